@@ -1,0 +1,34 @@
+# Every target works on a machine that has Python >= 3.11 and nothing else:
+# it makes .venv, installs the project into it, and runs.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint bench clean
+
+demo: .venv/installed
+	$(BIN)/python examples/demo.py
+
+test: lint
+	$(BIN)/python -m pytest -n 2
+
+lint: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/installed-bench
+	$(BIN)/python -m benchmarks
+
+.venv/installed: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "swwl needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+# torch 2.13.0 and PyTorch Geometric: the peers that the benchmarks measure beside us, never needed by swwl itself.
+.venv/installed-bench: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 torch_geometric
+	touch $@
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
