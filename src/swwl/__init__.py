@@ -1,3 +1,36 @@
-"""Gaussian processes and kernel methods on simulation meshes and graphs."""
+"""Gaussian processes and kernel methods on simulation meshes and graphs.
+
+Meshes become graphs, graphs become vectors, and distances between vectors make a positive definite kernel:
+
+>>> import numpy as np
+>>> from swwl import Graph, SWWLEmbedding, pairwise_distances
+>>> square = np.array([[0.0, 0], [1, 0], [1, 1], [0, 1]])
+>>> triangles = [[0, 1, 2], [0, 2, 3]]
+>>> plates = [Graph.from_cells(square * [width, 1], triangles) for width in (1.0, 1.5, 2.0)]
+>>> embedding = SWWLEmbedding(n_iterations=1, n_projections=20, n_quantiles=10, random_state=0)
+>>> phi = embedding.fit_transform(plates)
+>>> phi.shape, phi.dtype
+((3, 200), dtype('float32'))
+>>> distances = pairwise_distances(phi)
+>>> bool(distances[0, 2] > distances[0, 1] > 0)  # the longer the plate, the farther from the square one
+True
+>>> kernel = np.exp(-(distances**2))
+>>> bool(np.linalg.eigvalsh(kernel).min() > 0)
+True
+"""
+
+from swwl.distances import pairwise_distances
+from swwl.embedding import SWWLEmbedding
+from swwl.graph import Graph
+from swwl.io import as_graph, read_graph, write_graph
+
+__all__ = [
+    "Graph",
+    "SWWLEmbedding",
+    "as_graph",
+    "pairwise_distances",
+    "read_graph",
+    "write_graph",
+]
 
 __version__ = "0.1.0"

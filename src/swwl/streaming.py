@@ -1,0 +1,232 @@
+"""Graphs through the pipeline a few at a time: reading, grouping by topology, threads, errors that name the graph.
+
+``embedding.py`` says what is wanted of every graph; ``wl.py`` and ``sliced.py`` compute it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
+
+from swwl.graph import Graph
+from swwl.io import as_graph
+from swwl.sliced import projected_quantiles
+from swwl.wl import is_averaging, neighbour_average, wl_iterations
+
+Progress = Callable[[int, int | None], None]
+Numbered = list[tuple[int, Any]]
+
+# A thread takes graphs in handfuls: few enough to hold in memory, enough that small ones are not all overhead and
+# that large ones of one topology can share their sparse products.
+_MOST_GRAPHS = 16
+_MOST_NODES = 30_000
+_MOST_NODES_STACKED = 250_000
+_GUESSED_NODES = 15_000
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a thread needs to know to embed a graph; the names are those of :class:`swwl.SWWLEmbedding`."""
+
+    fields: tuple[str, ...]
+    node_weights: str | None
+    normalization: str
+    n_iterations: int
+    tolerance: float
+    n_quantiles: int
+    rule: str
+    n_features: int | None
+    step: int
+    scale: NDArray[np.float64]
+    directions: list[NDArray[np.float64]]
+
+
+def as_items(X: Any) -> Iterable:
+    """Return a sequence of graphs (or of what they can be made of) or, for anything lazy, the iterable itself."""
+    if isinstance(X, (Graph, str, bytes)):
+        raise TypeError(f"A list of graphs is wanted, not a single {type(X).__name__}; put it in a list.")
+    if isinstance(X, pd.DataFrame):
+        if X.shape[1] != 1:
+            raise ValueError(f"A table of one column of graphs is wanted, but this one has {X.shape[1]} columns.")
+        X = X.iloc[:, 0]
+    if isinstance(X, (pd.Series, np.ndarray)):
+        values = np.asarray(X, dtype=object)
+        if values.ndim != 1 and values.size != len(values):
+            raise ValueError(f"One graph per row is wanted, but the array has shape {values.shape}.")
+        return list(values.ravel())
+    if not isinstance(X, Iterable):
+        raise TypeError(f"An iterable of graphs is wanted, not {type(X).__name__}.")
+    return X
+
+
+def stream(
+    function: Callable[[Numbered, Recipe], list],
+    items: Iterable,
+    recipe: Recipe,
+    n_jobs: int | None,
+    progress: Progress | None,
+) -> Iterator:
+    """Apply ``function`` to handfuls of numbered items in threads, and yield the results one by one, in order.
+
+    Items are drawn as they are needed. BLAS is held to one thread meanwhile: with several it would fight ours for
+    cores, and its results would depend on their number.
+    """
+    total = len(items) if isinstance(items, Sized) else None
+    most_nodes = _MOST_NODES_STACKED if recipe.step > 1 else _MOST_NODES
+    handfuls = _handfuls(_guarded(items), most_nodes)
+    with _controller().limit(limits=1, user_api="blas"):
+        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", batch_size=1)
+        done = 0
+        for results in parallel(delayed(function)(handful, recipe) for handful in handfuls):
+            yield from results
+            done += len(results)
+            if progress is not None:
+                progress(done, total)
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+class _Failure:
+    """Carries an exception of the user's iterator into a worker: raised while joblib draws items, it would hang."""
+
+    def __init__(self, error: Exception):
+        self.error = error
+
+
+def _guarded(items: Iterable) -> Iterator:
+    try:
+        yield from items
+    except Exception as error:
+        yield _Failure(error)
+
+
+def _handfuls(items: Iterable, most_nodes: int) -> Iterator[Numbered]:
+    handful: Numbered = []
+    nodes = 0
+    for numbered in enumerate(items):
+        handful.append(numbered)
+        nodes += numbered[1].n_nodes if isinstance(numbered[1], Graph) else _GUESSED_NODES
+        if nodes >= most_nodes or len(handful) == _MOST_GRAPHS:
+            yield handful
+            handful, nodes = [], 0
+    if handful:
+        yield handful
+
+
+def _load(index: int, item: Any, recipe: Recipe) -> Graph:
+    if isinstance(item, _Failure):
+        raise item.error
+    try:
+        area = "area" if recipe.node_weights == "area" else None
+        graph = as_graph(item, fields=recipe.fields, node_weights=area)
+    except (ValueError, TypeError, OSError) as error:
+        kind = type(error) if type(error) in (TypeError, FileNotFoundError) else ValueError
+        raise kind(f"Graph {index}: {error}") from error
+    if recipe.n_features is not None and graph.n_features != recipe.n_features:
+        raise ValueError(
+            f"{_title(index, graph)} has {graph.n_features} features per node, but fit saw {recipe.n_features}."
+        )
+    return graph
+
+
+def _title(index: int, graph: Graph) -> str:
+    return f"Graph {index}" + (f" ({graph.name})" if graph.name else "")
+
+
+def moments_of(handful: Numbered, recipe: Recipe) -> list[tuple[int, NDArray, NDArray, bool]]:
+    """Return for each graph: nodes, mean and variance of every feature, and whether iterations keep shifts."""
+    graphs = [_load(index, item, recipe) for index, item in handful]
+    return [
+        (g.n_nodes, g.features.mean(axis=0), g.features.var(axis=0), is_averaging(g, recipe.normalization))
+        for g in graphs
+    ]
+
+
+def offsets_of(handful: Numbered, recipe: Recipe) -> list[NDArray[np.float64]]:
+    """Return for each graph its own centre in the space of node embeddings, shape ((H + 1) d,)."""
+    offsets = []
+    for index, item in handful:
+        graph = _load(index, item, recipe)
+        if is_averaging(graph, recipe.normalization):
+            offsets.append(_shift(graph, recipe))
+        else:
+            ((_, offset),) = _node_embeddings([graph], recipe)
+            offsets.append(offset)
+    return offsets
+
+
+def _shift(graph: Graph, recipe: Recipe) -> NDArray[np.float64]:
+    return np.tile(graph.features.mean(axis=0) / recipe.scale, recipe.n_iterations + 1)
+
+
+def quantiles_of(handful: Numbered, recipe: Recipe) -> list[tuple[NDArray[np.float32], NDArray[np.float64]]]:
+    """Return for each graph its projected quantiles about its own centre, (blocks, Q, P), and that centre."""
+    numbered = [(index, _load(index, item, recipe)) for index, item in handful]
+    results = []
+    for group in _groups_of_one_topology(numbered, stack=recipe.step > 1):
+        embedded = _node_embeddings([graph for _, graph in group], recipe)
+        for (index, graph), (nodes, offset) in zip(group, embedded, strict=True):
+            weights = None if recipe.node_weights == "uniform" else graph.node_weights
+            quantiles = np.stack(
+                [
+                    projected_quantiles(block, directions, recipe.n_quantiles, recipe.rule, weights)
+                    for block, directions in zip(
+                        np.split(nodes, len(recipe.directions), axis=1), recipe.directions, strict=True
+                    )
+                ]
+            )
+            if not np.isfinite(quantiles).all():
+                raise ValueError(f"{_title(index, graph)}: its features spread too far for single precision.")
+            results.append((quantiles, offset))
+    return results
+
+
+def _groups_of_one_topology(numbered: Sequence[tuple[int, Graph]], stack: bool) -> Iterator[list[tuple[int, Graph]]]:
+    """Split into runs of neighbours that share their topology, to be iterated side by side."""
+    if not stack:
+        yield from ([one] for one in numbered)
+        return
+    leader = numbered[0][1]
+    keys = []
+    for _, graph in numbered:
+        leader = leader if graph.same_topology(leader) else graph
+        keys.append(id(leader))
+    for _, run in groupby(zip(keys, numbered, strict=True), key=lambda pair: pair[0]):
+        yield [one for _, one in run]
+
+
+def _node_embeddings(graphs: Sequence[Graph], recipe: Recipe) -> Iterator[tuple[NDArray, NDArray[np.float64]]]:
+    """Yield the node embeddings about their own centre, (n, (H + 1) d) float32 in Fortran order, and that centre.
+
+    Where iterations keep shifts the features are centred first and single precision does for the rest; where
+    they do not (weights under "count"), the iterations run in double precision and their results are centred.
+    """
+    averaging = is_averaging(graphs[0], recipe.normalization)
+    dtype = np.float32 if averaging else np.float64
+    n, d = graphs[0].features.shape
+    stacked = np.empty((n, len(graphs), d), dtype)
+    with np.errstate(over="ignore"):
+        for k, graph in enumerate(graphs):
+            center = graph.features.mean(axis=0) if averaging else 0.0
+            stacked[:, k] = (graph.features - center) / recipe.scale
+    matrix = neighbour_average(graphs[0], recipe.normalization, dtype) if recipe.n_iterations else None
+    kept = wl_iterations(matrix, stacked.reshape(n, -1), recipe.n_iterations, recipe.step, recipe.tolerance)
+    for k, graph in enumerate(graphs):
+        rows = np.concatenate([iteration[:, k * d : (k + 1) * d].T for iteration in kept])
+        if averaging:
+            yield rows.T, _shift(graph, recipe)
+        else:
+            center = rows.mean(axis=1)
+            yield (rows - center[:, None]).astype(np.float32).T, center

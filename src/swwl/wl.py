@@ -1,0 +1,189 @@
+r"""Continuous Weisfeiler-Lehman iterations: a graph -> one embedding per node.
+
+Takes :class:`swwl.Graph`; hands (n, (H + 1) d) node embeddings to ``sliced.py``.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
+
+from swwl.graph import Graph
+
+NORMALIZATIONS = ("count", "sum")
+
+
+def neighbour_average(graph: Graph, normalization: str = "count", dtype: DTypeLike = np.float64) -> sparse.csr_array:
+    r"""Return the matrix :math:`M` that replaces each node's features by an average over its neighbours.
+
+    .. math:: M_{uv} = w(u, v) / \deg(u)
+
+    Parameters
+    ----------
+    graph : Graph
+    normalization : {"count", "sum"}
+        What :math:`\deg` is: the number of neighbours, as the paper writes, or the sum of their edge weights,
+        as PyTorch Geometric computes. The same where edges have no weights.
+    dtype : float32 or float64
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+        An isolated node (under "sum": one whose weights are all zero) keeps its features: its row is the
+        identity's. PyTorch Geometric sets that average to zero, and so halves such features at each iteration.
+
+    Examples
+    --------
+    >>> star = Graph([[0.0], [1.0], [2.0], [9.0]], [(0, 1), (0, 2)])
+    >>> neighbour_average(star).toarray()
+    array([[0. , 0.5, 0.5, 0. ],
+           [1. , 0. , 0. , 0. ],
+           [1. , 0. , 0. , 0. ],
+           [0. , 0. , 0. , 1. ]])
+    """
+    adjacency = graph.adjacency
+    neighbours = np.diff(adjacency.indptr)
+    degree = neighbours.astype(np.float64)
+    if graph.weighted and normalization == "sum":
+        if adjacency.data.min(initial=0) < 0:
+            raise ValueError('normalization="sum" needs edge weights that are not negative; use "count".')
+        degree = np.asarray(adjacency.sum(axis=1), np.float64).ravel()
+    alone = degree == 0
+    scale = 1 / np.where(alone, 1, degree)
+    data = np.repeat(scale.astype(dtype), neighbours)
+    if graph.weighted:
+        data *= adjacency.data
+    matrix = sparse.csr_array((data, adjacency.indices, adjacency.indptr), shape=adjacency.shape)
+    if alone.any():
+        matrix = (matrix + sparse.diags_array(alone.astype(dtype))).tocsr()
+    return matrix
+
+
+def is_averaging(graph: Graph, normalization: str) -> bool:
+    """Whether every row of :func:`neighbour_average` is a true average: non-negative, with sum one.
+
+    Then a shift of the features passes through all iterations unchanged.
+    """
+    return not graph.weighted or normalization == "sum"
+
+
+def chebyshev_coefficients(power: int, tolerance: float = 0.0) -> NDArray[np.float64]:
+    r"""Expand :math:`A^t`, :math:`A = (I + M)/2`, in Chebyshev polynomials of :math:`M`.
+
+    With :math:`y = \cos\varphi`, :math:`((1 + y)/2)^t = \cos^{2t}(\varphi/2)`, so that exactly
+
+    .. math:: A^t = \sum_{k=0}^{t} c_{t,k} T_k(M), \quad
+              c_{t,0} = 4^{-t} \binom{2t}{t}, \quad c_{t,k} = 2 \cdot 4^{-t} \binom{2t}{t-k}.
+
+    Parameters
+    ----------
+    power : int
+        The exponent :math:`t`.
+    tolerance : float
+        The series is cut where what is left out sums to no more than this. As :math:`|T_k| \le 1` on the spectrum
+        of :math:`M`, this bounds the error in the operator norm that the node degrees induce.
+
+    Returns
+    -------
+    ndarray
+        :math:`c_{t,0}, c_{t,1}, \dots`: positive, with sum one before the cut. About
+        :math:`\sqrt{t \log(1/\mathrm{tolerance})}` of them are left.
+
+    Examples
+    --------
+    >>> chebyshev_coefficients(2).round(12).tolist()
+    [0.375, 0.5, 0.125]
+    >>> len(chebyshev_coefficients(519, 1e-6)) - 1
+    79
+    """
+    k = np.arange(power)
+    ratios = (power - k) / (power + k + 1.0)
+    first = math.exp(math.lgamma(2 * power + 1) - 2 * math.lgamma(power + 1) - power * math.log(4))
+    coefficients = first * np.concatenate([[1.0], 2 * np.cumprod(ratios)])
+    tails = np.cumsum(coefficients[::-1])[::-1]
+    return coefficients[: np.count_nonzero(tails > tolerance)] if tolerance > 0 else coefficients
+
+
+def wl_iterations(
+    matrix: sparse.csr_array,
+    features: NDArray,
+    n_iterations: int,
+    step: int = 1,
+    tolerance: float = 0.0,
+) -> list[NDArray]:
+    r"""Run :math:`F^{(h+1)} = \tfrac12 (F^{(h)} + M F^{(h)})` and keep :math:`h = 0, T, 2T, \dots, HT`.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n, n)
+        From :func:`neighbour_average`.
+    features : ndarray of shape (n, c)
+        Columns are independent of each other: graphs of one topology may stand side by side, bit for bit with
+        the results that each would have alone.
+    n_iterations : int
+        :math:`H`.
+    step : int
+        :math:`T`.
+    tolerance : float
+        With a positive tolerance, large steps are taken by the Chebyshev series (see
+        :func:`chebyshev_coefficients`) at the price of about :math:`\sqrt{HT}` products instead of :math:`HT`.
+        Zero, a series no shorter than the recursion, or a matrix whose norm may exceed one (weights under
+        "count") take the plain recursion.
+
+    Returns
+    -------
+    list of H + 1 ndarrays of shape (n, c), in the dtype of ``features``
+
+    Examples
+    --------
+    >>> from swwl import Graph
+    >>> pair = neighbour_average(Graph([[0.0], [1.0]], [(0, 1)]))
+    >>> [kept.ravel().tolist() for kept in wl_iterations(pair, np.array([[0.0], [1.0]]), 2)]
+    [[0.0, 1.0], [0.5, 0.5], [0.5, 0.5]]
+    """
+    powers = [h * step for h in range(1, n_iterations + 1)]
+    if not powers:
+        return [features]
+    if tolerance > 0 and step > 1:
+        series = [chebyshev_coefficients(power, tolerance) for power in powers]
+        if len(series[-1]) - 1 < powers[-1] and _norm_at_most_one(matrix):
+            return [features, *_chebyshev_series(matrix, features, series)]
+    return [features, *_recursion(matrix, features, n_iterations, step)]
+
+
+def _norm_at_most_one(matrix: sparse.csr_array) -> bool:
+    # M is similar to a symmetric matrix, and no eigenvalue exceeds the largest absolute row sum.
+    return float(abs(matrix).sum(axis=1).max()) <= 1 + 1e-5
+
+
+def _recursion(matrix: sparse.csr_array, features: NDArray, n_iterations: int, step: int) -> list[NDArray]:
+    kept = []
+    half = matrix * features.dtype.type(0.5)
+    current = features
+    for _ in range(n_iterations):
+        for _ in range(step):
+            following = half @ current
+            following += features.dtype.type(0.5) * current
+            current = following
+        kept.append(current)
+    return kept
+
+
+def _chebyshev_series(matrix: sparse.csr_array, features: NDArray, series: Sequence[NDArray]) -> list[NDArray]:
+    """Sum several Chebyshev series of the same matrix with one recurrence T_{k+1} = 2 M T_k - T_{k-1}."""
+    number = features.dtype.type
+    double = matrix * number(2)
+    before, current = features, matrix @ features
+    sums = [number(c[0]) * before + number(c[1]) * current for c in series]
+    scratch = np.empty_like(current)
+    for k in range(2, max(map(len, series))):
+        following = double @ current
+        following -= before
+        before, current = current, following
+        for total, c in zip(sums, series, strict=True):
+            if k < len(c):
+                np.multiply(current, number(c[k]), out=scratch)
+                total += scratch
+    return sums
