@@ -76,7 +76,9 @@ def _squared(a: NDArray, b: NDArray, blocks: list[slice], symmetric: bool) -> ND
             norms_b += np.einsum("ij,ij->i", right, right)
     if symmetric:
         norms_a = norms_b = products.diagonal().copy()
-    products *= -2
-    products += norms_a[:, None]
-    products += norms_b
-    return np.maximum(products, 0, out=products)
+    for row, norm in zip(products, norms_a, strict=True):
+        # The norms are added to each other first, so that rounding is the same on both sides of the diagonal.
+        row *= -2
+        row += norms_b + norm
+        np.maximum(row, 0, out=row)
+    return products

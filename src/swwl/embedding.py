@@ -314,7 +314,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         for row, offset in zip(quantiles, offsets, strict=True):
             shift = (offset - self.center_).reshape(len(row), 1, -1) @ directions
             row[...] = (row + shift) * factor
-        return quantiles.reshape(len(quantiles), -1)
+        return quantiles.reshape(len(quantiles), self._n_features_out)
 
 
 def _sum(rows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -153,17 +153,20 @@ class Graph:
     @property
     def edges(self) -> NDArray[np.int32]:
         """The edges as (m, 2) node pairs, smaller number first, sorted."""
-        upper = sparse.triu(self.adjacency, format="coo")
-        pairs = np.column_stack([upper.row, upper.col]).astype(np.int32)
-        return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+        rows, columns = self._positions()
+        upper = rows < columns
+        return np.column_stack([rows[upper], columns[upper]])
 
     @property
     def weights(self) -> NDArray[np.float64] | None:
         """The weight of each of :attr:`edges`, shape (m,), or None."""
-        if not self.weighted:
-            return None
-        pairs = self.edges
-        return np.asarray(self.adjacency[pairs[:, 0], pairs[:, 1]], float).ravel()
+        rows, columns = self._positions()
+        return self.adjacency.data[rows < columns] if self.weighted else None
+
+    def _positions(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the row and the column of every stored entry; a weight of zero is an edge all the same."""
+        neighbours = np.diff(self.adjacency.indptr)
+        return np.repeat(np.arange(self.n_nodes, dtype=np.int32), neighbours), self.adjacency.indices
 
     def same_topology(self, other: Graph) -> bool:
         """Whether both graphs join the same node numbers with the same weights."""

@@ -52,7 +52,8 @@ def read_mesh(path: str | os.PathLike) -> meshio.Mesh:
         # meshio.read prints and exits on a bad file; the readers behind it raise.
         reader = read_cgns if name == "cgns" else getattr(meshio, name.removesuffix("-xml")).read
         try:
-            return reader(str(path))
+            with np.errstate(all="ignore"):  # some of meshio's readers overflow on their way to a good result
+                return reader(str(path))
         except (Exception, SystemExit) as error:
             reasons.append(f"as {name}: {error or type(error).__name__}")
     raise ValueError(f"it is damaged or of another format ({'; '.join(reasons)})")

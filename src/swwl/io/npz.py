@@ -43,7 +43,7 @@ def write_graph(path: str | os.PathLike, graph: Graph) -> None:
 def read_npz(path: str | os.PathLike) -> Graph:
     """Read what :func:`write_graph` wrote."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
             if "format" not in archive or str(archive["format"]) != _FORMAT:
                 found = str(archive["format"]) if "format" in archive else f"arrays {', '.join(archive.files)}"
                 raise ValueError(f"it is no graph file of this version: wanted {_FORMAT!r}, found {found}")

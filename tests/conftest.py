@@ -1,0 +1,114 @@
+"""Meshes, real data and a plain NumPy reference that the tests share."""
+
+import os
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.spatial import Delaunay
+
+from swwl import Graph
+
+
+def plate(n_nodes=200, seed=0, stretch=1.0):
+    """Points and triangles of a jittered rectangle."""
+    rng = np.random.default_rng(seed)
+    side = int(np.ceil(np.sqrt(n_nodes)))
+    grid = np.stack(np.meshgrid(np.arange(side), np.arange(side)), -1).reshape(-1, 2)[:n_nodes]
+    points = (grid + 0.4 * rng.random((n_nodes, 2))) * [stretch, 1.0] / side
+    return points, Delaunay(points).simplices
+
+
+def random_graph(rng, n_nodes=30, n_features=3, *, weighted=False, massive=False):
+    """A graph with some isolated nodes; edge weights and node weights on request."""
+    edges = rng.integers(0, max(1, int(0.9 * n_nodes)), (2 * n_nodes, 2))
+    return Graph(
+        rng.standard_normal((n_nodes, n_features)) + rng.standard_normal(n_features),
+        edges,
+        rng.uniform(0.2, 2, len(edges)) if weighted else None,
+        rng.uniform(0.1, 3, n_nodes) if massive else None,
+    )
+
+
+def reference_wl(graph, n_iterations, step=1, normalization="count"):
+    """The definition, dense and in double precision: (n, (H + 1) d)."""
+    n = graph.n_nodes
+    weights = np.zeros((n, n))
+    neighbours = np.zeros((n, n))
+    given = np.ones(graph.n_edges) if graph.weights is None else graph.weights
+    for (u, v), w in zip(graph.edges, given, strict=True):
+        weights[u, v] = weights[v, u] = w
+        neighbours[u, v] = neighbours[v, u] = 1
+    degree = (neighbours if normalization == "count" else weights).sum(1)
+    average = np.array([weights[u] / degree[u] if degree[u] else np.eye(n)[u] for u in range(n)])
+    current, kept = graph.features, [graph.features]
+    for _ in range(n_iterations):
+        for _ in range(step):
+            current = 0.5 * (current + average @ current)
+        kept.append(current)
+    return np.hstack(kept)
+
+
+def reference_quantiles(values, n_quantiles, rule, weights=None):
+    """Quantiles of one projection by np.quantile; by the written definition where NumPy has none for weights."""
+    if rule == "midpoint":
+        levels = (np.arange(n_quantiles) + 0.5) / n_quantiles
+        return np.quantile(values, levels, method="inverted_cdf", weights=weights)
+    levels = np.linspace(0, 1, n_quantiles)
+    if weights is None:
+        return np.quantile(values, levels, method=rule)
+    pairs = sorted((v, m) for v, m in zip(values, weights, strict=True) if m > 0)
+    v, m = np.array(pairs).T
+    if len(v) == 1:
+        return np.repeat(v, n_quantiles)
+    tau = np.array([m[: i + 1].sum() - (m[0] + m[i]) / 2 for i in range(len(m))]) / (m.sum() - (m[0] + m[-1]) / 2)
+    if rule == "linear":
+        return np.interp(levels, tau, v)
+    return np.array([v[tau <= level + 1e-12][-1] for level in levels])
+
+
+def reference_rows(graphs, embedding):
+    """Embeddings of graphs, recomputed in plain NumPy and double precision from a fitted embedding."""
+    e = embedding
+    rows = []
+    for graph in graphs:
+        scaled = Graph(graph.features / e.scale_, graph.edges, graph.weights)
+        nodes = reference_wl(scaled, e.n_iterations, e.step_, e.normalization)
+        blocks = np.split(np.arange(nodes.shape[1]), e.n_iterations + 1 if e.per_iteration else 1)
+        row = []
+        for block in blocks:
+            projected = nodes[:, block] @ e.directions_[block]
+            weights = None if e.node_weights == "uniform" else graph.node_weights
+            columns = [reference_quantiles(p, e.n_quantiles, e.quantiles, weights) for p in projected.T]
+            row.append(np.column_stack(columns).ravel())
+        rows.append(np.concatenate(row) * (e.n_projections * e.n_quantiles) ** (-1 / e.r))
+    return np.array(rows)
+
+
+@pytest.fixture(scope="session")
+def swwl_data():
+    """The folder of real data sets, or skip."""
+    folder = os.environ.get("SWWL_DATA")
+    if not folder:
+        pytest.skip("SWWL_DATA names no folder of real data sets")
+    return Path(folder)
+
+
+def read_tu(folder, name):
+    """Graphs of a TU set with their continuous attributes."""
+    with zipfile.ZipFile(folder / "tu" / f"{name}.zip") as archive:
+        member = {Path(file).name: file for file in archive.namelist()}
+
+        def table(suffix, dtype):
+            with archive.open(member[f"{name}_{suffix}.txt"]) as file:
+                return np.loadtxt(file, delimiter=",", dtype=dtype, ndmin=2)
+
+        graph_of_node = table("graph_indicator", int).ravel()
+        attributes, edges = table("node_attributes", float), table("A", int) - 1
+    starts = np.searchsorted(graph_of_node, np.arange(1, graph_of_node[-1] + 2))
+    graph_of_edge = graph_of_node[edges[:, 0]]
+    return [
+        Graph(attributes[a:b], edges[graph_of_edge == k + 1] - a)
+        for k, (a, b) in enumerate(zip(starts[:-1], starts[1:], strict=True))
+    ]

@@ -1,0 +1,302 @@
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+from tests.conftest import plate, random_graph, read_tu, reference_rows
+
+from swwl import Graph, SWWLEmbedding, pairwise_distances, write_graph
+
+SMALL = {"n_iterations": 2, "n_projections": 7, "n_quantiles": 11}
+
+
+def check_against_reference(graphs, embedding):
+    """Squared distances between rows equal the reference's to 1e-5 relative."""
+    rows = embedding.fit_transform(graphs)
+    reference = reference_rows(graphs, embedding)
+    ours = pairwise_distances(rows, r=embedding.r, squared=True)
+    expected = pairwise_distances(reference, r=embedding.r, squared=True)
+    # Twins among the graphs have distance zero up to the rounding of the rows.
+    floor = 1e-12 * expected.max()
+    np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=floor)
+
+
+@pytest.mark.parametrize("quantiles", ["linear", "lower", "midpoint"])
+@pytest.mark.parametrize("massive", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("shift", [0, 1e6])
+def test_random_graphs(quantiles, massive, weighted, shift):
+    rng = np.random.default_rng(0)
+    graphs = [random_graph(rng, n, weighted=weighted, massive=massive) for n in (30, 1, 17, 2, 55, 30)]
+    moved = [Graph(g.features + shift, g.edges, g.weights, g.node_weights) for g in graphs]
+    for normalization, r, per_iteration in itertools.product(("count", "sum"), (1, 2), (False, True)):
+        options = {"normalization": normalization, "r": r, "per_iteration": per_iteration}
+        check_against_reference(moved, SWWLEmbedding(**SMALL, quantiles=quantiles, **options))
+
+
+@pytest.mark.parametrize("directions", ["gaussian", "orthogonal", "sobol"])
+@pytest.mark.parametrize("scale", [False, True, (2.0, 0.1)])
+@pytest.mark.parametrize("step", [1, 5, "sqrt"])
+def test_meshes(directions, scale, step):
+    meshes = [plate(n, seed, stretch) for n, seed, stretch in ((120, 0, 1), (150, 1, 1.3), (90, 2, 0.8), (150, 1, 2))]
+    graphs = [Graph.from_cells(points * [1, 30], cells, node_weights="area") for points, cells in meshes]
+    embedding = SWWLEmbedding(**SMALL, directions=directions, scale=scale, step=step, tolerance=1e-7)
+    check_against_reference(graphs, embedding)
+    assert embedding.step_ == (11 if step == "sqrt" else step)
+
+
+@pytest.mark.parametrize("name", ["BZR", "COX2", "PROTEINS", "ENZYMES", "Cuneiform"])
+def test_tu_sets(swwl_data, name):
+    graphs = read_tu(swwl_data, name)
+    for quantiles in ("linear", "lower", "midpoint"):
+        embedding = SWWLEmbedding(n_projections=20, n_quantiles=20, quantiles=quantiles)
+        rows = embedding.fit_transform(graphs)
+        reference = reference_rows(graphs, embedding)
+        ours, expected = pairwise_distances(rows, squared=True), pairwise_distances(reference, squared=True)
+        np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-10 * expected.max())
+
+
+def test_thirty_thousand_nodes_in_large_steps_equal_plain_iteration():
+    graphs = [Graph.from_cells(*plate(30_000, seed, 1 + seed / 4)) for seed in range(3)]
+    quick = SWWLEmbedding(step=173, tolerance=1e-6).fit_transform(graphs)
+    plain = SWWLEmbedding(step=173, tolerance=0).fit_transform(graphs)
+    assert np.abs(quick - plain).max() < 1e-4 * np.abs(plain).max()
+    d, e = pairwise_distances(quick), pairwise_distances(plain)
+    np.testing.assert_allclose(d, e, rtol=1e-4)
+
+
+def test_a_translation_is_its_projection():
+    """All quantiles move by <theta, t>, so the squared distance is the mean of its squares."""
+    rng = np.random.default_rng(0)
+    graph = random_graph(rng, 40)
+    move = np.array([0.3, -2.0, 1.0])
+    embedding = SWWLEmbedding(n_iterations=3, n_projections=30, n_quantiles=20)
+    rows = embedding.fit_transform([graph, Graph(graph.features + move, graph.edges)])
+    shifts = np.tile(move, 4) @ embedding.directions_
+    assert ((rows[0] - rows[1]).astype(float) ** 2).sum() == pytest.approx((shifts**2).mean(), rel=1e-6)
+
+
+def test_node_order_does_not_matter():
+    rng = np.random.default_rng(0)
+    graph = random_graph(rng, 40, weighted=True, massive=True)
+    order = rng.permutation(40)
+    number = np.argsort(order)
+    shuffled = Graph(graph.features[order], number[graph.edges], graph.weights, graph.node_weights[order])
+    rows = SWWLEmbedding(**SMALL).fit_transform([graph, shuffled])
+    np.testing.assert_allclose(rows[0], rows[1], atol=2e-7)
+
+
+@pytest.mark.parametrize("options", [{}, {"step": 30}, {"step": "sqrt", "scale": True}, {"per_iteration": True}])
+def test_bits_do_not_depend_on_threads_batches_order_or_passes(options):
+    rng = np.random.default_rng(0)
+    points, cells = plate(400)
+    graphs = [Graph.from_cells(points * rng.uniform(0.5, 2, 2), cells) for _ in range(11)]
+    graphs += [Graph.from_cells(*plate(n)) for n in (50, 333, 1500)]
+    graphs += [random_graph(rng, 60, 2, weighted=True)]
+    embedding = SWWLEmbedding(n_iterations=2, n_projections=9, n_quantiles=30, **options).fit(graphs)
+    rows = embedding.transform(graphs)
+    assert rows.dtype == np.float32
+    for n_jobs in (1, 2, 3):
+        threaded = clone(embedding).set_params(n_jobs=n_jobs)
+        np.testing.assert_array_equal(threaded.fit_transform(graphs), rows)
+        np.testing.assert_array_equal(threaded.transform(graph for graph in graphs), rows)
+        np.testing.assert_array_equal(threaded.fit_transform(graph for graph in graphs), rows)
+    np.testing.assert_array_equal(embedding.transform(graphs[4:5])[0], rows[4])
+    order = rng.permutation(len(graphs))
+    mixed = [graphs[k] for k in order]
+    np.testing.assert_array_equal(embedding.transform(mixed), rows[order])
+    np.testing.assert_array_equal(clone(embedding).fit_transform(mixed), rows[order])
+
+
+edges_strategy = st.integers(1, 12).flatmap(
+    lambda n: st.tuples(
+        st.just(n),
+        st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=20),
+        st.integers(0, 10**6),
+    )
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    shapes=st.lists(edges_strategy, min_size=2, max_size=10),
+    alpha=st.sampled_from([1.0, 1.99, 2.0]),
+    gamma=st.sampled_from([1e-3, 1.0, 1e3]),
+    size=st.sampled_from([1e-6, 1.0, 1e6]),
+    repeat=st.booleans(),
+    quantiles=st.sampled_from(["linear", "lower", "midpoint"]),
+)
+def test_the_kernel_is_positive_definite(shapes, alpha, gamma, size, repeat, quantiles):
+    graphs = [
+        Graph(
+            size * np.random.default_rng(seed).standard_normal((n, 2)).round(2),
+            np.array(edges).reshape(-1, 2).astype(int),
+        )
+        for n, edges, seed in shapes
+    ]
+    graphs += graphs[:2] if repeat else []
+    rows = SWWLEmbedding(n_iterations=1, n_projections=5, n_quantiles=6, quantiles=quantiles).fit_transform(graphs)
+    distances = pairwise_distances(rows) / size
+    smallest = np.linalg.eigvalsh(np.exp(-gamma * distances**alpha)).min()
+    assert smallest > -1e-10 * len(graphs)
+
+
+def test_scikit_learn_contract(tmp_path):
+    graphs = [Graph.from_cells(*plate(60, seed, 1 + (seed % 2))) for seed in range(12)]
+    labels = np.arange(12) % 2
+    embedding = SWWLEmbedding(**SMALL)
+    assert clone(embedding).get_params() == embedding.get_params()
+
+    search = GridSearchCV(
+        make_pipeline(embedding, SVC()), {"swwlembedding__n_iterations": [0, 1], "svc__C": [1.0, 10.0]}, cv=3
+    )
+    assert search.fit(graphs, labels).best_score_ == 1.0
+
+    for k, graph in enumerate(graphs):
+        write_graph(tmp_path / f"{k}.npz", graph)
+    table = pd.DataFrame(
+        {"mesh": [str(tmp_path / f"{k}.npz") for k in range(12)], "speed": np.arange(12.0)}, index=list("abcdefghijkl")
+    )
+    rows = embedding.fit_transform(table["mesh"])
+    np.testing.assert_array_equal(rows, embedding.fit_transform(graphs))
+    np.testing.assert_array_equal(rows, embedding.transform(table[["mesh"]]))
+    both = ColumnTransformer([("mesh", embedding, "mesh"), ("rest", "passthrough", ["speed"])]).fit_transform(table)
+    np.testing.assert_array_equal(both[:, :-1], rows)
+
+    framed = clone(embedding).set_output(transform="pandas").fit_transform(table["mesh"])
+    assert framed.columns[0] == "swwlembedding0"
+    assert list(framed.index) == list(table.index)
+    assert framed.shape == (12, 77)
+
+
+def test_refitting_forgets_the_last_fit():
+    rng = np.random.default_rng(0)
+    embedding = SWWLEmbedding(**SMALL).fit([random_graph(rng, 20, 3)])
+    assert embedding.fit([random_graph(rng, 20, 5)]).directions_.shape == (15, 7)
+
+
+def test_progress_counts_every_graph():
+    graphs = [random_graph(np.random.default_rng(0)) for _ in range(20)]
+    calls = []
+    SWWLEmbedding(**SMALL).fit_transform(graphs, progress=lambda done, total: calls.append((done, total)))
+    assert calls[-1] == (20, 20)
+    assert [done for done, _ in calls] == sorted(done for done, _ in calls)
+    SWWLEmbedding(**SMALL).fit_transform(iter(graphs), progress=lambda done, total: calls.append((done, total)))
+    assert calls[-1] == (20, None)
+
+
+def test_an_iterator_is_drawn_only_as_needed():
+    """While a graph is embedded, no more than a few of those behind it exist."""
+    drawn = []
+    ahead = []
+
+    def graphs():
+        for k in range(60):
+            drawn.append(k)
+            yield Graph.from_cells(*plate(2000))
+
+    SWWLEmbedding(**SMALL, n_jobs=2).fit_transform(graphs(), progress=lambda done, _: ahead.append(len(drawn) - done))
+    assert max(ahead[:3]) <= 60 - 8
+
+
+def test_node_weights_can_be_required_or_ignored():
+    points, cells = plate(80)
+    heavy = Graph.from_cells(points, cells, node_weights="area")
+    plain = Graph.from_cells(points, cells)
+    ignore = SWWLEmbedding(**SMALL, node_weights="uniform").fit_transform([heavy, plain])
+    np.testing.assert_array_equal(ignore[0], ignore[1])
+    use = SWWLEmbedding(**SMALL).fit_transform([heavy, plain])
+    assert not np.array_equal(use[0], use[1])
+    np.testing.assert_array_equal(
+        SWWLEmbedding(**SMALL, node_weights="area").fit_transform([(points, cells)])[0] * 0, 0
+    )
+    with pytest.raises(ValueError, match="Graph 1: .*no cells to measure; make it with Graph.from_cells"):
+        SWWLEmbedding(**SMALL, node_weights="area").fit_transform([heavy, plain])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_quantiles": 1}, "n_quantiles must be an integer of at least 2, not 1"),
+        ({"n_projections": 0}, "n_projections must be an integer of at least 1, not 0"),
+        ({"n_iterations": -1}, "n_iterations must be an integer of at least 0, not -1"),
+        ({"n_iterations": 1.5}, "n_iterations must be an integer"),
+        ({"step": 0}, 'step must be an integer of at least 1 or "sqrt", not 0'),
+        ({"step": "log"}, "or \"sqrt\", not 'log'"),
+        ({"quantiles": "nearest"}, r"quantiles must be one of \['linear', 'lower', 'midpoint'\], not 'nearest'"),
+        ({"directions": "random"}, "directions must be one of"),
+        ({"node_weights": "mass"}, "node_weights must be one of"),
+        ({"normalization": "max"}, "normalization must be one of"),
+        ({"r": 3}, "r must be one of"),
+        ({"tolerance": -1}, "tolerance must not be negative"),
+        ({"scale": [1.0]}, "scale must be True, False or 3 positive numbers"),
+        ({"scale": [1.0, 0.0, 1.0]}, "3 positive numbers"),
+        ({"fields": "pressure"}, r"such as \['pressure'\]"),
+    ],
+)
+def test_bad_parameters(options, message):
+    with pytest.raises(ValueError, match=message):
+        SWWLEmbedding(**options).fit([random_graph(np.random.default_rng(0))])
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_bad_graphs_are_named(n_jobs, tmp_path):
+    rng = np.random.default_rng(0)
+    good = random_graph(rng)
+    embedding = SWWLEmbedding(**SMALL, n_jobs=n_jobs).fit([good])
+    (tmp_path / "broken.vtk").write_text("this is no mesh\n")
+    write_graph(tmp_path / "flat.npz", random_graph(rng, 10, 2))
+    cases = [
+        (tmp_path / "flat.npz", ValueError, r"Graph 3 \(flat.npz\) has 2 features per node, but fit saw 3"),
+        (tmp_path / "broken.vtk", ValueError, "Graph 3: .*broken.vtk: it is damaged or of another format"),
+        (tmp_path / "missing.vtu", FileNotFoundError, "Graph 3: .*missing.vtu: no such file"),
+        (([[0, 0], [np.nan, 0]], [[0, 1]]), ValueError, "Graph 3: .*node 1, column 0 holds nan"),
+        (3.5, TypeError, "Graph 3: Cannot make a graph of float"),
+        (
+            Graph([[0.0, 0, 0], [1e200, 0, 0]], []),
+            ValueError,
+            "Graph 3: its features spread too far for single precision",
+        ),
+    ]
+    for bad, kind, message in cases:
+        with pytest.raises(kind, match=message):
+            embedding.transform([good, good, good, bad, good])
+
+
+def test_an_error_in_the_users_iterator_reaches_the_user():
+    def graphs():
+        yield random_graph(np.random.default_rng(0))
+        raise RuntimeError("disk on fire")
+
+    for n_jobs in (1, 2):
+        with pytest.raises(RuntimeError, match="disk on fire"):
+            SWWLEmbedding(**SMALL, n_jobs=n_jobs).fit_transform(graphs())
+
+
+@pytest.mark.parametrize(
+    ("X", "kind", "message"),
+    [
+        ([], ValueError, "no graphs to fit"),
+        (iter([]), ValueError, "no graphs to fit"),
+        ("mesh.vtu", TypeError, "put it in a list"),
+        (Graph([[0.0]], []), TypeError, "put it in a list"),
+        (3, TypeError, "iterable of graphs"),
+        (pd.DataFrame({"a": [1], "b": [2]}), ValueError, "has 2 columns"),
+    ],
+)
+def test_bad_collections(X, kind, message):
+    for options in ({}, {"scale": True}):
+        with pytest.raises(kind, match=message):
+            SWWLEmbedding(**options).fit(X)
+
+
+def test_transform_of_nothing_is_empty():
+    embedding = SWWLEmbedding(**SMALL).fit([random_graph(np.random.default_rng(0))])
+    assert embedding.transform([]).shape == embedding.transform(iter([])).shape == (0, 77)
