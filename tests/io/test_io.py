@@ -182,7 +182,7 @@ def _digraph():
 
 
 def test_pyg_data():
-    """By its attributes: PyTorch Geometric itself is measured beside us in benchmarks/."""
+    """By its attributes, so that this runs without PyTorch Geometric."""
 
     class Tensor:
         def __init__(self, array):
@@ -212,8 +212,16 @@ def test_pyg_data():
         as_graph(data)
 
 
+def test_pyg_itself():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    data = pytest.importorskip("torch_geometric.data", reason="PyTorch Geometric is not installed")
+    edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    graph = as_graph(data.Data(x=torch.tensor([[1.0], [2.0], [3.0]], requires_grad=True), edge_index=edges))
+    same(graph, Graph([[1], [2], [3]], [(0, 1), (1, 2)]))
+
+
 def test_pyvista():
-    """By its attributes; and with pyvista itself where it is installed."""
+    """By its attributes, so that this runs without pyvista."""
     points, cells = plate(40)
     grid = types.SimpleNamespace(
         points=np.c_[points, np.zeros(40)],
@@ -223,6 +231,8 @@ def test_pyvista():
     )
     same(as_graph(grid), Graph.from_cells(points, cells))
     assert as_graph(grid, fields=["T"]).n_features == 3
+    grid.cells_dict = {np.uint8(8): np.array([[0, 1, 2, 3]])}
+    assert as_graph(grid).edges.tolist() == [[0, 1], [0, 2], [1, 3], [2, 3]]
     grid.cells_dict = {np.uint8(42): cells}
     with pytest.raises(ValueError, match="VTK type 42"):
         as_graph(grid)
@@ -234,6 +244,9 @@ def test_pyvista_itself():
     graph = as_graph(sphere, node_weights="area")
     assert graph.n_nodes == sphere.n_points
     assert graph.node_weights.sum() == pytest.approx(sphere.area)
+    image = as_graph(pyvista.ImageData(dimensions=(3, 4, 5)), node_weights="area")
+    assert image.n_edges == 2 * 4 * 5 + 3 * 3 * 5 + 3 * 4 * 4
+    assert image.node_weights.sum() == pytest.approx(24)
 
 
 def test_sparse_and_tuples():

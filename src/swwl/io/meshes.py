@@ -17,8 +17,10 @@ _VTK_TYPES = {
     3: "line",
     5: "triangle",
     7: "polygon",
+    8: "quad",
     9: "quad",
     10: "tetra",
+    11: "hexahedron",
     12: "hexahedron",
     13: "wedge",
     14: "pyramid",
@@ -95,6 +97,14 @@ def from_pyvista(mesh: Any, fields: Iterable[str] = (), node_weights: str | None
     unknown = sorted(set(map(int, grid.cells_dict)) - set(_VTK_TYPES))
     if unknown:
         raise ValueError(f"The mesh has cells of VTK type {unknown[0]}, which is not supported.")
-    cells = [(_VTK_TYPES[int(kind)], np.asarray(block)) for kind, block in grid.cells_dict.items()]
+    cells = [
+        (_VTK_TYPES[int(kind)], _in_ring_order(int(kind), np.asarray(block))) for kind, block in grid.cells_dict.items()
+    ]
     data = {key: np.asarray(grid.point_data[key]) for key in grid.point_data.keys()}  # noqa: SIM118
     return from_mesh(meshio.Mesh(np.asarray(grid.points), cells, point_data=data), fields, node_weights)
+
+
+def _in_ring_order(vtk_type: int, block: np.ndarray) -> np.ndarray:
+    """Renumber the pixels (8) and voxels (11) of image grids, which VTK lists row by row, not around."""
+    order = {8: [0, 1, 3, 2], 11: [0, 1, 3, 2, 4, 5, 7, 6]}.get(vtk_type)
+    return block if order is None else block[:, order]
