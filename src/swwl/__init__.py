@@ -21,13 +21,30 @@ True
 
 from swwl.distances import pairwise_distances
 from swwl.embedding import SWWLEmbedding
+from swwl.gp import Coordinates, GPWarning, RobustGP
 from swwl.graph import Graph
 from swwl.io import as_graph, read_graph, write_graph
+from swwl.kernels import ASWWL, SWWL, Gaussian, Matern32, Matern52, Power, Precomputed, PrincipalSWWL
+from swwl.modelfile import load_model
+from swwl.regression import RobustGPRegressor
 
 __all__ = [
+    "ASWWL",
+    "SWWL",
+    "Coordinates",
+    "GPWarning",
+    "Gaussian",
     "Graph",
+    "Matern32",
+    "Matern52",
+    "Power",
+    "Precomputed",
+    "PrincipalSWWL",
+    "RobustGP",
+    "RobustGPRegressor",
     "SWWLEmbedding",
     "as_graph",
+    "load_model",
     "pairwise_distances",
     "read_graph",
     "write_graph",

@@ -1,0 +1,27 @@
+"""Kernels on the columns of a table: a factor is a distance on one column and a correlation; ``*`` multiplies them.
+
+Factors learn what they need from a training column (an embedding, a mean and a spread), turn columns into
+representations, and pairs of representations into the distances that ``gp/`` works on.
+
+>>> from swwl.kernels import Matern52, SWWL
+>>> SWWL("mesh", n_projections=20) * Matern52("speed") * Matern52("pressure")
+SWWL('mesh', n_projections=20) * Matern52('speed') * Matern52('pressure')
+"""
+
+from swwl.kernels.base import Factor, Product
+from swwl.kernels.graphs import ASWWL, SWWL, PrincipalSWWL
+from swwl.kernels.numeric import Gaussian, Matern32, Matern52, Power
+from swwl.kernels.precomputed import Precomputed
+
+__all__ = [
+    "ASWWL",
+    "SWWL",
+    "Factor",
+    "Gaussian",
+    "Matern32",
+    "Matern52",
+    "Power",
+    "Precomputed",
+    "PrincipalSWWL",
+    "Product",
+]

@@ -1,0 +1,139 @@
+r"""Factors on numeric columns: :math:`c(\beta\,|s - s'|)`, the column standardised on the training set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swwl.kernels.base import Correlation, Factor, Item, Progress
+
+
+class Numeric(Factor):
+    """A factor on a numeric column; subclasses are its correlation.
+
+    Parameters
+    ----------
+    column : str
+        Name of a column of numbers.
+
+    Attributes
+    ----------
+    mean_, spread_ : float
+        Mean and standard deviation of the training column (one where it is constant).
+    """
+
+    name: str
+
+    def __init__(self, column: str):
+        self.column = column
+
+    def fit(self, values: Any, progress: Progress | None = None) -> NDArray[np.float64]:
+        """Learn mean and spread; return the standardised column, shape (N,)."""
+        numbers = self._numbers(values)
+        self.mean_ = float(numbers.mean())
+        spread = float(numbers.std())
+        self.spread_ = spread if spread > 1e-12 * max(1e-300, np.abs(numbers).max()) else 1.0
+        return self.represent(values)
+
+    def represent(self, values: Any, progress: Progress | None = None) -> NDArray[np.float64]:
+        """Standardise a column by the training set's mean and spread, shape (N,)."""
+        return (self._numbers(values) - self.mean_) / self.spread_
+
+    def items(self, first: NDArray, second: NDArray | None = None) -> list[Item]:
+        """Return absolute differences, (N, M)."""
+        return [np.abs(first[:, None] - (first if second is None else second))]
+
+    def correlations(self) -> list[Correlation]:
+        """Return the correlation's name."""
+        return [self.name]
+
+    def units(self) -> NDArray[np.float64]:
+        """Return the spread of the training column: one unit of standardised distance."""
+        return np.array([self.spread_])
+
+    def _numbers(self, values: Any) -> NDArray[np.float64]:
+        try:
+            numbers = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"Column {self.column!r} must hold numbers for {type(self).__name__}, "
+                f"but its first entry is {next(iter(values), None)!r}."
+            ) from None
+        bad = np.flatnonzero(~np.isfinite(numbers))
+        if bad.size:
+            rows = ", ".join(map(str, bad[:5])) + (", …" if bad.size > 5 else "")
+            raise ValueError(
+                f"Column {self.column!r} must hold finite numbers, but {bad.size} of {len(numbers)} rows do not "
+                f"(row {rows}: {numbers[bad[0]]})."
+            )
+        return numbers
+
+
+class Matern52(Numeric):
+    r"""Matérn 5/2: :math:`(1 + t + t^2/3) e^{-t}`, :math:`t = \sqrt5 \beta |s - s'|`.
+
+    Parameters
+    ----------
+    column : str
+        Name of a column of numbers, standardised on the training set.
+
+    Examples
+    --------
+    >>> Matern52("speed")
+    Matern52('speed')
+    """
+
+    name = "matern52"
+
+
+class Matern32(Numeric):
+    r"""Matérn 3/2: :math:`(1 + t) e^{-t}`, :math:`t = \sqrt3 \beta |s - s'|`.
+
+    Parameters
+    ----------
+    column : str
+        Name of a column of numbers, standardised on the training set.
+    """
+
+    name = "matern32"
+
+
+class Gaussian(Numeric):
+    r"""Gaussian: :math:`e^{-(\beta |s - s'|)^2}`.
+
+    Parameters
+    ----------
+    column : str
+        Name of a column of numbers, standardised on the training set.
+    """
+
+    name = "gaussian"
+
+
+class Power(Numeric):
+    r"""Power exponential: :math:`e^{-(\beta |s - s'|)^\alpha}`.
+
+    Parameters
+    ----------
+    column : str
+        Name of a column of numbers, standardised on the training set.
+    alpha : float
+        Exponent in (0, 2].
+
+    Examples
+    --------
+    >>> Power("speed", alpha=1.9).correlations()
+    [('power', 1.9)]
+    """
+
+    def __init__(self, column: str, alpha: float = 1.9):
+        self.column = column
+        self.alpha = alpha
+
+    def correlations(self) -> list[Correlation]:
+        """Return the correlation's name and exponent."""
+        if not 0 < self.alpha <= 2:
+            raise ValueError(f"alpha must lie in (0, 2], but is {self.alpha!r}.")
+        return [("power", float(self.alpha))]
