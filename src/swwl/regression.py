@@ -1,4 +1,4 @@
-"""RobustGPRegressor: the scikit-learn shell around kernels and the robust Gaussian process. Tables in, predictions out."""
+"""RobustGPRegressor, the scikit-learn shell around kernels and the robust GP: tables in, predictions out."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         One per target; a single one with ``share_ranges``.
     target_names_ : list of str
     ranges_ : Series, or DataFrame with a column per target
-        Range of every part of the kernel: at this distance its correlation has dropped to :math:`c(1)`. In the units of
-        the column for numbers, in units of sliced Wasserstein distance for graphs.
+        Range of every part of the kernel: at this distance its correlation has dropped to :math:`c(1)`. In the units
+        of the column for numbers, in units of sliced Wasserstein distance for graphs.
     importance_ : Series, or DataFrame with a column per target
         R's inert-input measure: :math:`p\,C_l\beta_l / \sum_i C_i\beta_i`, one on average. Near zero, an input
         hardly matters.
     selection_ : DataFrame
-        How the number of components was chosen: ``column``, ``n_components``, ``log_posterior``, ``chosen``. Empty where
-        there was nothing to choose.
+        How the number of components was chosen: ``column``, ``n_components``, ``log_posterior``, ``chosen``. Empty
+        where there was nothing to choose.
     feature_names_in_ : ndarray of str
         Columns that predictions need.
 

@@ -1,4 +1,4 @@
-"""Tables in: what users hand over as inputs and targets -> a pandas table and an array, or an error that names the cell."""
+"""What users hand over as inputs and targets -> a pandas table and an array, or an error that names the column."""
 
 from __future__ import annotations
 
