@@ -1,0 +1,29 @@
+r"""Robust Gaussian process on distances: pure arrays, no graphs.
+
+The flow, file by file: ``correlations`` (one scaled distance) -> ``factors`` (their product and its
+gradient) -> ``prior`` and ``objective`` (log posterior of ranges and nugget) -> ``optimise`` (starts, bounds,
+climb) -> ``posterior`` and ``loo`` (Student-t predictions) -> ``fitting`` (from distances to a posterior) ->
+``model`` (`RobustGP`), with ``checks`` at its entrance, ``diagnose`` for its warnings, ``state`` for saving.
+
+Examples
+--------
+>>> import numpy as np
+>>> from swwl.gp import Coordinates, RobustGP
+>>> rng = np.random.default_rng(0)
+>>> z, speed = rng.normal(size=(40, 2)), rng.random(40)
+>>> y = np.sin(z[:, 0]) + speed**2
+>>> gp = RobustGP(["gaussian", "matern52"])
+>>> gp = gp.fit([Coordinates(z), np.abs(speed[:, None] - speed)], y)
+>>> gp.beta_.shape, gp.leave_one_out().mean.shape
+((3,), (40,))
+>>> mean, std = gp.predict([Coordinates([[0.5, 0.0]]), np.abs([[0.3]] - speed)], return_std=True)
+>>> bool(abs(mean[0] - np.sin(0.5) - 0.09) < 0.05)
+True
+"""
+
+from swwl.gp.diagnose import GPWarning
+from swwl.gp.factors import Coordinates
+from swwl.gp.loo import LeaveOneOut
+from swwl.gp.model import RobustGP
+
+__all__ = ["Coordinates", "GPWarning", "LeaveOneOut", "RobustGP"]

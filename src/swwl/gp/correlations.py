@@ -1,0 +1,137 @@
+r"""Correlation functions of one scaled distance.
+
+Every correlation is written :math:`c(s) = m(s)\,e^{-e(s)}` with :math:`s = \beta d`, because a product of
+several then needs a single exponential: the exponents add and the multipliers multiply. Its derivative is
+kept as the logarithmic slope :math:`\partial\log c/\partial\log\beta`, which needs no exponential at all.
+
+This file knows arrays and nothing else; ``factors.py`` multiplies correlations together.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Correlation:
+    r"""A correlation :math:`c(s) = m(s)\,e^{-e(s)}` of a scaled distance :math:`s = \beta d \geq 0`.
+
+    Parameters
+    ----------
+    name : str or tuple
+        What the user writes: ``"gaussian"``, ``"matern52"``, ``"matern32"`` or ``("power", alpha)``.
+    parts : callable
+        Maps ``s`` to ``(e, m)``, two new arrays of its shape; ``m`` is None where it is one.
+    slope : callable
+        Maps ``s`` to :math:`\partial\log c/\partial\log\beta`, a new array of its shape.
+
+    Examples
+    --------
+    >>> c = get_correlation("gaussian")
+    >>> float(c(np.array([1.0]))[0]) == math.exp(-1.0)
+    True
+    """
+
+    name: str | tuple[str, float]
+    parts: Callable[[Array], tuple[Array, Array | None]]
+    slope: Callable[[Array], Array]
+
+    def __call__(self, s: Array) -> Array:
+        """Return the correlation at scaled distances ``s``, any shape."""
+        exponent, multiplier = self.parts(s)
+        value = np.exp(-exponent)
+        return value if multiplier is None else multiplier * value
+
+
+def _gaussian_parts(s):
+    return s * s, None
+
+
+def _gaussian_slope(s):
+    return -2.0 * (s * s)
+
+
+def _matern52_parts(s):
+    t = math.sqrt(5.0) * s
+    m = t / 3.0
+    m += 1.0
+    m *= t
+    m += 1.0
+    return t, m
+
+
+def _matern52_slope(s):
+    # c = (1 + t + t²/3) exp(-t) has dc/dlog β = -t²(1 + t)/3 exp(-t)
+    t = math.sqrt(5.0) * s
+    below = t + 3.0
+    below *= t
+    below += 3.0
+    above = t + 1.0
+    above *= t
+    above *= t
+    above /= below
+    return np.negative(above, out=above)
+
+
+def _matern32_parts(s):
+    t = math.sqrt(3.0) * s
+    return t, 1.0 + t
+
+
+def _matern32_slope(s):
+    # c = (1 + t) exp(-t) has dc/dlog β = -t² exp(-t)
+    t = math.sqrt(3.0) * s
+    return -(t * t) / (1.0 + t)
+
+
+def _power(alpha: float) -> Correlation:
+    return Correlation(("power", alpha), lambda s: (s**alpha, None), lambda s: -alpha * s**alpha)
+
+
+GAUSSIAN = Correlation("gaussian", _gaussian_parts, _gaussian_slope)
+_NAMED = {
+    "gaussian": GAUSSIAN,
+    "matern52": Correlation("matern52", _matern52_parts, _matern52_slope),
+    "matern32": Correlation("matern32", _matern32_parts, _matern32_slope),
+}
+
+
+def get_correlation(name: str | Sequence) -> Correlation:
+    r"""Look a correlation up by its name.
+
+    Parameters
+    ----------
+    name : {"gaussian", "matern52", "matern32"} or ("power", alpha)
+        With :math:`s = \beta d`: :math:`e^{-s^2}`; :math:`(1 + t + t^2/3)e^{-t}` with :math:`t = \sqrt5 s`;
+        :math:`(1 + t)e^{-t}` with :math:`t = \sqrt3 s`; :math:`e^{-s^\alpha}` with :math:`0 < \alpha \leq 2`.
+
+    Examples
+    --------
+    >>> get_correlation(("power", 1.0))(np.array([0.0, 1.0])).round(3).tolist()
+    [1.0, 0.368]
+    >>> get_correlation("matern25")
+    Traceback (most recent call last):
+        ...
+    ValueError: Unknown correlation 'matern25': did you mean 'matern52'? Known are ...
+    """
+    known = "'gaussian', 'matern52', 'matern32' and ('power', alpha)"
+    if isinstance(name, str):
+        if name in _NAMED:
+            return _NAMED[name]
+        near = difflib.get_close_matches(name.lower(), [*_NAMED, "power"], n=1, cutoff=0.5)
+        wanted = {"power": "('power', alpha)"}.get(near[0], repr(near[0])) if near else ""
+        hint = f": did you mean {wanted}?" if near else "."
+        raise ValueError(f"Unknown correlation {name!r}{hint} Known are {known}.")
+    if isinstance(name, (tuple, list)) and len(name) == 2 and name[0] == "power":
+        alpha = float(name[1])
+        if not 0.0 < alpha <= 2.0:
+            raise ValueError(f"The power correlation has exponent {alpha:g}, but it must lie in (0, 2].")
+        return _power(alpha)
+    raise ValueError(f"Unknown correlation {name!r}. Known are {known}.")

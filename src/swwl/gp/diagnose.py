@@ -1,0 +1,106 @@
+"""Warnings after a fit: each says what was seen and what to do about it."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy.linalg import lapack
+
+from swwl.gp.correlations import Array
+from swwl.gp.factors import triangle_blocks
+from swwl.gp.objective import Objective
+from swwl.gp.optimise import Optimum
+
+# A log posterior that rises by less per e-fold of a range leaves predictions as they are.
+_STEEP = 0.05
+# Three nats, a likelihood ratio of twenty, is the usual mark of strong evidence (Kass and Raftery, 1995).
+_EVIDENCE = 3.0
+# Below this the predictive variances lose more than four digits to rounding.
+_SINGULAR = 1e-12
+
+
+class GPWarning(UserWarning):
+    """A fit that ended, but not where it can be trusted without a look."""
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, GPWarning, stacklevel=4)
+
+
+def warn_about_bounds(optimum: Optimum, lower: Array, upper: Array, free: Array, labels: list[str]) -> None:
+    """Warn where a range sits on a bound although the posterior still rises beyond it.
+
+    A range that an inert input drives to its bound is no reason to warn: the posterior is flat there.
+    """
+    for i, label in enumerate(labels):
+        if not free[i]:
+            continue
+        for side, bound, outward in (("lower", lower[i], -1.0), ("upper", upper[i], 1.0)):
+            if abs(optimum.log_beta[i] - bound) < 1e-6 and outward * optimum.gradient[i] > _STEEP:
+                _warn(
+                    f"The inverse range of {label} sits on its {side} bound {np.exp(bound):.3g} and the "
+                    "posterior still rises beyond it: check the scale of its distances, or pass wider bounds."
+                )
+
+
+def white_noise_likelihood(objective: Objective) -> float:
+    """Return the log likelihood of white noise around the trend: R is the identity, at any nugget."""
+    basis, upper = np.linalg.qr(objective.trend)
+    residual = objective.y - basis @ (basis.T @ objective.y)
+    value = objective.offset - 0.5 * objective.dof * float(np.log(np.sum(residual**2, axis=0)).sum())
+    if objective.method != "likelihood":
+        value -= objective.y.shape[1] * float(np.log(np.abs(np.diag(upper))).sum())
+    return value
+
+
+def warn_about_noise(objective: Objective, optimum: Optimum) -> None:
+    """Warn when the model explains the targets hardly better than white noise around the trend."""
+    likelihood = optimum.value
+    if objective.method == "posterior":
+        likelihood -= objective.prior(np.exp(optimum.log_beta), float(np.exp(optimum.log_nugget)))[0]
+    gain = likelihood - white_noise_likelihood(objective)
+    if gain < _EVIDENCE:
+        _warn(
+            f"The targets cannot be told from noise: the fit is only {gain:.2g} nats better than white noise "
+            "around the trend, and predictions hardly leave the trend. Check that the inputs belong to the "
+            "targets, add training points, or raise n_starts."
+        )
+
+
+def reciprocal_condition(correlation: Array, nugget: float, factor: Array) -> float:
+    """Estimate 1 / condition number of R from the lower triangles of its correlation and its factor."""
+    sums = np.full(len(correlation), nugget)
+    for i0, i1 in triangle_blocks(len(correlation)):
+        block = correlation[i0:i1, :i1].copy()
+        block[:, i0:i1] = np.tril(block[:, i0:i1])
+        sums[:i1] += block.sum(axis=0)
+        sums[i0:i1] += block.sum(axis=1) - np.diag(block[:, i0:i1])
+    return float(lapack.dpocon(factor.T, sums.max(), uplo="U")[0])
+
+
+def warn_about_conditioning(rcond: float, estimated: bool) -> None:
+    """Warn when R is near singular."""
+    if rcond < _SINGULAR:
+        advice = (
+            "raise nugget_floor to 1e-6 or more"
+            if estimated
+            else "raise nugget to 1e-6 or more, or estimate it"
+        )
+        _warn(
+            f"The correlation matrix is near singular (reciprocal condition number {rcond:.1e}): predictive "
+            f"variances drown in rounding. Duplicated or very close inputs do this: {advice}."
+        )
+
+
+def warn_about_convergence(optimum: Optimum, max_iter: int) -> None:
+    """Warn when the climb was cut short."""
+    if not optimum.converged:
+        _warn(f"The climb stopped after max_iter={max_iter} iterations without converging: raise max_iter.")
+
+
+def warn_about_constant_factors(largest: Array, labels: list[str]) -> None:
+    """Warn about ranges whose training distances are all zero."""
+    for label, size in zip(labels, largest, strict=True):
+        if size == 0.0:
+            _warn(f"All training distances of {label} are zero, so it explains nothing: drop it.")

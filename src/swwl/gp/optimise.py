@@ -1,0 +1,208 @@
+r"""Where to start, how far to look, and the climb to the posterior mode.
+
+The start decides. With p factors the ranges must start long enough for the *product* correlation to be near
+one half at a typical pair of points; starts that make it near zero end in a flat optimum that calls
+everything noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+
+from swwl.gp.correlations import Array
+from swwl.gp.factors import Factor, fill_correlation, range_slices
+from swwl.gp.objective import NotPositiveDefinite, Objective, factorise
+
+# (product correlation at a typical pair, nugget) of the first starts; later ones are drawn at random
+_START_LEVELS = ((0.5, 1e-4), (0.9, 1e-2), (0.2, 1e-4))
+SMALLEST_NUGGET = 1e-20  # stands for zero in log ν: far below rounding
+LARGEST_NUGGET = 1e6
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """Where a climb ended.
+
+    Attributes
+    ----------
+    log_beta : ndarray of shape (p,)
+    log_nugget : float
+    value : float
+    gradient : ndarray of shape (p + 1,)
+    converged : bool
+    """
+
+    log_beta: Array
+    log_nugget: float
+    value: float
+    gradient: Array
+    converged: bool
+
+
+def sample_pairs(factors: Sequence[Factor], n: int, rng: np.random.Generator, most: int = 4096) -> Array:
+    """Return the distances of (a sample of) all training pairs, shape (pairs, p)."""
+    if n * (n - 1) // 2 <= most:
+        rows, columns = np.tril_indices(n, -1)
+    else:
+        rows = rng.integers(1, n, size=most)
+        columns = (rows * rng.random(most)).astype(int)  # uniform below the diagonal: columns < rows
+    return np.hstack([factor.pair_distances(rows, columns) for factor in factors])
+
+
+def starting_ranges(
+    factors: Sequence[Factor], pairs: Array, level: float, weights: Array | None = None
+) -> Array:
+    r"""Return log β, shape (p,), that gives a median product correlation of ``level`` over the pairs.
+
+    Parameters
+    ----------
+    factors : sequence of Factor
+    pairs : ndarray of shape (pairs, p)
+        Distances of some training pairs.
+    level : float
+        In (0, 1).
+    weights : ndarray of shape (p,), optional
+        Relative scaled size of each range; equal by default.
+    """
+    size = np.sqrt(np.mean(pairs**2, axis=0))
+    scaled = pairs / np.where(size > 0.0, size, 1.0) * (1.0 if weights is None else weights)
+
+    def typical(log_scale):
+        total = np.zeros(len(pairs))
+        for factor, own in zip(factors, range_slices(factors), strict=True):
+            exponent, multiplier = factor.correlation.parts(np.exp(log_scale) * scaled[:, own])
+            total += exponent.sum(axis=1)
+            if multiplier is not None:
+                total -= np.log(multiplier).sum(axis=1)
+        return np.median(total)
+
+    low, high = -20.0, 20.0
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if typical(middle) < -np.log(level) else (low, middle)
+    return middle - np.log(np.where(size > 0.0, size, 1.0)) + (0.0 if weights is None else np.log(weights))
+
+
+def starting_points(factors, n: int, n_starts: int, rng: np.random.Generator, nugget_floor: float) -> Array:
+    """Return the starts, shape (n_starts, p + 1): log ranges, then the log nugget."""
+    pairs = sample_pairs(factors, n, rng)
+    starts = np.empty((n_starts, pairs.shape[1] + 1))
+    for i in range(n_starts):
+        if i < len(_START_LEVELS):
+            (level, nugget), weights = _START_LEVELS[i], None
+        else:
+            level, nugget = rng.uniform(0.1, 0.95), 10.0 ** rng.uniform(-5.0, -0.5)
+            weights = np.exp(rng.normal(size=pairs.shape[1]))
+        starts[i, :-1] = starting_ranges(factors, pairs, level, weights)
+        starts[i, -1] = np.log(max(nugget, 10.0 * nugget_floor))
+    return starts
+
+
+def default_bounds(factors, n: int, nugget_floor: float) -> tuple[Array, Array]:
+    r"""Return bounds of log β, each of shape (p,).
+
+    The lower bound is where the matrix becomes ill-conditioned with the smallest nugget allowed, all ranges
+    together as fractions of their largest distance, or where a factor moves by less than a hundredth of that
+    nugget. Conditioning is tried on at most 200 points: a subset of points is never worse conditioned.
+    """
+    largest = np.concatenate([f.largest_distances() for f in factors])
+    largest = np.where(largest > 0.0, largest, 1.0)
+    chosen = np.unique(np.linspace(0, n - 1, min(n, 200)).astype(int))
+    subset = [f.subset(chosen) for f in factors]
+    matrix = np.empty((len(chosen), len(chosen)))
+    flat = max(1e-8, 0.1 * np.sqrt(nugget_floor))
+    scale = 1.0
+    while scale > flat:
+        fill_correlation(subset, 0.5 * scale / largest, out=matrix)
+        matrix.flat[:: len(matrix) + 1] += nugget_floor
+        try:
+            factorise(matrix)
+        except NotPositiveDefinite:
+            break
+        pivots = np.diag(matrix) ** 2
+        if pivots.min() < 1e-15 * pivots.max():
+            break
+        scale *= 0.5
+    return np.log(scale / largest), np.log(1e5 / largest)
+
+
+class _Descent:
+    """The objective with its sign turned for a minimiser, on the free parameters; failures become walls."""
+
+    def __init__(self, objective: Objective, free: Array, fixed: Array):
+        self.objective, self.free, self.full = objective, free, fixed.copy()
+        self.worst = -np.inf
+
+    def __call__(self, x):
+        self.full[self.free] = x
+        try:
+            value, gradient = self.objective.with_gradient(self.full[:-1], float(self.full[-1]))
+        except NotPositiveDefinite:
+            value = -np.inf
+        if not np.isfinite(value):
+            # a wall of moderate height: the line search interpolates back instead of collapsing to no step
+            wall = self.worst + abs(self.worst) if np.isfinite(self.worst) else 0.0
+            return wall + 100.0, np.zeros(len(x))
+        self.worst = max(self.worst, -value)
+        return -value, -gradient[self.free]
+
+
+def climb(
+    objective: Objective, starts: Array, free: Array, lower: Array, upper: Array, max_iter: int
+) -> Optimum:
+    """Climb from every start to a coarse tolerance, then from the best to a fine one.
+
+    Parameters
+    ----------
+    objective : Objective
+    starts : ndarray of shape (n_starts, p + 1)
+    free : ndarray of bool, shape (p + 1,)
+        Parameters that are not free keep the start's value.
+    lower, upper : ndarray of shape (p + 1,)
+
+    Raises
+    ------
+    NotPositiveDefinite
+        When the matrix cannot be factorised at any start.
+    """
+    starts = np.where(free, np.clip(starts, lower, upper), starts)
+    if not free.any():
+        value, gradient = objective.with_gradient(starts[0, :-1], float(starts[0, -1]))
+        return Optimum(starts[0, :-1], float(starts[0, -1]), value, gradient, True)
+    bounds = list(zip(lower[free], upper[free], strict=True))
+
+    def run(x, ftol, gtol):
+        descent = _Descent(objective, free, x)
+        options = {"maxiter": max_iter, "ftol": ftol, "gtol": gtol, "maxcor": 20}
+        found = minimize(descent, x[free], jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        full = x.copy()
+        full[free] = found.x
+        return found.fun if np.isfinite(descent.worst) else np.inf, full, found.status
+
+    coarse = [run(x, ftol=1e-6, gtol=1e-3) for x in starts]
+    best_value, best, _ = min(coarse, key=lambda c: c[0])
+    if not np.isfinite(best_value):
+        raise NotPositiveDefinite("The correlation matrix could not be factorised at any start.")
+    _, best, status = run(best, ftol=1e-12, gtol=1e-6)
+    value, gradient = objective.with_gradient(best[:-1], float(best[-1]))
+    # status 1 is the limit of iterations; 2 is a line search stopped by rounding, which is as good as it gets
+    return Optimum(best[:-1], float(best[-1]), value, gradient, status != 1)
+
+
+def curvature(objective: Objective, optimum: Optimum, free: Array, step: float = 1e-3) -> Array:
+    r"""Return minus the Hessian in the free log parameters, shape (f, f), by central differences."""
+    at = np.append(optimum.log_beta, optimum.log_nugget)
+    index = np.flatnonzero(free)
+    hessian = np.empty((len(index), len(index)))
+    for row, i in enumerate(index):
+        sides = []
+        for sign in (1.0, -1.0):
+            moved = at.copy()
+            moved[i] += sign * step
+            sides.append(objective.with_gradient(moved[:-1], float(moved[-1]))[1][index])
+        hessian[row] = (sides[1] - sides[0]) / (2.0 * step)
+    return 0.5 * (hessian + hessian.T)
