@@ -62,9 +62,9 @@ def warn_about_noise(objective: Objective, optimum: Optimum) -> None:
     gain = likelihood - white_noise_likelihood(objective)
     if gain < _EVIDENCE:
         _warn(
-            f"The targets cannot be told from noise: the fit is only {gain:.2g} nats better than white noise "
-            "around the trend, and predictions hardly leave the trend. Check that the inputs belong to the "
-            "targets, add training points, or raise n_starts."
+            f"The targets cannot be told from noise: the log likelihood gains only {gain:.2g} over white "
+            "noise around the trend, so predictions hardly leave the trend. Check that the inputs belong to "
+            "the targets, add training points, or raise n_starts."
         )
 
 
@@ -82,11 +82,7 @@ def reciprocal_condition(correlation: Array, nugget: float, factor: Array) -> fl
 def warn_about_conditioning(rcond: float, estimated: bool) -> None:
     """Warn when R is near singular."""
     if rcond < _SINGULAR:
-        advice = (
-            "raise nugget_floor to 1e-6 or more"
-            if estimated
-            else "raise nugget to 1e-6 or more, or estimate it"
-        )
+        advice = "raise nugget_floor to 1e-6" if estimated else "raise nugget to 1e-6, or estimate it"
         _warn(
             f"The correlation matrix is near singular (reciprocal condition number {rcond:.1e}): predictive "
             f"variances drown in rounding. Duplicated or very close inputs do this: {advice}."

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import blas
 
 from swwl.gp.correlations import GAUSSIAN, Array, Correlation
 
@@ -108,39 +109,45 @@ def triangle_blocks(n: int) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-def _scaled_rows(factors, beta):
-    """Scale the coordinates of every group and return the pieces of |a - b|² = |a|² + |b|² - 2ab."""
-    pieces: list[tuple[Array, ...] | None] = []
-    for factor, own in zip(factors, range_slices(factors), strict=True):
-        if not factor.is_coordinates:
-            pieces.append(None)
-            continue
-        right = factor.data * beta[own]
-        left = right if factor.other is None else factor.other * beta[own]
-        pieces.append((left, np.einsum("ij,ij->i", left, left), right.T, np.einsum("ij,ij->i", right, right)))
-    return pieces
+def _scaled_coordinates(factors, beta) -> tuple[Array | None, Array | None]:
+    """Join the coordinates of all groups, times their inverse ranges: columns' (N, k) and rows' (M, k)."""
+    groups = [
+        (f, beta[own]) for f, own in zip(factors, range_slices(factors), strict=True) if f.is_coordinates
+    ]
+    if not groups:
+        return None, None
+    columns = np.hstack([f.data * b for f, b in groups])
+    return columns, np.hstack([(f.data if f.other is None else f.other) * b for f, b in groups])
 
 
-def _block_correlation(factors, beta, pieces, rows: slice, columns: slice) -> Array:
-    """Return the product correlation on a block, with one exponential for all factors."""
-    exponent: Any = None
+def _distance_factors(factors, beta) -> list[tuple[Factor, float]]:
+    """Pair every factor that is a distance matrix with its inverse range."""
+    owners = zip(factors, range_slices(factors), strict=True)
+    return [(f, float(beta[own.start])) for f, own in owners if not f.is_coordinates]
+
+
+def _block_correlation(owners, rows: slice, columns: slice, squares: Array | None) -> Array:
+    """Return the product correlation on a block, with one exponential for all factors.
+
+    ``owners`` is made by `_distance_factors`; ``squares`` holds the block's summed squared distances of
+    scaled coordinates, and is overwritten.
+    """
+    exponent: Any = squares
     multiplier: Any = None
-    for factor, own, piece in zip(factors, range_slices(factors), pieces, strict=True):
-        if piece is not None:
-            left, left2, right_t, right2 = piece
-            e = left[rows] @ right_t[:, columns]
-            e *= -2.0
-            e += left2[rows, None]
-            e += right2[columns]
-            np.maximum(e, 0.0, out=e)  # rounding must not make a squared distance negative
-            m = None
-        else:
-            e, m = factor.correlation.parts(beta[own] * factor.data[rows, columns])
+    for factor, own in owners:
+        e, m = factor.correlation.parts(own * factor.data[rows, columns])
         exponent = e if exponent is None else np.add(exponent, e, out=exponent)
         if m is not None:
             multiplier = m if multiplier is None else np.multiply(multiplier, m, out=multiplier)
     value = np.exp(np.negative(exponent, out=exponent), out=exponent)
     return value if multiplier is None else np.multiply(value, multiplier, out=value)
+
+
+def _squares(products: Array, left: Array, right: Array) -> Array:
+    """Turn -2ab into |a - b|² = |a|² + |b|² - 2ab, never negative, in a new array."""
+    out = products + left[:, None]
+    out += right
+    return np.maximum(out, 0.0, out=out)
 
 
 def fill_correlation(factors: Sequence[Factor], beta: Array, out: Array) -> Array:
@@ -150,12 +157,20 @@ def fill_correlation(factors: Sequence[Factor], beta: Array, out: Array) -> Arra
     ----------
     factors : sequence of Factor
     beta : ndarray of shape (p,)
-    out : ndarray of shape (N, N)
+    out : ndarray of shape (N, N), C-ordered
         Receives the lower triangle with a diagonal of exact ones; above the diagonal it is left undefined.
     """
-    pieces = _scaled_rows(factors, beta)
+    scaled, _ = _scaled_coordinates(factors, beta)
+    owners = _distance_factors(factors, beta)
+    squares = norms = None
+    if scaled is not None:
+        # all columns in one product, in place: a lower triangle in C order is an upper one for BLAS
+        blas.dsyrk(-2.0, scaled.T, trans=1, lower=0, c=out.T, overwrite_c=1)
+        norms = np.einsum("ij,ij->i", scaled, scaled)
     for i0, i1 in triangle_blocks(len(out)):
-        out[i0:i1, :i1] = _block_correlation(factors, beta, pieces, slice(i0, i1), slice(0, i1))
+        if norms is not None:
+            squares = _squares(out[i0:i1, :i1], norms[i0:i1], norms[:i1])
+        out[i0:i1, :i1] = _block_correlation(owners, slice(i0, i1), slice(0, i1), squares)
     np.fill_diagonal(out, 1.0)
     return out
 
@@ -164,15 +179,22 @@ def cross_correlation(factors: Sequence[Factor], beta: Array, shape: tuple[int, 
     """Return the full (M, N) correlation matrix between the rows and the columns of the factors."""
     m, n = shape
     out = np.empty(shape)
-    pieces = _scaled_rows(factors, beta)
+    right, left = _scaled_coordinates(factors, beta)
+    owners = _distance_factors(factors, beta)
+    squares = None
+    if left is not None and right is not None:
+        np.matmul(-2.0 * left, right.T, out=out)
+        left2, right2 = np.einsum("ij,ij->i", left, left), np.einsum("ij,ij->i", right, right)
     step = max(1, _BLOCK // max(n, 1))
     for i0 in range(0, m, step):
         rows = slice(i0, min(m, i0 + step))
-        out[rows] = _block_correlation(factors, beta, pieces, rows, slice(0, n))
+        if left is not None:
+            squares = _squares(out[rows], left2[rows], right2)
+        out[rows] = _block_correlation(owners, rows, slice(0, n), squares)
     return out
 
 
-def contract_triangle(factors, beta, correlation, weights) -> Array:
+def contract_triangle(factors, beta: Array, correlation: Array, weights: Array) -> Array:
     r"""Return :math:`\sum_{i>j} W_{ij}\,\partial R_{ij}/\partial\log\beta_l` for every range.
 
     Parameters
@@ -181,8 +203,8 @@ def contract_triangle(factors, beta, correlation, weights) -> Array:
     beta : ndarray of shape (p,)
     correlation : ndarray of shape (N, N)
         The lower triangle made by `fill_correlation` at the same ``beta``.
-    weights : callable
-        ``weights(i0, i1)`` returns the block ``W[i0:i1, :i1]`` as a new array, which is overwritten.
+    weights : ndarray of shape (N, N)
+        The lower triangle of W; overwritten.
 
     Returns
     -------
@@ -195,27 +217,29 @@ def contract_triangle(factors, beta, correlation, weights) -> Array:
 
     .. math:: \sum_{i>j} A_{ij}(z_{ik} - z_{jk})^2 = \sum_i a_i z_{ik}^2 - 2\sum_i z_{ik} (AZ)_{ik} .
     """
-    slices = range_slices(factors)
     out = np.zeros(len(beta))
-    needs_sums = any(f.is_coordinates for f in factors)
+    owners = list(zip(factors, range_slices(factors), strict=True))
+    groups = [(f, own) for f, own in owners if f.is_coordinates]
     sums = np.zeros(len(correlation))
     for i0, i1 in triangle_blocks(len(correlation)):
-        a = weights(i0, i1)
-        a *= correlation[i0:i1, :i1]
+        a = weights[i0:i1, :i1] * correlation[i0:i1, :i1]
         corner = a[:, i0:i1]
         corner[:] = np.tril(corner, -1)
-        if needs_sums:
+        if groups:
+            weights[i0:i1, :i1] = a
             sums[:i1] += a.sum(axis=0)
             sums[i0:i1] += a.sum(axis=1)
-        for factor, own in zip(factors, slices, strict=True):
-            if factor.is_coordinates:
-                z = factor.data
-                out[own] += 4.0 * np.einsum("ij,ij->j", z[i0:i1], a @ z[:i1])
-            else:
-                out[own] += np.vdot(a, factor.correlation.slope(beta[own] * factor.data[i0:i1, :i1]))
-    for factor, own in zip(factors, slices, strict=True):
-        if factor.is_coordinates:
-            out[own] = beta[own] ** 2 * (out[own] - 2.0 * (sums @ factor.data**2))
+        for factor, own in owners:
+            if not factor.is_coordinates:
+                # einsum, not a BLAS dot: waking threads for one small block costs more than the block
+                slope = factor.correlation.slope(beta[own] * factor.data[i0:i1, :i1])
+                out[own] += np.einsum("ij,ij->", a, slope)
+    if groups:
+        z = np.asfortranarray(np.hstack([f.data for f, _ in groups]))
+        product = blas.dtrmm(1.0, weights.T, z, lower=0, trans_a=1)
+        sides = 4.0 * np.einsum("ij,ij->j", z, product) - 2.0 * (sums @ z**2)
+        index = np.concatenate([np.arange(own.start, own.stop) for _, own in groups])
+        out[index] = beta[index] ** 2 * sides
     return out
 
 

@@ -56,7 +56,7 @@ class RobustGP(BaseEstimator):
         Bounds of the inverse ranges, each None, a number or an array of shape (p,). By default the lower one
         is where the matrix gets ill-conditioned.
     n_starts : int, default=3
-        Climbs; the first three start at a typical product correlation of 0.5, 0.9 and 0.2, more at random.
+        Climbs; the first three start at a typical product correlation of 0.5, 0.9 and 0.9, more at random.
     max_iter : int, default=200
         Iterations of one climb.
     prior_a, prior_b, prior_c : float, float or None, array-like of shape (p,) or None
@@ -198,7 +198,8 @@ class RobustGP(BaseEstimator):
         labels = self._labels(factors)
         diagnose.warn_about_constant_factors(largest, labels)
         diagnose.warn_about_bounds(optimum, search.lower, search.upper, search.free, labels)
-        diagnose.warn_about_noise(objective, optimum)
+        if search.free.any():
+            diagnose.warn_about_noise(objective, optimum)
         diagnose.warn_about_conditioning(rcond, nugget is None)
         diagnose.warn_about_convergence(optimum, self.max_iter)
         return self

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from swwl.gp.correlations import Array
 from swwl.gp.factors import Factor, contract_triangle, fill_correlation
@@ -219,16 +219,13 @@ class Objective:
         low_rank = solution.alpha * np.sqrt(self.dof / solution.s2)
         if self.method != "likelihood":
             low_rank = np.hstack([np.sqrt(k) * solution.trend_solve, low_rank])
-        low_rank_t = np.ascontiguousarray(low_rank.T)
-
-        def weights(i0, i1):
-            block = low_rank[i0:i1] @ low_rank_t[:, :i1]
-            block -= matrix[i0:i1, :i1] if k == 1 else k * matrix[i0:i1, :i1]
-            return block
+        trace = float(np.trace(matrix))
+        # minus W in place of the inverse, by one symmetric product
+        blas.dsyrk(1.0, np.asfortranarray(low_rank), beta=-k, lower=0, c=matrix.T, overwrite_c=1)
 
         gradient = np.empty(len(beta) + 1)
-        gradient[:-1] = contract_triangle(self.factors, beta, correlation, weights)
-        gradient[-1] = 0.5 * nugget * (float(np.vdot(low_rank, low_rank)) - k * float(np.trace(matrix)))
+        gradient[:-1] = contract_triangle(self.factors, beta, correlation, matrix)
+        gradient[-1] = 0.5 * nugget * (float(np.sum(low_rank**2)) - k * trace)
         if self.method == "posterior":
             _, in_beta, in_nugget = self.prior(beta, nugget)
             gradient[:-1] += in_beta

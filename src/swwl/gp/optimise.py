@@ -18,7 +18,7 @@ from swwl.gp.factors import Factor, fill_correlation, range_slices
 from swwl.gp.objective import NotPositiveDefinite, Objective, factorise
 
 # (product correlation at a typical pair, nugget) of the first starts; later ones are drawn at random
-_START_LEVELS = ((0.5, 1e-4), (0.9, 1e-2), (0.2, 1e-4))
+_START_LEVELS = ((0.5, 1e-2), (0.9, 1e-4), (0.9, 1e-1))
 SMALLEST_NUGGET = 1e-20  # stands for zero in log ν: far below rounding
 LARGEST_NUGGET = 1e6
 
@@ -43,13 +43,13 @@ class Optimum:
     converged: bool
 
 
-def sample_pairs(factors: Sequence[Factor], n: int, rng: np.random.Generator, most: int = 4096) -> Array:
+def sample_pairs(factors: Sequence[Factor], n: int, rng: np.random.Generator, most: int = 2048) -> Array:
     """Return the distances of (a sample of) all training pairs, shape (pairs, p)."""
     if n * (n - 1) // 2 <= most:
         rows, columns = np.tril_indices(n, -1)
     else:
-        rows = rng.integers(1, n, size=most)
-        columns = (rows * rng.random(most)).astype(int)  # uniform below the diagonal: columns < rows
+        rows = rng.integers(n, size=most)
+        columns = (rows + rng.integers(1, n, size=most)) % n  # any other point, each as likely
     return np.hstack([factor.pair_distances(rows, columns) for factor in factors])
 
 
@@ -71,9 +71,11 @@ def starting_ranges(
     size = np.sqrt(np.mean(pairs**2, axis=0))
     scaled = pairs / np.where(size > 0.0, size, 1.0) * (1.0 if weights is None else weights)
 
+    owners = list(zip(factors, range_slices(factors), strict=True))
+
     def typical(log_scale):
         total = np.zeros(len(pairs))
-        for factor, own in zip(factors, range_slices(factors), strict=True):
+        for factor, own in owners:
             exponent, multiplier = factor.correlation.parts(np.exp(log_scale) * scaled[:, own])
             total += exponent.sum(axis=1)
             if multiplier is not None:
@@ -81,7 +83,7 @@ def starting_ranges(
         return np.median(total)
 
     low, high = -20.0, 20.0
-    for _ in range(50):
+    for _ in range(32):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if typical(middle) < -np.log(level) else (low, middle)
     return middle - np.log(np.where(size > 0.0, size, 1.0)) + (0.0 if weights is None else np.log(weights))

@@ -1,0 +1,26 @@
+"""Small data sets for the tests of the Gaussian process."""
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_blas_thread():
+    """Keep BLAS on one thread: for matrices of fifty rows waking others costs more than the work."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
+
+
+@pytest.fixture
+def data():
+    """Distances of two factors, coordinates, targets and new points: (train, cross, among, y, z, new_z)."""
+    rng = np.random.default_rng(0)
+    x, z = rng.random((40, 2)), rng.normal(size=(40, 3))
+    new, new_z = rng.random((6, 2)), rng.normal(size=(6, 3))
+    y = np.sin(5 * x[:, 0]) + x[:, 1] ** 2 + 0.3 * z[:, 0] + 0.05 * rng.normal(size=40)
+
+    def axes(a, b):
+        return [np.abs(a[:, [j]] - b[:, j]) for j in range(2)]
+
+    return axes(x, x), axes(new, x), axes(new, new), y, z, new_z
