@@ -1,0 +1,140 @@
+"""The robust GP beside its floor: LAPACK's ``dpotrf`` and ``dpotri`` on a matrix of the same size, same run.
+
+Run ``python benchmarks/gp.py``. Times mean little on shared machines, ratios more; accuracy stands beside.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import lapack
+
+from swwl.gp import Coordinates, RobustGP
+
+N = 1000
+
+
+class Line(NamedTuple):
+    """One measurement: a ratio (or a count, or an error), its limit, and the verdict."""
+
+    name: str
+    value: float
+    limit: float | None
+
+    @property
+    def verdict(self) -> str:
+        """Say whether the limit holds."""
+        return "" if self.limit is None else "ok" if self.value <= self.limit else "TOO MUCH"
+
+    def __str__(self) -> str:
+        limit = "" if self.limit is None else f"limit {self.limit:g}"
+        return f"{self.name:62s} {self.value:10.3g}  {limit:12s} {self.verdict}"
+
+
+def _best(call: Callable[[], object], repeats: int = 7) -> float:
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def _floor(matrix: np.ndarray) -> tuple[float, float]:
+    """Return the seconds of dpotrf alone and of dpotrf + dpotri."""
+    first, both = [], []
+    for _ in range(7):
+        work = np.asfortranarray(matrix)
+        start = time.perf_counter()
+        factor, _ = lapack.dpotrf(work, overwrite_a=1, clean=0)
+        first.append(time.perf_counter() - start)
+        lapack.dpotri(factor, overwrite_c=1)
+        both.append(time.perf_counter() - start)
+    return min(first), min(both)
+
+
+def _plain_log_posterior(
+    gp: RobustGP, squares: list[np.ndarray], log_beta: np.ndarray, log_nugget: float, y
+) -> float:
+    """Write the objective down with full matrices: gaussian factors, then two matern52, constant trend."""
+    beta, nugget = np.exp(log_beta), np.exp(log_nugget)
+    r = np.exp(-sum(b**2 * d2 for b, d2 in zip(beta[:-2], squares[:-2], strict=True)))
+    for b, d2 in zip(beta[-2:], squares[-2:], strict=True):
+        t = b * np.sqrt(5 * d2)
+        r *= (1 + t + t**2 / 3) * np.exp(-t)
+    r.flat[:: N + 1] += nugget
+    solved = np.linalg.solve(r, np.stack([np.ones(N), y], axis=1))
+    middle = solved[:, 0].sum()
+    s2 = y @ solved[:, 1] - solved[:, 1].sum() ** 2 / middle
+    largest = np.array([np.sqrt(d2.max()) for d2 in squares])
+    p = len(beta)
+    t = N ** (-1 / p) * largest @ beta + nugget
+    prior = 0.2 * np.log(t) - N ** (-1 / p) * (0.2 + p) * t
+    return -0.5 * np.linalg.slogdet(r)[1] - 0.5 * np.log(middle) - 0.5 * (N - 1) * np.log(s2) + prior
+
+
+def run() -> list[Line]:
+    """Measure, print and return all lines."""
+    rng = np.random.default_rng(0)
+    x, z = rng.random((N, 3)), rng.normal(size=(N, 16)) * np.linspace(2.0, 0.2, 16)
+    axes = [np.abs(x[:, [j]] - x[:, j]) for j in range(3)]
+    y = np.sin(6 * x[:, 0]) + x[:, 1] * x[:, 2] + 0.3 * np.tanh(z[:, 0] + z[:, 1]) + 0.05 * rng.normal(size=N)
+    columns = [(z[:, [k]] - z[:, k]) ** 2 for k in range(16)]
+    squares = [d**2 for d in axes]
+    cases = {
+        "three distance matrices": (["gaussian", "matern52", "matern52"], axes, squares),
+        "16 coordinates, two distance matrices": (
+            ["gaussian", "matern52", "matern52"],
+            [Coordinates(z), *axes[1:]],
+            [*columns, *squares[1:]],
+        ),
+    }
+    first, floor = _floor(np.exp(-3 * sum(axes)) + 1e-3 * np.eye(N))
+    print(f"N = {N}: dpotrf {1e3 * first:.1f} ms, dpotrf + dpotri {1e3 * floor:.1f} ms")
+    lines: list[Line] = []
+
+    def record(name: str, value: float, limit: float | None = None) -> None:
+        lines.append(Line(name, float(value), limit))
+        print(lines[-1])
+
+    for case, (correlations, items, plain) in cases.items():
+        gp = RobustGP(correlations)
+        start = time.perf_counter()
+        gp.fit(items, y)
+        seconds = time.perf_counter() - start
+        objective = gp._objective
+        w, nugget = np.log(gp.beta_), float(np.log(gp.nugget_))
+        evaluation = _best(lambda o=objective, w=w, v=nugget: o.with_gradient(w, v))
+        record(f"evaluation with gradient / (dpotrf + dpotri), {case}", evaluation / floor, 5)
+        reference = _plain_log_posterior(gp, plain, w, nugget, y)
+        record(f"  relative error of its value, {case}", abs(objective(w, nugget) / reference - 1), 1e-8)
+        record(f"evaluations in a fit of three starts, {case}", gp.n_evaluations_)
+        record(f"  the fit / (dpotrf + dpotri), {case}", seconds / floor)
+        record(f"  the fit in seconds, {case}", seconds)
+        record(f"leave-one-out / dpotrf, {case}", _best(gp.leave_one_out) / first, 2)
+        record(f"  relative error of one left out, {case}", _left_out_error(gp, items, y), 1e-8)
+    return lines
+
+
+def _left_out_error(gp: RobustGP, items, y, i: int = 17) -> float:
+    """Compare the closed form with refitting without point i by hand."""
+    keep = np.arange(N) != i
+    part, new = [], []
+    for item in items:
+        if isinstance(item, Coordinates):
+            part.append(Coordinates(item.values[keep]))
+            new.append(Coordinates(item.values[[i]]))
+        else:
+            part.append(item[np.ix_(keep, keep)])
+            new.append(item[[i]][:, keep])
+    alone = RobustGP(gp.correlations, beta=gp.beta_, nugget=gp.nugget_).fit(part, y[keep])
+    mean, std = alone.predict(new, return_std=True)
+    loo = gp.leave_one_out()
+    return max(abs(loo.mean[i] / mean[0] - 1), abs(loo.std[i] / std[0] - 1))
+
+
+if __name__ == "__main__":
+    run()
