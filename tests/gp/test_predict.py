@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import t as student
 from sklearn.base import clone
@@ -214,6 +216,15 @@ def test_range_uncertainty_is_the_delta_method(data):
     assert (wide >= narrow).all()
 
 
+def test_range_uncertainty_leaves_out_what_a_bound_holds():
+    x = np.linspace(0, 1, 25)
+    d = np.abs(x[:, None] - x)
+    gp = RobustGP(["gaussian"], range_uncertainty=True).fit([d], np.sin(3 * x))
+    assert_array_equal(gp._posterior.uncertainty.free, [0])  # the nugget sits on its floor
+    fixed = RobustGP(["gaussian"], range_uncertainty=True, beta=2.0, nugget=1e-4).fit([d], np.sin(3 * x))
+    assert fixed._posterior.uncertainty is None
+
+
 def test_duplicate_inputs_work(data):
     train, cross, _, y, *_ = data
     twice = np.r_[np.arange(40), np.arange(40)]
@@ -301,3 +312,31 @@ def test_twenty_ranges_escape_the_white_noise_optimum():
     error = gp.predict([Coordinates(new)]) - f(new)
     assert np.sqrt(np.mean(error**2)) < 0.1 * f(new).std()
     assert set(np.argsort(gp.importance_)[-3:]) == {0, 1, 2}
+
+
+@pytest.mark.filterwarnings("ignore::swwl.gp.GPWarning")
+@settings(max_examples=40, deadline=None)
+@given(
+    n=st.integers(4, 12),
+    copies=st.integers(0, 3),
+    size=st.integers(-8, 8),
+    spread=st.integers(-8, 8),
+    kind=st.sampled_from(["gaussian", "matern52", "matern32", ("power", 1.5)]),
+    method=st.sampled_from(["posterior", "marginal", "likelihood"]),
+    nugget=st.sampled_from(["estimate", 1e-6, 0.3]),
+    seed=st.integers(0, 3),
+)
+def test_small_and_badly_scaled_data_give_finite_predictions(
+    n, copies, size, spread, kind, method, nugget, seed
+):
+    rng = np.random.default_rng(seed)
+    x, z = 10.0**size * rng.random(n), 10.0**size * rng.normal(size=(n, 2))
+    x[:copies], z[:copies] = x[-1], z[-1]
+    y = 10.0**spread * rng.normal(size=n)
+    distances = np.abs(x[:, None] - x)
+    gp = RobustGP([kind, "gaussian"], method=method, nugget=nugget).fit([distances, Coordinates(z)], y)
+    mean, std = gp.predict([distances, Coordinates(z)], return_std=True)
+    assert np.isfinite(mean).all() and np.isfinite(std).all() and (std > 0).all()
+    loo = gp.leave_one_out()
+    assert np.isfinite(loo.mean).all() and (loo.scale >= 0).all()
+    assert np.isfinite(gp.log_posterior_)

@@ -146,10 +146,14 @@ def conclude(
 
 
 def add_range_uncertainty(
-    objective: Objective, optimum: Optimum, free: Array, posterior: Posterior
+    objective: Objective, optimum: Optimum, search: Search, posterior: Posterior
 ) -> Posterior:
-    """Return the posterior with the Laplace approximation of the free parameters."""
-    bends = curvature(objective, optimum, free)
+    """Return the posterior with the Laplace approximation of the parameters that no bound holds."""
+    at = np.append(optimum.log_beta, optimum.log_nugget)
+    inside = search.free & (at > search.lower + 1e-6) & (at < search.upper - 1e-6)
+    if not inside.any():
+        return posterior
+    bends = curvature(objective, optimum, inside)
     correlation, _ = objective.factor(posterior.beta, posterior.nugget)
-    extra = range_uncertainty(objective.factors, posterior, correlation, bends, free)
+    extra = range_uncertainty(objective.factors, posterior, correlation, bends, inside)
     return replace(posterior, uncertainty=extra)

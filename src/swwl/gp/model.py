@@ -186,8 +186,8 @@ class RobustGP(BaseEstimator):
         )
         optimum = fitting.find_optimum(objective, search, self.max_iter)
         posterior, rcond = fitting.conclude(objective, optimum, standard, constant)
-        if self.range_uncertainty and search.free.any():
-            posterior = fitting.add_range_uncertainty(objective, optimum, search.free, posterior)
+        if self.range_uncertainty:
+            posterior = fitting.add_range_uncertainty(objective, optimum, search, posterior)
         objective.release()
 
         self.log_posterior_ = optimum.value

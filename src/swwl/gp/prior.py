@@ -77,4 +77,5 @@ def relative_importance(beta: Array, c: Array) -> Array:
     [0.5, 1.5]
     """
     share = beta * c
-    return len(beta) * share / share.sum()
+    total = share.sum()
+    return len(beta) * share / total if total > 0.0 else np.zeros(len(beta))
