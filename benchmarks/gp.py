@@ -56,9 +56,7 @@ def _floor(matrix: np.ndarray) -> tuple[float, float]:
     return min(first), min(both)
 
 
-def _plain_log_posterior(
-    gp: RobustGP, squares: list[np.ndarray], log_beta: np.ndarray, log_nugget: float, y
-) -> float:
+def _plain_log_posterior(gp: RobustGP, squares: list[np.ndarray], log_beta: np.ndarray, log_nugget: float, y) -> float:
     """Write the objective down with full matrices: gaussian factors, then two matern52, constant trend."""
     beta, nugget = np.exp(log_beta), np.exp(log_nugget)
     r = np.exp(-sum(b**2 * d2 for b, d2 in zip(beta[:-2], squares[:-2], strict=True)))

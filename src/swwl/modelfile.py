@@ -20,7 +20,7 @@ from swwl.embedding import SWWLEmbedding
 from swwl.gp import RobustGP
 from swwl.io.files import atomic_write
 from swwl.kernels import ASWWL, SWWL, Gaussian, Matern32, Matern52, Power, Precomputed, PrincipalSWWL, Product
-from swwl.regression import RobustGPRegressor
+from swwl.regression import RobustGPRegressor, selection_table
 
 FORMAT = "swwl-model"
 VERSION = 1
@@ -56,7 +56,8 @@ def save_model(path: str | os.PathLike, model: RobustGPRegressor) -> None:
         "train": model._train,
         "targets": model.target_names_,
         "single": model._single,
-        "selection": model.selection_.to_dict("list"),
+        "calibration": model.calibration_.tolist(),
+        "selection": model.selection_.to_dict("records"),
         "gps": [gp.get_state() for gp in model.gps_],
     }
     text = json.dumps(_encode(manifest, arrays), indent=1)
@@ -110,9 +111,10 @@ def _rebuild(manifest: dict) -> RobustGPRegressor:
     model.kernel_ = Product(*manifest["fitted_kernel"])
     model.feature_names_in_ = np.array([factor.column for factor in model.kernel_.factors], dtype=object)
     model.target_names_ = manifest["targets"]
-    model.selection_ = pd.DataFrame(manifest["selection"])
+    model.selection_ = selection_table(manifest["selection"])
     model.gps_ = [RobustGP.from_state(state) for state in manifest["gps"]]
     model._single = manifest["single"]
+    model.calibration_ = pd.Series(manifest["calibration"], index=model.target_names_)
     model._train = manifest["train"]
     model._trend = manifest["trend"] if manifest["trend"] is not None else model._trend_factors(pd.DataFrame())
     model._describe()

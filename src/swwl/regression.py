@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from swwl.calibration import interval_factor, take
 from swwl.gp import Coordinates, GPWarning, LeaveOneOut, RobustGP
 from swwl.kernels import Matern52, PrincipalSWWL, Product
 from swwl.kernels.base import Factor, Item, Progress, as_product
@@ -36,6 +37,9 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         "linear" is a constant and the numeric columns of the kernel; a list names the columns.
     method, nugget_floor, n_starts, range_uncertainty, random_state
         See :class:`swwl.RobustGP`.
+    calibrate : bool
+        Whether to widen intervals by what cross-validation asks for (see :mod:`swwl.calibration`); it takes about as
+        long again as the fit. Without it they are the plain Student-t intervals of ``gps_``.
     share_ranges : bool
         Whether several targets share ranges and nugget, and with them one factorisation (as R's ppgasp). By default
         each has its own, which is more accurate where targets depend on different inputs.
@@ -53,6 +57,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     importance_ : Series, or DataFrame with a column per target
         R's inert-input measure: :math:`p\,C_l\beta_l / \sum_i C_i\beta_i`, one on average. Near zero, an input
         hardly matters.
+    calibration_ : Series
+        By how much intervals, standard deviations and samples of each target are wider than those of ``gps_``.
     selection_ : DataFrame
         How the number of components was chosen: ``column``, ``n_components``, ``log_posterior``, ``chosen``. Empty
         where there was nothing to choose.
@@ -85,6 +91,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         nugget_floor: float = 1e-6,
         n_starts: int = 3,
         range_uncertainty: bool = False,
+        calibrate: bool = True,
         share_ranges: bool = False,
         random_state: int = 0,
     ):
@@ -95,6 +102,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         self.nugget_floor = nugget_floor
         self.n_starts = n_starts
         self.range_uncertainty = range_uncertainty
+        self.calibrate = calibrate
         self.share_ranges = share_ranges
         self.random_state = random_state
 
@@ -127,6 +135,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         items = [factor.items(rows) for factor, rows in zip(self.kernel_.factors, self._train, strict=True)]
         self.selection_ = self._choose_components(items, targets, trend_columns)
         self.gps_ = self._fit_gps(items, targets, trend_columns, self.n_starts)
+        self.calibration_ = pd.Series(self._calibrate(items, targets, trend_columns), index=self.target_names_)
         self._describe()
         return self
 
@@ -158,17 +167,16 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             raise ValueError("return_std and return_cov exclude each other; the diagonal of cov is std squared.")
         cross, among, trend = self._items(X, joint=return_cov)
         options: dict[str, Any] = {"include_nugget": include_nugget, "trend_columns": trend}
-        if not return_std and not return_cov:
-            return self._join([gp.predict(cross, trend_columns=trend) for gp in self.gps_])
+        if return_std:
+            means, stds = zip(*(gp.predict(cross, return_std=True, **options) for gp in self.gps_), strict=True)
+            return self._join(means), self._join(stds) * self._width()
         if return_cov:
             options |= {"return_cov": True, "test_distances": among}
-        else:
-            options |= {"return_std": True}
-        means, spreads = zip(*(gp.predict(cross, **options) for gp in self.gps_), strict=True)
-        if return_std:
-            return self._join(means), self._join(spreads)
-        stacked = np.concatenate([cov if cov.ndim == 3 else cov[None] for cov in spreads])
-        return self._join(means), stacked[0] if self._single else stacked
+            means, covs = zip(*(gp.predict(cross, **options) for gp in self.gps_), strict=True)
+            stacked = np.concatenate([cov if cov.ndim == 3 else cov[None] for cov in covs])
+            stacked *= self.calibration_.to_numpy()[:, None, None] ** 2
+            return self._join(means), stacked[0] if self._single else stacked
+        return self._join([gp.predict(cross, trend_columns=trend) for gp in self.gps_])
 
     def predict_interval(
         self, X: Any, level: float = 0.95, *, include_nugget: bool = True
@@ -187,8 +195,9 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         bounds = [
             gp.predict_interval(cross, level, include_nugget=include_nugget, trend_columns=trend) for gp in self.gps_
         ]
-        lower, upper = zip(*bounds, strict=True)
-        return self._join(lower), self._join(upper)
+        lower, upper = (self._join(bound) for bound in zip(*bounds, strict=True))
+        middle, half = (lower + upper) / 2, self._width() * (upper - lower) / 2
+        return middle - half, middle + half
 
     def sample(
         self, X: Any, n_samples: int = 1, random_state: int | None = None, *, include_nugget: bool = False
@@ -200,7 +209,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             gp.sample(cross, among, n_samples, int(seed), include_nugget=include_nugget, trend_columns=trend)
             for gp, seed in zip(self.gps_, seeds, strict=True)
         ]
-        return self._join(draws)
+        mean = self._join([gp.predict(cross, trend_columns=trend) for gp in self.gps_])
+        return mean + self._width() * (self._join(draws) - mean)
 
     def leave_one_out(self) -> LeaveOneOut:
         """Predict every training row from all others, ranges and nugget fixed.
@@ -213,7 +223,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self, "gps_")
         parts = [gp.leave_one_out() for gp in self.gps_]
         mean, std, scale = (self._join([getattr(p, name) for p in parts]) for name in ("mean", "std", "scale"))
-        return LeaveOneOut(mean, std, scale, parts[0].df)
+        return LeaveOneOut(mean, std * self._width(), scale * self._width(), parts[0].df)
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the fitted model to one file, without pickle; :func:`swwl.load_model` reads it."""
@@ -243,25 +253,41 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             return None
         return np.column_stack([f.represent(column(table, f.column, "The trend")) for f in self._trend])
 
+    def _make_gp(self, names: list[str] | None = None, n_starts: int = 1) -> RobustGP:
+        return RobustGP(
+            [correlation for factor in self.kernel_.factors for correlation in factor.correlations()],
+            nugget=self.nugget,
+            trend=("linear" if self._trend else "constant") if self.trend != "zero" else "zero",
+            method=self.method,
+            nugget_floor=self.nugget_floor,
+            n_starts=n_starts,
+            range_uncertainty=self.range_uncertainty,
+            names=names,
+            random_state=self.random_state,
+        )
+
+    def _groups(self, targets: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        """Split the targets into those that are fitted together, (N, k) or (N,) each."""
+        return [targets] if self.share_ranges and not self._single else list(targets.T)
+
     def _fit_gps(self, items, targets, trend_columns, n_starts) -> list[RobustGP]:
         flat: list[Item] = [item for group in items for item in group]
         names = [name for f, group in zip(self.kernel_.factors, items, strict=True) for name in _item_names(f, group)]
-        groups = [targets] if self.share_ranges and not self._single else list(targets.T)
-        gps = []
-        for group in groups:
-            gp = RobustGP(
-                [c for factor in self.kernel_.factors for c in factor.correlations()],
-                nugget=self.nugget,
-                trend=("linear" if self._trend else "constant") if self.trend != "zero" else "zero",
-                method=self.method,
-                nugget_floor=self.nugget_floor,
-                n_starts=n_starts,
-                range_uncertainty=self.range_uncertainty,
-                names=names,
-                random_state=self.random_state,
-            )
-            gps.append(gp.fit(flat, group, trend_columns))
-        return gps
+        return [self._make_gp(names, n_starts).fit(flat, group, trend_columns) for group in self._groups(targets)]
+
+    def _calibrate(self, items, targets, trend_columns) -> NDArray[np.float64]:
+        if not self.calibrate:
+            return np.ones(targets.shape[1])
+        flat: list[Item] = [item for group in items for item in group]
+        groups = [group.reshape(len(targets), -1) for group in self._groups(targets)]
+        return np.concatenate(
+            [interval_factor(self._make_gp, flat, group, trend_columns, self.random_state) for group in groups]
+        )
+
+    def _width(self) -> Any:
+        """Return the calibration of all targets, in the shape that multiplies their standard deviations."""
+        factors = self.calibration_.to_numpy()
+        return factors[0] if self._single else factors
 
     def _choose_components(self, items, targets, trend_columns) -> pd.DataFrame:
         """Set n_components="auto" to the number with the largest marginal posterior; update ``items`` in place."""
@@ -275,7 +301,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             for number in factor.ladder(len(sample)):
                 factor.use_components(number)
                 items[position] = factor.items(self._train[position])
-                subset = [[_take(item, sample) for item in group] for group in items]
+                subset = [[take(item, sample) for item in group] for group in items]
                 columns = None if trend_columns is None else trend_columns[sample]
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
@@ -288,7 +314,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
                 {"column": factor.column, "n_components": k, "log_posterior": value, "chosen": k == best}
                 for value, k in tried
             ]
-        return pd.DataFrame(rows, columns=["column", "n_components", "log_posterior", "chosen"])
+        return selection_table(rows)
 
     def _describe(self) -> None:
         """Put ranges and importance under readable names."""
@@ -319,8 +345,9 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         return parts[0] if self._single or self.share_ranges else np.stack(parts, axis=-1)
 
 
-def _take(item: Item, rows: NDArray[np.intp]) -> Item:
-    return Coordinates(item.values[rows]) if isinstance(item, Coordinates) else item[np.ix_(rows, rows)]
+def selection_table(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Return how numbers of components were chosen as a table, which may be empty."""
+    return pd.DataFrame(rows, columns=["column", "n_components", "log_posterior", "chosen"])
 
 
 def _item_names(factor: Factor, group: list[Item]) -> list[str]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
-from functools import cache
 from itertools import groupby
 from typing import Any
 
@@ -15,11 +14,11 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from swwl.graph import Graph
 from swwl.io import as_graph
 from swwl.sliced import projected_quantiles
+from swwl.threads import one_blas_thread
 from swwl.wl import is_averaging, neighbour_average, wl_iterations
 
 Progress = Callable[[int, int | None], None]
@@ -83,7 +82,7 @@ def stream(
     total = len(items) if isinstance(items, Sized) else None
     most_nodes = _MOST_NODES_STACKED if recipe.step > 1 else _MOST_NODES
     handfuls = _handfuls(_guarded(items), most_nodes)
-    with _controller().limit(limits=1, user_api="blas"):
+    with one_blas_thread():
         parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", batch_size=1)
         done = 0
         for results in parallel(delayed(function)(handful, recipe) for handful in handfuls):
@@ -91,11 +90,6 @@ def stream(
             done += len(results)
             if progress is not None:
                 progress(done, total)
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
 
 
 class _Failure:

@@ -80,9 +80,7 @@ def test_a_group_of_coordinates_is_the_product_of_its_columns(monkeypatch):
 
     cross = [Factor(GAUSSIAN, np.abs(new[:, [k]] - z[:, k])) for k in range(5)]
     cross_group = [Factor(GAUSSIAN, z, is_coordinates=True, other=new)]
-    assert_allclose(
-        cross_correlation(cross_group, beta, (7, 40)), cross_correlation(cross, beta, (7, 40)), rtol=1e-12
-    )
+    assert_allclose(cross_correlation(cross_group, beta, (7, 40)), cross_correlation(cross, beta, (7, 40)), rtol=1e-12)
 
 
 @given(st.floats(-12, 12), st.integers(1, 4))

@@ -64,9 +64,7 @@ def problem(name) -> Problem:
     settings = fit["settings"]
     inputs = REFERENCE["inputs"][fit["dataset"]]
     train, cross, among = _distances(inputs, settings["isotropic"])
-    kernels = (
-        settings["kernel"] if isinstance(settings["kernel"], list) else [settings["kernel"]] * len(train)
-    )
+    kernels = settings["kernel"] if isinstance(settings["kernel"], list) else [settings["kernel"]] * len(train)
     powers = [("power", a) if a < 2 else "gaussian" for a in settings["alpha"]]
     trend = {"Yes": "zero", "No": "constant"}[settings["zero_mean"]]
     given = settings["trend"] is not None
@@ -98,8 +96,7 @@ SAME_BETA = (
     {
         name
         for name in FITS
-        if (name.startswith("B_") and name.endswith("_converged"))
-        or (name.startswith("C_") and "fixnug" in name)
+        if (name.startswith("B_") and name.endswith("_converged")) or (name.startswith("C_") and "fixnug" in name)
     }
     - OTHER_PRIOR
     - GRADIENT_IS_WRONG
@@ -131,17 +128,13 @@ def test_objective_and_gradient(name):
             value, gradient = gp.log_posterior(w[:ranges], w[ranges] if len(w) > ranges else fixed, True)
             assert_allclose(value, sign * at[key], rtol=1e-8)
             if method == "posterior" and name not in GRADIENT_IS_WRONG:
-                assert_allclose(
-                    -gradient[: len(w)], vector(at["neg_log_post_grad_logparam"]), rtol=1e-6, atol=1e-6
-                )
+                assert_allclose(-gradient[: len(w)], vector(at["neg_log_post_grad_logparam"]), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", sorted(set(FITS) - OTHER_PRIOR - FIXED_RANGE))
 def test_estimates(name):
     p = problem(name)
-    gp = RobustGP(p.correlations, nugget=p.nugget, **p.settings).fit(
-        p.train, p.y, trend_columns=p.trend_columns
-    )
+    gp = RobustGP(p.correlations, nugget=p.nugget, **p.settings).fit(p.train, p.y, trend_columns=p.trend_columns)
     assert gp.log_posterior_ > p.reference["log_post"] - 1e-4
     if name in SAME_BETA:
         assert_allclose(gp.beta_, vector(p.reference["beta_hat"]), rtol=1e-3)

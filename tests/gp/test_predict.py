@@ -28,9 +28,7 @@ def mixed(data, **options):
 def test_scikit_learn_agrees_at_the_same_parameters():
     rng = np.random.default_rng(0)
     x, new, y = rng.random((30, 1)), rng.random((5, 1)), rng.normal(size=30)
-    gp = RobustGP(["matern52"], nugget=0.1, trend="zero", beta=3.0, method="likelihood").fit(
-        [np.abs(x - x.T)], y
-    )
+    gp = RobustGP(["matern52"], nugget=0.1, trend="zero", beta=3.0, method="likelihood").fit([np.abs(x - x.T)], y)
     kernel = ConstantKernel(gp.sigma2_) * (Matern(1 / 3.0, nu=2.5) + WhiteKernel(0.1))
     peer = GaussianProcessRegressor(kernel, optimizer=None, alpha=0.0).fit(x, y)
     for ours, theirs in zip(
@@ -55,9 +53,7 @@ def test_leave_one_out_equals_refitting_by_hand(data, method, trend, several):
     for i in (0, 7, 39):
         keep = np.arange(40) != i
         part = RobustGP(KINDS, beta=gp.beta_, nugget=gp.nugget_, **options)
-        part.fit(
-            [d[np.ix_(keep, keep)] for d in train], y[keep], columns[keep] if columns is not None else None
-        )
+        part.fit([d[np.ix_(keep, keep)] for d in train], y[keep], columns[keep] if columns is not None else None)
         at = [d[i : i + 1, keep] for d in train]
         own = None if columns is None else columns[i : i + 1]
         mean, std = part.predict(at, return_std=True, trend_columns=own)
@@ -79,9 +75,7 @@ def test_coordinates_predict_like_their_distances(data):
     assert group.range_slices_ == [slice(0, 1), slice(1, 4)]
     new_columns = [np.abs(new_z[:, [k]] - z[:, k]) for k in range(3)]
     own_columns = [np.abs(new_z[:, [k]] - new_z[:, k]) for k in range(3)]
-    one = group.predict(
-        [cross[0], Coordinates(new_z + 1e3)], return_cov=True, test_distances=[among[0], None]
-    )
+    one = group.predict([cross[0], Coordinates(new_z + 1e3)], return_cov=True, test_distances=[among[0], None])
     two = apart.predict([cross[0], *new_columns], return_cov=True, test_distances=[among[0], *own_columns])
     for a, b in zip(one, two, strict=True):
         assert_allclose(a, b, rtol=1e-9)
@@ -140,9 +134,7 @@ def test_prior_samples_have_the_process_variance(data):
     draws = gp.sample_prior(among, n_samples=20_000, random_state=1, include_nugget=True)
     assert draws.shape == (20_000, 6, 2)
     assert_allclose(draws.var(axis=0), np.broadcast_to(gp.sigma2_ * (1 + gp.nugget_), (6, 2)), rtol=0.05)
-    assert_allclose(
-        draws.mean(axis=0), np.broadcast_to(gp.theta_, (6, 2)), atol=0.05 * np.sqrt(gp.sigma2_.max())
-    )
+    assert_allclose(draws.mean(axis=0), np.broadcast_to(gp.theta_, (6, 2)), atol=0.05 * np.sqrt(gp.sigma2_.max()))
     with_coordinates, _, _ = mixed(data)
     assert with_coordinates.sample_prior([among[0], Coordinates(np.zeros((6, 3))), among[1]]).shape == (1, 6)
 
@@ -273,9 +265,7 @@ def test_a_restored_model_predicts_bit_for_bit_the_same(data, uncertain):
         assert_array_equal(a, b)
     for a, b in zip(gp.leave_one_out(), back.leave_one_out(), strict=True):
         assert_array_equal(a, b)
-    assert_array_equal(
-        gp.sample(cross, among, 3, random_state=0), back.sample(cross, among, 3, random_state=0)
-    )
+    assert_array_equal(gp.sample(cross, among, 3, random_state=0), back.sample(cross, among, 3, random_state=0))
     assert back.get_params() == gp.get_params() and back.log_posterior_ == gp.log_posterior_
     assert back.range_slices_ == gp.range_slices_
     assert_array_equal(back.importance_, gp.importance_)
@@ -326,9 +316,7 @@ def test_twenty_ranges_escape_the_white_noise_optimum():
     nugget=st.sampled_from(["estimate", 1e-6, 0.3]),
     seed=st.integers(0, 3),
 )
-def test_small_and_badly_scaled_data_give_finite_predictions(
-    n, copies, size, spread, kind, method, nugget, seed
-):
+def test_small_and_badly_scaled_data_give_finite_predictions(n, copies, size, spread, kind, method, nugget, seed):
     rng = np.random.default_rng(seed)
     x, z = 10.0**size * rng.random(n), 10.0**size * rng.normal(size=(n, 2))
     x[:copies], z[:copies] = x[-1], z[-1]

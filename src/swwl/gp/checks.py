@@ -27,9 +27,7 @@ def check_names(names, count: int) -> None:
 def check_correlations(correlations) -> list[Correlation]:
     """Look up every correlation."""
     if isinstance(correlations, str):
-        raise ValueError(
-            f"correlations is the string {correlations!r}, but a list is wanted: [{correlations!r}]."
-        )
+        raise ValueError(f"correlations is the string {correlations!r}, but a list is wanted: [{correlations!r}].")
     if len(correlations) == 0:
         raise ValueError("correlations is empty, but at least one is wanted.")
     return [get_correlation(c) for c in correlations]
@@ -82,9 +80,7 @@ def _check_count(items, correlations, what: str) -> None:
     if isinstance(items, Coordinates) or (isinstance(items, np.ndarray) and items.ndim != 3):
         raise ValueError(f"{what} is one array, but a list with one item per correlation is wanted.")
     if len(items) != len(correlations):
-        raise ValueError(
-            f"{what} has {len(items)} items, but {len(correlations)} are wanted: one per correlation."
-        )
+        raise ValueError(f"{what} has {len(items)} items, but {len(correlations)} are wanted: one per correlation.")
 
 
 def training_factors(items, correlations: list[Correlation], n: int, names=None) -> tuple[list[Factor], dict]:

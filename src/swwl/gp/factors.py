@@ -111,9 +111,7 @@ def triangle_blocks(n: int) -> Iterator[tuple[int, int]]:
 
 def _scaled_coordinates(factors, beta) -> tuple[Array | None, Array | None]:
     """Join the coordinates of all groups, times their inverse ranges: columns' (N, k) and rows' (M, k)."""
-    groups = [
-        (f, beta[own]) for f, own in zip(factors, range_slices(factors), strict=True) if f.is_coordinates
-    ]
+    groups = [(f, beta[own]) for f, own in zip(factors, range_slices(factors), strict=True) if f.is_coordinates]
     if not groups:
         return None, None
     columns = np.hstack([f.data * b for f, b in groups])

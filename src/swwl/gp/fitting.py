@@ -49,9 +49,7 @@ def standardise(targets: Array, shift: bool) -> Standardised:
     return Standardised(targets.copy(), (targets - centre) / spread, centre, spread)
 
 
-def make_objective(
-    factors, trend: Array, y: Standardised, method: str, prior: JointlyRobustPrior
-) -> Objective:
+def make_objective(factors, trend: Array, y: Standardised, method: str, prior: JointlyRobustPrior) -> Objective:
     """Return the objective whose values are those of the targets in their own units."""
     objective = Objective(factors, trend, y.values, method, prior)
     objective.offset = -objective.dof * float(np.log(y.scale).sum())
@@ -92,9 +90,7 @@ def make_search(objective: Objective, p: int, *, nugget, floor, beta, bounds, n_
     lower[-1], upper[-1] = np.log(max(smallest, SMALLEST_NUGGET)), np.log(LARGEST_NUGGET)
 
     rng = np.random.default_rng(seed)
-    starts = starting_points(
-        objective.factors, len(objective.y), n_starts if free.any() else 1, rng, smallest
-    )
+    starts = starting_points(objective.factors, len(objective.y), n_starts if free.any() else 1, rng, smallest)
     if beta is not None:
         starts[:, :-1] = np.log(checks.check_positive(beta, p, "beta"))
     if nugget is not None:
@@ -113,9 +109,7 @@ def find_optimum(objective: Objective, search: Search, max_iter: int) -> Optimum
         ) from None
 
 
-def conclude(
-    objective: Objective, optimum: Optimum, y: Standardised, constant: bool
-) -> tuple[Posterior, float]:
+def conclude(objective: Objective, optimum: Optimum, y: Standardised, constant: bool) -> tuple[Posterior, float]:
     """Factorise at the optimum and keep what predictions need; also return 1 / condition number.
 
     ``constant`` says that the first trend column is a constant, which takes the shift of the targets back.
@@ -145,9 +139,7 @@ def conclude(
     return posterior, rcond
 
 
-def add_range_uncertainty(
-    objective: Objective, optimum: Optimum, search: Search, posterior: Posterior
-) -> Posterior:
+def add_range_uncertainty(objective: Objective, optimum: Optimum, search: Search, posterior: Posterior) -> Posterior:
     """Return the posterior with the Laplace approximation of the parameters that no bound holds."""
     at = np.append(optimum.log_beta, optimum.log_nugget)
     inside = search.free & (at > search.lower + 1e-6) & (at < search.upper - 1e-6)

@@ -6,6 +6,8 @@ Distances in, Student-t predictions out. It checks its input (``checks.py``), cl
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
@@ -26,6 +28,10 @@ from swwl.gp.posterior import (
 )
 from swwl.gp.prior import default_prior, relative_importance
 from swwl.gp.state import coordinates_from_state, model_to_state, params_from_state, posterior_from_state
+from swwl.threads import one_blas_thread
+
+# Below so many observations a second BLAS thread gains nothing, and on a busy machine it costs dearly.
+_FEW = 600
 
 
 class RobustGP(BaseEstimator):
@@ -157,9 +163,7 @@ class RobustGP(BaseEstimator):
             Itself.
         """
         if self.method not in ("posterior", "marginal", "likelihood"):
-            raise ValueError(
-                f"method is {self.method!r}, but 'posterior', 'marginal' or 'likelihood' is wanted."
-            )
+            raise ValueError(f"method is {self.method!r}, but 'posterior', 'marginal' or 'likelihood' is wanted.")
         correlations = checks.check_correlations(self.correlations)
         checks.check_names(self.names, len(correlations))
         nugget = checks.check_nugget(self.nugget, self.nugget_floor)
@@ -184,10 +188,11 @@ class RobustGP(BaseEstimator):
             n_starts=self.n_starts,
             seed=self.random_state,
         )
-        optimum = fitting.find_optimum(objective, search, self.max_iter)
-        posterior, rcond = fitting.conclude(objective, optimum, standard, constant)
-        if self.range_uncertainty:
-            posterior = fitting.add_range_uncertainty(objective, optimum, search, posterior)
+        with one_blas_thread() if len(y) < _FEW else nullcontext():
+            optimum = fitting.find_optimum(objective, search, self.max_iter)
+            posterior, rcond = fitting.conclude(objective, optimum, standard, constant)
+            if self.range_uncertainty:
+                posterior = fitting.add_range_uncertainty(objective, optimum, search, posterior)
         objective.release()
 
         self.log_posterior_ = optimum.value
@@ -256,9 +261,7 @@ class RobustGP(BaseEstimator):
         """
         nugget = self._fitted().nugget
         if self._objective is None:
-            raise ValueError(
-                "log_posterior needs the training distances, which a restored model lacks: fit again."
-            )
+            raise ValueError("log_posterior needs the training distances, which a restored model lacks: fit again.")
         log_beta = np.asarray(log_beta, dtype=float).reshape(-1)
         if log_beta.shape != self.beta_.shape:
             raise ValueError(f"log_beta has {log_beta.size} entries, but there are {self.beta_.size} ranges.")
@@ -272,9 +275,7 @@ class RobustGP(BaseEstimator):
 
     def _prepare(self, distances, trend_columns):
         posterior = self._fitted()
-        factors, m = checks.new_factors(
-            distances, self._correlations, len(posterior.y), self._coordinates, self.names
-        )
+        factors, m = checks.new_factors(distances, self._correlations, len(posterior.y), self._coordinates, self.names)
         trend = checks.trend_matrix(self.trend, trend_columns, m)
         if trend.shape[1] != len(posterior.theta):
             raise ValueError(f"The trend has {trend.shape[1]} columns, but fit saw {len(posterior.theta)}.")
@@ -329,9 +330,7 @@ class RobustGP(BaseEstimator):
     def _joint(self, posterior, factors, cross, trend, test_distances, include_nugget):
         if test_distances is None:
             if not all(f.is_coordinates for f in factors):
-                raise ValueError(
-                    "A joint prediction needs test_distances, the (M, M) distances among the new points."
-                )
+                raise ValueError("A joint prediction needs test_distances, the (M, M) distances among the new points.")
             test_distances = [None] * len(factors)
         among = checks.among_factors(test_distances, factors, len(cross), self.names)
         block = cross_correlation(among, posterior.beta, (len(cross), len(cross)))
@@ -395,9 +394,7 @@ class RobustGP(BaseEstimator):
         mean = predict_mean(posterior, cross, trend)
         return self._shaped(draw(mean, joint, posterior.df, n_samples, np.random.default_rng(random_state)))
 
-    def sample_prior(
-        self, test_distances, n_samples=1, random_state=None, *, include_nugget=False, trend_columns=None
-    ):
+    def sample_prior(self, test_distances, n_samples=1, random_state=None, *, include_nugget=False, trend_columns=None):
         """Draw from the fitted process without conditioning on the data.
 
         Parameters

@@ -188,9 +188,7 @@ class Objective:
         """Return the objective from a solution at the same parameters."""
         k = self.y.shape[1]
         with np.errstate(divide="ignore"):
-            value = (
-                self.offset - 0.5 * k * solution.log_det - 0.5 * self.dof * float(np.log(solution.s2).sum())
-            )
+            value = self.offset - 0.5 * k * solution.log_det - 0.5 * self.dof * float(np.log(solution.s2).sum())
         if self.method != "likelihood":
             value -= k * float(np.log(np.diag(solution.trend_factor)).sum())
         if self.method == "posterior":

@@ -53,9 +53,7 @@ def sample_pairs(factors: Sequence[Factor], n: int, rng: np.random.Generator, mo
     return np.hstack([factor.pair_distances(rows, columns) for factor in factors])
 
 
-def starting_ranges(
-    factors: Sequence[Factor], pairs: Array, level: float, weights: Array | None = None
-) -> Array:
+def starting_ranges(factors: Sequence[Factor], pairs: Array, level: float, weights: Array | None = None) -> Array:
     r"""Return log β, shape (p,), that gives a median product correlation of ``level`` over the pairs.
 
     Parameters
@@ -153,9 +151,7 @@ class _Descent:
         return -value, -gradient[self.free]
 
 
-def climb(
-    objective: Objective, starts: Array, free: Array, lower: Array, upper: Array, max_iter: int
-) -> Optimum:
+def climb(objective: Objective, starts: Array, free: Array, lower: Array, upper: Array, max_iter: int) -> Optimum:
     """Climb from every start to a coarse tolerance, then from the best to a fine one.
 
     Parameters

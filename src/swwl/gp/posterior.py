@@ -205,9 +205,7 @@ def sample_prior(
     return draw(mean, sigma2[:, None, None] * among, np.inf, n_samples, rng)
 
 
-def range_uncertainty(
-    factors, posterior: Posterior, correlation: Array, curvature: Array, free
-) -> RangeUncertainty:
+def range_uncertainty(factors, posterior: Posterior, correlation: Array, curvature: Array, free) -> RangeUncertainty:
     r"""Differentiate the solution in the free log parameters.
 
     :math:`\partial\alpha = -Q\,\partial R\,\alpha` and

@@ -266,8 +266,8 @@ normalization, tolerance, fields
         self.has_remainder_ = number == 0 or bool(left > 1e-9)
 
     def ladder(self, n_rows: int) -> list[int]:
-        """Return the numbers of components worth trying with so many training rows."""
-        most = min(self.components_.shape[1], (n_rows - 1) // 3)
+        """Return the numbers of components worth trying with so many training rows: about fifteen for each."""
+        most = min(self.components_.shape[1], n_rows // 15)
         return sorted({min(k, most) for k in LADDER})
 
     def items(self, first: NDArray, second: NDArray | None = None) -> list[Item]:

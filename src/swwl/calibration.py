@@ -1,0 +1,71 @@
+r"""How wide intervals have to be: cross-validation with the ranges estimated anew in every fold.
+
+Student-t intervals take the estimated ranges for true ones. With many ranges and few rows they come out too narrow, and
+leave-one-out, which uses those same ranges, does not show it. Folds that estimate their own ranges do.
+"""
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import KFold
+
+from swwl.gp import Coordinates, GPWarning, RobustGP
+from swwl.kernels.base import Item
+
+_FOLDS = 5
+# With fewer rows the folds tell nothing; with more they need not use all of them.
+_FEWEST_ROWS, _MOST_ROWS = 30, 1000
+
+
+def take(item: Item, rows: NDArray[np.intp], columns: NDArray[np.intp] | None = None) -> Item:
+    """Return training distances (or coordinates) between some rows and some columns, by default the same ones."""
+    if isinstance(item, Coordinates):
+        return Coordinates(item.values[rows])
+    return item[np.ix_(rows, rows if columns is None else columns)]
+
+
+def interval_factor(
+    make_gp: Callable[[], RobustGP],
+    items: list[Item],
+    targets: NDArray[np.float64],
+    trend_columns: NDArray[np.float64] | None,
+    seed: int,
+) -> NDArray[np.float64]:
+    r"""Return how much wider than the Student-t ones intervals should be, for each target.
+
+    .. math:: \max\Bigl(1, \bigl(\tfrac1N \sum_i ((y_i - \hat y_i) / \hat s_i)^2\bigr)^{1/2}\Bigr),
+
+    with prediction and standard deviation from the folds that do not hold row i.
+
+    Parameters
+    ----------
+    make_gp : callable
+        Returns an unfitted process.
+    items : list of distances (N, N) or coordinates
+    targets : ndarray of shape (N, k)
+        Fitted together, as one process.
+    trend_columns : ndarray of shape (N, m) or None
+    seed : int
+        Shuffles the folds.
+
+    Returns
+    -------
+    ndarray of shape (k,)
+        Ones where there are fewer than 30 rows.
+    """
+    if len(targets) < _FEWEST_ROWS:
+        return np.ones(targets.shape[1])
+    chosen = np.sort(np.random.default_rng(seed).permutation(len(targets))[:_MOST_ROWS])
+    squares = []
+    for train, test in KFold(_FOLDS, shuffle=True, random_state=seed).split(chosen):
+        train, test = chosen[train], chosen[test]
+        trends = [None if trend_columns is None else trend_columns[rows] for rows in (train, test)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
+            gp = make_gp().fit([take(item, train) for item in items], targets[train], trends[0])
+        cross = [take(item, test, train) for item in items]
+        mean, std = gp.predict(cross, return_std=True, trend_columns=trends[1])
+        squares.append(((targets[test] - mean) / std) ** 2)
+    return np.maximum(1.0, np.sqrt(np.concatenate(squares).mean(axis=0)))

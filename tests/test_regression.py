@@ -1,0 +1,258 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from tests.conftest import plate
+
+from swwl import (
+    SWWL,
+    Graph,
+    Matern52,
+    PrincipalSWWL,
+    RobustGP,
+    RobustGPRegressor,
+    SWWLEmbedding,
+    load_model,
+    pairwise_distances,
+    write_graph,
+)
+
+SMALL = {"n_iterations": 1, "n_projections": 8, "n_quantiles": 20}
+
+
+def plates(n, seed=0):
+    """A table of plates of random width and height with a load; stiffness and weight depend on all three."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.uniform(0.5, 2, (n, 2))
+    load = rng.uniform(1, 3, n)
+    meshes = [
+        Graph.from_cells(points * size, cells) for size, (points, cells) in zip(sizes, [plate(60)] * n, strict=True)
+    ]
+    return pd.DataFrame(
+        {
+            "mesh": pd.Series(meshes, dtype=object),
+            "load": load,
+            "stiffness": load * sizes[:, 0] / sizes[:, 1],
+            "weight": sizes.prod(axis=1) + 0.1 * load,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def table():
+    return plates(60)
+
+
+@pytest.fixture(scope="module")
+def model(table):
+    return RobustGPRegressor(PrincipalSWWL("mesh", **SMALL) * Matern52("load")).fit(table[:45], "stiffness")
+
+
+def test_prediction_is_accurate_and_its_intervals_hold(model, table):
+    test = table[45:]
+    assert model.score(test, test["stiffness"]) > 0.98
+    lower, upper = model.predict_interval(test, 0.95)
+    assert np.mean((lower < test["stiffness"]) & (test["stiffness"] < upper)) >= 0.8
+    mean, std = model.predict(test, return_std=True)
+    mean_again, cov = model.predict(test, return_cov=True)
+    np.testing.assert_allclose(np.sqrt(np.diag(cov)), std, rtol=1e-6)
+    np.testing.assert_allclose(mean_again, mean)
+    draws = model.sample(test, 4000, random_state=0, include_nugget=True)
+    np.testing.assert_allclose(draws.mean(axis=0), mean, atol=5 * std.max() / np.sqrt(4000))
+    function, noisy = (model.predict(test, return_std=True, include_nugget=flag)[1] for flag in (False, True))
+    assert (function < noisy).all()
+
+
+def test_it_equals_the_gp_on_distances_made_by_hand(table):
+    train, test = table[:45], table[45:]
+    model = RobustGPRegressor(SWWL("mesh", **SMALL) * Matern52("load")).fit(train, train["stiffness"])
+    embedding = SWWLEmbedding(**SMALL)
+    phi = embedding.fit_transform(train["mesh"])
+    spread = train["load"].std(ddof=0)
+    load, new = (t["load"].to_numpy() / spread for t in (train, test))
+    gp = RobustGP(["gaussian", "matern52"]).fit(
+        [pairwise_distances(phi), np.abs(load[:, None] - load)], train["stiffness"].to_numpy()
+    )
+    cross = [pairwise_distances(embedding.transform(test["mesh"]), phi), np.abs(new[:, None] - load)]
+    np.testing.assert_allclose(model.predict(test), gp.predict(cross), rtol=1e-6)
+    assert model.ranges_["load"] == pytest.approx(spread / gp.beta_[1], rel=1e-5)
+
+
+def test_no_components_is_swwl(table):
+    train, test = table[:45], table[45:]
+    plain = RobustGPRegressor(SWWL("mesh", **SMALL) * Matern52("load")).fit(train, "stiffness")
+    none = RobustGPRegressor(PrincipalSWWL("mesh", n_components=0, **SMALL) * Matern52("load")).fit(train, "stiffness")
+    np.testing.assert_array_equal(plain.predict(test), none.predict(test))
+
+
+def test_the_number_of_components_is_chosen_and_explained(model):
+    selection = model.selection_
+    assert selection["chosen"].sum() == 1
+    assert selection.loc[selection["log_posterior"].idxmax(), "chosen"]
+    assert model.kernel_.factors[0].n_components_ == selection.loc[selection["chosen"], "n_components"].item() > 0
+
+
+def test_importance_has_readable_names(model):
+    assert model.importance_.index[0] == "mesh (component 1)"
+    assert model.importance_.index[-1] == "load"
+    assert model.importance_.name == "stiffness"
+    assert model.importance_.mean() == pytest.approx(1)
+
+
+def test_an_inert_column_is_seen(table):
+    noisy = table.assign(noise=np.random.default_rng(0).random(60))
+    kernel = SWWL("mesh", **SMALL) * Matern52("load") * Matern52("noise")
+    importance = RobustGPRegressor(kernel).fit(noisy, "weight").importance_
+    assert importance["noise"] < 0.2 * importance["mesh"]
+
+
+def test_several_targets_embed_once(table, monkeypatch):
+    calls = []
+    embed = SWWLEmbedding.fit_transform
+    monkeypatch.setattr(
+        SWWLEmbedding, "fit_transform", lambda self, X, **k: calls.append(len(X)) or embed(self, X, **k)
+    )
+    train, test = table[:45], table[45:]
+    kernel = SWWL("mesh", **SMALL) * Matern52("load")
+    names = ["stiffness", "weight"]
+    both = RobustGPRegressor(kernel).fit(train, names)
+    assert calls == [45]
+    mean, std = both.predict(test, return_std=True)
+    assert mean.shape == std.shape == (15, 2)
+    for k, name in enumerate(names):
+        alone = RobustGPRegressor(kernel).fit(train, name)
+        np.testing.assert_array_equal(alone.predict(test), mean[:, k])
+    assert list(both.importance_.columns) == names
+    lower, upper = both.predict_interval(test)
+    assert (lower < upper).all()
+    assert both.sample(test, 3).shape == (3, 15, 2)
+    assert both.predict(test, return_cov=True)[1].shape == (2, 15, 15)
+    assert both.leave_one_out().mean.shape == (45, 2)
+    assert both.score(test, test[names]) > 0.9
+
+    shared = RobustGPRegressor(kernel, share_ranges=True).fit(train, train[names])
+    assert len(shared.gps_) == 1
+    assert shared.predict(test).shape == (15, 2)
+    assert shared.predict(test, return_cov=True)[1].shape == (2, 15, 15)
+    assert shared.importance_.name == "all targets"
+    single_column = RobustGPRegressor(kernel).fit(train, ["weight"])
+    assert single_column.predict(test).shape == (15, 1)
+
+
+def test_intervals_are_as_wide_as_cross_validation_asks(table):
+    kernel = PrincipalSWWL("mesh", n_components=8, **SMALL) * Matern52("load")
+    plain = RobustGPRegressor(kernel, calibrate=False).fit(table[:45], ["stiffness", "weight"])
+    wide = RobustGPRegressor(kernel).fit(table[:45], ["stiffness", "weight"])
+    factor = wide.calibration_.to_numpy()
+    assert (plain.calibration_ == 1).all()
+    assert (factor >= 1).all()
+    assert factor.max() > 1
+    test = table[45:]
+    np.testing.assert_array_equal(plain.predict(test), wide.predict(test))
+    np.testing.assert_allclose(wide.predict(test, return_std=True)[1], factor * plain.predict(test, return_std=True)[1])
+    (low, high), (lower, upper) = plain.predict_interval(test), wide.predict_interval(test)
+    np.testing.assert_allclose(upper - lower, factor * (high - low))
+    np.testing.assert_allclose(wide.leave_one_out().std, factor * plain.leave_one_out().std)
+    ours, theirs = (m.predict(test, return_cov=True)[1] for m in (wide, plain))
+    np.testing.assert_allclose(ours, factor[:, None, None] ** 2 * theirs)
+    spread = [m.sample(test, 500, 0).std(axis=0) for m in (wide, plain)]
+    np.testing.assert_allclose(spread[0], factor * spread[1])
+
+
+def test_leave_one_out_is_honest(model, table):
+    loo = model.leave_one_out()
+    residual = loo.mean - table["stiffness"][:45]
+    assert 1 - np.mean(residual**2) / table["stiffness"][:45].var() > 0.95
+    lower, upper = loo.interval(0.95)
+    assert np.mean((lower < table["stiffness"][:45]) & (table["stiffness"][:45] < upper)) > 0.85
+
+
+def test_model_selection_over_paths(table, tmp_path):
+    for k, mesh in enumerate(table["mesh"]):
+        write_graph(tmp_path / f"{k}.npz", mesh)
+    files = table.assign(mesh=[str(tmp_path / f"{k}.npz") for k in range(len(table))])
+    kernel = SWWL("mesh", **SMALL) * Matern52("load")
+    model = RobustGPRegressor(kernel, n_starts=1)
+    scores = cross_val_score(model, files, files["weight"], cv=3)
+    np.testing.assert_array_equal(scores, cross_val_score(model, table, table["weight"], cv=3))
+    assert scores.min() > 0.9
+    search = GridSearchCV(model, {"kernel__mesh__n_iterations": [0, 1], "nugget": ["estimate", 1e-3]}, cv=2)
+    assert search.fit(files, files["weight"]).best_score_ > 0.9
+    assert repr(clone(model)) == repr(model)
+
+
+def test_lists_and_arrays_are_tables(table):
+    graphs, y = list(table["mesh"]), table["weight"].to_numpy()
+    model = RobustGPRegressor(PrincipalSWWL(**SMALL)).fit(graphs[:45], y[:45])
+    assert model.predict(graphs[45:]).shape == (15,)
+    x = np.random.default_rng(0).random((40, 2))
+    flat = RobustGPRegressor().fit(x[:30], np.sin(3 * x[:30, 0]) + x[:30, 1])
+    assert list(flat.importance_.index) == ["x0", "x1"]
+    assert flat.score(x[30:], np.sin(3 * x[30:, 0]) + x[30:, 1]) > 0.99
+    assert RobustGPRegressor().fit(x[:, 0], x[:, 0] ** 2).predict([0.5]) == pytest.approx(0.25, abs=0.01)
+
+
+def test_the_default_kernel_leaves_targets_out(table):
+    inputs = table[["mesh", "load", "weight"]]
+    for target in ("weight", inputs["weight"]):
+        model = RobustGPRegressor(n_starts=1).fit(inputs, target)
+        assert repr(model.kernel_) == "PrincipalSWWL('mesh') * Matern52('load')"
+
+
+@pytest.mark.parametrize("trend", ["zero", "linear", ["load"]])
+def test_trends(table, trend, tmp_path):
+    model = RobustGPRegressor(SWWL("mesh", **SMALL) * Matern52("load"), trend=trend).fit(table[:45], "weight")
+    expected = {"zero": 0, "linear": 2}.get(trend, 2) if isinstance(trend, str) else 2
+    assert len(model.gps_[0].theta_) == expected
+    mean = model.predict(table[45:])
+    assert np.corrcoef(mean, table["weight"][45:])[0, 1] > 0.95
+    model.save(tmp_path / "m.swwl")
+    np.testing.assert_array_equal(load_model(tmp_path / "m.swwl").predict(table[45:]), mean)
+
+
+def test_progress_is_passed_on(table):
+    calls = []
+    RobustGPRegressor(SWWL("mesh", **SMALL)).fit(table, "weight", progress=lambda *call: calls.append(call))
+    assert calls[-1] == (60, 60)
+
+
+@pytest.mark.parametrize(
+    ("change", "fit", "message"),
+    [
+        (lambda t: t, {"y": "stifness"}, "wants column 'stifness'.*Did you mean 'stiffness'"),
+        (lambda t: t.rename(columns={"load": "laod"}), {}, "The kernel wants column 'load'.*Did you mean 'laod'"),
+        (lambda t: t.assign(load=[np.nan, *t["load"][1:]]), {}, r"Column 'load' must hold finite.*1 of 60 rows.*row 0"),
+        (lambda t: t.assign(weight=[np.nan, *t["weight"][1:]]), {}, "Target 'weight' is not finite in 1 of 60 rows"),
+        (lambda t: t.assign(weight=3.0), {}, "Target 'weight' is 3 in all 60 rows: there is nothing to learn"),
+        (lambda t: t.assign(weight="heavy"), {}, "Targets weight must be numbers"),
+        (lambda t: t[:2], {}, "2|observations|rows"),
+        (lambda t: t, {"y": np.zeros(7)}, r"shape \(7,\), but the table has 60 rows"),
+        (lambda t: t.assign(mesh="plate.vtu"), {}, "Column 'mesh', graph 0: plate.vtu: no such file"),
+    ],
+)
+def test_bad_tables(table, change, fit, message):
+    kernel = SWWL("mesh", **SMALL) * Matern52("load")
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        RobustGPRegressor(kernel).fit(change(table), fit.get("y", "weight"))
+
+
+def test_bad_columns_without_a_kernel(table):
+    with pytest.raises(ValueError, match="Column 'split' holds 'train', neither numbers nor meshes, and has no kernel"):
+        RobustGPRegressor().fit(table.assign(split="train"), "weight")
+    with pytest.raises(ValueError, match="uses column 'load' twice"):
+        RobustGPRegressor(Matern52("load") * Matern52("load")).fit(table, "weight")
+    with pytest.raises(ValueError, match="trend must be"):
+        RobustGPRegressor(Matern52("load"), trend="quadratic").fit(table, "weight")
+    with pytest.raises(ValueError, match="no columns to learn from"):
+        RobustGPRegressor().fit(table[["weight"]], "weight")
+
+
+def test_prediction_says_what_it_lacks(model, table):
+    with pytest.raises(ValueError, match="wants column 'load'"):
+        model.predict(table[["mesh"]])
+    flat = table.assign(mesh=pd.Series([Graph(g.features[:, :1], g.edges) for g in table["mesh"]], dtype=object))
+    with pytest.raises(ValueError, match="Column 'mesh', graph 0 has 1 features per node, but fit saw 2"):
+        model.predict(flat)
+    with pytest.raises(ValueError, match="exclude each other"):
+        model.predict(table, return_std=True, return_cov=True)
