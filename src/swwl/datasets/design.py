@@ -1,7 +1,7 @@
 """Space-filling designs: ranges and a seed -> the inputs of sample 0, 1, 2, ...
 
-A scrambled Sobol sequence, so a longer design begins with a shorter one. Inputs that turn out to have no solution are
-drawn anew from a stream of their own, so that sample i depends on the seed and on i alone.
+A scrambled Sobol sequence, so a longer design begins with a shorter one. Inputs that turn out to have no
+solution are drawn anew from a stream of their own, so that sample i depends on the seed and on i alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the three generators have in common: inputs from a design, a simulation of each, several at a time.
 
-A physics package (``tensile2d``, ``airfoil``, ``blade``) describes itself by a `Generator`; ``folder.py`` and the
-public functions of ``__init__.py`` run it.
+A physics package (``tensile2d``, ``airfoil``, ``blade``) describes itself by a `Generator`; ``folder.py``
+and the public functions of ``__init__.py`` run it.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Generator:
         Ranges of the inputs that a table shows, and of those that only the mesh shows.
     targets : tuple of str
     simulate : callable
-        ``simulate(inputs, nodes, aspect)`` with all inputs by name, the wanted number of nodes, and the cells'
-        length in one direction over that in the other, relative to the usual; returns a `Simulation` or raises
-        `Unsolvable`.
+        ``simulate(inputs, nodes, aspect)`` with all inputs by name, the wanted number of nodes, and the
+        cells' length in one direction over that in the other, relative to the usual; returns a `Simulation`
+        or raises `Unsolvable`.
     nodes : int
         Usual number of nodes.
     node_limits : (int, int)
@@ -124,8 +124,8 @@ def run(
 ) -> Iterator[Any]:
     """Make samples, several at a time, and yield ``finish(sample)`` for each, in the order of `indices`.
 
-    `finish` runs where the sample was made, in another process when `jobs` is not 1, so that large meshes need not
-    travel. Which process makes a sample does not change it.
+    `finish` runs where the sample was made, in another process when `jobs` is not 1, so that large meshes
+    need not travel. Which process makes a sample does not change it.
     """
     if not indices:
         return

@@ -1,7 +1,7 @@
 """Airfoil in a stream: vortex panels with an integral boundary layer.
 
-``geometry.py`` draws the contour, ``mesh.py`` the air around it, ``panels.py`` and ``boundary_layer.py`` are the two
-halves of the model; here the inputs and outputs are named.
+``geometry.py`` draws the contour, ``mesh.py`` the air around it, ``panels.py`` and ``boundary_layer.py``
+are the two halves of the model; here the inputs and outputs are named.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def simulate(inputs: Mapping[str, float], nodes: int, aspect: float = 1.0) -> Si
 def pressure_coefficient(points: np.ndarray, parameters: np.ndarray, flow: PanelFlow) -> np.ndarray:
     """Pressure coefficients (n,) by Bernoulli's law at points (n, 2), the first of them on the airfoil.
 
-    On the airfoil, at contour parameters (n_around,), the speed is the strength of the vortex sheet; elsewhere the
-    velocity that sheet and free stream induce.
+    On the airfoil, at contour parameters (n_around,), the speed is the strength of the vortex sheet;
+    elsewhere the velocity that sheet and free stream induce.
     """
     n_around = len(parameters)
     at_vertices = np.linspace(0, 2 * np.pi, len(flow.strength))
@@ -62,8 +62,9 @@ def pressure_coefficient(points: np.ndarray, parameters: np.ndarray, flow: Panel
 AIRFOIL = Generator(
     name="airfoil",
     model=(
-        "Incompressible potential flow by linear vortex panels, one-way Thwaites, Head and Squire-Young boundary "
-        "layer tripped near the nose; force coefficients, no stall. Lift does not depend on the velocity."
+        "Incompressible potential flow by linear vortex panels with a one-way Thwaites, Head and "
+        "Squire-Young boundary layer tripped near the nose; force coefficients, no stall. Lift does not "
+        "depend on the velocity."
     ),
     scalars={"incidence": (-3.0, 7.0), "velocity": (31.0, 93.0)},
     shape={"camber": (0.0, 0.05), "camber_position": (0.3, 0.6), "thickness": (0.08, 0.16)},

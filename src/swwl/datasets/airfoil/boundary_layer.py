@@ -1,15 +1,15 @@
 """Integral boundary layer: speeds along both sides of an airfoil -> friction and form drag.
 
-Thwaites' method from the stagnation point, transition by Michel's criterion, at laminar separation or at a trip wire,
-Head's entrainment method from there on, and the Squire-Young formula for the drag of the wake. Lengths are in chords,
-speeds relative to the free stream. One-way: the boundary layer does not act back on the outer flow, so there is no
-stall.
+Thwaites' method from the stagnation point, transition by Michel's criterion, at laminar separation or at a
+trip wire, Head's entrainment method from there on, and the Squire-Young formula for the drag of the wake.
+Lengths are in chords, speeds relative to the free stream. One-way: the boundary layer does not act back on
+the outer flow, so there is no stall.
 
 References
 ----------
-Thwaites (1949), Aeronautical Quarterly 1. Michel (1951), ONERA 1/1578A. Head (1958), ARC R&M 3152. Ludwieg and
-Tillmann (1949), NACA TM 1285. Squire and Young (1937), ARC R&M 1838. Cebeci and Bradshaw (1977), Momentum Transfer in
-Boundary Layers, section 9.2, for the fits of Head's functions.
+Thwaites (1949), Aeronautical Quarterly 1. Michel (1951), ONERA 1/1578A. Head (1958), ARC R&M 3152. Ludwieg
+and Tillmann (1949), NACA TM 1285. Squire and Young (1937), ARC R&M 1838. Cebeci and Bradshaw (1977),
+Momentum Transfer in Boundary Layers, section 9.2, for the fits of Head's functions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SEPARATED = -0.0899  # Thwaites' parameter at laminar separation
 
 
 class Layer(NamedTuple):
-    """State at the end of one side: momentum thickness, shape factor, outer speed, where transition took place."""
+    """End of one side: momentum thickness, shape factor, outer speed, and where transition took place."""
 
     momentum: float
     shape: float
@@ -105,7 +105,7 @@ def march(arc: np.ndarray, speed: np.ndarray, reynolds: float, trip: float = TRI
 
 
 def _laminar(arc: np.ndarray, speed: np.ndarray, reynolds: float, trip: float) -> tuple[float, float, int]:
-    """Thwaites' quadrature: momentum thickness and shape factor at transition, and the index where that is."""
+    """Thwaites' quadrature: momentum thickness, shape factor and index of the station at transition."""
     fifth = speed**5
     integral = np.append(0, np.cumsum((fifth[1:] + fifth[:-1]) / 2 * np.diff(arc)))
     integral += (
@@ -125,7 +125,8 @@ def _laminar(arc: np.ndarray, speed: np.ndarray, reynolds: float, trip: float) -
 def _turbulent(arc: list[float], speed: list[float], momentum: float, reynolds: float) -> tuple[float, float]:
     """Head's method by explicit Euler steps: momentum thickness and shape factor at the end.
 
-    Plain floats: this loop runs a thousand times per airfoil, and arrays of one number would make it ten times slower.
+    Plain floats: this loop runs a thousand times per airfoil, and arrays of one number would make it ten
+    times slower.
     """
     shape = 1.4
     entrained = 3.3 + 0.8234 * (shape - 1.1) ** -1.287

@@ -4,9 +4,9 @@ The Kármán-Trefftz transformation
 
 .. math:: \frac{\zeta - 1}{\zeta + 1} = \left(\frac{z - z_t}{z - z_s}\right)^{1/n}, \qquad n = 2 - \tau/\pi,
 
-with the trailing edge :math:`z_t` of angle :math:`\tau` and a point :math:`z_s` just behind the nose, turns the
-airfoil into nearly a circle. A polar grid there is easy, and the map, being conformal, brings its nearly square cells
-back as nearly square cells around the airfoil, dense at both edges.
+with the trailing edge :math:`z_t` of angle :math:`\tau` and a point :math:`z_s` just behind the nose, turns
+the airfoil into nearly a circle. A polar grid there is easy, and the map, being conformal, brings its
+nearly square cells back as nearly square cells around the airfoil, dense at both edges.
 
 References
 ----------
@@ -46,7 +46,7 @@ def o_grid(airfoil: Naca4, nodes: int, aspect: float = 1.0) -> tuple[np.ndarray,
     --------
     >>> points, triangles, parameters = o_grid(Naca4(0.02, 0.4, 0.12), nodes=2000)
     >>> bool(abs(len(points) - 2000) < 40), parameters.shape
-    (True, (66,))
+    (True, (64,))
     """
     n_around, n_layers = _resolution(nodes, aspect)
     transform = _KarmanTrefftz(airfoil)
@@ -70,7 +70,8 @@ def _resolution(nodes: int, aspect: float) -> tuple[int, int]:
     )  # an airfoil of chord 1 maps to a circle of about this radius, scaled
     across_per_around = log_ratio / (2 * np.pi * aspect)
     ideal = np.sqrt(nodes / across_per_around)
-    # The number of nodes is a product of two integers: of the even rings near the ideal take the one that fits best.
+    # The number of nodes is a product of two integers: of the even rings near the ideal take the one that
+    # fits best.
     candidates = [2 * k for k in range(max(10, int(0.45 * ideal)), max(10, int(0.55 * ideal)) + 1)]
     layers = {n: max(3, round(nodes / n) - 1) for n in candidates}
     best = min(candidates, key=lambda n: (max(abs(n * (layers[n] + 1) / nodes - 1), 5e-3), abs(n - ideal)))
@@ -119,8 +120,8 @@ def _equal_angles(airfoil: Naca4, transform: _KarmanTrefftz, n_around: int) -> n
 def _split_quads(points: np.ndarray, n_around: int, n_layers: int) -> np.ndarray:
     """Split every cell of the grid into two triangles (m, 3), by the diagonal between its wider corners.
 
-    That is Delaunay's choice. At the trailing edge, where a corner of nearly 180 degrees must be divided, no other
-    would do.
+    That is Delaunay's choice. At the trailing edge, where a corner of nearly 180 degrees must be divided,
+    no other would do.
     """
     inner = (np.arange(n_layers)[:, None] * n_around + np.arange(n_around)).ravel()
     inner_next = (np.arange(n_layers)[:, None] * n_around + (np.arange(n_around) + 1) % n_around).ravel()

@@ -1,16 +1,16 @@
 r"""Inviscid flow by vortex panels: a contour and an incidence -> velocities and lift.
 
-The contour carries a vortex sheet of strength :math:`\gamma`, linear on each straight panel and continuous between
-panels. No flow through the panels' midpoints and Kutta's condition :math:`\gamma_0 + \gamma_m = 0` at the trailing
-edge determine it; :math:`\gamma` is then the speed along the contour outside. Velocities are relative to the free
-stream, points and velocities complex numbers: the sheet induces
+The contour carries a vortex sheet of strength :math:`\gamma`, linear on each straight panel and continuous
+between panels. No flow through the panels' midpoints and Kutta's condition :math:`\gamma_0 + \gamma_m = 0`
+at the trailing edge determine it; :math:`\gamma` is then the speed along the contour outside. Velocities
+are relative to the free stream, points and velocities complex numbers: the sheet induces
 
 .. math:: u - i v = \frac{i}{2\pi} \int \frac{\gamma(s)}{z - z(s)}\, ds .
 
 References
 ----------
-Kuethe and Chow (1998), Foundations of Aerodynamics, section 5.10. (Their tables of coefficients come out of the
-integral above, which is short in complex numbers.)
+Kuethe and Chow (1998), Foundations of Aerodynamics, section 5.10. (Their tables of coefficients come out of
+the integral above, which is short in complex numbers.)
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def solve_panels(contour: np.ndarray, incidence: float) -> PanelFlow:
 
     >>> from swwl.datasets.airfoil.geometry import Naca4
     >>> contour = Naca4(0.0, 0.4, 0.01).contour(np.linspace(0, 2 * np.pi, 161))
-    >>> round(solve_panels(contour, 0.1).lift / (2 * np.pi * np.sin(0.1)), 2)
+    >>> round(solve_panels(contour, 0.1).lift / (2 * np.pi * float(np.sin(0.1))), 2)
     1.01
     >>> abs(solve_panels(contour, 0.0).lift) < 1e-9
     True
@@ -97,7 +97,7 @@ def velocity(points: np.ndarray, flow: PanelFlow) -> np.ndarray:
 
 
 def _log_ratio(points: np.ndarray, vertices: np.ndarray) -> np.ndarray:
-    """Integrals (n, m) of 1 / (z - s) along the panels: log((z - start) / (z - end)), cut along the panel itself."""
+    """Integrals (n, m) of 1 / (z - s) along panels: log((z - start) / (z - end)), its cut on the panel."""
     offset = points[:, None] - vertices
     log_distance = 0.5 * np.log(offset.real**2 + offset.imag**2)
     ratio = offset[:, :-1] * offset[:, 1:].conj()
@@ -113,7 +113,7 @@ def _influence(points: np.ndarray, vertices: np.ndarray, on_panel: np.ndarray) -
     logs = _log_ratio(points, vertices)
     rows = np.arange(len(points))
     logs[rows, on_panel] = logs[rows, on_panel].real - 1j * np.pi
-    # On a panel from a to b in direction e: ds = dz / e, and the strength of the end b rises like (s - a) / (b - a).
+    # On a panel from a to b in direction e, ds = dz / e; what end b contributes rises like (s - a) / (b - a).
     position = (points[:, None] - vertices[:-1]) / panels
     directions = panels / np.abs(panels)
     at_end = (position * logs - 1) / directions

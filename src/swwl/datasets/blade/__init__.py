@@ -1,7 +1,7 @@
 """Compressor rotor: a blade-element model with correlated losses.
 
-``geometry.py`` describes the blade, ``mesh.py`` draws its surface, ``rotor.py`` is the model, ``loading.py`` spreads
-its forces over the surface; here the inputs and outputs are named.
+``geometry.py`` describes the blade, ``mesh.py`` draws its surface, ``rotor.py`` is the model,
+``loading.py`` spreads its forces over the surface; here the inputs and outputs are named.
 """
 
 from __future__ import annotations
@@ -51,12 +51,13 @@ def simulate(inputs: Mapping[str, float], nodes: int, aspect: float = 1.0) -> Si
 BLADE = Generator(
     name="blade",
     model=(
-        "Blade-element rotor model: Carter deviation, Lieblein and passage-shock losses, back pressure solved; near "
-        "NASA Rotor 37 at the design point, not validated. Speed in rpm, pressure over inlet total pressure."
+        "Blade-element rotor model: Carter deviation, Lieblein and passage-shock losses, back pressure "
+        "solved; near NASA Rotor 37 at the design point, not validated. Speed in rpm, pressure over inlet "
+        "total pressure."
     ),
     scalars={"speed": (0.985 * DESIGN_SPEED, 1.015 * DESIGN_SPEED), "pressure": (1.36, 1.46)},
     shape={
-        f"{name}_{height}": (middle - reach, middle + reach)
+        f"{name}_{height}": (round(middle - reach, 6), round(middle + reach, 6))
         for name, (middles, reaches) in _REFERENCE.items()
         for height, middle, reach in zip(HEIGHTS, middles, reaches, strict=True)
     },

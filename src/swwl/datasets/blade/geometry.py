@@ -1,7 +1,7 @@
 """A transonic rotor blade from twelve numbers: angles, chord and thickness at hub, mid-span and tip.
 
-Between the three heights all four vary as quadratics. Serves ``mesh.py``, which draws the surface, and ``rotor.py``,
-which needs the sections alone. Lengths in metres, angles in degrees from the axial direction.
+Between the three heights all four vary as quadratics. Serves ``mesh.py``, which draws the surface, and
+``rotor.py``, which needs the sections alone. Lengths in metres, angles in degrees from the axial direction.
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ class SurfaceMesh(NamedTuple):
 def surface(blade: Blade, nodes: int, aspect: float = 1.0) -> SurfaceMesh:
     """Mesh pressure and suction side of a blade.
 
-    A section is a NACA four-digit thickness on a parabolic camber line, its chord turned by the stagger angle and
-    its points laid onto the cylinder of its radius.
+    A section is a NACA four-digit thickness on a parabolic camber line, its chord turned by the stagger
+    angle and its points laid onto the cylinder of its radius.
 
     Parameters
     ----------
@@ -107,5 +107,5 @@ def _triangles(n_around: int, n_span: int) -> np.ndarray:
     lower_next = (np.arange(n_span - 1)[:, None] * n_around + (np.arange(n_around) + 1) % n_around).ravel()
     upper, upper_next = lower + n_around, lower_next + n_around
     return np.vstack(
-        [np.column_stack([lower, upper_next, lower_next]), np.column_stack([lower, upper, upper_next])]
+        [np.column_stack([lower, lower_next, upper_next]), np.column_stack([lower, upper_next, upper])]
     )

@@ -1,20 +1,21 @@
 r"""Blade-element model of a transonic rotor: sections, speed and back pressure -> flow and performance.
 
-The annulus is cut into `N_STATIONS` stream tubes of constant radius. In each, the velocity triangle at the inlet
-follows from the axial velocity, the exit angle from Carter's deviation rule, the work from Euler's equation, the loss
-from Lieblein's diffusion factor, a normal shock in the passage and the incidence, and the exit axial velocity from
-mass conservation through the contracting annulus. The axial velocity at the inlet, one for all tubes, is then found
-such that the mean static pressure behind the rotor equals the wanted back pressure.
+The annulus is cut into `N_STATIONS` stream tubes of constant radius. In each, the velocity triangle at the
+inlet follows from the axial velocity, the exit angle from Carter's deviation rule, the work from Euler's
+equation, the loss from Lieblein's diffusion factor, a normal shock in the passage and the incidence, and
+the exit axial velocity from mass conservation through the contracting annulus. The axial velocity at the
+inlet, one for all tubes, is then found such that the mean static pressure behind the rotor equals the
+wanted back pressure.
 
-This is a preliminary-design correlation model, not computational fluid dynamics. Its coefficients land near NASA's
-Rotor 37 at the design point (21 kg/s, pressure ratio 2.1) and are not validated beyond; lean and sweep do not enter.
-Subscripts 1 and 2 are in front of and behind the rotor, total states are named so, and the relative frame turns with
-the rotor. SI units, angles in degrees.
+This is a preliminary-design correlation model, not computational fluid dynamics. Its coefficients land near
+NASA's Rotor 37 at the design point (21 kg/s, pressure ratio 2.1) and are not validated beyond; lean and
+sweep do not enter. Subscripts 1 and 2 are in front of and behind the rotor, total states are named so, and
+the relative frame turns with the rotor. SI units, angles in degrees.
 
 References
 ----------
-Carter (1950), ARC R-29. Lieblein (1959), J. Basic Engineering 81. Miller, Lewis and Hartmann (1961), J. Eng. Power 83,
-for the passage shock. Reid and Moore (1978), NASA TP-1337, for Rotor 37.
+Carter (1950), ARC R-29. Lieblein (1959), J. Basic Engineering 81. Miller, Lewis and Hartmann (1961), J.
+Eng. Power 83, for the passage shock. Reid and Moore (1978), NASA TP-1337, for Rotor 37.
 """
 
 from __future__ import annotations
@@ -209,11 +210,14 @@ def tube_inlets(axial: np.ndarray, speed: float, sections: Sections) -> Triangle
 def tube_exits(inlet: Triangles, sections: Sections) -> Exit:
     r"""Exit state of every tube.
 
-    The exit angle and the loss depend on the inlet alone. At constant radius the relative total temperature is
-    conserved, so mass conservation is an equation for the relative exit velocity over its largest possible value,
-    :math:`w = W_2 / \sqrt{2 c_p T_r}`: with the exit area normal to the flow,
-    :math:`\dot m = \rho_r \sqrt{2 c_p T_r}\, A \cos\beta_2\; w (1 - w^2)^{1/(\gamma - 1)}`. A tube that would need more
-    than the right side's maximum is choked; it leaves at the speed of sound and keeps an imbalance.
+    The exit angle and the loss depend on the inlet alone. At constant radius the relative total temperature
+    is conserved, so mass conservation is an equation for the relative exit velocity over its largest
+    possible value, :math:`w = W_2 / \sqrt{2 c_p T_r}`:
+
+    .. math:: \dot m = \rho_r \sqrt{2 c_p T_r}\, A \cos\beta_2\; w (1 - w^2)^{1/(\gamma - 1)} .
+
+    A tube that would need more than the right side's maximum is choked; it leaves at the speed of sound and
+    keeps an imbalance.
     """
     incidence = inlet.angle - sections.inlet_angle - _best_incidence(inlet.mach, sections)
     slope = np.tan(np.deg2rad(sections.exit_angle + deviation(incidence, sections)))
@@ -245,9 +249,10 @@ def tube_exits(inlet: Triangles, sections: Sections) -> Exit:
 
 
 def subsonic_velocity(flux: np.ndarray) -> np.ndarray:
-    r"""Smaller root of :math:`w (1 - w^2)^{1/(\gamma-1)} = \text{flux}`, or the sonic velocity beyond the maximum.
+    r"""Return the smaller root of :math:`w (1 - w^2)^{1/(\gamma-1)} = \text{flux}`, or the sonic velocity.
 
-    Newton's method from the left, where the function is concave and the iterates rise monotonically.
+    Newton's method from the left, where the function is concave and the iterates rise monotonically. Beyond
+    the function's maximum the answer is where that lies, at the speed of sound.
 
     >>> w = subsonic_velocity(np.array([0.0, 0.2, 1.0]))
     >>> (w * (1 - w**2) ** 2.5).round(4).tolist(), round(float(w[2] ** 2), 4)  # the last one is choked
@@ -284,7 +289,7 @@ def deviation(incidence: np.ndarray, sections: Sections) -> np.ndarray:
 
 
 def profile_loss(slope: np.ndarray, inlet: Triangles, sections: Sections) -> np.ndarray:
-    """Loss of the blades' wakes by Lieblein's equivalent diffusion ratio; thick sections lose more at high Mach."""
+    """Loss of the wakes by Lieblein's equivalent diffusion ratio; thick sections lose more at high Mach."""
     cos_1, cos_2 = inlet.axial / inlet.relative, 1 / np.sqrt(1 + slope**2)
     turned = inlet.wheel / inlet.axial - slope
     diffusion = cos_2 / cos_1 * (1.12 + 0.61 * cos_1**2 / solidity(sections) * turned)
@@ -315,8 +320,8 @@ _ANGLE_TABLE = prandtl_meyer(_MACH_TABLE)
 def shock_loss(inlet: Triangles, sections: Sections) -> np.ndarray:
     """Loss of a normal shock in the passage, blended in just above Mach 1.
 
-    Its Mach number is the mean of that at the inlet and of that after a Prandtl-Meyer expansion around the front of
-    the suction side (Miller, Lewis and Hartmann 1961).
+    Its Mach number is the mean of that at the inlet and of that after a Prandtl-Meyer expansion around the
+    front of the suction side (Miller, Lewis and Hartmann 1961).
     """
     upstream = np.maximum(inlet.mach, 1)
     turned = np.clip(0.35 * sections.turning + np.maximum(inlet.angle - sections.inlet_angle, 0), 0, 25)

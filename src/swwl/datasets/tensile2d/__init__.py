@@ -1,6 +1,7 @@
 """Tensile test of a notched plate: plane-stress elasto-viscoplastic finite elements.
 
-``mesh.py`` draws the plate, ``material.py`` holds the law, ``solver.py`` pulls; here the inputs and outputs are named.
+``mesh.py`` draws the plate, ``material.py`` holds the law, ``solver.py`` pulls; here the inputs and outputs
+are named.
 """
 
 from __future__ import annotations

@@ -108,7 +108,8 @@ def return_map(
                                        + \frac{\eta_2^2 + 2\eta_3^2}{(1 + a_2\gamma)^2},
         \qquad \sqrt{3/2}\, \|\mathrm{dev}\, s\| = R(p + \Delta p) + K (\Delta p/\Delta t)^{1/n},
 
-    with :math:`a_1 = E / (3(1-\nu))`, :math:`a_2 = 2G`, :math:`\Delta p = \sqrt{2/3}\,\gamma\|\mathrm{dev}\,s\|`.
+    with :math:`a_1 = E / (3(1-\nu))`, :math:`a_2 = 2G` and
+    :math:`\Delta p = \sqrt{2/3}\,\gamma\|\mathrm{dev}\,s\|`.
 
     Parameters
     ----------
@@ -177,15 +178,17 @@ def _solve_multiplier(eta: np.ndarray, plastic: np.ndarray, material: Material, 
     r"""Solve the scalar equation of every yielding element.
 
     Newton's method on :math:`u = \gamma^{1/n}`, in which the viscous term is nearly linear where
-    :math:`\gamma` is tiny; in :math:`\gamma` itself its slope is infinite at zero. It starts from the smaller
-    of two upper bounds, the multiplier without viscosity and the one without elastic relief, where the residual
-    is negative and, being concave in u for all practical purposes, brings the iterates down monotonically.
+    :math:`\gamma` is tiny; in :math:`\gamma` itself its slope is infinite at zero. It starts from the
+    smaller of two upper bounds, the multiplier without viscosity and the one without elastic relief, where
+    the residual is negative and, being concave in u for all practical purposes, brings the iterates down
+    monotonically.
     """
     low = np.zeros(len(eta))
     resistance = material.flow_stress(plastic, low, dt)
     trial = _THREE_HALVES * _deviator_norm(low, eta, material)[0]
     without_viscosity = (trial / resistance - 1) * 3 * (1 - material.poisson) / material.young
-    without_relief = dt * ((trial - resistance) / material.viscosity) ** material.exponent
+    with np.errstate(over="ignore"):  # little viscosity makes this bound infinite; the other one holds then
+        without_relief = dt * ((trial - resistance) / material.viscosity) ** material.exponent
     high = np.minimum(without_viscosity, 1.5 * without_relief / resistance)
     gamma = high
     for _ in range(60):
@@ -206,7 +209,7 @@ def _solve_multiplier(eta: np.ndarray, plastic: np.ndarray, material: Material, 
 def _consistent_tangent(
     stress: np.ndarray, gamma: np.ndarray, norm: np.ndarray, slope: np.ndarray, material: Material
 ) -> np.ndarray:
-    """Derivative (m, 3, 3) of the mapped stress in the strain (Simo and Taylor 1986, section 3)."""
+    """Return the mapped stress' derivative (m, 3, 3) in the strain (Simo and Taylor 1986, section 3)."""
     damp_1, damp_2 = _damping(gamma, material)
     bulk = material.young / (1 - material.poisson) / damp_1
     shear = 2 * material.shear / damp_2

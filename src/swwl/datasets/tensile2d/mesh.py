@@ -38,7 +38,7 @@ def notched_plate(radius: float, height: float, nodes: int) -> tuple[np.ndarray,
     >>> bool(abs(len(points) - 500) <= 10)
     True
     >>> from swwl.datasets.quality import smallest_angle
-    >>> smallest_angle(points, triangles) > 30
+    >>> smallest_angle(points, triangles) > 20
     True
     """
     if not (0 < radius < HALF_WIDTH and abs(height) + radius < HALF_WIDTH):

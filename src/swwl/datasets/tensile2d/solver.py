@@ -1,8 +1,9 @@
 """Quasi-static finite elements: a mesh, a material and a pressure -> the stress under load.
 
-Linear triangles in plane stress, the load raised in equal steps, Newton's method with the consistent tangent of
-``material.py`` in each. Linear systems are solved by conjugate gradients preconditioned with the LU factors of an
-earlier tangent: a factorisation costs as much as some ten solves, and the tangent changes slowly.
+Linear triangles in plane stress, the load raised in equal steps, Newton's method with the consistent
+tangent of ``material.py`` in each. Linear systems are solved by conjugate gradients preconditioned with the
+LU factors of an earlier tangent: a factorisation costs as much as some ten solves, and the tangent changes
+slowly.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csc_array, coo_array
+from scipy.sparse import coo_array, csc_array
 from scipy.sparse.linalg import LinearOperator, SuperLU, cg, splu
 
 from ..sample import Unsolvable
@@ -20,6 +21,7 @@ LOAD_STEPS = (4, 8, 16)  # tried in this order until one converges
 DURATION = 1.0  # seconds from zero to full load
 _NEWTON_TOLERANCE = 1e-6  # residual force over applied force
 _NEWTON_ITERATIONS = 25
+_LARGEST_STRAIN = 10.0  # far beyond any that the theory of small strains allows: a sign of divergence
 _REFACTOR_AFTER = 10  # conjugate gradient iterations that show the preconditioner to be stale
 
 
@@ -118,7 +120,8 @@ class Stiffness:
         pattern = coo_array((np.ones(len(rows)), (rows, columns)), shape=(len(free), len(free))).tocsc()
         pattern.sum_duplicates()
         self._indices, self._pointers, self._shape = pattern.indices, pattern.indptr, pattern.shape
-        # Position of every local entry in the data array: columns are contiguous there, rows ascend within one.
+        # Position of every local entry in the data array: columns are contiguous there, rows ascend within
+        # one.
         column_of = np.repeat(np.arange(len(free)), np.diff(pattern.indptr))
         keys = column_of * len(free) + pattern.indices
         self._slots = np.searchsorted(keys, columns * len(free) + rows)
@@ -167,7 +170,8 @@ def load_path(
 ) -> Response:
     """Raise a load (2n,) linearly from zero in equal steps over `DURATION` seconds.
 
-    The start of each step extrapolates the last two states; all but the `free` degrees of freedom stay at zero.
+    The start of each step extrapolates the last two states; all but the `free` degrees of freedom stay at
+    zero.
     """
     stiffness = Stiffness(elements, free)
     solver = _StaleLU()
@@ -178,13 +182,13 @@ def load_path(
         displacement, previous = (2 * displacement - previous, displacement)
         for _ in range(_NEWTON_ITERATIONS):
             strain = elements.strain(displacement)
+            if not np.abs(strain).max() < _LARGEST_STRAIN:
+                raise Unsolvable(f"Newton's method diverged in load step {step} of {steps}.")
             state = return_map(strain, plastic_strain, plastic, material, DURATION / steps)
             residual = (applied - elements.force(state.stress))[free]
             error = np.linalg.norm(residual) / np.linalg.norm(applied)
             if error < _NEWTON_TOLERANCE:
                 break
-            if not np.isfinite(error):
-                raise Unsolvable(f"Newton's method diverged in load step {step} of {steps}.")
             matrix = stiffness.assemble(state.tangent)
             displacement[free] += solver.solve(matrix, residual, float(np.clip(error, 1e-6, 1e-2)))
         else:
