@@ -188,16 +188,31 @@ def test_meshes_of_random_shapes():
         radius, height, nodes = rng.uniform(0.15, 0.42), rng.uniform(-0.4, 0.4), (250, 900, 900, 2000)[k % 4]
         points, triangles = notched_plate(radius, height, nodes)
         assert smallest_angle(points, triangles) > 20
-        assert abs(len(points) / nodes - 1) < 0.025
+        assert abs(len(points) / nodes - 1) < 0.03
         assert np.array_equal(np.unique(triangles), np.arange(len(points)))
         elements = Elements(points, triangles)  # refuses clockwise triangles
-        arc_steps = round(np.pi * radius / np.sqrt(elements.areas.mean() * 4 / np.sqrt(3)))
-        notches = arc_steps * radius**2 * np.sin(np.pi / arc_steps)  # polygons, a little less than the discs
-        assert elements.areas.sum() == pytest.approx(4 - notches, rel=5e-3)
-        edges = {
-            tuple(sorted(edge)) for t in triangles for edge in ((t[0], t[1]), (t[1], t[2]), (t[2], t[0]))
-        }
-        assert len(points) - len(edges) + len(triangles) == 1  # one piece, no holes
+        disc = np.pi * radius**2  # the polygon in its place is a little smaller
+        assert 4 - disc < elements.areas.sum() < 4 - 0.93 * disc
+        sides = np.sort(np.vstack([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1)
+        n_edges = len(np.unique(sides @ [len(points), 1]))
+        assert len(points) - n_edges + len(triangles) == 1  # one piece, no holes
+
+
+def test_notches_are_refined():
+    """A small notch gets as many nodes as a large one, so its peak stress is resolved as well."""
+    for radius in (0.15, 0.42):
+        points, _ = notched_plate(radius, 0.1, 900)
+        on_notch = np.abs(np.hypot(1 - points[:, 0], points[:, 1] - 0.1) - radius) < 1e-9
+        assert on_notch.sum() >= 18
+
+
+def test_largest_stress_hardly_depends_on_the_mesh():
+    """Meshes of slightly different size, one plate: the target's noise is far below its spread of 20 MPa."""
+    stresses = []
+    for nodes in (860, 900, 940):
+        points, triangles = notched_plate(0.2, 0.15, nodes)
+        stresses.append(nodal_von_mises(points, triangles, pull(points, triangles, STEEL, 70.0)).max())
+    assert np.std(stresses) < 2
 
 
 def test_impossible_notches_are_refused():

@@ -27,7 +27,7 @@ import pandas as pd
 
 from .. import __version__
 from .generator import Request, run
-from .meshfile import BYTES_PER_NODE, FORMATS, whole_file, write_mesh
+from .meshfile import BYTES_PER_NODE, FORMATS, is_partial, remove_partial_files, whole_file, write_mesh
 from .sample import Sample
 
 Row = dict[str, Any]  # index, redraws, scalars, shape, targets: a sample without its mesh
@@ -149,7 +149,7 @@ def _rows_at_hand(folder: Path, about: dict[str, Any]) -> dict[int, Row]:
     if folder.exists() and not folder.is_dir():
         raise FileExistsError(f"{folder} is a file; a folder is needed.")
     # A run that died at once may have left no more than the beginning of its about.json.
-    if not folder.exists() or {path.name for path in folder.iterdir()} <= {".about.json.part"}:
+    if not folder.exists() or all(is_partial(path) for path in folder.iterdir()):
         return {}
     found = _read_json(folder / "about.json")
     if found is None:
@@ -212,6 +212,8 @@ def _write_tables(folder: Path, about: dict[str, Any], rows: list[Row]) -> None:
     _write_text(folder / "table.csv", _as_csv(table))
     _write_text(folder / "shape.csv", _as_csv(shapes))
     _write_json(folder / "about.json", about | _redraws(rows))
+    remove_partial_files(folder)
+    remove_partial_files(folder / "meshes")
     _journal(folder).unlink(missing_ok=True)
 
 

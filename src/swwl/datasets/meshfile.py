@@ -13,7 +13,8 @@ import numpy as np
 from .sample import Simulation
 
 FORMATS = ("vtu", "npz")
-BYTES_PER_NODE = 50  # both formats, compressed, with one field; measured on the three kinds of mesh
+_PARTIAL = ".part"
+BYTES_PER_NODE = 55  # both formats, compressed, with one field; measured on the three kinds of mesh
 
 
 def write_mesh(path: Path, sample: Simulation) -> None:
@@ -27,13 +28,25 @@ def write_mesh(path: Path, sample: Simulation) -> None:
 def whole_file(path: Path) -> Iterator[Path]:
     """Give another name to write to, and rename it when all is written.
 
-    A run that dies leaves at most the other name behind, and the next run overwrites it.
+    A run that dies leaves at most other names behind, for `remove_partial_files`. They carry the process
+    number: workers of a killed run live on for a moment and must not meet those of the next one.
     """
-    partial = path.with_name(f".{path.name}.part")
+    partial = path.with_name(f".{path.name}.{os.getpid()}{_PARTIAL}")
     yield partial
     with open(partial, "rb+") as file:
         os.fsync(file.fileno())
     os.replace(partial, path)
+
+
+def remove_partial_files(folder: Path) -> None:
+    """Remove what dead runs left half written in a folder."""
+    for path in folder.glob(f".*{_PARTIAL}"):
+        path.unlink(missing_ok=True)
+
+
+def is_partial(path: Path) -> bool:
+    """Whether a file is one that was never finished."""
+    return path.name.startswith(".") and path.name.endswith(_PARTIAL)
 
 
 def _write_vtu(path: Path, sample: Simulation) -> None:
