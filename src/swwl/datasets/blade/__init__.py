@@ -1,0 +1,68 @@
+"""Compressor rotor: a blade-element model with correlated losses.
+
+``geometry.py`` describes the blade, ``mesh.py`` draws its surface, ``rotor.py`` is the model,
+``loading.py`` spreads its forces over the surface; here the inputs and outputs are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..generator import Generator
+from ..sample import Simulation
+from .geometry import HEIGHTS, Blade
+from .loading import surface_pressure
+from .mesh import surface
+from .rotor import operate
+
+DESIGN_SPEED = 17188.0  # of NASA's Rotor 37, revolutions per minute
+_REFERENCE = {  # hub, mid-span and tip; how far the range reaches to both sides
+    "inlet_angle": ((52.0, 57.0, 62.0), (4.0, 4.0, 4.0)),
+    "exit_angle": ((32.0, 44.0, 53.0), (4.0, 4.0, 4.0)),
+    "chord": ((0.056, 0.056, 0.056), (0.0084, 0.0084, 0.0084)),
+    "thickness": ((0.08, 0.055, 0.035), (0.024, 0.0165, 0.0105)),
+}
+
+
+def simulate(inputs: Mapping[str, float], nodes: int, aspect: float = 1.0) -> Simulation:
+    """Find the operating point of a rotor and mesh one of its blades.
+
+    Parameters
+    ----------
+    inputs : mapping of str to float
+        The names of `BLADE`'s scalars and shape.
+    nodes : int
+    aspect : float
+        Length of the triangles along the span over their length around, relative to the usual.
+    """
+    blade = Blade.from_parameters(inputs)
+    point = operate(blade, inputs["speed"], inputs["pressure"])
+    mesh = surface(blade, nodes, aspect)
+    targets = {
+        "massflow": point.massflow,
+        "pressure_ratio": point.pressure_ratio,
+        "efficiency": point.efficiency,
+    }
+    return Simulation(
+        mesh.points, {"triangle": mesh.triangles}, {"pressure": surface_pressure(mesh, point)}, targets
+    )
+
+
+BLADE = Generator(
+    name="blade",
+    model=(
+        "Blade-element rotor model: Carter deviation, Lieblein and passage-shock losses, back pressure "
+        "solved; near NASA Rotor 37 at the design point, not validated. Speed in rpm, pressure over inlet "
+        "total pressure."
+    ),
+    scalars={"speed": (0.985 * DESIGN_SPEED, 1.015 * DESIGN_SPEED), "pressure": (1.36, 1.46)},
+    shape={
+        f"{name}_{height}": (round(middle - reach, 6), round(middle + reach, 6))
+        for name, (middles, reaches) in _REFERENCE.items()
+        for height, middle, reach in zip(HEIGHTS, middles, reaches, strict=True)
+    },
+    targets=("massflow", "pressure_ratio", "efficiency"),
+    simulate=simulate,
+    nodes=3000,
+    node_limits=(200, 100_000),
+)
