@@ -5,8 +5,8 @@ import numpy as np
 from swwl import Graph
 
 
-def surface(n_nodes: int, seed: int) -> Graph:
-    """Return a twisted blade-like surface in space, a closed grid of triangles; one topology for one size."""
+def surface_mesh(n_nodes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return points and triangles of a twisted blade-like surface in space; one topology for one size."""
     rng = np.random.default_rng(seed)
     around = int(np.sqrt(1.2 * n_nodes))
     along = n_nodes // around
@@ -14,14 +14,17 @@ def surface(n_nodes: int, seed: int) -> Graph:
     height = np.linspace(0, 1, along)[:, None]
     twist = rng.uniform(0.2, 1.0) * height + rng.uniform(0, 0.5)
     x, y = np.cos(angle), rng.uniform(0.05, 0.2) * np.sin(angle) * (1 - 0.5 * height)
-    points = np.stack(
-        [x * np.cos(twist) - y * np.sin(twist), x * np.sin(twist) + y * np.cos(twist), 2 * height + 0 * x], -1
-    )
+    turned = x * np.cos(twist) - y * np.sin(twist), x * np.sin(twist) + y * np.cos(twist)
+    points = np.stack([*turned, 2 * height + 0 * x], -1).reshape(-1, 3)
     i = np.arange(around)
     lower = (np.arange(along - 1)[:, None] * around + i).ravel()
     right = (np.arange(along - 1)[:, None] * around + (i + 1) % around).ravel()
-    triangles = np.vstack([np.c_[lower, right, right + around], np.c_[lower, right + around, lower + around]])
-    return Graph.from_cells(points.reshape(-1, 3), triangles)
+    return points, np.vstack([np.c_[lower, right, right + around], np.c_[lower, right + around, lower + around]])
+
+
+def surface(n_nodes: int, seed: int) -> Graph:
+    """Return the graph of :func:`surface_mesh`."""
+    return Graph.from_cells(*surface_mesh(n_nodes, seed))
 
 
 def plate(n_nodes: int, seed: int) -> Graph:

@@ -13,6 +13,8 @@ def test_distances_equal_scipys(r, squared, block_bytes, monkeypatch):
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal((2, 9, 50)).astype(np.float32)
     b = b[:6]
+    few = pairwise_distances(a[:2], b, r=r, squared=squared)
+    np.testing.assert_allclose(few, pairwise_distances(a, b, r=r, squared=squared)[:2], rtol=1e-12)
     metric = {1: "cityblock", 2: "euclidean"}[r]
     power = 2 if squared else 1
     expected = cdist(a.astype(float), b.astype(float), metric) ** power

@@ -6,6 +6,9 @@ from scipy.spatial.distance import cdist
 
 # Bytes of one block of columns brought to double precision at a time.
 _BLOCK_BYTES = 2**26
+# For so few rows, differences in blocks that fit the cache take less time than a matrix product and its norms.
+_FEW_ROWS = 2
+_FEW_BLOCK_BYTES = 2**20
 
 
 def pairwise_distances(
@@ -44,14 +47,15 @@ def pairwise_distances(
         raise ValueError(f"Embeddings have different lengths: {a.shape[1]} in first, {b.shape[1]} in second.")
     if r not in (1, 2):
         raise ValueError(f"r must be 1 or 2, not {r!r}.")
-    width = max(1, _BLOCK_BYTES // (8 * (len(a) + len(b))))
+    few = second is not None and r == 2 and len(a) <= _FEW_ROWS
+    width = max(1, (_FEW_BLOCK_BYTES if few else _BLOCK_BYTES) // (8 * (len(a) + len(b))))
     blocks = [slice(start, start + width) for start in range(0, a.shape[1], width)]
     if r == 1:
         distances = np.zeros((len(a), len(b)))
         for block in blocks:
             distances += cdist(a[:, block], b[:, block], "cityblock")
         return np.square(distances, out=distances) if squared else distances
-    result = _squared(a, b, blocks, symmetric=second is None)
+    result = _squared_differences(a, b, blocks) if few else _squared(a, b, blocks, symmetric=second is None)
     return result if squared else np.sqrt(result, out=result)
 
 
@@ -60,6 +64,15 @@ def _check(rows: ArrayLike, name: str) -> NDArray:
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(f"{name} must hold embeddings as rows, (N, k), but has shape {array.shape}.")
     return array
+
+
+def _squared_differences(a: NDArray, b: NDArray, blocks: list[slice]) -> NDArray[np.float64]:
+    squared = np.zeros((len(a), len(b)))
+    for block in blocks:
+        for row, result in zip(a[:, block].astype(np.float64), squared, strict=True):
+            difference = b[:, block] - row
+            result += np.einsum("ij,ij->i", difference, difference)
+    return squared
 
 
 def _squared(a: NDArray, b: NDArray, blocks: list[slice], symmetric: bool) -> NDArray[np.float64]:

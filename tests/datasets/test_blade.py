@@ -88,13 +88,9 @@ def test_impossible_back_pressure():
 
 def test_gas_dynamics():
     """Tabulated: Prandtl-Meyer 26.38° at Mach 2; total pressure 0.7209 behind a normal shock at Mach 2."""
-    assert np.rad2deg(rotor.prandtl_meyer(np.array([1.0, 1.5, 2.0]))) == pytest.approx(
-        [0, 11.905, 26.380], abs=1e-3
-    )
+    assert np.rad2deg(rotor.prandtl_meyer(np.array([1.0, 1.5, 2.0]))) == pytest.approx([0, 11.905, 26.380], abs=1e-3)
     sections = Blade((90.0,) * 3, (90.0,) * 3, (0.05,) * 3, (0.05,) * 3).sections(np.array([0.5]))
-    mach = np.array([0.5, 0.99, 1.5, 2.0])[
-        :, None
-    ]  # no camber and no incidence: the shock is at the inlet's Mach
+    mach = np.array([0.5, 0.99, 1.5, 2.0])[:, None]  # no camber and no incidence: the shock is at the inlet's Mach
     inlet = rotor.tube_inlets(np.array(180.0), DESIGN_SPEED, sections)._replace(mach=mach)
     dynamic = 1 - (1 + 0.2 * mach**2) ** -3.5
     recovered = 1 - rotor.shock_loss(inlet, sections) * dynamic

@@ -211,9 +211,7 @@ def test_table_and_meshes(tmp_path):
         mesh = meshio.read(row.mesh)
         np.testing.assert_array_equal(mesh.points[:, :2], sample.points)
         np.testing.assert_array_equal(mesh.cells_dict["triangle"], sample.cells["triangle"])
-        np.testing.assert_array_equal(
-            mesh.point_data["pressure_coefficient"], sample.fields["pressure_coefficient"]
-        )
+        np.testing.assert_array_equal(mesh.point_data["pressure_coefficient"], sample.fields["pressure_coefficient"])
         assert (row.incidence, row.lift) == (sample.scalars["incidence"], sample.targets["lift"])
     shaped = datasets.load(tmp_path, shape=True)
     assert shaped.columns.tolist() == [*table.columns, "camber", "camber_position", "thickness"]
@@ -272,9 +270,7 @@ def test_a_model_without_solutions_gives_up():
         raise Unsolvable("always choked")
 
     request = Request(replace(datasets.GENERATORS["blade"], simulate=never), 300, 0, False)
-    with pytest.raises(
-        RuntimeError, match=f"Sample 4 of blade had no solution in {MAX_REDRAWS} redraws: always"
-    ):
+    with pytest.raises(RuntimeError, match=f"Sample 4 of blade had no solution in {MAX_REDRAWS} redraws: always"):
         make_sample(request, 4, {})
 
 
@@ -305,6 +301,4 @@ def test_command_line(tmp_path, capsys):
     assert f"2 samples in {tmp_path / 'plates'}" in output.out
     assert "tensile2d: 2 of 2" in output.err
     assert main([*arguments, "--seed", "5"]) == 2
-    assert capsys.readouterr().err.startswith(
-        f"error: {tmp_path / 'plates'} holds another data set: its seed"
-    )
+    assert capsys.readouterr().err.startswith(f"error: {tmp_path / 'plates'} holds another data set: its seed")

@@ -13,9 +13,7 @@ from swwl import datasets
 
 def explained(inputs, target):
     """Cross-validated share of variance (Q²) that a quadratic ridge regression explains."""
-    model = make_pipeline(
-        StandardScaler(), PolynomialFeatures(2), StandardScaler(), RidgeCV(np.logspace(-6, 3, 10))
-    )
+    model = make_pipeline(StandardScaler(), PolynomialFeatures(2), StandardScaler(), RidgeCV(np.logspace(-6, 3, 10)))
     predicted = cross_val_predict(model, inputs, target, cv=5)
     return 1 - np.mean((predicted - target) ** 2) / np.var(target)
 
@@ -44,9 +42,7 @@ def test_geometry_and_scalars_matter(name, n_samples, nodes, n_components):
         alone = explained(scalars, values)
         with_shape = explained(np.hstack([scalars, shape]), values)
         with_mesh = explained(np.hstack([scalars, meshes]), values)
-        print(
-            f"{name} {target}: Q² {alone:.2f} by scalars, {with_mesh:.2f} by mesh, {with_shape:.2f} by shape"
-        )
+        print(f"{name} {target}: Q² {alone:.2f} by scalars, {with_mesh:.2f} by mesh, {with_shape:.2f} by shape")
         # What is left unexplained falls to half and less with the shape, nearly so with the crude summary.
         assert 1 - with_shape < 0.5 * (1 - alone)
         assert 1 - with_mesh < 0.7 * (1 - alone)

@@ -77,9 +77,7 @@ def test_elastic_bar():
     points, response = bar(STEEL, pressure=80.0, steps=4)
     strain = 80.0 / STEEL.young
     np.testing.assert_allclose(response.displacement[:, 1], strain * points[:, 1], rtol=1e-9, atol=1e-15)
-    np.testing.assert_allclose(
-        response.displacement[:, 0], -0.3 * strain * points[:, 0], rtol=1e-9, atol=1e-15
-    )
+    np.testing.assert_allclose(response.displacement[:, 0], -0.3 * strain * points[:, 0], rtol=1e-9, atol=1e-15)
     np.testing.assert_allclose(response.stress, np.tile([0, 80.0, 0], (18, 1)), atol=1e-8)
     assert np.all(response.plastic == 0)
 
@@ -133,9 +131,7 @@ def test_return_map_satisfies_the_law(strain, plastic, exponent, viscosity):
     np.testing.assert_allclose(state.stress, stress, rtol=1e-6, atol=1e-6)
     surface = material.flow_stress(state.plastic, np.maximum(increment, 0), 0.25)
     if increment[0] > 1e-12:
-        np.testing.assert_allclose(
-            von_mises(state.stress), surface, rtol=1e-3 if increment[0] < 1e-9 else 1e-6
-        )
+        np.testing.assert_allclose(von_mises(state.stress), surface, rtol=1e-3 if increment[0] < 1e-9 else 1e-6)
     else:
         assert von_mises(state.stress)[0] <= material.flow_stress(state.plastic, np.zeros(1), 0.25)[0] * 1.1
 

@@ -106,7 +106,7 @@ def test_components_and_remainder_add_up_to_the_distance(graphs, k, expected):
     kernel = PrincipalSWWL("g", n_components=k, **SMALL)
     rows = kernel.fit(graphs)
     assert kernel.n_components_ == expected
-    squared = pairwise_distances(rows, squared=True)
+    squared = pairwise_distances(rows[0], squared=True)
     total = np.zeros_like(squared)
     for item in kernel.items(rows):
         total += cdist(item.values, item.values, "sqeuclidean") if isinstance(item, Coordinates) else item**2

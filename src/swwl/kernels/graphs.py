@@ -91,19 +91,19 @@ n_jobs, normalization, tolerance, fields
         own = {name: params[name] for name in SWWLEmbedding().get_params() if name in params}
         return SWWLEmbedding(**own, per_iteration=self.per_iteration)
 
-    def fit(self, values: Any, progress: Progress | None = None) -> NDArray[np.float32]:
+    def fit(self, values: Any, progress: Progress | None = None) -> Any:
         """Fit the embedding; return the training rows, shape (N, P Q)."""
         self._check_exponent()
         self.embedding_ = self.make_embedding()
         with _named(self.column):
             return self.embedding_.fit_transform(values, progress=progress)
 
-    def represent(self, values: Any, progress: Progress | None = None) -> NDArray[np.float32]:
+    def represent(self, values: Any, progress: Progress | None = None) -> Any:
         """Embed another column, shape (N, P Q)."""
         with _named(self.column):
             return self.embedding_.transform(values, progress=progress)
 
-    def items(self, first: NDArray, second: NDArray | None = None) -> list[Item]:
+    def items(self, first: Any, second: Any = None) -> list[Item]:
         """Return the distances between embeddings."""
         return [pairwise_distances(first, second, r=self.r)]
 
@@ -149,7 +149,7 @@ class ASWWL(SWWL):
 
     per_iteration = True
 
-    def items(self, first: NDArray, second: NDArray | None = None) -> list[Item]:
+    def items(self, first: Any, second: Any = None) -> list[Item]:
         """Return the distances between embeddings, iteration by iteration."""
         blocks = self.n_iterations + 1
         others = [None] * blocks if second is None else np.split(second, blocks, axis=1)
@@ -247,8 +247,8 @@ normalization, tolerance, fields
         self.tolerance = tolerance
         self.fields = fields
 
-    def fit(self, values: Any, progress: Progress | None = None) -> NDArray[np.float32]:
-        """Fit the embedding and its principal components; return the training rows."""
+    def fit(self, values: Any, progress: Progress | None = None) -> tuple[NDArray, NDArray]:
+        """Fit the embedding and its principal components; return the training rows, and their coordinates."""
         k = self.n_components
         if k != "auto" and not (isinstance(k, (int, np.integer)) and not isinstance(k, bool) and k >= 0):
             raise ValueError(f'n_components must be "auto" or a whole number, not {k!r}.')
@@ -256,7 +256,12 @@ normalization, tolerance, fields
         wanted = max(LADDER) if k == "auto" else int(k)
         self.mean_, self.components_, self.explained_variance_ratio_ = principal_components(rows, wanted)
         self.use_components(0 if k == "auto" else self.components_.shape[1])
-        return rows
+        return rows, project(rows, self.mean_, self.components_)
+
+    def represent(self, values: Any, progress: Progress | None = None) -> tuple[NDArray, NDArray]:
+        """Embed another column; return its rows (N, P Q) and their coordinates (N, most components)."""
+        rows = super().represent(values, progress)
+        return rows, project(rows, self.mean_, self.components_)
 
     def use_components(self, number: int) -> None:
         """Give ranges of their own to the first ``number`` components, which must be known."""
@@ -270,20 +275,18 @@ normalization, tolerance, fields
         most = min(self.components_.shape[1], n_rows // 15)
         return sorted({min(k, most) for k in LADDER})
 
-    def items(self, first: NDArray, second: NDArray | None = None) -> list[Item]:
+    def items(self, first: Any, second: Any = None) -> list[Item]:
         """Return the coordinates of the components, and the distances that they leave."""
-        own = self._project(first)
-        items: list[Item] = [Coordinates(own)] if self.n_components_ else []
+        k = self.n_components_
+        items: list[Item] = [Coordinates(first[1][:, :k])] if k else []
         if self.has_remainder_:
-            squared = pairwise_distances(first, second, squared=True)
-            if self.n_components_:
-                squared -= pairwise_distances(own, None if second is None else self._project(second), squared=True)
+            squared = pairwise_distances(first[0], None if second is None else second[0], squared=True)
+            if k:
+                own, other = first[1][:, :k], None if second is None else second[1][:, :k]
+                squared -= pairwise_distances(own, other, squared=True)
                 np.maximum(squared, 0, out=squared)
             items.append(np.sqrt(squared, out=squared))
         return items
-
-    def _project(self, rows: NDArray) -> NDArray[np.float64]:
-        return project(rows, self.mean_, self.components_[:, : self.n_components_])
 
     def correlations(self) -> list[Correlation]:
         """Return Gaussian correlations, one for all components and one for the remainder."""
