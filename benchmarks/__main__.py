@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-MODULES = ("embedding",)
+MODULES = ("embedding", "gp", "predict")
 
 
 def main() -> int:

@@ -1,46 +1,17 @@
-"""The robust GP beside its floor: LAPACK's ``dpotrf`` and ``dpotri`` on a matrix of the same size, same run.
-
-Run ``python benchmarks/gp.py``. Times mean little on shared machines, ratios more; accuracy stands beside.
-"""
+"""The robust GP beside its floor: LAPACK's ``dpotrf`` and ``dpotri`` on a matrix of the same size, same run."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.linalg import lapack
 
+from benchmarks.measure import Line, best_times
 from swwl.gp import Coordinates, RobustGP
 
 N = 1000
-
-
-class Line(NamedTuple):
-    """One measurement: a ratio (or a count, or an error), its limit, and the verdict."""
-
-    name: str
-    value: float
-    limit: float | None
-
-    @property
-    def verdict(self) -> str:
-        """Say whether the limit holds."""
-        return "" if self.limit is None else "ok" if self.value <= self.limit else "TOO MUCH"
-
-    def __str__(self) -> str:
-        limit = "" if self.limit is None else f"limit {self.limit:g}"
-        return f"{self.name:62s} {self.value:10.3g}  {limit:12s} {self.verdict}"
-
-
-def _best(call: Callable[[], object], repeats: int = 7) -> float:
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def _floor(matrix: np.ndarray) -> tuple[float, float]:
@@ -74,8 +45,8 @@ def _plain_log_posterior(gp: RobustGP, squares: list[np.ndarray], log_beta: np.n
     return -0.5 * np.linalg.slogdet(r)[1] - 0.5 * np.log(middle) - 0.5 * (N - 1) * np.log(s2) + prior
 
 
-def run() -> list[Line]:
-    """Measure, print and return all lines."""
+def run() -> Iterator[Line]:
+    """Measure an evaluation, a whole fit and leave-one-out, with the accuracy of each."""
     rng = np.random.default_rng(0)
     x, z = rng.random((N, 3)), rng.normal(size=(N, 16)) * np.linspace(2.0, 0.2, 16)
     axes = [np.abs(x[:, [j]] - x[:, j]) for j in range(3)]
@@ -91,13 +62,6 @@ def run() -> list[Line]:
         ),
     }
     first, floor = _floor(np.exp(-3 * sum(axes)) + 1e-3 * np.eye(N))
-    print(f"N = {N}: dpotrf {1e3 * first:.1f} ms, dpotrf + dpotri {1e3 * floor:.1f} ms")
-    lines: list[Line] = []
-
-    def record(name: str, value: float, limit: float | None = None) -> None:
-        lines.append(Line(name, float(value), limit))
-        print(lines[-1])
-
     for case, (correlations, items, plain) in cases.items():
         gp = RobustGP(correlations)
         start = time.perf_counter()
@@ -105,16 +69,15 @@ def run() -> list[Line]:
         seconds = time.perf_counter() - start
         objective = gp._objective
         w, nugget = np.log(gp.beta_), float(np.log(gp.nugget_))
-        evaluation = _best(lambda o=objective, w=w, v=nugget: o.with_gradient(w, v))
-        record(f"evaluation with gradient / (dpotrf + dpotri), {case}", evaluation / floor, 5)
-        reference = _plain_log_posterior(gp, plain, w, nugget, y)
-        record(f"  relative error of its value, {case}", abs(objective(w, nugget) / reference - 1), 1e-8)
-        record(f"evaluations in a fit of three starts, {case}", gp.n_evaluations_)
-        record(f"  the fit / (dpotrf + dpotri), {case}", seconds / floor)
-        record(f"  the fit in seconds, {case}", seconds)
-        record(f"leave-one-out / dpotrf, {case}", _best(gp.leave_one_out) / first, 2)
-        record(f"  relative error of one left out, {case}", _left_out_error(gp, items, y), 1e-8)
-    return lines
+        (evaluation,) = best_times(lambda o=objective, w=w, v=nugget: o.with_gradient(w, v))
+        error = abs(objective(w, nugget) / _plain_log_posterior(gp, plain, w, nugget, y) - 1)
+        note = f"error {error:.0e}; {case}"
+        yield Line("evaluation with gradient / (dpotrf + dpotri), N = 1000", evaluation / floor, 5, note=note)
+        note = f"{seconds:.1f} s for {gp.n_evaluations_} evaluations from three starts; {case}"
+        yield Line("whole fit / (dpotrf + dpotri), N = 1000", seconds / floor, 500, note=note)
+        (left_out,) = best_times(gp.leave_one_out)
+        note = f"error {_left_out_error(gp, items, y):.0e} against refitting by hand; {case}"
+        yield Line("leave-one-out / dpotrf, N = 1000", left_out / first, 2, note=note)
 
 
 def _left_out_error(gp: RobustGP, items, y, i: int = 17) -> float:
@@ -132,7 +95,3 @@ def _left_out_error(gp: RobustGP, items, y, i: int = 17) -> float:
     mean, std = alone.predict(new, return_std=True)
     loo = gp.leave_one_out()
     return max(abs(loo.mean[i] / mean[0] - 1), abs(loo.std[i] / std[0] - 1))
-
-
-if __name__ == "__main__":
-    run()
