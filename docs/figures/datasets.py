@@ -114,7 +114,10 @@ class _Panels:
         self.figure.savefig(path, dpi=110)
         plt.close(self.figure)
         with Image.open(path) as image:
-            image.convert("RGB").quantize(256).save(path, optimize=True)
+            full = image.convert("RGB")
+            full.quantize(palette=full.quantize(256), dither=Image.Dither.FLOYDSTEINBERG).save(
+                path, optimize=True
+            )
 
 
 def draw_plane(axes, sample, field: str, norm: Normalize, edges: bool):

@@ -20,11 +20,11 @@ def point():
     return rotor.operate(REFERENCE, DESIGN_SPEED, 1.41)
 
 
-def test_design_point_is_near_rotor_37(point):
-    """Measured there: 20.2 kg/s, pressure ratio 2.1, efficiency 0.88."""
-    assert point.massflow == pytest.approx(21, abs=1.5)
-    assert point.pressure_ratio == pytest.approx(2.06, abs=0.08)
-    assert point.efficiency == pytest.approx(0.87, abs=0.02)
+def test_design_point(point):
+    """The documented figures; they are the model's own, Rotor 37 passes 5 to 10 % less."""
+    assert point.massflow == pytest.approx(22.07, abs=0.01)
+    assert point.pressure_ratio == pytest.approx(2.018, abs=0.001)
+    assert point.efficiency == pytest.approx(0.8666, abs=0.0005)
 
 
 def test_velocity_triangles(point):

@@ -52,7 +52,7 @@ def drag_coefficient(flow: PanelFlow, reynolds: float, trip: float = TRIP) -> fl
     >>> from swwl.datasets.airfoil.geometry import Naca4
     >>> from swwl.datasets.airfoil.panels import solve_panels
     >>> contour = Naca4(0.0, 0.4, 0.12).contour(np.linspace(0, 2 * np.pi, 161))
-    >>> round(drag_coefficient(solve_panels(contour, 0.0), 6e6), 4)  # measured, tripped: about 0.008
+    >>> round(drag_coefficient(solve_panels(contour, 0.0), 6e6), 4)
     0.008
     """
     return sum(squire_young(march(*side, reynolds, trip)) for side in sides(flow))

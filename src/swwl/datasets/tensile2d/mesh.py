@@ -106,19 +106,18 @@ class _Plate:
 
     def interior(self) -> np.ndarray:
         """Nodes (n, 2) inside: rings around the notches as far as they refine, the lattice beyond."""
-        rings = [np.zeros((0, 2))]
-        reach, k = self.radius, 0
-        while (
-            self.radius * np.exp((k + 1) * _ROW * np.pi / self.arc_steps) * np.pi / self.arc_steps
-            < self.spacing
-        ):
-            k += 1
-            reach = self.radius * np.exp(k * _ROW * np.pi / self.arc_steps)
-            angle = np.pi * (np.arange(self.arc_steps + 1) + k % 2 / 2) / self.arc_steps
-            ring = reach * np.column_stack([np.sin(angle), np.cos(angle)])
+        step = np.pi / self.arc_steps
+        # Each ring is larger by the same factor, which keeps the triangles equilateral, until its steps reach
+        # the lattice's.
+        n_rings = max(0, int(np.log(self.spacing / (step * self.radius)) / (_ROW * step)))
+        rings = []
+        for k in range(1, n_rings + 1):
+            angle = step * (np.arange(self.arc_steps + 1) + k % 2 / 2)
+            ring = self._ring_radius(k) * np.column_stack([np.sin(angle), np.cos(angle)])
             rings += [[HALF_WIDTH, self.height] - ring, [-HALF_WIDTH, self.height] + ring]
         lattice = self._lattice()
-        beyond = self.centre_distance(lattice) > reach + _ROW * self.spacing * (k > 0)
+        gap = _ROW * self.spacing if n_rings else 0.0
+        beyond = self.centre_distance(lattice) > self._ring_radius(n_rings) + gap
         points = np.vstack([*rings, lattice[beyond]])
         return points[self.depth(points) > _CLEARANCE * self.size(points)]
 
@@ -136,6 +135,9 @@ class _Plate:
         steps = max(1, round(passed[-1]))
         at = np.interp(np.arange(steps) * passed[-1] / steps, passed, share)
         return np.array(start) + np.subtract(end, start) * at[:, None]
+
+    def _ring_radius(self, k: int) -> float:
+        return self.radius * float(np.exp(k * _ROW * np.pi / self.arc_steps))
 
     def _lattice(self) -> np.ndarray:
         x, y = np.meshgrid(
