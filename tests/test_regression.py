@@ -226,7 +226,8 @@ def test_progress_is_passed_on(table):
         (lambda t: t.assign(weight=[np.nan, *t["weight"][1:]]), {}, "Target 'weight' is not finite in 1 of 60 rows"),
         (lambda t: t.assign(weight=3.0), {}, "Target 'weight' is 3 in all 60 rows: there is nothing to learn"),
         (lambda t: t.assign(weight="heavy"), {}, "Targets weight must be numbers"),
-        (lambda t: t[:2], {}, "2|observations|rows"),
+        (lambda t: t[:2], {}, "There are 2 training points, but a trend of 1 columns needs at least 3"),
+        (lambda t: t[:0], {}, "no rows to learn from"),
         (lambda t: t, {"y": np.zeros(7)}, r"shape \(7,\), but the table has 60 rows"),
         (lambda t: t.assign(mesh="plate.vtu"), {}, "Column 'mesh', graph 0: plate.vtu: no such file"),
     ],
@@ -244,6 +245,8 @@ def test_bad_columns_without_a_kernel(table):
         RobustGPRegressor(Matern52("load") * Matern52("load")).fit(table, "weight")
     with pytest.raises(ValueError, match="trend must be"):
         RobustGPRegressor(Matern52("load"), trend="quadratic").fit(table, "weight")
+    with pytest.raises(TypeError, match="must be made of factors, such as SWWL\\('mesh'\\), not 'swwl'"):
+        RobustGPRegressor("swwl").fit(table, "weight")
     with pytest.raises(ValueError, match="no columns to learn from"):
         RobustGPRegressor().fit(table[["weight"]], "weight")
 

@@ -121,6 +121,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         table = as_table(X)
         targets, self.target_names_, self._single = split_targets(table, y)
         inputs = table.drop(columns=self.target_names_, errors="ignore")
+        if self.kernel is not None and not isinstance(self.kernel, (Factor, Product)):
+            raise TypeError(f"The kernel must be made of factors, such as SWWL('mesh'), not {self.kernel!r}.")
         self.kernel_ = as_product(default_kernel(inputs) if self.kernel is None else clone(self.kernel))
         self.feature_names_in_ = np.array([factor.column for factor in self.kernel_.factors], dtype=object)
         columns = [column(table, factor.column) for factor in self.kernel_.factors]

@@ -76,6 +76,8 @@ def split_targets(table: pd.DataFrame, y: Any) -> tuple[NDArray[np.float64], lis
         raise ValueError(f"Targets {', '.join(names or ['y'])} must be numbers.") from None
     if values.ndim not in (1, 2) or len(values) != len(table):
         raise ValueError(f"Targets have shape {values.shape}, but the table has {len(table)} rows.")
+    if len(values) == 0:
+        raise ValueError("The table has no rows to learn from.")
     single = values.ndim == 1
     values = values.reshape(len(table), -1)
     names = names or (["y"] if single else [f"y{k}" for k in range(values.shape[1])])

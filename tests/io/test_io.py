@@ -8,6 +8,7 @@ from scipy import sparse
 from tests.conftest import plate, random_graph
 
 from swwl import Graph, as_graph, read_graph, write_graph
+from swwl.io.npz import write_npz_mesh
 
 
 def same(a, b):
@@ -70,6 +71,15 @@ def test_own_files(weighted, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["a.npz"]
 
 
+def test_own_files_of_meshes(mesh, tmp_path):
+    with open(tmp_path / "a.npz", "wb") as file:
+        write_npz_mesh(file, mesh)
+    same(
+        read_graph(tmp_path / "a.npz", fields=["T"], node_weights="area"),
+        as_graph(mesh, fields=["T"], node_weights="area"),
+    )
+
+
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     graph = random_graph(np.random.default_rng(0))
     write_graph(tmp_path / "a.npz", graph)
@@ -107,8 +117,8 @@ def test_broken_files_are_named_with_the_reason(mesh, tmp_path):
         "noise.cgns": "damaged or of another format",
         "what.xyz": "the ending '.xyz' is not known; known are .avs",
         "cut.npz": "damaged or no .npz archive",
-        "foreign.npz": "wanted 'swwl-graph 1', found arrays data",
-        "newer.npz": "wanted 'swwl-graph 1', found swwl-graph 9",
+        "foreign.npz": "wanted 'swwl-graph 1' or 'swwl-mesh 1', found arrays data",
+        "newer.npz": "wanted 'swwl-graph 1' or 'swwl-mesh 1', found swwl-graph 9",
         "cloud.vtk": "no cells",
     }.items():
         with pytest.raises(ValueError, match=f"{name}: .*{reason}"):

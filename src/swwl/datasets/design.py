@@ -45,7 +45,4 @@ def redraw(ranges: Ranges, seed: int, index: int, attempt: int) -> dict[str, flo
 
 
 def _scale(unit: np.ndarray, ranges: Ranges) -> dict[str, float]:
-    return {
-        name: low + (high - low) * float(u)
-        for u, (name, (low, high)) in zip(unit, ranges.items(), strict=True)
-    }
+    return {name: low + (high - low) * float(u) for u, (name, (low, high)) in zip(unit, ranges.items(), strict=True)}

@@ -18,9 +18,7 @@ from .design import Ranges, draw, redraw
 from .sample import Sample, Simulation, Unsolvable
 
 MAX_REDRAWS = 50
-_TOPOLOGY_STREAM = (
-    2**32
-)  # no redraw counts that far: the stream of random numbers that draws a mesh's resolution
+_TOPOLOGY_STREAM = 2**32  # no redraw counts that far: the stream of random numbers that draws a mesh's resolution
 
 
 @dataclass(frozen=True)
@@ -81,9 +79,7 @@ class Request:
     def __post_init__(self) -> None:
         low, high = self.generator.node_limits
         if not low <= self.nodes <= high:
-            raise ValueError(
-                f"nodes must be from {low} to {high} for {self.generator.name}, found {self.nodes}."
-            )
+            raise ValueError(f"nodes must be from {low} to {high} for {self.generator.name}, found {self.nodes}.")
         if not 0 <= self.seed < 2**63:
             raise ValueError(f"seed must be a whole number from 0 on, found {self.seed}.")
 
@@ -114,14 +110,10 @@ def make_sample(request: Request, index: int, inputs: Mapping[str, float]) -> Sa
             shape={name: inputs[name] for name in generator.shape},
             redraws=attempt,
         )
-    raise RuntimeError(
-        f"Sample {index} of {generator.name} had no solution in {MAX_REDRAWS} redraws: {reason}"
-    )
+    raise RuntimeError(f"Sample {index} of {generator.name} had no solution in {MAX_REDRAWS} redraws: {reason}")
 
 
-def run(
-    request: Request, indices: list[int], finish: Callable[[Sample], Any], jobs: int = 1
-) -> Iterator[Any]:
+def run(request: Request, indices: list[int], finish: Callable[[Sample], Any], jobs: int = 1) -> Iterator[Any]:
     """Make samples, several at a time, and yield ``finish(sample)`` for each, in the order of `indices`.
 
     `finish` runs where the sample was made, in another process when `jobs` is not 1, so that large meshes
@@ -134,9 +126,7 @@ def run(
     yield from joblib.Parallel(n_jobs=jobs, return_as="generator")(tasks)
 
 
-def _make_and_finish(
-    request: Request, index: int, inputs: Mapping[str, float], finish: Callable[[Sample], Any]
-) -> Any:
+def _make_and_finish(request: Request, index: int, inputs: Mapping[str, float], finish: Callable[[Sample], Any]) -> Any:
     return finish(make_sample(request, index, inputs))
 
 

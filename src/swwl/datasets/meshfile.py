@@ -10,7 +10,8 @@ from pathlib import Path
 import meshio
 import numpy as np
 
-from .sample import Simulation
+from swwl.datasets.sample import Simulation
+from swwl.io.npz import write_npz_mesh
 
 FORMATS = ("vtu", "npz")
 _PARTIAL = ".part"
@@ -50,19 +51,19 @@ def is_partial(path: Path) -> bool:
 
 
 def _write_vtu(path: Path, sample: Simulation) -> None:
-    # VTU points have three coordinates; four bytes hold the node numbers of any mesh made here.
+    # VTU points have three coordinates
     depth = np.zeros((len(sample.points), 3 - sample.points.shape[1]))
-    mesh = meshio.Mesh(
-        np.hstack([sample.points, depth]),
-        [(kind, cells.astype(np.int32)) for kind, cells in sample.cells.items()],
-        point_data=dict(sample.fields),
-    )
+    mesh = _mesh(sample)
+    mesh.points = np.hstack([sample.points, depth])
     meshio.vtu.write(path, mesh, binary=True, compression="zlib")
 
 
 def _write_npz(path: Path, sample: Simulation) -> None:
-    arrays = {"points": sample.points}
-    arrays |= {f"cells_{kind}": cells.astype(np.int32) for kind, cells in sample.cells.items()}
-    arrays |= {f"field_{name}": values for name, values in sample.fields.items()}
     with open(path, "wb") as file:
-        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+        write_npz_mesh(file, _mesh(sample))
+
+
+def _mesh(sample: Simulation) -> meshio.Mesh:
+    # four bytes hold the node numbers of any mesh made here
+    cells = [(kind, block.astype(np.int32)) for kind, block in sample.cells.items()]
+    return meshio.Mesh(sample.points, cells, point_data=dict(sample.fields))

@@ -42,9 +42,10 @@ def read_graph(path: str | os.PathLike, *, fields: Sequence[str] = (), node_weig
     if path.is_dir():
         raise ValueError(f"{path}: is a folder, but a mesh file is wanted.")
     try:
-        if path.suffix == ".npz":
-            return _with_options(read_npz(path), fields, node_weights)
-        return from_mesh(read_mesh(path), fields, node_weights, name=path.name)
+        content = read_npz(path) if path.suffix == ".npz" else read_mesh(path)
+        if isinstance(content, Graph):
+            return _with_options(content, fields, node_weights)
+        return from_mesh(content, fields, node_weights, name=path.name)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from error
 

@@ -1,15 +1,19 @@
-"""Our own file of one graph: a NumPy ``.npz`` archive without pickles, the quickest to read."""
+"""Our own files of one graph or one mesh: NumPy ``.npz`` archives without pickles, the quickest to read."""
 
 import os
 import zipfile
+import zlib
 from pathlib import Path
+from typing import IO
 
+import meshio
 import numpy as np
 
 from swwl.graph import Graph
 from swwl.io.files import atomic_write
 
-_FORMAT = "swwl-graph 1"
+_GRAPH = "swwl-graph 1"
+_MESH = "swwl-mesh 1"
 
 
 def write_graph(path: str | os.PathLike, graph: Graph) -> None:
@@ -31,7 +35,7 @@ def write_graph(path: str | os.PathLike, graph: Graph) -> None:
     """
     if Path(path).suffix != ".npz":
         raise ValueError(f"{path}: a graph is written to a file that ends in .npz.")
-    arrays = {"format": np.array(_FORMAT), "features": graph.features, "edges": graph.edges}
+    arrays = {"format": np.array(_GRAPH), "features": graph.features, "edges": graph.edges}
     if graph.weights is not None:
         arrays["weights"] = graph.weights
     if graph.node_weights is not None:
@@ -40,14 +44,26 @@ def write_graph(path: str | os.PathLike, graph: Graph) -> None:
         np.savez(file, allow_pickle=False, **arrays)
 
 
-def read_npz(path: str | os.PathLike) -> Graph:
-    """Read what :func:`write_graph` wrote."""
+def write_npz_mesh(file: IO[bytes], mesh: meshio.Mesh) -> None:
+    """Write points, cells and node fields of a mesh to an open file, compressed."""
+    arrays = {"format": np.array(_MESH), "points": mesh.points}
+    arrays |= {f"cells_{kind}": cells for kind, cells in mesh.cells_dict.items()}
+    arrays |= {f"field_{name}": np.asarray(values) for name, values in mesh.point_data.items()}
+    np.savez_compressed(file, allow_pickle=False, **arrays)
+
+
+def read_npz(path: str | os.PathLike) -> Graph | meshio.Mesh:
+    """Read what :func:`write_graph` or :func:`write_npz_mesh` wrote."""
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            if "format" not in archive or str(archive["format"]) != _FORMAT:
-                found = str(archive["format"]) if "format" in archive else f"arrays {', '.join(archive.files)}"
-                raise ValueError(f"it is no graph file of this version: wanted {_FORMAT!r}, found {found}")
-            arrays = {key: archive[key] for key in archive.files if key != "format"}
-    except (zipfile.BadZipFile, EOFError, KeyError, OSError) as error:
+            arrays = {key: archive[key] for key in archive.files}
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, OSError) as error:
         raise ValueError(f"it is damaged or no .npz archive ({error})") from None
-    return Graph(**arrays, name=Path(path).name)
+    found = str(arrays.pop("format")) if "format" in arrays else f"arrays {', '.join(arrays)}"
+    if found == _GRAPH:
+        return Graph(**arrays, name=Path(path).name)
+    if found == _MESH:
+        cells = [(key.removeprefix("cells_"), arrays[key]) for key in arrays if key.startswith("cells_")]
+        fields = {key.removeprefix("field_"): arrays[key] for key in arrays if key.startswith("field_")}
+        return meshio.Mesh(arrays["points"], cells, point_data=fields)
+    raise ValueError(f"it is no file of this version: wanted {_GRAPH!r} or {_MESH!r}, found {found}")

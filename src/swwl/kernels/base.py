@@ -132,7 +132,7 @@ class Product:
 
 
 def as_product(kernel: Factor | Product) -> Product:
-    """Return a kernel as a product; refuse one that uses a column twice."""
+    """Return a kernel as a product; refuse what is none, or uses a column twice."""
     product = kernel if isinstance(kernel, Product) else Product(kernel)
     seen: dict[str, Factor] = {}
     for factor in product.factors:

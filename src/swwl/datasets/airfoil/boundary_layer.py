@@ -108,9 +108,7 @@ def _laminar(arc: np.ndarray, speed: np.ndarray, reynolds: float, trip: float) -
     """Thwaites' quadrature: momentum thickness, shape factor and index of the station at transition."""
     fifth = speed**5
     integral = np.append(0, np.cumsum((fifth[1:] + fifth[:-1]) / 2 * np.diff(arc)))
-    integral += (
-        fifth[0] * arc[0] / 6
-    )  # the speed rises linearly from the stagnation point to the first station
+    integral += fifth[0] * arc[0] / 6  # the speed rises linearly from the stagnation point to the first station
     momentum = np.sqrt(0.45 * integral / (reynolds * speed**6))
     parameter = reynolds * momentum**2 * np.gradient(speed, arc)
     along = reynolds * speed * arc

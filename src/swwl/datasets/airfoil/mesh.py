@@ -65,9 +65,7 @@ def o_grid(airfoil: Naca4, nodes: int, aspect: float = 1.0) -> tuple[np.ndarray,
 
 def _resolution(nodes: int, aspect: float) -> tuple[int, int]:
     """Cells around and across: square ones when the logarithm of the radius advances like the angle."""
-    log_ratio = np.log(
-        FAR_RADIUS / 0.27
-    )  # an airfoil of chord 1 maps to a circle of about this radius, scaled
+    log_ratio = np.log(FAR_RADIUS / 0.27)  # an airfoil of chord 1 maps to a circle of about this radius, scaled
     across_per_around = log_ratio / (2 * np.pi * aspect)
     ideal = np.sqrt(nodes / across_per_around)
     # The number of nodes is a product of two integers: of the even rings near the ideal take the one that

@@ -43,9 +43,7 @@ def simulate(inputs: Mapping[str, float], nodes: int, aspect: float = 1.0) -> Si
         "pressure_ratio": point.pressure_ratio,
         "efficiency": point.efficiency,
     }
-    return Simulation(
-        mesh.points, {"triangle": mesh.triangles}, {"pressure": surface_pressure(mesh, point)}, targets
-    )
+    return Simulation(mesh.points, {"triangle": mesh.triangles}, {"pressure": surface_pressure(mesh, point)}, targets)
 
 
 BLADE = Generator(

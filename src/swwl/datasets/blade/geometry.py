@@ -58,9 +58,7 @@ class Blade:
         [0.05, 0.06, 0.05]
         """
         span = np.asarray(span, dtype=float)
-        weights = np.column_stack(
-            [2 * (span - 0.5) * (span - 1), 4 * span * (1 - span), 2 * span * (span - 0.5)]
-        )
+        weights = np.column_stack([2 * (span - 0.5) * (span - 1), 4 * span * (1 - span), 2 * span * (span - 0.5)])
         return Sections(
             radius=HUB_RADIUS + (TIP_RADIUS - HUB_RADIUS) * span,
             inlet_angle=weights @ self.inlet_angle,

@@ -67,9 +67,7 @@ def surface(blade: Blade, nodes: int, aspect: float = 1.0) -> SurfaceMesh:
     sections = blade.sections(span)
     rise = np.tan(np.deg2rad(sections.turning) / 4) / 2  # of a circular arc with this turning, over its chord
     camber = rise[:, None] * 4 * along * (1 - along)
-    profile = (
-        0.2969 * np.sqrt(along) - 0.1260 * along - 0.3516 * along**2 + 0.2843 * along**3 - 0.1036 * along**4
-    )
+    profile = 0.2969 * np.sqrt(along) - 0.1260 * along - 0.3516 * along**2 + 0.2843 * along**3 - 0.1036 * along**4
     across = (camber + side * 5 * sections.thickness[:, None] * profile) * sections.chord[:, None]
     chordwise = (along - 0.5) * sections.chord[:, None]
     cosine, sine = (f(np.deg2rad(sections.stagger))[:, None] for f in (np.cos, np.sin))
@@ -106,6 +104,4 @@ def _triangles(n_around: int, n_span: int) -> np.ndarray:
     lower = (np.arange(n_span - 1)[:, None] * n_around + np.arange(n_around)).ravel()
     lower_next = (np.arange(n_span - 1)[:, None] * n_around + (np.arange(n_around) + 1) % n_around).ravel()
     upper, upper_next = lower + n_around, lower_next + n_around
-    return np.vstack(
-        [np.column_stack([lower, lower_next, upper_next]), np.column_stack([lower, upper_next, upper])]
-    )
+    return np.vstack([np.column_stack([lower, lower_next, upper_next]), np.column_stack([lower, upper_next, upper])])

@@ -166,9 +166,7 @@ def operate(blade: Blade, speed: float, back_pressure: float) -> Performance:
     temperature_ratio = float(share @ leaving.total_temperature) / TOTAL_TEMPERATURE
     efficiency = (pressure_ratio ** (1 / _POWER) - 1) / (temperature_ratio - 1)
     if not (leaving.imbalance.max() < _IMBALANCE and 0 < efficiency < 1):
-        raise Unsolvable(
-            f"The flow at {speed:.0f} rpm and a back pressure of {back_pressure:.3f} is not physical."
-        )
+        raise Unsolvable(f"The flow at {speed:.0f} rpm and a back pressure of {back_pressure:.3f} is not physical.")
     return Performance(float(inlet.mass.sum()), pressure_ratio, efficiency, inlet, leaving, sections)
 
 

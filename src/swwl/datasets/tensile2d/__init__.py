@@ -36,9 +36,7 @@ def simulate(inputs: Mapping[str, float], nodes: int, aspect: float = 1.0) -> Si
     )
     response = pull(points, triangles, material, inputs["pressure"])
     stress = nodal_von_mises(points, triangles, response)
-    return Simulation(
-        points, {"triangle": triangles}, {"von_mises": stress}, {"max_von_mises": float(stress.max())}
-    )
+    return Simulation(points, {"triangle": triangles}, {"von_mises": stress}, {"max_von_mises": float(stress.max())})
 
 
 TENSILE2D = Generator(

@@ -154,9 +154,7 @@ def return_map(
         increment[yielding] = _TWO_THIRDS * gamma * norm
         slope = material.flow_slope(old + increment[yielding], increment[yielding], dt)
         tangent[yielding] = _consistent_tangent(stress[yielding], gamma, norm, slope, material)
-    return State(
-        stress, plastic_strain + multiplier[:, None] * (stress @ DEVIATOR), plastic + increment, tangent
-    )
+    return State(stress, plastic_strain + multiplier[:, None] * (stress @ DEVIATOR), plastic + increment, tangent)
 
 
 def _damping(gamma: np.ndarray, material: Material) -> tuple[np.ndarray, np.ndarray]:

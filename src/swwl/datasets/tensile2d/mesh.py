@@ -15,9 +15,7 @@ from scipy.spatial import Delaunay
 
 HALF_WIDTH = 1.0
 _ROW = np.sqrt(0.75)  # distance of the rows of a lattice of equilateral triangles
-_ARC_STEPS = (
-    0.6  # nodes on a notch, at least, over the square root of all nodes: refines the same for all shapes
-)
+_ARC_STEPS = 0.6  # nodes on a notch, at least, over the square root of all nodes: refines the same for all shapes
 _CLEARANCE = 0.6  # nodes nearer to the outline than this many spacings would make flat triangles
 _SMOOTHING_ROUNDS = 4  # triangulations, each followed by
 _SMOOTHING_PASSES = 3  # so many moves of every node to the mean of its neighbours
@@ -49,9 +47,7 @@ def notched_plate(radius: float, height: float, nodes: int) -> tuple[np.ndarray,
     True
     """
     if not (0 < radius < HALF_WIDTH and abs(height) + radius < HALF_WIDTH):
-        raise ValueError(
-            f"Notches of radius {radius} at height {height} do not fit into the square [-1, 1]²."
-        )
+        raise ValueError(f"Notches of radius {radius} at height {height} do not fit into the square [-1, 1]².")
     plate = _plate_of_size(radius, height, nodes)
     outline = plate.outline()
     points = np.vstack([outline, plate.interior()])

@@ -165,9 +165,7 @@ def nodal_von_mises(points: np.ndarray, triangles: np.ndarray, response: Respons
     return Elements(points, triangles).at_nodes(von_mises(response.stress))
 
 
-def load_path(
-    elements: Elements, material: Material, free: np.ndarray, load: np.ndarray, steps: int
-) -> Response:
+def load_path(elements: Elements, material: Material, free: np.ndarray, load: np.ndarray, steps: int) -> Response:
     """Raise a load (2n,) linearly from zero in equal steps over `DURATION` seconds.
 
     The start of each step extrapolates the last two states; all but the `free` degrees of freedom stay at
