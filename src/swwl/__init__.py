@@ -19,6 +19,7 @@ True
 True
 """
 
+from swwl.classification import GraphSVC
 from swwl.distances import pairwise_distances
 from swwl.embedding import SWWLEmbedding
 from swwl.gp import Coordinates, GPWarning, RobustGP
@@ -35,6 +36,7 @@ __all__ = [
     "GPWarning",
     "Gaussian",
     "Graph",
+    "GraphSVC",
     "Matern32",
     "Matern52",
     "Power",
