@@ -170,7 +170,7 @@ def test_scikit_learn_contract(tmp_path):
     both = ColumnTransformer([("mesh", embedding, "mesh"), ("rest", "passthrough", ["speed"])]).fit_transform(table)
     np.testing.assert_array_equal(both[:, :-1], rows)
 
-    framed = clone(embedding).set_output(transform="pandas").fit_transform(table["mesh"])
+    framed = clone(embedding).set_output(transform="pandas").fit_transform(table[["mesh"]])
     assert framed.columns[0] == "swwlembedding0"
     assert list(framed.index) == list(table.index)
     assert framed.shape == (12, 77)

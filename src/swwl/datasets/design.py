@@ -25,7 +25,7 @@ def draw(ranges: Ranges, n_samples: int, seed: int) -> list[dict[str, float]]:
     >>> design == draw({"speed": (10.0, 20.0), "pressure": (1.0, 2.0)}, 9, seed=0)[:4]
     True
     """
-    sequence = qmc.Sobol(len(ranges), scramble=True, seed=np.random.default_rng(seed))
+    sequence = qmc.Sobol(len(ranges), scramble=True, rng=np.random.default_rng(seed))
     # Whole powers of two keep SciPy from warning about balance; the first points are the same.
     unit = sequence.random_base2(max(n_samples - 1, 0).bit_length())[:n_samples]
     return [_scale(row, ranges) for row in unit]

@@ -41,7 +41,7 @@ def write_graph(path: str | os.PathLike, graph: Graph) -> None:
     if graph.node_weights is not None:
         arrays["node_weights"] = graph.node_weights
     with atomic_write(path) as file:
-        np.savez(file, allow_pickle=False, **arrays)
+        np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
 def write_npz_mesh(file: IO[bytes], mesh: meshio.Mesh) -> None:
@@ -49,7 +49,7 @@ def write_npz_mesh(file: IO[bytes], mesh: meshio.Mesh) -> None:
     arrays = {"format": np.array(_MESH), "points": mesh.points}
     arrays |= {f"cells_{kind}": cells for kind, cells in mesh.cells_dict.items()}
     arrays |= {f"field_{name}": np.asarray(values) for name, values in mesh.point_data.items()}
-    np.savez_compressed(file, allow_pickle=False, **arrays)
+    np.savez_compressed(file, **arrays)
 
 
 def read_npz(path: str | os.PathLike) -> Graph | meshio.Mesh:
