@@ -17,7 +17,7 @@ the relative frame turns with the rotor. SI units, angles in degrees.
 
 References
 ----------
-Carter (1950), ARC R-29. Lieblein (1959), J. Basic Engineering 81. Miller, Lewis and Hartmann (1961), J.
+Carter (1950), ARC CP 29. Lieblein (1959), J. Basic Engineering 81. Miller, Lewis and Hartmann (1961), J.
 Eng. Power 83, for the passage shock. Reid and Moore (1978), NASA TP-1337, for Rotor 37.
 """
 
