@@ -45,10 +45,10 @@ _KNOWN = {
 # Further names, for suggestions only.
 _OTHERS = (
     "AIDS BZR_MD COIL-DEL COIL-RAG COLLAB COLORS-3 COX2_MD DBLP_v1 DD DHFR DHFR_MD ER_MD FIRSTMM_DB FRANKENSTEIN "
-    "Fingerprint IMDB-BINARY IMDB-MULTI KKI Letter-high Letter-low Letter-med MSRC_21 MSRC_21C MSRC_9 MUTAG Mutagenicity "
-    "NCI1 NCI109 OHSU PROTEINS_full PTC_FM PTC_FR PTC_MM PTC_MR Peking_1 QM9 REDDIT-BINARY REDDIT-MULTI-12K "
-    "REDDIT-MULTI-5K SYNTHETIC SYNTHETICnew Synthie TRIANGLES Tox21_AR ZINC_full deezer_ego_nets github_stargazers "
-    "reddit_threads twitch_egos"
+    "Fingerprint IMDB-BINARY IMDB-MULTI KKI Letter-high Letter-low Letter-med MSRC_21 MSRC_21C MSRC_9 MUTAG "
+    "Mutagenicity NCI1 NCI109 OHSU PROTEINS_full PTC_FM PTC_FR PTC_MM PTC_MR Peking_1 QM9 REDDIT-BINARY REDDIT- "
+    "MULTI-12K REDDIT-MULTI-5K SYNTHETIC SYNTHETICnew Synthie TRIANGLES Tox21_AR ZINC_full deezer_ego_nets "
+    "github_stargazers reddit_threads twitch_egos"
 ).split()
 
 
