@@ -173,7 +173,7 @@ class _Archive:
             raise ValueError(f"{file} is missing; the files in it are: {found}.")
         with self._archive.open(self._members[file]) as lines:
             try:
-                table = np.loadtxt(lines, delimiter=",", dtype=dtype, ndmin=2)
+                table: np.ndarray = np.loadtxt(lines, delimiter=",", dtype=dtype, ndmin=2)
             except ValueError as error:
                 raise ValueError(f"{file}: {error}") from None
         return table

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import sys
 from collections import OrderedDict
 from typing import Any
 
@@ -72,7 +73,8 @@ def _vocabulary() -> dict[tuple[str, str], Any]:
                 raise ValueError(
                     f"The pickle holds an array of type {self.code!r}, but only numbers and text are read."
                 )
-            return np.dtype(self.code).newbyteorder({"|": "="}.get(self.order, self.order))
+            dtype = np.dtype(self.code)
+            return dtype.newbyteorder() if self.order == (">" if sys.byteorder == "little" else "<") else dtype
 
     class Array:
         """``_reconstruct(ndarray, (0,), b"b")``, then a state of version, shape, type, order and bytes."""
@@ -104,6 +106,9 @@ def _vocabulary() -> dict[tuple[str, str], Any]:
 
     names = {"ndarray": Array, "dtype": DType, "_reconstruct": Array, "scalar": scalar, "_frombuffer": from_buffer}
     known: dict[tuple[str, str], Any] = {(module, name): thing for module in _MODULES for name, thing in names.items()}
+    # Older protocols spell these by name.
+    builtin = {"set": set, "frozenset": frozenset, "complex": complex, "bytes": lambda: b""}
+    known |= {(module, name): thing for module in ("builtins", "__builtin__") for name, thing in builtin.items()}
     return known | {("_codecs", "encode"): encode, ("collections", "OrderedDict"): OrderedDict}
 
 

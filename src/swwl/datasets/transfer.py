@@ -1,0 +1,80 @@
+"""Node fields from one triangle mesh to the nodes of another: linear within the nearest triangle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+_NEAREST = 4  # old nodes around a new one whose triangles are searched
+
+
+def transfer(
+    points: np.ndarray, triangles: np.ndarray, fields: Mapping[str, np.ndarray], targets: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Interpolate fields at new nodes.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d), d = 2 or 3
+    triangles : ndarray of shape (m, 3)
+    fields : mapping of str to ndarray of shape (n,) or (n, k)
+    targets : ndarray of shape (r, d)
+        A target outside the mesh gets the value of the nearest point of the triangles around its nearest nodes.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (r,) or (r, k)
+
+    Examples
+    --------
+    >>> corner = np.array([[0.0, 0], [1, 0], [0, 1]])
+    >>> transfer(corner, np.array([[0, 1, 2]]), {"T": np.array([0.0, 1, 2])}, np.array([[0.25, 0.5]]))
+    {'T': array([1.25])}
+    """
+    if not fields:
+        return {}
+    candidates = _around(len(points), triangles)[cKDTree(points).query(targets, min(_NEAREST, len(points)))[1]]
+    candidates = candidates.reshape(len(targets), -1)
+    weights, distance = _nearest_in_triangle(points[triangles[candidates]], targets[:, None])
+    distance[candidates < 0] = np.inf
+    best = distance.argmin(1)
+    rows = np.arange(len(targets))
+    nodes, share = triangles[candidates[rows, best]], weights[rows, best]
+    return {name: np.einsum("rc,rc...->r...", share, np.asarray(field, float)[nodes]) for name, field in fields.items()}
+
+
+def _around(n_points: int, triangles: np.ndarray) -> np.ndarray:
+    """Triangles at every node, (n, most), filled up with -1."""
+    order = np.argsort(triangles, axis=None, kind="stable")
+    node = triangles.ravel()[order]
+    position = np.arange(len(node)) - np.searchsorted(node, node)
+    table = np.full((n_points, position.max() + 1), -1)
+    table[node, position] = order // 3
+    return table
+
+
+def _nearest_in_triangle(corners: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Barycentric weights (..., 3) of the nearest point of each triangle, and its squared distance (...)."""
+    a, b, c = (corners[..., k, :] for k in range(3))
+    u, v, w = b - a, c - a, target - a
+    uu, uv, vv = (u * u).sum(-1), (u * v).sum(-1), (v * v).sum(-1)
+    wu, wv = (w * u).sum(-1), (w * v).sum(-1)
+    area = np.maximum(uu * vv - uv * uv, np.finfo(float).tiny)
+    s, t = (vv * wu - uv * wv) / area, (uu * wv - uv * wu) / area
+    options = [np.stack([1 - s - t, s, t], -1)]
+    inside = (options[0] >= 0).all(-1)
+    for start, end in ((a, b), (b, c), (c, a)):
+        along = end - start
+        length = np.maximum((along * along).sum(-1), np.finfo(float).tiny)
+        r = np.clip(((target - start) * along).sum(-1) / length, 0, 1)
+        k = len(options) - 1
+        share = np.zeros((*r.shape, 3))
+        share[..., k], share[..., (k + 1) % 3] = 1 - r, r
+        options.append(share)
+    weights = np.stack(options)
+    squared = ((np.einsum("o...c,...cd->o...d", weights, corners) - target) ** 2).sum(-1)
+    squared[0][~inside] = np.inf
+    best = squared.argmin(0)
+    return np.take_along_axis(weights, best[None, ..., None], 0)[0], np.take_along_axis(squared, best[None], 0)[0]
