@@ -7,8 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 from scipy.spatial import cKDTree
 
-_NEAREST = 4  # old nodes around a new one whose triangles are searched
-
 
 def transfer(
     points: np.ndarray, triangles: np.ndarray, fields: Mapping[str, np.ndarray], targets: np.ndarray
@@ -21,7 +19,7 @@ def transfer(
     triangles : ndarray of shape (m, 3)
     fields : mapping of str to ndarray of shape (n,) or (n, k)
     targets : ndarray of shape (r, d)
-        A target outside the mesh gets the value of the nearest point of the triangles around its nearest nodes.
+        A target outside the mesh gets the value of the nearest point of it, found by walking from the nearest node.
 
     Returns
     -------
@@ -35,14 +33,30 @@ def transfer(
     """
     if not fields:
         return {}
-    candidates = _around(len(points), triangles)[cKDTree(points).query(targets, min(_NEAREST, len(points)))[1]]
-    candidates = candidates.reshape(len(targets), -1)
+    around = _around(len(points), triangles)
+    start = cKDTree(points).query(targets, 1)[1]
+    triangle, share, distance = _best(points, triangles, around[start], targets)
+    # The nearest node need not belong to the nearest triangle, above all in thin cells: walk towards it.
+    walking = np.flatnonzero(distance > 0)
+    while len(walking):
+        candidates = around[triangles[triangle[walking]]].reshape(len(walking), -1)
+        step = _best(points, triangles, candidates, targets[walking])
+        nearer = step[2] < distance[walking] * (1 - 1e-9)
+        walking = walking[nearer]
+        for old, new in zip((triangle, share, distance), step, strict=True):
+            old[walking] = new[nearer]
+    nodes = triangles[triangle]
+    return {name: np.einsum("rc,rc...->r...", share, np.asarray(field, float)[nodes]) for name, field in fields.items()}
+
+
+def _best(
+    points: np.ndarray, triangles: np.ndarray, candidates: np.ndarray, targets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the candidate nearest to every target, the weights of its corners and the squared distance."""
     weights, distance = _nearest_in_triangle(points[triangles[candidates]], targets[:, None])
     distance[candidates < 0] = np.inf
-    best = distance.argmin(1)
-    rows = np.arange(len(targets))
-    nodes, share = triangles[candidates[rows, best]], weights[rows, best]
-    return {name: np.einsum("rc,rc...->r...", share, np.asarray(field, float)[nodes]) for name, field in fields.items()}
+    rows, best = np.arange(len(targets)), distance.argmin(1)
+    return candidates[rows, best], weights[rows, best], distance[rows, best]
 
 
 def _around(n_points: int, triangles: np.ndarray) -> np.ndarray:

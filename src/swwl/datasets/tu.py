@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import difflib
+import io
 import os
 import re
 import zipfile
@@ -171,12 +172,13 @@ class _Archive:
         if file not in self._members:
             found = ", ".join(sorted(self._members)) or "none"
             raise ValueError(f"{file} is missing; the files in it are: {found}.")
-        with self._archive.open(self._members[file]) as lines:
-            try:
-                table: np.ndarray = np.loadtxt(lines, delimiter=",", dtype=dtype, ndmin=2)
-            except ValueError as error:
-                raise ValueError(f"{file}: {error}") from None
-        return table
+        content = self._archive.read(self._members[file])
+        if not content.strip():
+            return np.empty((0, 1), dtype)
+        try:
+            return np.loadtxt(io.BytesIO(content), delimiter=",", dtype=dtype, ndmin=2)
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from None
 
     def rows(self, suffix: str, dtype: type, n_rows: int, like: str) -> np.ndarray:
         """Read a file that must have as many lines as another one."""
@@ -191,7 +193,10 @@ def _structure(archive: _Archive) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     owner = archive.table("graph_indicator", np.int64).ravel() - 1
     if owner.size == 0 or owner[0] != 0 or not np.isin(np.diff(owner), (0, 1)).all():
         raise ValueError(f"{archive.file('graph_indicator')} must count graphs from 1 on, in order, none left out.")
-    edges = archive.table("A", np.int64).reshape(-1, 2) - 1
+    edges = archive.table("A", np.int64)
+    if edges.size and edges.shape[1] != 2:
+        raise ValueError(f"{archive.file('A')} must have 2 numbers per line, but has {edges.shape[1]}.")
+    edges = edges.reshape(-1, 2) - 1
     if edges.size and not (0 <= edges.min() and edges.max() < len(owner)):
         wrong = edges.max() + 1 if edges.max() >= len(owner) else edges.min() + 1
         raise ValueError(f"{archive.file('A')} names node {wrong}, but the nodes are 1 to {len(owner)}.")
