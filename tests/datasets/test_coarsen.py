@@ -25,7 +25,7 @@ from swwl.datasets.design import draw
 from swwl.datasets.outline import anchors, enclosed, outline_curves, outline_edges
 from swwl.datasets.quality import smallest_angle
 from swwl.datasets.tensile2d.mesh import notched_plate
-from swwl.datasets.transfer import transfer
+from swwl.datasets.transfer import node_normals, transfer
 
 needs_mmg = pytest.mark.skipif(find_spec("mmgpy") is None, reason="mmgpy (the extra [mmg]) is not installed")
 
@@ -244,6 +244,22 @@ def test_transfer_of_linear_fields_is_exact(seed):
     np.testing.assert_allclose(found["g"][:, 1], -found["f"])
     outside = transfer(points, triangles, {"f": field}, inside + 100)["f"]
     assert (field.min() <= outside).all() and (outside <= field.max()).all()
+
+
+def test_nothing_leaks_through_thin_bodies():
+    """Two sides of a thin slab: the side that looks the same way counts, though the other is nearer."""
+    points, triangles = plate(100)
+    up = np.c_[points, np.zeros(100)]
+    slab = np.vstack([up, up - [0, 0, 0.01]])
+    triangles = triangles if np.cross(*(points[triangles[0, 1:]] - points[triangles[0, 0]])) > 0 else triangles[:, ::-1]
+    both = np.vstack([triangles, triangles[:, ::-1] + 100])
+    side = np.repeat([1.0, -1.0], 100)
+    middle = up[triangles].mean(1)
+    targets, normals = middle - [0, 0, 0.008], np.tile([0.0, 0, 1], (len(middle), 1))
+    assert (transfer(slab, both, {"s": side}, targets)["s"] == -1).all()
+    np.testing.assert_allclose(transfer(slab, both, {"s": side}, targets, normals)["s"], 1)
+    np.testing.assert_allclose(transfer(slab, both, {"s": side}, targets, -normals)["s"], -1)
+    np.testing.assert_allclose(node_normals(slab, both)[:, 2], side)
 
 
 def fingerprint(folder):

@@ -18,7 +18,7 @@ from swwl.cells import cell_dimension, check_cells
 from swwl.io.meshes import read_mesh
 
 from .outline import anchors, enclosed, outline_curves, outline_edges
-from .transfer import transfer
+from .transfer import node_normals, transfer
 
 _NODES_WITHIN = 0.1
 _GOOD_ENOUGH = 0.02  # relative distance to the wanted number of nodes that ends the search
@@ -92,7 +92,8 @@ def coarsen(mesh: Any, nodes: int, *, tolerance: float = 0.02) -> meshio.Mesh:
             break  # a closer fit would take even more
         change = _change(before, enclosed(points, triangles))
         if change <= tolerance:
-            fields = transfer(given.points, given.triangles, given.fields, points)
+            normals = node_normals(points, triangles) if points.shape[1] == 3 else None
+            fields = transfer(given.points, given.triangles, given.fields, points, normals)
             return _mesh(_Triangles(points, triangles, fields, given.height))
         worst.append(f"{len(points)} nodes with areas or volumes {100 * change:.1f} % off")
     raise ValueError(

@@ -9,7 +9,11 @@ from scipy.spatial import cKDTree
 
 
 def transfer(
-    points: np.ndarray, triangles: np.ndarray, fields: Mapping[str, np.ndarray], targets: np.ndarray
+    points: np.ndarray,
+    triangles: np.ndarray,
+    fields: Mapping[str, np.ndarray],
+    targets: np.ndarray,
+    normals: np.ndarray | None = None,
 ) -> dict[str, np.ndarray]:
     """Interpolate fields at new nodes.
 
@@ -20,6 +24,9 @@ def transfer(
     fields : mapping of str to ndarray of shape (n,) or (n, k)
     targets : ndarray of shape (r, d)
         A target outside the mesh gets the value of the nearest point of it, found by walking from the nearest node.
+    normals : ndarray of shape (r, 3), optional
+        Of a surface, at the targets: triangles that look the other way are left out where others are at hand, so
+        that nothing leaks through a thin body.
 
     Returns
     -------
@@ -34,13 +41,15 @@ def transfer(
     if not fields:
         return {}
     around = _around(len(points), triangles)
-    start = cKDTree(points).query(targets, 1)[1]
-    triangle, share, distance = _best(points, triangles, around[start], targets)
+    looks = None if normals is None else _normals(points, triangles)
+    start = _start(points, triangles, targets, looks, normals)
+    triangle, share, distance = _best(points, triangles, around[start], targets, looks, normals)
     # The nearest node need not belong to the nearest triangle, above all in thin cells: walk towards it.
     walking = np.flatnonzero(distance > 0)
     while len(walking):
         candidates = around[triangles[triangle[walking]]].reshape(len(walking), -1)
-        step = _best(points, triangles, candidates, targets[walking])
+        facing = None if normals is None else normals[walking]
+        step = _best(points, triangles, candidates, targets[walking], looks, facing)
         nearer = step[2] < distance[walking] * (1 - 1e-9)
         walking = walking[nearer]
         for old, new in zip((triangle, share, distance), step, strict=True):
@@ -49,11 +58,49 @@ def transfer(
     return {name: np.einsum("rc,rc...->r...", share, np.asarray(field, float)[nodes]) for name, field in fields.items()}
 
 
+def node_normals(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """Return unit normals at the nodes of a surface, weighted by area: (n, 3)."""
+    return _at_nodes(len(points), triangles, _normals(points, triangles))
+
+
+def _normals(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    corners = points[triangles]
+    return np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+
+
+def _at_nodes(n_points: int, triangles: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    total = np.column_stack([np.bincount(triangles.ravel(), np.repeat(v, 3), n_points) for v in vectors.T])
+    return total / np.maximum(np.linalg.norm(total, axis=1), np.finfo(float).tiny)[:, None]
+
+
+def _start(
+    points: np.ndarray,
+    triangles: np.ndarray,
+    targets: np.ndarray,
+    looks: np.ndarray | None,
+    normals: np.ndarray | None,
+) -> np.ndarray:
+    """Find the nearest node to every target; on a surface, one that looks the same way, if near enough."""
+    if looks is None or normals is None:
+        return cKDTree(points).query(targets)[1]
+    reach = 3 * np.sqrt(np.linalg.norm(looks, axis=1).mean())  # some edges: a turned node counts as that far away
+    known = np.hstack([points, reach * _at_nodes(len(points), triangles, looks)])
+    return cKDTree(known).query(np.hstack([targets, reach * normals]))[1]
+
+
 def _best(
-    points: np.ndarray, triangles: np.ndarray, candidates: np.ndarray, targets: np.ndarray
+    points: np.ndarray,
+    triangles: np.ndarray,
+    candidates: np.ndarray,
+    targets: np.ndarray,
+    looks: np.ndarray | None,
+    normals: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the candidate nearest to every target, the weights of its corners and the squared distance."""
     weights, distance = _nearest_in_triangle(points[triangles[candidates]], targets[:, None])
+    if looks is not None and normals is not None:
+        turned = (looks[candidates] * normals[:, None]).sum(-1) < 0
+        distance[turned] += (np.ptp(points, axis=0) ** 2).sum()
     distance[candidates < 0] = np.inf
     rows, best = np.arange(len(targets)), distance.argmin(1)
     return candidates[rows, best], weights[rows, best], distance[rows, best]
