@@ -70,9 +70,9 @@ def coarsen(mesh: Any, nodes: int, *, tolerance: float = 0.02) -> meshio.Mesh:
     Examples
     --------
     >>> from swwl.datasets.tensile2d.mesh import notched_plate
-    >>> coarse = coarsen(notched_plate(0.3, 0.1, nodes=2000), 500)  # doctest: +SKIP
-    >>> len(coarse.points)  # doctest: +SKIP
-    496
+    >>> coarse = coarsen(notched_plate(0.3, 0.1, nodes=2000), 500)
+    >>> abs(len(coarse.points) - 500) <= 50
+    True
     """
     given = _triangles(mesh)
     found = len(given.points)

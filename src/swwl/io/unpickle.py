@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import pickletools
 import sys
 from collections import OrderedDict
 from typing import Any
@@ -37,11 +38,19 @@ def loads_plain(data: bytes) -> Any:
     ValueError: The pickle asks for builtins.print, but only plain data and NumPy arrays are read.
     """
     try:
+        _check_sizes(data)
         return _settle(_Unpickler(data).load())
     except (pickle.UnpicklingError, EOFError, AttributeError, LookupError, TypeError, OverflowError) as error:
         raise ValueError(f"The pickle is damaged or holds more than plain data ({error}).") from None
     except (RecursionError, MemoryError) as error:
         raise ValueError(f"The pickle is nested or sized beyond reason ({type(error).__name__}).") from None
+
+
+def _check_sizes(data: bytes) -> None:
+    """Refuse lengths beyond the data's own and memo numbers that no pickler writes: they only exhaust memory."""
+    for code, argument, _ in pickletools.genops(data):  # raises where an argument is cut short
+        if code.name in ("PUT", "BINPUT", "LONG_BINPUT") and not 0 <= int(argument or 0) <= len(data):
+            raise ValueError(f"The pickle is damaged: it numbers an object {argument} in {len(data)} bytes.")
 
 
 class _Unpickler(pickle.Unpickler):
