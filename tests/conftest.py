@@ -4,6 +4,7 @@ import os
 import zipfile
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 from scipy.spatial import Delaunay
@@ -112,3 +113,40 @@ def read_tu(folder, name):
         Graph(attributes[a:b], edges[graph_of_edge == k + 1] - a)
         for k, (a, b) in enumerate(zip(starts[:-1], starts[1:], strict=True))
     ]
+
+
+def write_cgns(path, points, triangles, fields, scalars=None, boundary=None):
+    """Write a mesh as PLAID's CGNS library does: an HDF5 group per node, labels in attributes, one-based cells."""
+
+    def node(parent, name, label, data=None):
+        group = parent.create_group(name)
+        group.attrs["label"] = np.bytes_(label)
+        group.attrs["name"] = np.bytes_(name)
+        group.attrs["type"] = np.bytes_("MT" if data is None else "C1" if isinstance(data, str) else "R8")
+        if data is not None:
+            group[" data"] = np.frombuffer(data.encode(), np.int8) if isinstance(data, str) else data
+        return group
+
+    def mesh(name, dimension, number, cells):
+        base = node(file, name, "CGNSBase_t", np.array([dimension, 2], np.int32))
+        zone = node(base, "Zone", "Zone_t", np.array([[len(points)], [len(cells)], [0]]))
+        elements = node(zone, f"Elements_{number}", "Elements_t", np.array([number, 0], np.int32))
+        node(elements, "ElementConnectivity", "DataArray_t", (cells + 1).astype(np.int32).ravel())
+        grid = node(zone, "GridCoordinates", "GridCoordinates_t")
+        for axis, values in zip("XYZ", points.T, strict=False):
+            node(grid, f"Coordinate{axis}", "DataArray_t", values)
+        for where, length in (("Vertex", len(points)), ("CellCenter", len(cells))):
+            solution = node(zone, f"{where}Fields", "FlowSolution_t")
+            node(solution, "GridLocation", "GridLocation_t", where)
+            for key, values in fields.items():
+                node(solution, key, "DataArray_t", np.resize(values, length))
+
+    with h5py.File(path, "w") as file:
+        base = node(file, "Global", "CGNSBase_t", np.array([1, 1], np.int32))
+        time = node(base, "Time", "BaseIterativeData_t", np.array([1], np.int32))
+        node(time, "TimeValues", "DataArray_t", np.array([0.0]))
+        for key, value in ({"speed": 3.5} if scalars is None else scalars).items():
+            node(base, key, "DataArray_t", value if isinstance(value, str) else np.atleast_1d(value))
+        mesh("Base_2_2", 2, 5, triangles)
+        if boundary is not None:
+            mesh("Base_1_2", 1, 3, boundary)

@@ -5,9 +5,10 @@ import networkx as nx
 import numpy as np
 import pytest
 from scipy import sparse
-from tests.conftest import plate, random_graph
+from tests.conftest import plate, random_graph, write_cgns
 
 from swwl import Graph, as_graph, read_graph, write_graph
+from swwl.io.cgns import read_cgns_scalars
 from swwl.io.npz import write_npz_mesh
 
 
@@ -131,35 +132,6 @@ def test_broken_files_are_named_with_the_reason(mesh, tmp_path):
         write_graph(tmp_path / "a.vtu", random_graph(np.random.default_rng(0)))
 
 
-def write_cgns(path, points, triangles, fields):
-    """Write a mesh as PLAID's CGNS library does: an HDF5 group per node, labels in attributes, one-based cells."""
-    import h5py
-
-    def node(parent, name, label, data=None):
-        group = parent.create_group(name)
-        group.attrs["label"] = np.bytes_(label)
-        group.attrs["name"] = np.bytes_(name)
-        if data is not None:
-            group[" data"] = np.frombuffer(data.encode(), np.int8) if isinstance(data, str) else data
-        return group
-
-    with h5py.File(path, "w") as file:
-        scalars = node(file, "Global", "CGNSBase_t", np.array([1, 1], np.int32))
-        node(scalars, "speed", "DataArray_t", np.array([3.5]))
-        base = node(file, "Base_2_2", "CGNSBase_t", np.array([2, 2], np.int32))
-        zone = node(base, "Zone", "Zone_t", np.array([[len(points)], [len(triangles)], [0]]))
-        elements = node(zone, "Elements_TRI_3", "Elements_t", np.array([5, 0], np.int32))
-        node(elements, "ElementConnectivity", "DataArray_t", (triangles + 1).astype(np.int32).ravel())
-        grid = node(zone, "GridCoordinates", "GridCoordinates_t")
-        for axis, values in zip("XY", points.T, strict=True):
-            node(grid, f"Coordinate{axis}", "DataArray_t", values)
-        for where, length in (("Vertex", len(points)), ("CellCenter", len(triangles))):
-            solution = node(zone, f"{where}Fields", "FlowSolution_t")
-            node(solution, "GridLocation", "GridLocation_t", where)
-            for name, values in fields.items():
-                node(solution, name, "DataArray_t", np.resize(values, length))
-
-
 def test_cgns_as_plaid_writes_it(tmp_path):
     points, cells = plate(50)
     pressure = np.linspace(1, 2, 50)
@@ -167,6 +139,23 @@ def test_cgns_as_plaid_writes_it(tmp_path):
     same(read_graph(tmp_path / "mesh_000000000.cgns"), Graph.from_cells(points, cells))
     graph = read_graph(tmp_path / "mesh_000000000.cgns", fields=["pressure"])
     np.testing.assert_array_equal(graph.features[:, 2], pressure)
+
+
+def test_the_base_of_highest_dimension_is_read(tmp_path):
+    """PLAID keeps boundaries in bases of their own, whose names come first."""
+    points, cells = plate(50)
+    path = tmp_path / "mesh.cgns"
+    write_cgns(path, points, cells, {}, boundary=np.array([[0, 1], [1, 2]]))
+    same(read_graph(path), Graph.from_cells(points, cells))
+
+
+def test_cgns_scalars(tmp_path):
+    """Numbers alone: no arrays, no texts, no times."""
+    points, cells = plate(20)
+    write_cgns(tmp_path / "a.cgns", points, cells, {}, scalars={"p": 2, "q": -1.5, "v": np.arange(3.0), "tag": "abc"})
+    assert read_cgns_scalars(tmp_path / "a.cgns") == {"p": 2.0, "q": -1.5}
+    write_cgns(tmp_path / "b.cgns", points, cells, {}, scalars={"tag": "a"})
+    assert read_cgns_scalars(tmp_path / "b.cgns") == {}
 
 
 def test_networkx():

@@ -32,6 +32,9 @@ On disk, to be opened with ParaView or read back as a table:
 ['train', 'train', 'train', 'train', 'test']
 >>> bool(table["efficiency"][0] == samples[0].targets["efficiency"])
 True
+
+Published data: `load_tu` for the TU graph benchmarks; `load_plaid` and `download` for PLAID sets such as Rotor37,
+Tensile2d and AirfRANS. Coarser meshes: `coarsen` for one, `coarsen_dataset` for all.
 """
 
 from __future__ import annotations
@@ -43,13 +46,31 @@ import pandas as pd
 
 from .airfoil import AIRFOIL
 from .blade import BLADE
+from .coarsen import coarsen
+from .coarsen_set import coarsen_dataset
 from .folder import load, write_folder
 from .generator import Generator, Request, run
+from .plaid import download, load_plaid
 from .progress import Progress
 from .sample import Sample, Unsolvable
 from .tensile2d import TENSILE2D
+from .tu import load_tu
 
-__all__ = ["GENERATORS", "Generator", "Progress", "Sample", "Unsolvable", "load", "make", "write"]
+__all__ = [
+    "GENERATORS",
+    "Generator",
+    "Progress",
+    "Sample",
+    "Unsolvable",
+    "coarsen",
+    "coarsen_dataset",
+    "download",
+    "load",
+    "load_plaid",
+    "load_tu",
+    "make",
+    "write",
+]
 
 GENERATORS: dict[str, Generator] = {g.name: g for g in (TENSILE2D, AIRFOIL, BLADE)}
 

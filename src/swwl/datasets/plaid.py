@@ -1,0 +1,313 @@
+"""PLAID data sets (Casenave et al., 2025), in every form they were published in -> one table.
+
+==========================  ==================================================  ==========================
+folder                      written by                                          read with
+==========================  ==================================================  ==========================
+``data/SPLIT/sample_*/``    pyplaid 1.0, backend cgns                           h5py
+``dataset/samples/``        older pyplaid: CGNS files, splits beside them       h5py
+``data/`` of other kinds    pyplaid 1.0, backends hf_datasets and zarr          pyplaid, the extra [plaid]
+``data/*.parquet``          older sets on the hub: a column of pickles          pyarrow, never unpickled freely
+==========================  ==================================================  ==========================
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import meshio
+import pandas as pd
+
+from swwl.io.cgns import is_tree, mesh_of_tree, read_cgns_scalars, scalars_of_tree
+from swwl.io.unpickle import loads_plain
+
+HUB = {
+    "Rotor37": "PhysArena/Rotor37",
+    "Tensile2d": "PhysArena/Tensile2d",
+    "AirfRANS": "PLAID-datasets/AirfRANS_original",
+}
+_EXTRA = "pip install 'swwl[plaid]'"
+
+
+class _Entry(NamedTuple):
+    """One sample: where its mesh is, or the mesh itself."""
+
+    mesh: str | meshio.Mesh
+    split: str
+    scalars: dict[str, float]
+
+
+def load_plaid(folder: str | os.PathLike[str], split: str | None = None) -> pd.DataFrame:
+    """Read a PLAID data set as a table.
+
+    Parameters
+    ----------
+    folder : path
+        As downloaded by `download`, unpacked from Zenodo, or written by pyplaid.
+    split : str, optional
+        Take these samples alone.
+
+    Returns
+    -------
+    table : pandas.DataFrame
+        Columns ``mesh``, ``split`` and every scalar found, one row per sample. A mesh is the path of its CGNS file
+        or, where the set has no such files, a meshio mesh; `swwl.as_graph` and all kernels take both. A sample that
+        has several time steps gives the first. A sample in several splits has their names joined by ";", one in
+        none an empty name. Scalars that a sample lacks, such as hidden targets of a test set, are NaN; global
+        arrays and texts are left out.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        With the folder and what is missing or wrong in it.
+    ImportError
+        If reading this kind of folder takes the extra ``[plaid]``.
+
+    Examples
+    --------
+    >>> table = load_plaid("Rotor37", split="train")  # doctest: +SKIP
+    >>> scalars = table.columns[2:]  # doctest: +SKIP
+    """
+    folder = Path(folder).resolve()
+    if not folder.is_dir():
+        raise FileNotFoundError(f"There is no folder {folder}.")
+    entries = list(_entries(folder, split))
+    if split is not None:
+        _wanted_splits(folder, {name for entry in entries for name in entry.split.split(";")}, split)
+        entries = [entry._replace(split=split) for entry in entries if split in entry.split.split(";")]
+    names = sorted({name for entry in entries for name in entry.scalars})
+    for clash in {"mesh", "split"}.intersection(names):
+        raise ValueError(f"{folder} has a scalar named {clash!r}, which is the name of another column.")
+    columns: dict[str, Any] = {
+        "mesh": pd.Series([entry.mesh for entry in entries], dtype=object),
+        "split": [entry.split for entry in entries],
+    }
+    return pd.DataFrame(columns | {name: [e.scalars.get(name, float("nan")) for e in entries] for name in names})
+
+
+def download(
+    name: str, folder: str | os.PathLike[str], *, split_ids: dict[str, Iterable[int]] | None = None
+) -> pd.DataFrame:
+    """Fetch a PLAID data set from the Hugging Face hub and read it; takes the extra ``[plaid]``.
+
+    Parameters
+    ----------
+    name : {"Rotor37", "Tensile2d", "AirfRANS"} or str
+        Or the hub's own name of any other set, as "owner/set".
+    folder : path
+        New or empty.
+    split_ids : dict of str to iterable of int, optional
+        Numbers of the samples wanted from each split; all by default.
+
+    Returns
+    -------
+    table : pandas.DataFrame
+        As `load_plaid` reads it.
+
+    Raises
+    ------
+    ImportError
+        Without the extra.
+    ConnectionError
+        Without a network.
+    """
+    repository = HUB.get(name, name)
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository):
+        raise ValueError(f"There is no PLAID set {name!r}; there are {', '.join(HUB)}, or any 'owner/set' of the hub.")
+    folder = Path(folder)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FileExistsError(f"{folder} is not empty: choose another folder, or read it with load_plaid.")
+    storage = _pyplaid(f"Downloading {name}")
+    import huggingface_hub
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError, RepositoryNotFoundError
+
+    try:
+        try:
+            storage.download_from_hub(repository, folder, split_ids)
+        except EntryNotFoundError as missing:
+            if isinstance(missing, LocalEntryNotFoundError):  # means that there is no network, not no entry
+                raise
+            # Sets older than pyplaid 1.0 carry no infos.yaml.
+            huggingface_hub.snapshot_download(
+                repository, repo_type="dataset", local_dir=folder, allow_patterns=["data/*"]
+            )
+    except RepositoryNotFoundError:
+        raise FileNotFoundError(f"The hub has no data set {repository!r}, or not for everybody.") from None
+    except Exception as error:
+        if isinstance(error, (LocalEntryNotFoundError, OSError)) or "connect" in type(error).__name__.lower():
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            raise ConnectionError(
+                f"{repository} cannot be fetched from the hub ({reason}); is there a network?"
+            ) from None
+        raise
+    return load_plaid(folder)
+
+
+def _entries(folder: Path, split: str | None) -> Iterator[_Entry]:
+    """Recognise the kind of folder and read its samples."""
+    splits = [path.name for path in folder.glob("data/*") if any(path.glob("sample_*/meshes"))]
+    if splits:
+        for name in _wanted_splits(folder, splits, split):
+            yield from _cgns_samples(folder / "data" / name, {})
+        return
+    for place in ("samples", "dataset/samples", "."):
+        if any((folder / place).glob("sample_*/meshes")):
+            yield from _cgns_samples(folder / place, _old_splits(folder))
+            return
+    backend = _backend(folder)
+    if backend is not None:
+        yield from _stored_samples(folder, backend, split)
+        return
+    files = sorted([*folder.glob("*.parquet"), *folder.glob("data/*.parquet")])
+    if files:
+        for file in files:
+            yield from _pickled_samples(file)
+        return
+    raise ValueError(
+        f"{folder} holds no PLAID data set: found neither samples/, dataset/samples/ or data/SPLIT/ with "
+        f"sample_*/meshes/, nor an infos.yaml that names a storage_backend, nor data/*.parquet."
+    )
+
+
+def _wanted_splits(folder: Path, names: Iterable[str], split: str | None) -> list[str]:
+    """Put the training splits first, or take the wanted one alone."""
+    found = sorted((name for name in names if name), key=lambda name: (not name.startswith("train"), name))
+    if split is None:
+        return found
+    if split not in found:
+        raise ValueError(f"{folder} has no split {split!r}; its splits are: {', '.join(found) or 'none'}.")
+    return [split]
+
+
+def _cgns_samples(folder: Path, splits: dict[int, str]) -> Iterator[_Entry]:
+    for sample in sorted(folder.glob("sample_*")):
+        meshes = sorted(sample.glob("meshes/*.cgns"))
+        if not meshes:
+            raise ValueError(f"{sample}: there is no CGNS file in its folder meshes.")
+        try:
+            scalars = read_cgns_scalars(meshes[0])
+        except (OSError, ValueError, KeyError) as error:
+            raise ValueError(f"{meshes[0]}: it is damaged or no CGNS file ({error})") from None
+        if (sample / "scalars.csv").exists():
+            scalars |= _read_scalars(sample / "scalars.csv")
+        number = sample.name.removeprefix("sample_")
+        named = splits.get(int(number), "") if splits and number.isdigit() else ""
+        split = folder.name if folder.parent.name == "data" else named
+        yield _Entry(str(meshes[0]), split, scalars)
+
+
+def _read_scalars(path: Path) -> dict[str, float]:
+    """Read a line of names and a line of values."""
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.reader(file) if row]
+    if len(rows) != 2 or len(rows[0]) != len(rows[1]):
+        raise ValueError(f"{path}: wanted a line of names and a line of as many values, found {len(rows)} lines.")
+    try:
+        return {name.strip(): float(value) for name, value in zip(*rows, strict=True)}
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _old_splits(folder: Path) -> dict[int, str]:
+    """Read the splits of every sample from ``problem_definition/split.json`` or, before 0.1.8, ``split.csv``."""
+    members: dict[str, Iterable[int]] = {}
+    for base in (folder, folder.parent):
+        place = base / "problem_definition"
+        if (place / "split.json").exists():
+            content = json.loads((place / "split.json").read_text(encoding="utf-8"))
+            members = {name: ids for name, ids in content.items() if isinstance(ids, list)}
+        elif (place / "split.csv").exists():
+            with open(place / "split.csv", newline="", encoding="utf-8") as file:
+                members = {row[0]: [int(float(number)) for number in row[1:]] for row in csv.reader(file) if row}
+        if members:
+            break
+    named: dict[int, list[str]] = {}
+    for name, numbers in members.items():
+        for number in numbers:
+            named.setdefault(int(number), []).append(name)
+    return {number: ";".join(names) for number, names in named.items()}
+
+
+def _backend(folder: Path) -> str | None:
+    """Find what infos.yaml says of its storage; one line of it, so that no YAML reader is needed."""
+    try:
+        text = (folder / "infos.yaml").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    found = re.search(r"^storage_backend:\s*['\"]?(\w+)", text, re.MULTILINE)
+    return found[1] if found else None
+
+
+def _pyplaid(what: str) -> Any:
+    try:
+        from plaid import storage
+    except ImportError as error:
+        raise ImportError(f"{what} takes pyplaid 1.0 or newer ({error}): {_EXTRA}") from None
+    return storage
+
+
+def _stored_samples(folder: Path, backend: str, split: str | None) -> Iterator[_Entry]:
+    """Read samples through pyplaid, one at a time."""
+    storage = _pyplaid(f"{folder} is stored by the backend {backend!r}; reading it")
+    datasets, converters = storage.init_from_disk(folder)
+    for name in _wanted_splits(folder, datasets, split):
+        for i in range(len(datasets[name])):
+            sample = converters[name].to_plaid(datasets[name], i)
+            yield _entry(sample.data, {}, name, f"{folder}: sample {i} of {name}")
+
+
+def _pickled_samples(file: Path) -> Iterator[_Entry]:
+    """Read a file of the older hub sets: a column ``sample`` of pickled dictionaries, read as plain data."""
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        raise ImportError(f"Reading {file} takes pyarrow, which comes with the extra: {_EXTRA}") from None
+    table = parquet.ParquetFile(file)
+    try:
+        if table.schema_arrow.names != ["sample"]:
+            found = ", ".join(table.schema_arrow.names[:5])
+            raise ValueError(f"{file}: wanted one column 'sample', found {found}; fetch the set anew with download().")
+        split = re.sub(r"-\d+-of-\d+$", "", file.stem)
+        for batch in table.iter_batches(batch_size=1, columns=["sample"]):
+            for value in batch.column(0):
+                try:
+                    content = loads_plain(value.as_py())
+                except ValueError as error:
+                    raise ValueError(f"{file}: {error}") from None
+                yield _entry(_trees(content), _loose_scalars(content), split, str(file))
+    finally:
+        table.close()
+
+
+def _trees(content: Any) -> dict[float, list]:
+    """Find the CGNS trees of a dumped sample by time; where they are kept changed between versions."""
+    if isinstance(content, dict):
+        if content and all(is_tree(value) for value in content.values()):
+            return content
+        for value in content.values():
+            if found := _trees(value):
+                return found
+    return {}
+
+
+def _loose_scalars(content: Any) -> dict[str, float]:
+    """Scalars that older versions kept beside the trees."""
+    scalars = content.get("scalars") if isinstance(content, dict) else None
+    if isinstance(scalars, dict) and isinstance(scalars.get("data"), dict):
+        scalars = scalars["data"]
+    return {name: float(value) for name, value in (scalars or {}).items() if not isinstance(value, (str, dict))}
+
+
+def _entry(trees: dict[float, list], scalars: dict[str, float], split: str, where: str) -> _Entry:
+    if not trees:
+        raise ValueError(f"{where}: there is no mesh in it.")
+    tree = trees[min(trees)]
+    try:
+        return _Entry(mesh_of_tree(tree), split, scalars | scalars_of_tree(tree))
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None

@@ -1,0 +1,141 @@
+"""Node fields from one triangle mesh to the nodes of another: linear within the nearest triangle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+
+def transfer(
+    points: np.ndarray,
+    triangles: np.ndarray,
+    fields: Mapping[str, np.ndarray],
+    targets: np.ndarray,
+    normals: np.ndarray | None = None,
+) -> dict[str, np.ndarray]:
+    """Interpolate fields at new nodes.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d), d = 2 or 3
+    triangles : ndarray of shape (m, 3)
+    fields : mapping of str to ndarray of shape (n,) or (n, k)
+    targets : ndarray of shape (r, d)
+        A target outside the mesh gets the value of the nearest point of it, found by walking from the nearest node.
+    normals : ndarray of shape (r, 3), optional
+        Of a surface, at the targets: triangles that look the other way are left out where others are at hand, so
+        that nothing leaks through a thin body.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (r,) or (r, k)
+
+    Examples
+    --------
+    >>> corner = np.array([[0.0, 0], [1, 0], [0, 1]])
+    >>> transfer(corner, np.array([[0, 1, 2]]), {"T": np.array([0.0, 1, 2])}, np.array([[0.25, 0.5]]))
+    {'T': array([1.25])}
+    """
+    if not fields:
+        return {}
+    around = _around(len(points), triangles)
+    looks = None if normals is None else _normals(points, triangles)
+    start = _start(points, triangles, targets, looks, normals)
+    triangle, share, distance = _best(points, triangles, around[start], targets, looks, normals)
+    # The nearest node need not belong to the nearest triangle, above all in thin cells: walk towards it.
+    walking = np.flatnonzero(distance > 0)
+    while len(walking):
+        candidates = around[triangles[triangle[walking]]].reshape(len(walking), -1)
+        facing = None if normals is None else normals[walking]
+        step = _best(points, triangles, candidates, targets[walking], looks, facing)
+        nearer = step[2] < distance[walking] * (1 - 1e-9)
+        walking = walking[nearer]
+        for old, new in zip((triangle, share, distance), step, strict=True):
+            old[walking] = new[nearer]
+    nodes = triangles[triangle]
+    return {name: np.einsum("rc,rc...->r...", share, np.asarray(field, float)[nodes]) for name, field in fields.items()}
+
+
+def node_normals(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """Return unit normals at the nodes of a surface, weighted by area: (n, 3)."""
+    return _at_nodes(len(points), triangles, _normals(points, triangles))
+
+
+def _normals(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    corners = points[triangles]
+    return np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+
+
+def _at_nodes(n_points: int, triangles: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    total = np.column_stack([np.bincount(triangles.ravel(), np.repeat(v, 3), n_points) for v in vectors.T])
+    return total / np.maximum(np.linalg.norm(total, axis=1), np.finfo(float).tiny)[:, None]
+
+
+def _start(
+    points: np.ndarray,
+    triangles: np.ndarray,
+    targets: np.ndarray,
+    looks: np.ndarray | None,
+    normals: np.ndarray | None,
+) -> np.ndarray:
+    """Find the nearest node to every target; on a surface, one that looks the same way, if near enough."""
+    if looks is None or normals is None:
+        return cKDTree(points).query(targets)[1]
+    reach = 3 * np.sqrt(np.linalg.norm(looks, axis=1).mean())  # some edges: a turned node counts as that far away
+    known = np.hstack([points, reach * _at_nodes(len(points), triangles, looks)])
+    return cKDTree(known).query(np.hstack([targets, reach * normals]))[1]
+
+
+def _best(
+    points: np.ndarray,
+    triangles: np.ndarray,
+    candidates: np.ndarray,
+    targets: np.ndarray,
+    looks: np.ndarray | None,
+    normals: np.ndarray | None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the candidate nearest to every target, the weights of its corners and the squared distance."""
+    weights, distance = _nearest_in_triangle(points[triangles[candidates]], targets[:, None])
+    if looks is not None and normals is not None:
+        turned = (looks[candidates] * normals[:, None]).sum(-1) < 0
+        distance[turned] += (np.ptp(points, axis=0) ** 2).sum()
+    distance[candidates < 0] = np.inf
+    rows, best = np.arange(len(targets)), distance.argmin(1)
+    return candidates[rows, best], weights[rows, best], distance[rows, best]
+
+
+def _around(n_points: int, triangles: np.ndarray) -> np.ndarray:
+    """Triangles at every node, (n, most), filled up with -1."""
+    order = np.argsort(triangles, axis=None, kind="stable")
+    node = triangles.ravel()[order]
+    position = np.arange(len(node)) - np.searchsorted(node, node)
+    table = np.full((n_points, position.max() + 1), -1)
+    table[node, position] = order // 3
+    return table
+
+
+def _nearest_in_triangle(corners: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Barycentric weights (..., 3) of the nearest point of each triangle, and its squared distance (...)."""
+    a, b, c = (corners[..., k, :] for k in range(3))
+    u, v, w = b - a, c - a, target - a
+    uu, uv, vv = (u * u).sum(-1), (u * v).sum(-1), (v * v).sum(-1)
+    wu, wv = (w * u).sum(-1), (w * v).sum(-1)
+    area = np.maximum(uu * vv - uv * uv, np.finfo(float).tiny)
+    s, t = (vv * wu - uv * wv) / area, (uu * wv - uv * wu) / area
+    options = [np.stack([1 - s - t, s, t], -1)]
+    inside = (options[0] >= 0).all(-1)
+    for start, end in ((a, b), (b, c), (c, a)):
+        along = end - start
+        length = np.maximum((along * along).sum(-1), np.finfo(float).tiny)
+        r = np.clip(((target - start) * along).sum(-1) / length, 0, 1)
+        k = len(options) - 1
+        share = np.zeros((*r.shape, 3))
+        share[..., k], share[..., (k + 1) % 3] = 1 - r, r
+        options.append(share)
+    weights = np.stack(options)
+    squared = ((np.einsum("o...c,...cd->o...d", weights, corners) - target) ** 2).sum(-1)
+    squared[0][~inside] = np.inf
+    best = squared.argmin(0)
+    return np.take_along_axis(weights, best[None, ..., None], 0)[0], np.take_along_axis(squared, best[None], 0)[0]
