@@ -129,3 +129,25 @@ def range_table(model: RobustGPRegressor) -> pd.DataFrame:
 def _as_frame(values: Any, model: RobustGPRegressor) -> pd.DataFrame:
     frame = values.to_frame() if isinstance(values, pd.Series) else values
     return frame if frame.shape[1] == len(model.target_names_) else frame.set_axis(["all targets"], axis=1)
+
+
+def held_out_of(model: RobustGPRegressor) -> tuple[NDArray, Prediction] | None:
+    """Return held-out targets (M, k) and their predictions from a model's metadata, or None."""
+    data = model.metadata_.get("held_out")
+    if not data:
+        return None
+    prediction = prediction_of(np.array(data["mean"]), np.array(data["std"]), float(data["df"]))
+    return np.array(data["targets"]), prediction
+
+
+def score_rows(model: RobustGPRegressor) -> list[dict[str, Any]]:
+    """Return one row per target and kind of test: on left-out and, where there are any, on held-out cases."""
+    kinds = [("leave-one-out", training_targets(model), left_out(model))]
+    held_out = held_out_of(model)
+    if held_out is not None:
+        kinds.append(("held-out rows", *held_out))
+    return [
+        {"target": name, "test": kind} | score(y[:, k], column_of(prediction, k))._asdict()
+        for k, name in enumerate(model.target_names_)
+        for kind, y, prediction in kinds
+    ]

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 import swwl
 from swwl.cli.coarsen import coarsen
 from swwl.cli.console import is_mistake, one_line, show_error, show_note
+from swwl.cli.curve import curve
 from swwl.cli.fit import fit
 from swwl.cli.info import info
 from swwl.cli.make import make
@@ -78,7 +79,7 @@ def _options(
         print(context.get_help())
 
 
-for _command in (make, fit, predict, coarsen, info):
+for _command in (make, fit, predict, curve, coarsen, info):
     app.command()(_command)
 
 

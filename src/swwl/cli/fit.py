@@ -11,7 +11,7 @@ import typer
 from swwl import scores
 from swwl.cli.console import Mistake, Output, number, percent, show_note
 from swwl.cli.data import CACHE_FOLDER, check_output, summary
-from swwl.cli.training import Plan, fit_plan, make_kernel, open_cache, plan_fit, score_rows
+from swwl.cli.training import Plan, fit_plan, make_kernel, open_cache, plan_fit
 from swwl.regression import RobustGPRegressor
 
 # Ranges that matter less than this are not listed one by one.
@@ -170,7 +170,7 @@ def show_model(out: Output, model: RobustGPRegressor) -> None:
         out.say(f"\ncomponents of {column}: {chosen} chosen by log posterior ({ladder})")
     factors = ", ".join(f"{name} {value:.2f}" for name, value in model.calibration_.items())
     out.say(f"\nintervals widened by cross-validation: {factors}")
-    show_scores(out, score_rows(model))
+    show_scores(out, scores.score_rows(model))
 
 
 def show_scores(out: Output, rows: list[dict[str, Any]], title: str = "how good it is") -> None:
@@ -196,5 +196,5 @@ def model_facts(model: RobustGPRegressor) -> dict[str, Any]:
         "importance": scores.importance_table(model).to_dict(),
         "components": model.selection_.to_dict("records"),
         "calibration": model.calibration_.to_dict(),
-        "scores": score_rows(model),
+        "scores": scores.score_rows(model),
     }

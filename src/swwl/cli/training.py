@@ -241,25 +241,3 @@ def _metadata(plan: Plan, model_path: Path, files: list[MeshFile], held_out: sco
             "df": held_out.df,
         }
     return plain(data)
-
-
-def held_out_of(model: RobustGPRegressor) -> tuple[np.ndarray, scores.Prediction] | None:
-    """Return held-out targets (M, k) and their predictions from a model's metadata, or None."""
-    data = model.metadata_.get("held_out")
-    if not data:
-        return None
-    prediction = scores.prediction_of(np.array(data["mean"]), np.array(data["std"]), float(data["df"]))
-    return np.array(data["targets"]), prediction
-
-
-def score_rows(model: RobustGPRegressor) -> list[dict[str, Any]]:
-    """Return one row per target and kind of test: on left-out and, where there are any, on held-out cases."""
-    kinds = [("leave-one-out", scores.training_targets(model), scores.left_out(model))]
-    held_out = held_out_of(model)
-    if held_out is not None:
-        kinds.append(("held-out rows", *held_out))
-    return [
-        {"target": name, "test": kind} | scores.score(y[:, k], scores.column_of(prediction, k))._asdict()
-        for k, name in enumerate(model.target_names_)
-        for kind, y, prediction in kinds
-    ]
