@@ -17,6 +17,7 @@ from swwl.cli.fit import fit
 from swwl.cli.info import info
 from swwl.cli.make import make
 from swwl.cli.predict import predict
+from swwl.cli.report import report
 
 _INTERRUPTED = 130
 
@@ -79,7 +80,7 @@ def _options(
         print(context.get_help())
 
 
-for _command in (make, fit, predict, curve, coarsen, info):
+for _command in (make, fit, predict, curve, report, coarsen, info):
     app.command()(_command)
 
 

@@ -143,6 +143,8 @@ def _whole(text: str, option: str, word: str) -> int:
 def show_plan(out: Output, plan: Plan, kernel: str) -> None:
     """Print what will be learned from what."""
     out.say(f"table     {plan.path}: {len(plan.frame)} rows, {plan.split}")
+    if plan.ignored.get("split"):
+        out.say("          (--all-rows fits them all)")
     out.say(f"targets   {', '.join(plan.targets)}")
     out.say(f"inputs    {', '.join([*plan.meshes, *plan.inputs])}")
     for name, reason in plan.ignored.items():

@@ -147,8 +147,6 @@ def _split(
         some = ", ".join(map(str, frame[name].unique()[:5]))
         raise Mistake(f"{path}: no row of column {name!r} says 'train'; it holds: {some}.")
     words = f"column {name!r}: {fitted.sum()} rows say train, the other {n - fitted.sum()} are held out"
-    if automatic:
-        words += " (--all-rows fits them all)"
     return np.flatnonzero(fitted), np.flatnonzero(~fitted), words, name
 
 

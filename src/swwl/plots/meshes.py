@@ -14,7 +14,7 @@ from swwl.io import read_graph
 from swwl.io.meshes import read_mesh
 from swwl.plots.style import BLUE, SKY, style
 
-# Beyond this drawing in space takes seconds, and nodes show the shape as well.
+# Beyond this drawing takes seconds, and nodes show the shape as well.
 _MOST_TRIANGLES = 80_000
 _VIEW = (15, -70)
 
@@ -35,7 +35,7 @@ def draw_mesh(figure: Any, path: str | os.PathLike, title: str = "") -> Any:
             _in_space(ax, points, triangles)
         else:
             ax = figure.add_subplot()
-            if len(triangles):
+            if 0 < len(triangles) <= _MOST_TRIANGLES:
                 ax.triplot(points[:, 0], points[:, 1], triangles, color=BLUE, lw=0.35)
             else:
                 ax.plot(points[:, 0], points[:, 1] if points.shape[1] > 1 else 0 * points[:, 0], ".", color=BLUE, ms=1)
