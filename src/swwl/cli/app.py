@@ -13,6 +13,7 @@ import swwl
 from swwl.cli.coarsen import coarsen
 from swwl.cli.console import is_mistake, one_line, show_error, show_note
 from swwl.cli.curve import curve
+from swwl.cli.demo import demo
 from swwl.cli.fit import fit
 from swwl.cli.info import info
 from swwl.cli.make import make
@@ -80,7 +81,7 @@ def _options(
         print(context.get_help())
 
 
-for _command in (make, fit, predict, curve, report, coarsen, info):
+for _command in (demo, make, fit, predict, curve, report, coarsen, info):
     app.command()(_command)
 
 
