@@ -31,6 +31,7 @@ class Commands(TyperGroup):
         options["standalone_mode"] = False
         try:
             with warnings.catch_warnings():
+                warnings.simplefilter("default")
                 warnings.showwarning = _show_warning
                 code = super().main(*args, **options)
         except (KeyboardInterrupt, typer.Abort):

@@ -55,8 +55,12 @@ def curve(
     check_output(output, endings=_PICTURES)
     meshes = _meshes(fitted, model, mesh or [])
     train = scores.training_inputs(fitted)
+    given = {along[0], *([chosen[0]] if chosen else []), *fixed}
+    for name in given - {*train.columns}:
+        found = ", ".join(train.columns) or "none"
+        raise Mistake(f"{model}: has no numeric input {name!r}; it has: {found}.")
     for name in train.columns:
-        if name not in {along[0], *([chosen[0]] if chosen else []), *fixed}:
+        if name not in given:
             fixed[name] = float(train[name].median())
             out.say(f"{name} is held at {number(fixed[name])}, the median of the training set")
     _warn_outside(out, train, along[0], along[1])
@@ -138,9 +142,8 @@ def _meshes(model: RobustGPRegressor, path: Path, given: list[str]) -> dict[str,
         return {columns[0]: _existing(given[0])}
     named = dict(_name(text, f"--mesh COLUMN=FILE for the columns {', '.join(columns)}") for text in given)
     if set(named) != set(columns):
-        raise Mistake(
-            f"{path}: wants --mesh for {', '.join(columns) or 'no column'}, found {', '.join(named) or 'none'}."
-        )
+        wanted, found = (", ".join(names) or "none" for names in (columns, named))
+        raise Mistake(f"{path}: its mesh columns are {wanted}; --mesh was given for {found}.")
     return {name: _existing(file) for name, file in named.items()}
 
 

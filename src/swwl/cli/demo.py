@@ -102,7 +102,7 @@ def _labelled(out: Output, title: str) -> Any:
 
 def _components(model: RobustGPRegressor) -> str:
     """Say how many components were chosen: with none, principal SWWL is SWWL."""
-    chosen = model.selection_[model.selection_["chosen"]]["n_components"].tolist()
+    chosen = [row["n_components"] for row in model.selection_.to_dict("records") if row["chosen"]]
     return f" ({chosen[0]} components chosen)" if chosen else ""
 
 
