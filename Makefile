@@ -6,7 +6,7 @@ BIN := .venv/bin
 .PHONY: demo test lint bench clean
 
 demo: .venv/installed
-	$(BIN)/python examples/demo.py
+	$(BIN)/swwl demo
 
 test: lint
 	$(BIN)/python -m pytest -n 2

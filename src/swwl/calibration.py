@@ -26,12 +26,18 @@ def take(item: Item, rows: NDArray[np.intp], columns: NDArray[np.intp] | None = 
     return item[np.ix_(rows, rows if columns is None else columns)]
 
 
+def n_folds(n_rows: int) -> int:
+    """Return how many processes :func:`interval_factor` fits: none for few rows."""
+    return _FOLDS if n_rows >= _FEWEST_ROWS else 0
+
+
 def interval_factor(
     make_gp: Callable[[], RobustGP],
     items: list[Item],
     targets: NDArray[np.float64],
     trend_columns: NDArray[np.float64] | None,
     seed: int,
+    on_fit: Callable[[], None] | None = None,
 ) -> NDArray[np.float64]:
     r"""Return how much wider than the Student-t ones intervals should be, for each target.
 
@@ -49,13 +55,15 @@ def interval_factor(
     trend_columns : ndarray of shape (N, m) or None
     seed : int
         Shuffles the folds.
+    on_fit : callable, optional
+        Called after the fit of every fold.
 
     Returns
     -------
     ndarray of shape (k,)
         Ones where there are fewer than 30 rows.
     """
-    if len(targets) < _FEWEST_ROWS:
+    if not n_folds(len(targets)):
         return np.ones(targets.shape[1])
     chosen = np.sort(np.random.default_rng(seed).permutation(len(targets))[:_MOST_ROWS])
     squares = []
@@ -68,4 +76,6 @@ def interval_factor(
         cross = [take(item, test, train) for item in items]
         mean, std = gp.predict(cross, return_std=True, trend_columns=trends[1])
         squares.append(((targets[test] - mean) / std) ** 2)
+        if on_fit is not None:
+            on_fit()
     return np.maximum(1.0, np.sqrt(np.concatenate(squares).mean(axis=0)))

@@ -25,6 +25,19 @@ from swwl.regression import RobustGPRegressor, selection_table
 FORMAT = "swwl-model"
 VERSION = 1
 
+# What reading something else than a whole model file ends in.
+_DAMAGES = (
+    zipfile.BadZipFile,
+    json.JSONDecodeError,
+    UnicodeDecodeError,
+    AttributeError,
+    EOFError,
+    IndexError,
+    KeyError,
+    OSError,
+    TypeError,
+)
+
 _CLASSES: dict[str, Any] = {
     cls.__name__: cls
     for cls in (ASWWL, SWWL, Gaussian, Matern32, Matern52, Power, Precomputed, PrincipalSWWL, SWWLEmbedding)
@@ -38,7 +51,7 @@ def save_model(path: str | os.PathLike, model: RobustGPRegressor) -> None:
     ----------
     path : str or path
     model : RobustGPRegressor
-        Fitted.
+        Fitted. Its ``metadata_`` may hold what JSON can: numbers, texts, lists and dicts with texts for keys.
     """
     if not hasattr(model, "gps_"):
         raise ValueError("The model is not fitted yet; fit it before saving it.")
@@ -59,6 +72,7 @@ def save_model(path: str | os.PathLike, model: RobustGPRegressor) -> None:
         "calibration": model.calibration_.tolist(),
         "selection": model.selection_.to_dict("records"),
         "gps": [gp.get_state() for gp in model.gps_],
+        "metadata": model.metadata_,
     }
     text = json.dumps(_encode(manifest, arrays), indent=1)
     with atomic_write(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -96,7 +110,7 @@ def load_model(path: str | os.PathLike) -> RobustGPRegressor:
             count = sum(name.startswith("arrays/") for name in archive.namelist())
             arrays = [_read_array(archive, f"arrays/{number}.npy") for number in range(count)]
         return _rebuild(_decode(manifest, arrays))
-    except (zipfile.BadZipFile, KeyError, EOFError, IndexError, OSError, UnicodeDecodeError) as error:
+    except _DAMAGES as error:
         raise ValueError(f"{path}: is no swwl model file, or a damaged one ({error}).") from error
 
 
@@ -116,6 +130,7 @@ def _rebuild(manifest: dict) -> RobustGPRegressor:
     model._single = manifest["single"]
     model.calibration_ = pd.Series(manifest["calibration"], index=model.target_names_)
     model._train = manifest["train"]
+    model.metadata_ = dict(manifest["metadata"])
     model._trend = manifest["trend"] if manifest["trend"] is not None else model._trend_factors(pd.DataFrame())
     model._describe()
     return model

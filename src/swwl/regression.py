@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from swwl.calibration import interval_factor, take
+from swwl.calibration import interval_factor, n_folds, take
 from swwl.gp import Coordinates, GPWarning, LeaveOneOut, RobustGP
 from swwl.kernels import Matern52, PrincipalSWWL, Product
 from swwl.kernels.base import Factor, Item, Progress, as_product
@@ -64,6 +64,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         where there was nothing to choose.
     feature_names_in_ : ndarray of str
         Columns that predictions need.
+    metadata_ : dict
+        Anything JSON can hold, empty after ``fit`` and kept in model files: where the data came from, and so on.
 
     Examples
     --------
@@ -106,7 +108,9 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         self.share_ranges = share_ranges
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, *, progress: Progress | None = None) -> RobustGPRegressor:
+    def fit(
+        self, X: Any, y: Any, *, progress: Progress | None = None, gp_progress: Progress | None = None
+    ) -> RobustGPRegressor:
         """Embed the graphs, once, and estimate ranges and nugget.
 
         Parameters
@@ -117,6 +121,9 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             Targets, or the names of their columns in ``X``.
         progress : callable, optional
             Called as ``progress(done, total)`` while graphs are embedded.
+        gp_progress : callable, optional
+            Called in the same way while Gaussian processes are fitted: to choose numbers of components, on all rows,
+            and on the folds of the calibration.
         """
         table = as_table(X)
         targets, self.target_names_, self._single = split_targets(table, y)
@@ -135,14 +142,23 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         trend_columns = self._trend_columns(table)
 
         items = [factor.items(rows) for factor, rows in zip(self.kernel_.factors, self._train, strict=True)]
-        self.selection_ = self._choose_components(items, targets, trend_columns)
-        self.gps_ = self._fit_gps(items, targets, trend_columns, self.n_starts)
-        self.calibration_ = pd.Series(self._calibrate(items, targets, trend_columns), index=self.target_names_)
+        fits = _Fits(gp_progress, self._count_fits(targets))
+        self.selection_ = self._choose_components(items, targets, trend_columns, fits)
+        self.gps_ = self._fit_gps(items, targets, trend_columns, self.n_starts, fits)
+        factors = self._calibrate(items, targets, trend_columns, fits)
+        self.calibration_ = pd.Series(factors, index=self.target_names_)
+        self.metadata_: dict[str, Any] = {}
         self._describe()
         return self
 
     def predict(
-        self, X: Any, return_std: bool = False, return_cov: bool = False, *, include_nugget: bool = True
+        self,
+        X: Any,
+        return_std: bool = False,
+        return_cov: bool = False,
+        *,
+        include_nugget: bool = True,
+        progress: Progress | None = None,
     ) -> Any:
         """Predict at new rows.
 
@@ -156,6 +172,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             Also return the joint covariance.
         include_nugget : bool
             Predict a new observation (default), or the function without its noise.
+        progress : callable, optional
+            Called as ``progress(done, total)`` while graphs are embedded.
 
         Returns
         -------
@@ -167,7 +185,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         """
         if return_std and return_cov:
             raise ValueError("return_std and return_cov exclude each other; the diagonal of cov is std squared.")
-        cross, among, trend = self._items(X, joint=return_cov)
+        cross, among, trend = self._items(X, joint=return_cov, progress=progress)
         options: dict[str, Any] = {"include_nugget": include_nugget, "trend_columns": trend}
         if return_std:
             means, stds = zip(*(gp.predict(cross, return_std=True, **options) for gp in self.gps_), strict=True)
@@ -272,18 +290,32 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         """Split the targets into those that are fitted together, (N, k) or (N,) each."""
         return [targets] if self.share_ranges and not self._single else list(targets.T)
 
-    def _fit_gps(self, items, targets, trend_columns, n_starts) -> list[RobustGP]:
+    def _count_fits(self, targets: NDArray[np.float64]) -> int:
+        """Return how many processes will be fitted: one per target on all rows, in each fold and for each choice."""
+        n_rows = min(len(targets), _SELECTION_ROWS)
+        ladders = [f.ladder(n_rows) for f in self.kernel_.factors if _chooses(f)]
+        folds = n_folds(len(targets)) if self.calibrate else 0
+        return len(self._groups(targets)) * (1 + folds + sum(map(len, ladders)))
+
+    def _fit_gps(self, items, targets, trend_columns, n_starts, fits) -> list[RobustGP]:
         flat: list[Item] = [item for group in items for item in group]
         names = [name for f, group in zip(self.kernel_.factors, items, strict=True) for name in _item_names(f, group)]
-        return [self._make_gp(names, n_starts).fit(flat, group, trend_columns) for group in self._groups(targets)]
+        gps = []
+        for group in self._groups(targets):
+            gps.append(self._make_gp(names, n_starts).fit(flat, group, trend_columns))
+            fits.one_more()
+        return gps
 
-    def _calibrate(self, items, targets, trend_columns) -> NDArray[np.float64]:
+    def _calibrate(self, items, targets, trend_columns, fits) -> NDArray[np.float64]:
         if not self.calibrate:
             return np.ones(targets.shape[1])
         flat: list[Item] = [item for group in items for item in group]
         groups = [group.reshape(len(targets), -1) for group in self._groups(targets)]
         return np.concatenate(
-            [interval_factor(self._make_gp, flat, group, trend_columns, self.random_state) for group in groups]
+            [
+                interval_factor(self._make_gp, flat, group, trend_columns, self.random_state, fits.one_more)
+                for group in groups
+            ]
         )
 
     def _width(self) -> Any:
@@ -291,13 +323,13 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         factors = self.calibration_.to_numpy()
         return factors[0] if self._single else factors
 
-    def _choose_components(self, items, targets, trend_columns) -> pd.DataFrame:
+    def _choose_components(self, items, targets, trend_columns, fits) -> pd.DataFrame:
         """Set n_components="auto" to the number with the largest marginal posterior; update ``items`` in place."""
         rows: list[dict[str, Any]] = []
         n = len(targets)
         sample = np.sort(np.random.default_rng(self.random_state).permutation(n)[:_SELECTION_ROWS])
         for position, factor in enumerate(self.kernel_.factors):
-            if not isinstance(factor, PrincipalSWWL) or factor.n_components != "auto":
+            if not _chooses(factor):
                 continue
             tried = []
             for number in factor.ladder(len(sample)):
@@ -307,7 +339,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
                 columns = None if trend_columns is None else trend_columns[sample]
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
-                    gps = self._fit_gps(subset, targets[sample], columns, n_starts=1)
+                    gps = self._fit_gps(subset, targets[sample], columns, 1, fits)
                 tried.append((sum(gp.log_posterior_ for gp in gps), number))
             _, best = max(tried)
             factor.use_components(best)
@@ -330,14 +362,16 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         table = pd.DataFrame(np.column_stack(columns), index=index, columns=names)
         return table.iloc[:, 0] if len(columns) == 1 else table
 
-    def _items(self, X: Any, joint: bool = False) -> tuple[list[Item], list[Item], NDArray | None]:
+    def _items(
+        self, X: Any, joint: bool = False, progress: Progress | None = None
+    ) -> tuple[list[Item], list[Item], NDArray | None]:
         """Return distances from new rows to the training rows and, if ``joint``, among themselves."""
         check_is_fitted(self, "gps_")
         table = as_table(X)
         cross: list[Item] = []
         among: list[Item] = []
         for factor, train in zip(self.kernel_.factors, self._train, strict=True):
-            rows = factor.represent(column(table, factor.column))
+            rows = factor.represent(column(table, factor.column), progress)
             cross += factor.items(rows, train)
             among += factor.items(rows) if joint else []
         return cross, among, self._trend_columns(table)
@@ -345,6 +379,22 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     def _join(self, parts: Any) -> NDArray[np.float64]:
         """Put the results of all targets side by side in the last axis; drop it for a single target."""
         return parts[0] if self._single or self.share_ranges else np.stack(parts, axis=-1)
+
+
+class _Fits:
+    """Counts fitted processes and tells the caller."""
+
+    def __init__(self, progress: Progress | None, total: int):
+        self._progress, self._done, self._total = progress, 0, total
+
+    def one_more(self) -> None:
+        self._done += 1
+        if self._progress is not None:
+            self._progress(self._done, self._total)
+
+
+def _chooses(factor: Factor) -> bool:
+    return isinstance(factor, PrincipalSWWL) and factor.n_components == "auto"
 
 
 def selection_table(rows: list[dict[str, Any]]) -> pd.DataFrame:

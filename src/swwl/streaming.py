@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 
@@ -15,6 +16,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from swwl.cache import MeshFile, fingerprint
 from swwl.graph import Graph
 from swwl.io import as_graph
 from swwl.sliced import projected_quantiles
@@ -47,6 +49,17 @@ class Recipe:
     step: int
     scale: NDArray[np.float64]
     directions: list[NDArray[np.float64]]
+
+    @cached_property
+    def reading_key(self) -> str:
+        """Under which name the moments of a file are kept: all that they depend on besides the file."""
+        return fingerprint(self.fields, self.node_weights == "area", self.normalization)
+
+    @cached_property
+    def key(self) -> str:
+        """Under which name the quantiles of a file are kept: all that they depend on besides the file."""
+        options = (self.n_iterations, self.tolerance, self.n_quantiles, self.rule, self.step, self.scale)
+        return fingerprint(self.reading_key, self.node_weights, *options, *self.directions)
 
 
 def as_items(X: Any) -> Iterable:
@@ -127,27 +140,38 @@ def _load(index: int, item: Any, recipe: Recipe) -> Graph:
         graph = as_graph(item, fields=recipe.fields, node_weights=area)
     except (ValueError, TypeError, OSError) as error:
         kind = type(error) if type(error) in (TypeError, FileNotFoundError) else ValueError
-        raise kind(f"Graph {index}: {error}") from error
+        raise kind(f"{_label(index, item)}: {error}") from error
     if recipe.n_features is not None and graph.n_features != recipe.n_features:
-        raise ValueError(
-            f"{_title(index, graph)} has {graph.n_features} features per node, but fit saw {recipe.n_features}."
-        )
+        title = _title(_label(index, item), graph)
+        raise ValueError(f"{title} has {graph.n_features} features per node, but fit saw {recipe.n_features}.")
     return graph
 
 
-def _title(index: int, graph: Graph) -> str:
-    return f"Graph {index}" + (f" ({graph.name})" if graph.name else "")
+def _label(index: int, item: Any) -> str:
+    return item.label if isinstance(item, MeshFile) and item.label else f"Graph {index}"
+
+
+def _title(label: str, graph: Graph) -> str:
+    return label + (f" ({graph.name})" if graph.name else "")
 
 
 def moments_of(handful: Numbered, recipe: Recipe) -> list[tuple[int, NDArray, NDArray, bool]]:
     """Return for each graph: nodes, mean and variance of every feature, and whether iterations keep shifts."""
-    moments = []
-    for index, item in handful:
-        graph = _load(index, item, recipe)
-        features = _by_feature(graph)
-        averaging = is_averaging(graph, recipe.normalization)
-        moments.append((graph.n_nodes, features.mean(axis=1), features.var(axis=1), averaging))
-    return moments
+    return [_moments(index, item, recipe) for index, item in handful]
+
+
+def _moments(index: int, item: Any, recipe: Recipe) -> tuple[int, NDArray, NDArray, bool]:
+    kept = item.get("moments", recipe.reading_key) if isinstance(item, MeshFile) else None
+    if kept is not None:
+        return int(kept["n_nodes"]), kept["mean"], kept["variance"], bool(kept["averaging"])
+    graph = _load(index, item, recipe)
+    features = _by_feature(graph)
+    mean, variance = features.mean(axis=1), features.var(axis=1)
+    averaging = is_averaging(graph, recipe.normalization)
+    if isinstance(item, MeshFile):
+        arrays = {"mean": mean, "variance": variance, "averaging": np.asarray(averaging)}
+        item.put("moments", recipe.reading_key, graph.n_nodes, **arrays)
+    return graph.n_nodes, mean, variance, averaging
 
 
 def offsets_of(handful: Numbered, recipe: Recipe) -> list[NDArray[np.float64]]:
@@ -165,10 +189,11 @@ def offsets_of(handful: Numbered, recipe: Recipe) -> list[NDArray[np.float64]]:
 
 def quantiles_of(handful: Numbered, recipe: Recipe) -> list[tuple[NDArray[np.float32], NDArray[np.float64]]]:
     """Return for each graph its projected quantiles about its own centre, (blocks, Q, P), and that centre."""
-    numbered = [(index, _load(index, item, recipe)) for index, item in handful]
-    results = []
-    for group in _groups_of_one_topology(numbered, stack=recipe.step > 1):
-        for (_, graph), (nodes, offset) in zip(group, _node_embeddings(group, recipe), strict=True):
+    results = {index: _kept_quantiles(item, recipe) for index, item in handful}
+    files = {index: item for index, item in handful if isinstance(item, MeshFile)}
+    missing = [(index, _load(index, item, recipe)) for index, item in handful if results[index] is None]
+    for group in _groups_of_one_topology(missing, stack=recipe.step > 1):
+        for (index, graph), (nodes, offset) in zip(group, _node_embeddings(group, recipe), strict=True):
             weights = None if recipe.node_weights == "uniform" else graph.node_weights
             quantiles = np.stack(
                 [
@@ -178,13 +203,20 @@ def quantiles_of(handful: Numbered, recipe: Recipe) -> list[tuple[NDArray[np.flo
                     )
                 ]
             )
-            results.append((quantiles, offset))
-    return results
+            results[index] = (quantiles, offset)
+            if index in files:
+                files[index].put("quantiles", recipe.key, graph.n_nodes, quantiles=quantiles, offset=offset)
+    return [result for result in results.values() if result is not None]
+
+
+def _kept_quantiles(item: Any, recipe: Recipe) -> tuple[NDArray[np.float32], NDArray[np.float64]] | None:
+    kept = item.get("quantiles", recipe.key) if isinstance(item, MeshFile) else None
+    return None if kept is None else (kept["quantiles"], kept["offset"])
 
 
 def _groups_of_one_topology(numbered: Sequence[tuple[int, Graph]], stack: bool) -> Iterator[list[tuple[int, Graph]]]:
     """Split into runs of neighbours that share their topology, to be iterated side by side."""
-    if not stack:
+    if not stack or not numbered:
         yield from ([one] for one in numbered)
         return
     leader = numbered[0][1]
@@ -230,7 +262,7 @@ def _node_embeddings(
         with np.errstate(over="ignore"):
             nodes = rows if averaging else (rows - center[:, None]).astype(np.float32)
         if not np.isfinite(nodes).all():
-            raise ValueError(f"{_title(index, graph)}: its features spread too far for single precision.")
+            raise ValueError(f"{_title(f'Graph {index}', graph)}: its features spread too far for single precision.")
         yield nodes.T, center
 
 

@@ -2,10 +2,13 @@
 
 import os
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
+
+_UMASK_LOCK = threading.Lock()
 
 
 @contextmanager
@@ -29,8 +32,9 @@ def atomic_write(path: str | os.PathLike) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         # mkstemp makes private files; what is written for the user gets the permissions any new file would have.
-        mask = os.umask(0)
-        os.umask(mask)
+        with _UMASK_LOCK:  # the mask can only be read by setting it, for all threads
+            mask = os.umask(0)
+            os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)
         os.replace(temporary, path)
     except BaseException:

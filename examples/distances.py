@@ -1,7 +1,7 @@
 """Embed plates of three lengths, each meshed twice, and print how far they are from each other.
 
 Two meshes of one plate have different nodes and different edges, and yet nearly the same embedding: distances see
-the shape. Run it with ``make demo``.
+the shape. Run it with ``python examples/distances.py``.
 """
 
 import time

@@ -1,0 +1,91 @@
+"""The commands together, and what becomes of errors: one line and exit code 2 for mistakes, 130 for Ctrl-C."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import swwl
+from swwl.cli.coarsen import coarsen
+from swwl.cli.console import is_mistake, one_line, show_error, show_note
+from swwl.cli.curve import curve
+from swwl.cli.demo import demo
+from swwl.cli.fit import fit
+from swwl.cli.info import info
+from swwl.cli.make import make
+from swwl.cli.predict import predict
+from swwl.cli.report import report
+
+_INTERRUPTED = 130
+
+
+class Commands(TyperGroup):
+    """A group of commands whose errors are one line each."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run a command and exit."""
+        options["standalone_mode"] = False
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("default")
+                warnings.showwarning = _show_warning
+                code = super().main(*args, **options)
+        except (KeyboardInterrupt, typer.Abort):
+            code = _INTERRUPTED
+        except Exception as error:
+            # Wrong options and arguments: typer's errors bring a method that says what is wrong.
+            usage = getattr(error, "format_message", None)
+            if usage is None and not is_mistake(error):
+                raise
+            text = usage().replace("Value error, ", "") if usage else one_line(error)
+            show_error(" ".join(text.split()))
+            sys.exit(2)
+        if code == _INTERRUPTED:
+            show_error("interrupted; what was finished is kept, and the same command goes on from there")
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    if not issubclass(category, (DeprecationWarning, PendingDeprecationWarning)):
+        show_note(" ".join(str(message).split()))
+
+
+app = typer.Typer(
+    name="swwl",
+    cls=Commands,
+    help="Gaussian processes on simulation meshes: from a table and a folder of meshes to a surrogate you can trust.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"swwl {swwl.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+for _command in (demo, make, fit, predict, curve, report, coarsen, info):
+    app.command()(_command)
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="swwl")

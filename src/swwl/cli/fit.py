@@ -1,0 +1,202 @@
+"""``swwl fit``: a table and its meshes -> a model file, with what was found and how good it is."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from swwl import scores
+from swwl.cli.console import Mistake, Output, number, percent, show_note
+from swwl.cli.data import CACHE_FOLDER, check_output, summary
+from swwl.cli.training import Plan, fit_plan, make_kernel, open_cache, plan_fit
+from swwl.regression import RobustGPRegressor
+
+# Ranges that matter less than this are not listed one by one.
+_NEGLIGIBLE = 0.05
+
+
+class Kernel(StrEnum):
+    """The kernels of the command line."""
+
+    principal = "principal"
+    swwl = "swwl"
+    aswwl = "aswwl"
+    scalars = "scalars"
+
+
+class Weights(StrEnum):
+    """How the nodes of a mesh are weighed."""
+
+    area = "area"
+    uniform = "uniform"
+
+
+def fit(
+    table: Annotated[Path, typer.Argument(help="CSV or Parquet table; mesh paths in it are relative to it.")],
+    target: Annotated[list[str], typer.Option(help="Column to predict; repeat it for several.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write, such as rotor.swwl.")],
+    mesh: Annotated[
+        list[str] | None, typer.Option(help="Column of mesh paths; repeat it for several. Found by itself.")
+    ] = None,
+    inputs: Annotated[
+        str | None,
+        typer.Option(help="Numeric input columns, separated by commas. By default all that are no targets."),
+    ] = None,
+    kernel: Annotated[Kernel, typer.Option(help="Kernel on meshes; scalars leaves the meshes out.")] = Kernel.principal,
+    split: Annotated[
+        str | None, typer.Option(help="Column whose rows 'train' are fitted; the others are held out and scored.")
+    ] = None,
+    test_fraction: Annotated[float | None, typer.Option(help="Hold out this share of rows, at random.")] = None,
+    all_rows: Annotated[bool, typer.Option("--all-rows", help="Fit all rows, whatever a column 'split' says.")] = False,
+    projections: Annotated[int, typer.Option("--projections", "-P", help="Directions of projection, P.")] = 50,
+    quantiles: Annotated[int, typer.Option("--quantiles", "-Q", help="Quantiles of each projection, Q.")] = 500,
+    iterations: Annotated[int, typer.Option("--iterations", "-H", help="Weisfeiler-Lehman iterations, H.")] = 3,
+    step: Annotated[str, typer.Option(help="Steps per iteration: a number, or sqrt for the root of the nodes.")] = "1",
+    node_weights: Annotated[
+        Weights | None, typer.Option(help="area: nodes count by the area around them, not one each.")
+    ] = None,
+    components: Annotated[str, typer.Option(help="Principal components with a range each: auto or a number.")] = "auto",
+    field: Annotated[list[str] | None, typer.Option(help="Node field to use beside the coordinates.")] = None,
+    calibrate: Annotated[bool, typer.Option(help="Widen intervals by what cross-validation asks for.")] = True,
+    cache: Annotated[bool, typer.Option(help=f"Keep embeddings beside the table, in {CACHE_FOLDER}.")] = True,
+    jobs: Annotated[int, typer.Option(help="Threads; -1 is one per core.")] = -1,
+    seed: Annotated[int, typer.Option(help="Seed of directions, folds and --test-fraction.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+) -> None:
+    """Learn targets from meshes and numbers.
+
+    Rows are fitted with a robust Gaussian process; a column named 'split' with train and test is used to hold rows out.
+    Embeddings of meshes are kept beside the table, so that another fit of the same meshes reads none of them.
+
+    \b
+    Example:
+      swwl make blade -n 120 --nodes 1500 -o d
+      swwl fit d/table.csv --mesh mesh --target efficiency --target massflow -o m.swwl
+    """
+    out = Output(quiet, as_json)
+    plan = plan_fit(
+        table,
+        list(dict.fromkeys(target)),
+        list(dict.fromkeys(mesh or [])),
+        [name.strip() for name in inputs.split(",")] if inputs else [],
+        kernel=kernel.value,
+        split=split,
+        test_fraction=test_fraction,
+        all_rows=all_rows,
+        seed=seed,
+    )
+    check_output(output)
+    options: dict[str, Any] = {
+        "n_projections": projections,
+        "n_quantiles": quantiles,
+        "n_iterations": iterations,
+        "step": "sqrt" if step == "sqrt" else _whole(step, "--step", "sqrt"),
+        "node_weights": node_weights.value if node_weights else None,
+        "fields": tuple(field or ()),
+        "random_state": seed,
+        "n_jobs": jobs,
+    }
+    if kernel is Kernel.principal:
+        options["n_components"] = "auto" if components == "auto" else _whole(components, "--components", "auto")
+    keep = open_cache(table) if cache and plan.meshes else None
+    if cache and plan.meshes and keep is None:
+        show_note(f"{table.parent} cannot be written, so embeddings are not kept for the next fit.")
+    show_plan(out, plan, kernel.value)
+    model, files = fit_plan(
+        plan,
+        make_kernel(kernel.value, plan, **options),
+        output,
+        cache=keep,
+        calibrate=calibrate,
+        seed=seed,
+        progress=out.progress,
+    )
+    model.save(output)
+    if files:
+        nodes = summary([file.n_nodes for file in files])
+        found = sum(file.found for file in files)
+        out.say(
+            f"meshes    {len(files)} of {nodes['least']:.0f} to {nodes['largest']:.0f} nodes "
+            f"(median {nodes['median']:.0f}); {len(files) - found} embedded, {found} found in {CACHE_FOLDER}"
+        )
+    show_model(out, model)
+    out.say(f"\nmodel written to {output}")
+    out.say(f"next:  swwl report {output}    swwl predict {output} NEW.csv -o predictions.csv")
+    out.result(
+        model_facts(model)
+        | {"model": output, "table": table, "ignored": plan.ignored, "split": plan.split}
+        | {"meshes": len(files), "meshes_from_cache": sum(file.found for file in files)}
+    )
+
+
+def _whole(text: str, option: str, word: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise Mistake(f"{option} must be a whole number or {word}, not {text!r}.") from None
+
+
+def show_plan(out: Output, plan: Plan, kernel: str) -> None:
+    """Print what will be learned from what."""
+    out.say(f"table     {plan.path}: {len(plan.frame)} rows, {plan.split}")
+    if plan.ignored.get("split"):
+        out.say("          (--all-rows fits them all)")
+    out.say(f"targets   {', '.join(plan.targets)}")
+    out.say(f"inputs    {', '.join([*plan.meshes, *plan.inputs])}")
+    for name, reason in plan.ignored.items():
+        out.say(f"ignored   {name}: {reason}")
+    out.say(f"kernel    {kernel}")
+
+
+def show_model(out: Output, model: RobustGPRegressor) -> None:
+    """Print ranges, importance, choices and scores of a fitted model."""
+    ranges, importance = scores.range_table(model), scores.importance_table(model)
+    for name in ranges.columns:
+        title = "ranges and importance (one on average)" + (f": {name}" if ranges.shape[1] > 1 else "")
+        order = importance[name].sort_values(ascending=False)
+        shown = order[order >= _NEGLIGIBLE]
+        out.table(
+            title,
+            ["input", "range", "importance"],
+            [[label, float(ranges[name][label]), f"{value:.2f}"] for label, value in shown.items()],
+        )
+        if len(order) > len(shown):
+            out.say(f"{len(order) - len(shown)} more below {_NEGLIGIBLE}")
+    for column, tried in model.selection_.groupby("column"):
+        chosen = tried[tried["chosen"]]["n_components"].iloc[0]
+        ladder = ", ".join(f"{row.n_components}: {row.log_posterior:.1f}" for row in tried.itertuples())
+        out.say(f"\ncomponents of {column}: {chosen} chosen by log posterior ({ladder})")
+    factors = ", ".join(f"{name} {value:.2f}" for name, value in model.calibration_.items())
+    out.say(f"\nintervals widened by cross-validation: {factors}")
+    show_scores(out, scores.score_rows(model))
+
+
+def show_scores(out: Output, rows: list[dict[str, Any]], title: str = "how good it is") -> None:
+    """Print the table of scores."""
+    out.table(
+        title,
+        ["target", "test", "cases", "RMSE", "Q²", "inside 95 %", "mean width"],
+        [
+            [r["target"], r["test"], r["n"], r["rmse"], f"{r['q2']:.3f}", percent(r["coverage"]), number(r["width"])]
+            for r in rows
+        ],
+    )
+
+
+def model_facts(model: RobustGPRegressor) -> dict[str, Any]:
+    """Return what a script wants to know of a model."""
+    return {
+        "kernel": repr(model.kernel_),
+        "targets": model.target_names_,
+        "inputs": list(model.feature_names_in_),
+        "training_rows": len(scores.training_targets(model)),
+        "ranges": scores.range_table(model).to_dict(),
+        "importance": scores.importance_table(model).to_dict(),
+        "components": model.selection_.to_dict("records"),
+        "calibration": model.calibration_.to_dict(),
+        "scores": scores.score_rows(model),
+    }

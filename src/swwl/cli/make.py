@@ -1,0 +1,63 @@
+"""``swwl make``: a folder of generated simulations."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from swwl import datasets
+from swwl.cli.console import Output
+
+
+class Generator(StrEnum):
+    """The generators of the command line."""
+
+    tensile2d = "tensile2d"
+    airfoil = "airfoil"
+    blade = "blade"
+
+
+def make(
+    name: Annotated[Generator, typer.Argument(help="Notched plates, wing sections or rotor blades.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to make, finish or add to.")],
+    n: Annotated[int, typer.Option("-n", help="Number of simulations.")] = 200,
+    nodes: Annotated[int | None, typer.Option(help="Nodes per mesh; the usual number by default.")] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same data.")] = 0,
+    random_topology: Annotated[
+        bool, typer.Option("--random-topology", help="Mesh every case at a resolution of its own.")
+    ] = False,
+    test_fraction: Annotated[float, typer.Option(help="Share of cases that column 'split' calls test.")] = 0.2,
+    jobs: Annotated[int, typer.Option(help="Processes; -1 is one per core.")] = -1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+) -> None:
+    """Generate simulations to learn from: meshes and a table.
+
+    A run that was cut off goes on where it stopped, and a smaller folder is added to. The meshes are VTU files, for
+    ParaView too.
+
+    \b
+    Example:
+      swwl make blade -n 120 --nodes 1500 -o d
+    """
+    out = Output(quiet, as_json)
+    table = datasets.write(
+        name.value,
+        n,
+        output,
+        nodes=nodes,
+        seed=seed,
+        random_topology=random_topology,
+        test_fraction=test_fraction,
+        jobs=jobs,
+        progress=out.progress(name.value),
+    )
+    generator = datasets.GENERATORS[name.value]
+    out.say(f"{len(table)} simulations in {output}: {generator.model}")
+    out.say(f"inputs    mesh, {', '.join(generator.scalars)}")
+    out.say(f"targets   {', '.join(generator.targets)}")
+    out.say(f"next:  swwl fit {output / 'table.csv'} --mesh mesh --target {generator.targets[0]} -o model.swwl")
+    out.result({"folder": output, "table": output / "table.csv", "rows": len(table), "columns": list(table.columns)})

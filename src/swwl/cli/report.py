@@ -1,0 +1,41 @@
+"""``swwl report``: one self-contained HTML page about a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from swwl.cli.console import Output
+from swwl.cli.data import check_output
+from swwl.modelfile import load_model
+
+
+def report(
+    model: Annotated[Path, typer.Argument(help="Model file that swwl fit wrote.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Page to write; by default MODEL.html beside the model.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+) -> None:
+    """Write one HTML page about a model, to read, print and send.
+
+    It says what the data is, how good the model is, whether its intervals can be believed, which inputs matter, where
+    it is unsure, which training cases look odd and how to predict with it. It loads nothing from anywhere.
+
+    \b
+    Example:
+      swwl report m.swwl -o report.html
+    """
+    out = Output(quiet, as_json)
+    fitted = load_model(model)
+    target = output or model.with_suffix(".html")
+    check_output(target, endings=(".html", ".htm"))
+
+    from swwl.report import write_report
+
+    write_report(target, fitted, model)
+    out.say(f"report written to {target}")
+    out.result({"report": target, "bytes": target.stat().st_size})

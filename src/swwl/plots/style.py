@@ -1,0 +1,73 @@
+"""One look for all displays: colours that everyone can tell apart, quiet axes, and where to draw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib
+import numpy as np
+
+# Okabe and Ito (2008): told apart with any kind of colour vision.
+BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
+PURPLE, SKY, BLACK, GREY = "#CC79A7", "#56B4E9", "#222222", "#8A8A8A"
+CYCLE = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+SCALE = "viridis"  # even in grey
+
+RC: Any = {
+    "font.size": 9.0,
+    "axes.titlesize": 10.0,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelcolor": BLACK,
+    "axes.edgecolor": "#666666",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.formatter.useoffset": False,
+    "grid.color": "#E6E6E6",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 8.0,
+    "lines.linewidth": 1.6,
+    "xtick.color": "#444444",
+    "ytick.color": "#444444",
+    "svg.hashsalt": "swwl",
+}
+
+
+def style() -> Any:
+    """Return a context in which figures and axes have our look."""
+    return matplotlib.rc_context(RC)
+
+
+def new_figure(width: float = 4.4, height: float = 3.5) -> Any:
+    """Return an empty figure that belongs to no window: for files and pages."""
+    from matplotlib.figure import Figure
+
+    with style():
+        return Figure(figsize=(width, height), layout="constrained")
+
+
+def axes_for(ax: Any) -> Any:
+    """Return the axis to draw on: the given one, or a new one in pyplot's manner."""
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=(4.4, 3.5), layout="constrained")[1]
+
+
+def words(name: str) -> str:
+    """Return a column's name as a label: ``max_von_mises`` is "max von mises"."""
+    return name.replace("_", " ")
+
+
+def limits(*arrays: Any, margin: float = 0.05) -> tuple[float, float]:
+    """Return bounds that hold all finite values, with some room."""
+    values = np.concatenate([np.ravel(array) for array in arrays])
+    values = values[np.isfinite(values)]
+    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
+    room = margin * (high - low) or 1.0
+    return low - room, high + room

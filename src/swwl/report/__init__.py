@@ -1,0 +1,41 @@
+"""One self-contained HTML page about a fitted model: no network, no scripts, pictures inside.
+
+``facts.py`` gathers what there is to say, ``sections.py`` says it, ``page.py`` makes HTML of it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from swwl.io.files import atomic_write
+from swwl.regression import RobustGPRegressor
+from swwl.report.facts import gather
+from swwl.report.page import page
+from swwl.report.sections import sections
+
+__all__ = ["make_report", "write_report"]
+
+
+def make_report(model: RobustGPRegressor, model_path: str | os.PathLike | None = None) -> str:
+    """Return the page as text.
+
+    Parameters
+    ----------
+    model : RobustGPRegressor
+        Fitted. What ``swwl fit`` puts into ``metadata_`` (the table, mesh names, held-out predictions) is told where it
+        is there.
+    model_path : str or path, optional
+        Where the model is saved: for the commands on the page, and to find the table, whose path is relative to it.
+    """
+    facts = gather(model, None if model_path is None else Path(model_path))
+    return page(f"Surrogate of {', '.join(model.target_names_)}", sections(facts))
+
+
+def write_report(
+    path: str | os.PathLike, model: RobustGPRegressor, model_path: str | os.PathLike | None = None
+) -> None:
+    """Write the page to a file, under a temporary name until it is complete."""
+    text = make_report(model, model_path)
+    with atomic_write(path) as file:
+        file.write(text.encode("utf-8"))

@@ -1,0 +1,95 @@
+"""What a report tells: the model, its training and held-out cases, and how to name them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from swwl import scores
+from swwl.plots.inputs import design_rows, far_from_others
+from swwl.regression import RobustGPRegressor
+from swwl.scores import Prediction
+
+
+@dataclass
+class Facts:
+    """All that the sections speak of.
+
+    Attributes
+    ----------
+    model : RobustGPRegressor
+    model_name, table_name : str
+        As commands on the page name them.
+    data : dict
+        The metadata of ``swwl fit``; may be empty.
+    y, left_out : ndarray of shape (N, k) and predictions of the same
+    held_out : tuple (y, predictions) or None
+    inputs : DataFrame
+        Numeric inputs of the training cases.
+    labels, held_out_labels : list of str
+        Names of cases: the mesh and the line of the table.
+    pictures : list of tuple (path, number of the training case)
+        Meshes that are still where the table says.
+    outliers : ndarray of bool, shape (N,)
+    """
+
+    model: RobustGPRegressor
+    model_name: str
+    table_name: str
+    data: dict[str, Any]
+    y: NDArray
+    left_out: Prediction
+    held_out: tuple[NDArray, Prediction] | None
+    inputs: pd.DataFrame
+    labels: list[str]
+    held_out_labels: list[str]
+    pictures: list[tuple[Path, int]]
+    outliers: NDArray
+
+
+def gather(model: RobustGPRegressor, model_path: Path | None) -> Facts:
+    """Collect the facts of a fitted model."""
+    data = model.metadata_
+    y = scores.training_targets(model)
+    known = data.get("train") or {}
+    return Facts(
+        model=model,
+        model_name="model.swwl" if model_path is None else model_path.name,
+        table_name=data.get("table", "table.csv"),
+        data=data,
+        y=y,
+        left_out=scores.left_out(model),
+        held_out=scores.held_out_of(model),
+        inputs=scores.training_inputs(model),
+        labels=_labels(known, len(y)),
+        held_out_labels=_labels(data.get("held_out") or {}, 0),
+        pictures=_pictures(known, data, y[:, 0], model_path),
+        outliers=far_from_others(design_rows(model)),
+    )
+
+
+def _labels(known: dict[str, Any], n: int) -> list[str]:
+    """Name cases by their first mesh and their line in the table, or by their number."""
+    rows = known.get("rows") or list(range(n))
+    meshes = next(iter((known.get("meshes") or {}).values()), None)
+    if meshes is None:
+        return [f"line {row + 2}" if known else f"row {row}" for row in rows]
+    return [f"{Path(mesh).name} (line {row + 2})" for mesh, row in zip(meshes, rows, strict=True)]
+
+
+def _pictures(
+    known: dict[str, Any], data: dict[str, Any], y: NDArray, model_path: Path | None
+) -> list[tuple[Path, int]]:
+    """Choose four cases, from the least to the largest value of the first target, whose meshes can be found."""
+    meshes = next(iter((known.get("meshes") or {}).values()), None)
+    if meshes is None or model_path is None:
+        return []
+    folder = (model_path.resolve().parent / data["table"]).parent
+    order = np.argsort(y, kind="stable")
+    chosen = order[np.unique(np.linspace(0, len(y) - 1, 4).round().astype(int))]
+    return [(folder / meshes[i], int(i)) for i in chosen if (folder / meshes[i]).is_file()]

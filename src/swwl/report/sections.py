@@ -1,0 +1,343 @@
+"""The sections of a report, each a function of the facts that returns HTML."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from swwl import scores
+from swwl.plots import CalibrationDisplay, DesignDisplay, ImportanceDisplay, ParityDisplay, ResidualsDisplay, draw_mesh
+from swwl.plots.style import new_figure, style
+from swwl.report.facts import Facts
+from swwl.report.page import cards, commands, figure, figures, paragraph, table
+from swwl.scores import Prediction
+
+_MOST_ROWS = 6
+_ODD = ResidualsDisplay.odd
+
+
+def sections(facts: Facts) -> list[tuple[str, str, str]]:
+    """Return (anchor, heading, HTML) of all sections; the first is the summary under the title."""
+    return [
+        ("summary", "", summary(facts)),
+        ("data", "What the data is", data(facts)),
+        ("accuracy", "How good the model is", accuracy(facts)),
+        ("intervals", "Whether its intervals can be believed", intervals(facts)),
+        ("inputs", "Which inputs matter", inputs(facts)),
+        ("unsure", "Where it is unsure", unsure(facts)),
+        ("odd", "Training cases that look odd", odd(facts)),
+        ("predict", "How to predict with it", predict(facts)),
+        ("model", "What the model is", model(facts)),
+    ]
+
+
+def short(value: float) -> str:
+    """Return a number with four digits that count: ``short(1234.5678)`` is "1235"."""
+    return f"{value:.4g}" if abs(value) < 1e4 or abs(value) >= 1e7 else f"{value:.0f}"
+
+
+def percent(value: float) -> str:
+    """Return a share as per cent."""
+    return f"{100 * value:.0f} %"
+
+
+def _tests(facts: Facts) -> list[tuple[str, np.ndarray, Prediction, list[str]]]:
+    """Return what predictions can be judged by, the strictest test first."""
+    tests = [("leave-one-out", facts.y, facts.left_out, facts.labels)]
+    if facts.held_out is not None:
+        tests.insert(0, ("held-out cases", *facts.held_out, facts.held_out_labels))
+    return tests
+
+
+def _draw(display: Any, alternative: str, caption: str = "", width: float = 4.4, height: float = 3.5) -> str:
+    drawing = new_figure(width, height)
+    with style():
+        display.plot(drawing.subplots())
+        return figure(drawing, alternative, caption)
+
+
+def summary(facts: Facts) -> str:
+    """Say in a sentence and a few numbers what the model is worth."""
+    kind, y, prediction, _ = _tests(facts)[0]
+    has_meshes = len(facts.model.feature_names_in_) > facts.inputs.shape[1]
+    source = ["meshes"] * has_meshes + [f"{facts.inputs.shape[1]} numbers"] * bool(facts.inputs.shape[1])
+    judged = "by leaving out one at a time" if kind == "leave-one-out" else f"on {len(y)} {kind}"
+    text = (
+        f"A Gaussian process that predicts {escape(', '.join(facts.model.target_names_))} from {' and '.join(source)}, "
+        f"fitted to {len(facts.y)} cases and judged here {judged}."
+    )
+    parts = [paragraph(text, "lead")]
+    for k, name in enumerate(facts.model.target_names_):
+        one = scores.score(y[:, k], scores.column_of(prediction, k))
+        numbers = [
+            (f"{one.q2:.3f}", f"Q² of {name}: 1 is perfect, 0 no better than the mean"),
+            (short(one.rmse), f"typical error (RMSE) of {name}, which spreads by {short(float(y[:, k].std()))}"),
+            (percent(one.coverage), f"of {one.n} cases lie inside their 95 % intervals"),
+        ]
+        parts.append(cards(numbers))
+    return "".join(parts)
+
+
+def data(facts: Facts) -> str:
+    """Describe the table, its columns and a few meshes."""
+    known = facts.data
+    parts = []
+    if known:
+        name = escape(facts.table_name)
+        text = f"The table <code>{name}</code> has {known['n_rows']} rows; {escape(known['split'])}."
+        nodes = [count for count in known["train"]["nodes"] if count]
+        if nodes and min(nodes) == max(nodes):
+            text += f" The training meshes have {nodes[0]} nodes each."
+        elif nodes:
+            text += (
+                f" The training meshes have {min(nodes)} to {max(nodes)} nodes, {int(np.median(nodes))} in the middle."
+            )
+        parts.append(paragraph(text))
+    rows = [_range_row("target", name, facts.y[:, k]) for k, name in enumerate(facts.model.target_names_)]
+    rows += [_range_row("input", name, facts.inputs[name].to_numpy()) for name in facts.inputs.columns]
+    parts.append(
+        table(["column", "used as", "least", "median", "largest"], rows, "Columns of numbers, over the training cases")
+    )
+    if known.get("ignored"):
+        listed = "; ".join(f"{escape(name)} ({escape(reason)})" for name, reason in known["ignored"].items())
+        parts.append(paragraph(f"Not used: {listed}."))
+    pictures = []
+    target = facts.model.target_names_[0]
+    for path, i in facts.pictures:
+        value = f"{target} = {short(facts.y[i, 0])}"
+        drawing = new_figure(2.3, 2.3)
+        try:
+            draw_mesh(drawing, path)
+        except (ValueError, OSError):
+            continue  # the file has changed since the fit: the report can do without it
+        pictures.append(figure(drawing, f"mesh of {facts.labels[i]}", f"{facts.labels[i]}: {value}", "png"))
+    if pictures:
+        parts.append(figures(pictures, "meshes"))
+    elif known and known["train"]["meshes"]:
+        parts.append(paragraph("The mesh files are not where the table says, so that none is shown here.", "lead"))
+    return "\n".join(parts)
+
+
+def _range_row(use: str, name: str, values: np.ndarray) -> list[str]:
+    return [name, use, short(values.min()), short(float(np.median(values))), short(values.max())]
+
+
+def accuracy(facts: Facts) -> str:
+    """Show scores and parity plots."""
+    rows, drawings = [], []
+    for k, name in enumerate(facts.model.target_names_):
+        for kind, y, prediction, _ in _tests(facts):
+            one = scores.column_of(prediction, k)
+            result = scores.score(y[:, k], one)
+            rows.append([name, kind, result.n, short(result.rmse), f"{result.q2:.3f}", short(float(y[:, k].std()))])
+            display = ParityDisplay(y[:, k], one, name, kind)
+            drawings.append(_draw(display, f"predicted against simulated {name}, {kind}"))
+    text = (
+        "Held-out cases were not used in any way to make the model. Leave-one-out predicts every training case from "
+        "all others; its ranges were chosen with that case in view, so it is a little kind."
+        if facts.held_out is not None
+        else "No rows were held out, so that leave-one-out is all there is: every training case is predicted from all "
+        "others, with ranges that were chosen with that case in view. It is a little kind; hold rows out for a strict "
+        "test (<code>swwl fit --test-fraction 0.2</code>)."
+    )
+    columns = ["target", "test", "cases", "RMSE", "Q²", "spread of the target"]
+    return paragraph(text) + table(columns, rows) + figures(drawings)
+
+
+def intervals(facts: Facts) -> str:
+    """Compare the coverage of intervals with their level, and say what chance allows."""
+    rows, drawings, verdicts = [], [], []
+    for k, name in enumerate(facts.model.target_names_):
+        for kind, y, prediction, _ in _tests(facts):
+            one = scores.column_of(prediction, k)
+            shares = scores.coverages(y[:, k], one, (0.5, 0.8, 0.95))
+            width = scores.score(y[:, k], one).width
+            rows.append([name, kind, len(y), *map(percent, shares), short(width)])
+            drawings.append(
+                _draw(
+                    CalibrationDisplay.from_predictions(y[:, k], one, name=name, kind=kind),
+                    f"share of cases inside intervals of every level, {name}, {kind}",
+                )
+            )
+        kind, y, prediction, _ = _tests(facts)[0]
+        verdicts.append(_verdict(name, kind, y[:, k], scores.column_of(prediction, k)))
+    factors = ", ".join(f"{escape(name)} {value:.2f}" for name, value in facts.model.calibration_.items())
+    return (
+        "".join(map(paragraph, verdicts))
+        + table(["target", "test", "cases", "inside 50 %", "inside 80 %", "inside 95 %", "mean width of 95 %"], rows)
+        + figures(drawings)
+        + paragraph(
+            f"Intervals are Student-t, widened by what cross-validation with ranges estimated anew asked for: "
+            f"{factors} (1 means that nothing was asked for). The shaded band is where chance alone puts nineteen of "
+            f"twenty faultless models."
+        )
+    )
+
+
+def _verdict(name: str, kind: str, y: np.ndarray, prediction: Prediction) -> str:
+    inside = round(float(scores.coverages(y, prediction, (0.95,))[0]) * len(y))
+    low, high = stats.binom.ppf([0.025, 0.975], len(y), 0.95)
+    cases = "left-out cases" if kind == "leave-one-out" else kind
+    found = f"<b>{escape(name)}</b>: {inside} of {len(y)} {cases} lie inside their 95 % intervals"
+    faultless = f"faultless intervals hold {low:.0f} to {high:.0f} in nineteen of twenty such tests"
+    if inside < low:
+        return f"{found}, but {faultless}. The intervals are too narrow: read them with care."
+    if inside > high:
+        return f"{found}, but {faultless}. The intervals are wider than they need be: on the safe side."
+    return f"{found}, and {faultless}. They can be believed, as far as {len(y)} cases can tell."
+
+
+def inputs(facts: Facts) -> str:
+    """Show the importance of inputs."""
+    bars = len(facts.model.importance_)
+    drawings = [
+        _draw(
+            ImportanceDisplay.from_estimator(facts.model, name),
+            f"importance of inputs for {name}",
+            height=1.1 + 0.24 * min(bars, 13),
+        )
+        for name in facts.model.target_names_
+    ]
+    text = (
+        "An input of short range matters much: the target changes along it within the training set. Importance is the "
+        "inverse range in units of the training set's extent, one on average; near zero, an input hardly matters. "
+        "Components of meshes are the main ways in which the training meshes differ, the largest first."
+    )
+    return paragraph(text) + figures(drawings)
+
+
+def unsure(facts: Facts) -> str:
+    """Show where intervals are widest."""
+    parts = [
+        paragraph(
+            "The model says how unsure it is. It is least sure where training cases are rare, at the rim of the map, "
+            "and where similar cases gave different results. Simulations added there teach it most."
+        )
+    ]
+    drawings = []
+    for k, name in enumerate(facts.model.target_names_):
+        drawings.append(
+            _draw(
+                DesignDisplay.from_estimator(facts.model, name, "std"),
+                f"map of the training cases, coloured by the uncertainty of {name}",
+                f"Training cases by two principal components; colour: standard deviation of {name} when left out.",
+            )
+        )
+        rows = []
+        for kind, y, prediction, labels in _tests(facts):
+            half = np.diff(np.stack(scores.column_of(prediction, k).interval(0.95)), axis=0)[0] / 2
+            for i in np.argsort(-half)[:_MOST_ROWS]:
+                rows.append(
+                    (half[i], [labels[i], kind, short(y[i, k]), f"{short(prediction.mean[i, k])} ± {short(half[i])}"])
+                )
+        rows = sorted(rows, key=lambda row: -row[0])[:_MOST_ROWS]
+        caption = f"{name}: the widest 95 % intervals"
+        parts.append(table(["case", "test", "simulated", "predicted"], [row for _, row in rows], caption))
+    return parts[0] + figures(drawings) + "".join(parts[1:])
+
+
+def odd(facts: Facts) -> str:
+    """List training cases that the others do not explain, and those far from all others."""
+    parts, drawings = [], []
+    for k, name in enumerate(facts.model.target_names_):
+        one = scores.column_of(facts.left_out, k)
+        residual = (facts.y[:, k] - one.mean) / one.std
+        short_labels = [label.split(" (")[0] for label in facts.labels]
+        drawings.append(
+            _draw(
+                ResidualsDisplay(one.mean, residual, name, short_labels),
+                f"leave-one-out residuals of {name} in standard deviations",
+            )
+        )
+        worst = [i for i in np.argsort(-np.abs(residual)) if abs(residual[i]) > _ODD]
+        if worst:
+            rows = [
+                [facts.labels[i], short(facts.y[i, k]), short(one.mean[i]), f"{residual[i]:+.1f}"]
+                for i in worst[:_MOST_ROWS]
+            ]
+            caption = f"{name}: more than {_ODD:g} standard deviations from what the other cases say ({len(worst)})"
+            parts.append(table(["case", "simulated", "predicted from the others", "error / std"], rows, caption))
+            parts.append(
+                paragraph(
+                    "Look at these simulations first: did they converge, and are their inputs what the table says?"
+                )
+            )
+        else:
+            parts.append(
+                paragraph(
+                    f"<b>{escape(name)}</b>: no training case is more than {_ODD:g} standard deviations from what the "
+                    f"others say."
+                )
+            )
+    far = np.flatnonzero(facts.outliers)
+    drawings.append(
+        _draw(
+            DesignDisplay.from_estimator(facts.model, labels=[label.split(" (")[0] for label in facts.labels]),
+            f"map of the training cases, coloured by {facts.model.target_names_[0]}",
+        )
+    )
+    if len(far):
+        listed = ", ".join(escape(facts.labels[i]) for i in far[:_MOST_ROWS]) + (", …" if len(far) > _MOST_ROWS else "")
+        parts.append(
+            paragraph(f"Far from all others in shape: {listed}. They are not wrong for that, but they stand alone.")
+        )
+    else:
+        parts.append(paragraph("No training case lies far from all others in shape."))
+    return figures(drawings) + "\n".join(parts)
+
+
+def predict(facts: Facts) -> str:
+    """Say how to use the model, with commands to copy."""
+    needed = ", ".join(f"<code>{escape(str(name))}</code>" for name in facts.model.feature_names_in_)
+    name = facts.model_name
+    text = f"swwl predict {name} new.csv -o predictions.csv"
+    if len(facts.inputs.columns):
+        first = facts.inputs.columns[0]
+        low, high = short(facts.inputs[first].min()), short(facts.inputs[first].max())
+        graphs = [column for column in facts.model.feature_names_in_ if column not in facts.inputs.columns]
+        mesh = " --mesh MESH.vtu" if graphs else ""
+        text += f"\nswwl curve {name}{mesh} --sweep {first}={low}:{high}:20 -o curve.png"
+    python = f"""import swwl
+
+model = swwl.load_model("{name}")
+mean, std = model.predict(new_table, return_std=True)
+lower, upper = model.predict_interval(new_table, level=0.95)"""
+    return (
+        paragraph(f"A new table needs the columns {needed}; paths of meshes are relative to it.")
+        + commands(text)
+        + paragraph("Or in Python, with a pandas table:")
+        + commands(python)
+        + paragraph(
+            "Inside the ranges of the training set (see the table of columns above) predictions are as good as this "
+            "page says. Outside of them the intervals widen, and nothing here has tested them."
+        )
+    )
+
+
+def model(facts: Facts) -> str:
+    """Say what was fitted, for the record."""
+    fitted = facts.model
+    ranges = scores.range_table(fitted)
+    parts = [
+        paragraph(f"Kernel: <code>{escape(repr(fitted.kernel_))}</code>"),
+        table(
+            ["part of the kernel", *map(str, ranges.columns)],
+            [
+                [name, *(short(value) for value in row)]
+                for name, row in zip(ranges.index, ranges.to_numpy(), strict=True)
+            ],
+            "Ranges, in the units of the column: cases much farther apart than this tell little about each other",
+        ),
+    ]
+    for column, tried in fitted.selection_.groupby("column"):
+        rows = [
+            [row.n_components, f"{row.log_posterior:.1f}", "chosen" if row.chosen else ""] for row in tried.itertuples()
+        ]
+        caption = f"Numbers of principal components of {column}, compared by log posterior"
+        parts.append(table(["components", "log posterior", ""], rows, caption))
+    nuggets = ", ".join(f"{gp.nugget_:.2g}" for gp in fitted.gps_)
+    parts.append(paragraph(f"Noise variance over process variance (nugget): {nuggets}."))
+    return "\n".join(parts)

@@ -1,0 +1,172 @@
+"""Every command does its job, and says so to people and to scripts."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+from tests.cli.conftest import SMALL, start, swwl
+from typer.testing import CliRunner
+
+import swwl as package
+from swwl import datasets, load_model
+from swwl.cli import app
+
+COMMANDS = ["demo", "make", "fit", "predict", "curve", "report", "coarsen", "info"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example(command):
+    text = swwl(command, "--help").stdout
+    assert "Example:" in text
+    assert f"swwl {command}" in text.split("Example:")[1]
+
+
+def test_help_lists_all_commands_and_without_arguments_too():
+    for arguments in ([], ["--help"]):
+        text = swwl(*arguments).stdout
+        assert all(f"\n  {command} " in text for command in COMMANDS)
+    assert swwl("--version").stdout == f"swwl {package.__version__}\n"
+
+
+def test_make(tmp_path):
+    result = swwl("make", "airfoil", "-n", 3, "--nodes", 1000, "-o", tmp_path / "a", "--jobs", 1, "--json")
+    facts = json.loads(result.stdout)
+    assert facts["rows"] == 3
+    assert len(datasets.load(tmp_path / "a")) == 3
+    assert "airfoil: 3 of 3" in result.stderr
+
+
+def test_fit_says_what_it_found(made, tmp_path):
+    text = swwl("fit", made / "table.csv", "--target", "efficiency", "-o", tmp_path / "m", "--no-cache", *SMALL).stdout
+    assert "column 'split': 32 rows say train, the other 8 are held out" in text
+    assert "inputs    mesh, speed, pressure\n" in text
+    assert "ignored   massflow: an output of the simulation, says about.json" in text
+    assert "meshes    40 of" in text and "40 embedded, 0 found" in text
+    for words in ("ranges and importance", "components of mesh", "intervals widened", "leave-one-out", "held-out rows"):
+        assert words in text
+    assert not (made / ".swwl-cache").exists()
+
+
+def test_fit_as_json_equals_the_model(made, tmp_path):
+    arguments = ["fit", made / "table.csv", "--target", "massflow", "-o", tmp_path / "m.swwl", "--json", "--no-cache"]
+    facts = json.loads(swwl(*arguments, *SMALL).stdout)
+    model = load_model(tmp_path / "m.swwl")
+    assert facts["importance"]["massflow"] == pytest.approx(model.importance_.to_dict())
+    table = datasets.load(made)
+    test = table[table["split"] == "test"]
+    held_out = next(row for row in facts["scores"] if row["test"] == "held-out rows")
+    assert held_out["q2"] == pytest.approx(model.score(test, test["massflow"]))
+    lower, upper = model.predict_interval(test)
+    assert held_out["coverage"] == np.mean((lower <= test["massflow"]) & (test["massflow"] <= upper))
+
+
+@pytest.mark.parametrize("kernel", ["swwl", "aswwl", "scalars"])
+def test_kernels_and_rows(kernel, made, tmp_path):
+    options = ["--kernel", kernel, "--inputs", "speed,pressure", "--json", "--no-cache", "--no-calibrate", *SMALL]
+    arguments = ["fit", made / "table.csv", "--target", "massflow", "-o", tmp_path / "m.swwl", *options]
+    facts = json.loads(swwl(*arguments, "--test-fraction", "0.25").stdout)
+    assert facts["training_rows"] == 30
+    assert facts["inputs"] == (["speed", "pressure"] if kernel == "scalars" else ["mesh", "speed", "pressure"])
+    assert facts["meshes"] == (0 if kernel == "scalars" else 40)
+    again = json.loads(swwl(*arguments, "--all-rows").stdout)
+    assert again["training_rows"] == 40
+    assert len(again["scores"]) == 1
+
+
+def test_predict_keeps_rows_in_order(fitted, tmp_path):
+    table = fitted.parent / "d" / "table.csv"
+    shuffled = pd.read_csv(table).sample(frac=1, random_state=0)
+    shuffled.to_csv(table.parent / "shuffled.csv", index=False)
+    facts = json.loads(
+        swwl("predict", fitted, table.parent / "shuffled.csv", "-o", tmp_path / "p.csv", "--json").stdout
+    )
+    assert [row["target"] for row in facts["scores"]] == ["efficiency", "massflow"]
+    found = pd.read_csv(tmp_path / "p.csv")
+    assert found["mesh"].tolist() == shuffled["mesh"].tolist()
+    inputs = shuffled.assign(mesh=[str(table.parent / mesh) for mesh in shuffled["mesh"]])
+    model = load_model(fitted)
+    mean, std = model.predict(inputs, return_std=True)
+    lower, upper = model.predict_interval(inputs)
+    for k, name in enumerate(["efficiency", "massflow"]):
+        wanted = {"mean": mean, "std": std, "lower95": lower, "upper95": upper}
+        for key, values in wanted.items():
+            np.testing.assert_allclose(found[f"{name}_{key}"], values[:, k], rtol=1e-9)
+
+
+def test_curve_draws_and_writes_numbers(fitted, tmp_path):
+    mesh = fitted.parent / "d" / "meshes" / "00035.vtu"
+    sweep = ["--sweep", "pressure=1.38:1.44:5", "--each", "speed=17000,17300"]
+    text = swwl("curve", fitted, "--mesh", mesh, *sweep, "-o", tmp_path / "c.png").stdout
+    assert "10 points" in text
+    numbers = pd.read_csv(tmp_path / "c.csv")
+    assert numbers["pressure"].tolist() == pytest.approx(np.tile(np.linspace(1.38, 1.44, 5), 2))
+    table = numbers[["speed", "pressure"]].assign(mesh=str(mesh))
+    np.testing.assert_allclose(numbers["massflow_mean"], load_model(fitted).predict(table)[:, 1], rtol=1e-9)
+    with Image.open(tmp_path / "c.png") as picture:
+        assert len(np.unique(np.asarray(picture.convert("RGB")).reshape(-1, 3), axis=0)) > 10
+    one = ["--sweep", "pressure=1.38:1.44:5", "--fix", "speed=17000", "--target", "massflow"]
+    facts = json.loads(swwl("curve", fitted, "--mesh", mesh, *one, "-o", tmp_path / "c.svg", "--json").stdout)
+    assert set(facts["points"]["speed"]) == {17000.0}
+    assert "efficiency_mean" not in facts["points"]
+
+
+def test_info(fitted, made):
+    mesh = json.loads(swwl("info", made / "meshes" / "00000.vtu", "--json").stdout)
+    assert mesh["kind"] == "mesh"
+    assert mesh["features"] == 3
+    assert mesh["cells"]["triangle"] > 100
+    text = swwl("info", made / "meshes" / "00000.vtu").stdout
+    assert "nodes" in text and "field     pressure" in text
+    table = json.loads(swwl("info", made / "table.csv", "--json").stdout)
+    assert table["rows"] == 40
+    assert {c["name"]: c["holds"] for c in table["columns"]}["mesh"] == "40 meshes"
+    assert "32 train, 8 test" in swwl("info", made / "table.csv").stdout
+    folder = swwl("info", made).stdout
+    assert "40 simulations of blade, seed 0" in folder
+    model = swwl("info", fitted).stdout
+    assert "model of efficiency, massflow, fitted to 32 rows" in model
+    assert "columns that a table for swwl predict must have" in model
+    assert "held-out rows" in model
+
+
+def test_info_of_cgns(tmp_path, swwl_data):
+    files = sorted(swwl_data.rglob("*.cgns"))
+    if not files:
+        pytest.skip("there is no CGNS file among the real data")
+    assert json.loads(swwl("info", files[0], "--json").stdout)["nodes"] > 10
+
+
+def test_demo_ends_with_scores_and_a_report(tmp_path):
+    facts = json.loads(swwl("demo", tmp_path / "demo", "-n", 40, "--nodes", 300, "--json", "--quiet").stdout)
+    assert [row["model"].split(" (")[0] for row in facts["scores"]][:2] == ["scalars alone", "SWWL"]
+    for name in ("report.html", "model.swwl", "predictions.csv", "curves.png", "data/table.csv"):
+        assert (tmp_path / "demo" / name).stat().st_size > 0
+    predictions = pd.read_csv(tmp_path / "demo" / "predictions.csv")
+    assert len(predictions) == 8
+    error = predictions["max_von_mises_mean"] - predictions["simulated"]
+    assert np.sqrt((error**2).mean()) == pytest.approx(facts["scores"][-1]["rmse"])
+
+
+def test_quiet_prints_nothing(made, tmp_path):
+    result = swwl("fit", made / "table.csv", "--target", "massflow", "-o", tmp_path / "m", "-q", "--no-cache", *SMALL)
+    assert result.output == ""
+
+
+def test_coarsen_works_or_says_what_is_missing(made, tmp_path):
+    source = made / "meshes" / "00000.vtu"
+    result = CliRunner().invoke(app, ["coarsen", str(source), str(tmp_path / "c.vtu"), "--nodes", "100"])
+    if result.exit_code:
+        assert result.exit_code == 2
+        assert result.stderr.startswith("error: coarsening")
+        assert not list(tmp_path.iterdir())
+    else:
+        assert json.loads(swwl("info", tmp_path / "c.vtu", "--json").stdout)["nodes"] < 300
+
+
+def test_shell_completion():
+    environment = {"_SWWL_COMPLETE": "complete_bash", "COMP_WORDS": "swwl pre", "COMP_CWORD": "1"}
+    process = start(env=environment)
+    out, _ = process.communicate(timeout=60)
+    assert out.split() == ["predict"]
