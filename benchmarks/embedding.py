@@ -5,12 +5,12 @@ import sys
 from collections.abc import Iterator
 
 import numpy as np
-from tests.conftest import reference_quantiles
 from threadpoolctl import threadpool_limits
 
 from benchmarks.measure import Line, best_times, peak_memory
 from benchmarks.meshes import plate, surface
 from swwl import SWWLEmbedding, pairwise_distances
+from tests.conftest import reference_quantiles
 
 N_NODES = 30_000
 

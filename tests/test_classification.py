@@ -4,9 +4,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.svm import SVC
-from tests.conftest import plate, read_tu
 
 from swwl import ASWWL, SWWL, Graph, GraphSVC, PrincipalSWWL, SWWLEmbedding, pairwise_distances
+from tests.conftest import plate, read_tu
 
 SMALL = {"n_iterations": 1, "n_projections": 8, "n_quantiles": 20}
 

@@ -10,9 +10,9 @@ from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
-from tests.conftest import plate, random_graph, read_tu, reference_rows
 
 from swwl import Graph, SWWLEmbedding, pairwise_distances, write_graph
+from tests.conftest import plate, random_graph, read_tu, reference_rows
 
 SMALL = {"n_iterations": 2, "n_projections": 7, "n_quantiles": 11}
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.conftest import plate
 
 from swwl import Graph
+from tests.conftest import plate
 
 
 def test_loops_go_and_repeated_edges_merge():

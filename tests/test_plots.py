@@ -7,8 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from tests.conftest import plate
-from tests.test_regression import SMALL, plates
 
 from swwl import SWWL, Matern52, PrincipalSWWL, RobustGPRegressor, write_graph
 from swwl.graph import Graph
@@ -23,6 +21,8 @@ from swwl.plots import (
     draw_mesh,
 )
 from swwl.scores import Prediction, score
+from tests.conftest import plate
+from tests.test_regression import SMALL, plates
 
 
 @pytest.fixture(scope="module")

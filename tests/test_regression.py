@@ -3,7 +3,6 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from tests.conftest import plate
 
 from swwl import (
     SWWL,
@@ -17,6 +16,7 @@ from swwl import (
     pairwise_distances,
     write_graph,
 )
+from tests.conftest import plate
 
 SMALL = {"n_iterations": 1, "n_projections": 8, "n_quantiles": 20}
 

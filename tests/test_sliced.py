@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from tests.conftest import reference_quantiles
 
 from swwl.sliced import DIRECTIONS, QUANTILES, draw_directions, projected_quantiles
+from tests.conftest import reference_quantiles
 
 
 @pytest.mark.parametrize("rule", DIRECTIONS)

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.conftest import plate, random_graph, reference_wl
 
 from swwl import Graph
 from swwl.wl import chebyshev_coefficients, neighbour_average, wl_iterations
+from tests.conftest import plate, random_graph, reference_wl
 
 
 @pytest.mark.parametrize("normalization", ["count", "sum"])

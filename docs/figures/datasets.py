@@ -75,9 +75,7 @@ def blade() -> plt.Figure:
     for axes, sample in zip(top, [*samples[:2], *varied[2:]], strict=True):
         draw_surface(axes, sample, "pressure", norm)
         axes.set_title(f"{len(sample.points)} nodes, efficiency {sample.targets['efficiency']:.3f}")
-    figure.colorbar(
-        plt.cm.ScalarMappable(scaled(norm, 1e-3), COLOURS), ax=top, label="pressure, kPa", shrink=0.8
-    )
+    figure.colorbar(plt.cm.ScalarMappable(scaled(norm, 1e-3), COLOURS), ax=top, label="pressure, kPa", shrink=0.8)
     pairs = (
         ("pressure", "massflow"),
         ("exit_angle_mid", "massflow"),
@@ -115,9 +113,7 @@ class _Panels:
         plt.close(self.figure)
         with Image.open(path) as image:
             full = image.convert("RGB")
-            full.quantize(palette=full.quantize(256), dither=Image.Dither.FLOYDSTEINBERG).save(
-                path, optimize=True
-            )
+            full.quantize(palette=full.quantize(256), dither=Image.Dither.FLOYDSTEINBERG).save(path, optimize=True)
 
 
 def draw_plane(axes, sample, field: str, norm: Normalize, edges: bool):

@@ -7,9 +7,9 @@ import signal
 import time
 
 import pytest
-from tests.cli.conftest import SMALL, start, swwl
 
 from swwl import datasets, streaming
+from tests.cli.conftest import SMALL, start, swwl
 
 
 def fit(folder, *arguments, target="massflow", name="m.swwl"):

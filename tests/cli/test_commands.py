@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
-from tests.cli.conftest import SMALL, start, swwl
 from typer.testing import CliRunner
 
 import swwl as package
 from swwl import datasets, load_model
 from swwl.cli import app
+from tests.cli.conftest import SMALL, start, swwl
 
 COMMANDS = ["demo", "make", "fit", "predict", "curve", "report", "coarsen", "info"]
 

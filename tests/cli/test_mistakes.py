@@ -5,6 +5,7 @@ import shutil
 import meshio
 import numpy as np
 import pytest
+
 from tests.cli.conftest import SMALL, change, swwl
 
 

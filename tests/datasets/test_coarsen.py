@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.conftest import plate, write_cgns
 
 from swwl import datasets, read_graph
 from swwl.datasets import coarsen, coarsen_dataset
@@ -26,6 +25,7 @@ from swwl.datasets.outline import anchors, enclosed, outline_curves, outline_edg
 from swwl.datasets.quality import smallest_angle
 from swwl.datasets.tensile2d.mesh import notched_plate
 from swwl.datasets.transfer import node_normals, transfer
+from tests.conftest import plate, write_cgns
 
 needs_mmg = pytest.mark.skipif(find_spec("mmgpy") is None, reason="mmgpy (the extra [mmg]) is not installed")
 

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.spatial import Delaunay
-from tests.conftest import plate, write_cgns
 
 from swwl import as_graph, read_graph
 from swwl.datasets import download, load_plaid
+from tests.conftest import plate, write_cgns
 
 NO_PYPLAID = "pyplaid (the extra [plaid]) is not installed"
 

@@ -5,11 +5,11 @@ import networkx as nx
 import numpy as np
 import pytest
 from scipy import sparse
-from tests.conftest import plate, random_graph, write_cgns
 
 from swwl import Graph, as_graph, read_graph, write_graph
 from swwl.io.cgns import read_cgns_scalars
 from swwl.io.npz import write_npz_mesh
+from tests.conftest import plate, random_graph, write_cgns
 
 
 def same(a, b):

@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
-from tests.conftest import random_graph
 
 from swwl import ASWWL, SWWL, Gaussian, Matern32, Matern52, Power, Precomputed, PrincipalSWWL, pairwise_distances
 from swwl.gp import Coordinates
 from swwl.kernels import Product
 from swwl.kernels.base import as_product
 from swwl.kernels.graphs import principal_components, project
+from tests.conftest import random_graph
 
 SMALL = {"n_iterations": 1, "n_projections": 6, "n_quantiles": 9}
 
