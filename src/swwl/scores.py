@@ -52,7 +52,7 @@ def score(y: NDArray, prediction: Prediction) -> Score:
     Examples
     --------
     >>> y = np.array([1.0, 2.0, 3.0, 4.0])
-    >>> score(y, Prediction(y + [0.1, -0.1, 0.1, -0.1], np.full(4, 0.2), np.full(4, 0.2), np.inf)).rmse.round(3)
+    >>> round(score(y, Prediction(y + [0.1, -0.1, 0.1, -0.1], np.full(4, 0.2), np.full(4, 0.2), np.inf)).rmse, 3)
     0.1
     """
     error = y - prediction.mean

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from swwl import scores
 from swwl.distances import pairwise_distances
 from swwl.kernels.base import as_product
-from swwl.kernels.graphs import SWWL, principal_components, project
+from swwl.kernels.graphs import SWWL, PrincipalSWWL, principal_components, project
 from swwl.plots.quality import pick_target
 from swwl.plots.style import BLACK, BLUE, CYCLE, GREY, MARKERS, SCALE, VERMILLION, axes_for, style, words
 from swwl.regression import RobustGPRegressor
@@ -155,7 +155,7 @@ def design_rows(model: RobustGPRegressor) -> NDArray:
     """Return what the map shows: the embeddings of the first graph column, or the standardised numbers."""
     for factor, rows in zip(model.kernel_.factors, model._train, strict=True):
         if isinstance(factor, SWWL):
-            return rows
+            return rows[0] if isinstance(factor, PrincipalSWWL) else rows
     return np.column_stack(model._train)
 
 
