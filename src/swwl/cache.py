@@ -167,7 +167,7 @@ class FolderCache:
         entry = self._entry(digest, key)
         entry.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(entry) as file:
-            np.savez(file, allow_pickle=False, **arrays)
+            np.savez(file, **arrays)  # type: ignore[arg-type]
 
     def _entry(self, digest: str, key: str) -> Path:
         return self.folder / digest[:2] / f"{digest}-{key}.npz"
