@@ -50,7 +50,8 @@ class Output:
             self.say(f"\n{title}", style="bold")
         table = Table(box=None, pad_edge=False, header_style="dim")
         for k, name in enumerate(columns):
-            table.add_column(name, justify="right" if k else "left", no_wrap=True, overflow="ellipsis")
+            # On a narrow terminal the first column gives way: numbers must stay whole.
+            table.add_column(name, justify="right" if k else "left", no_wrap=k > 0, overflow="fold")
         for row in rows:
             table.add_row(*(number(value) if not isinstance(value, str) else value for value in row))
         self._console.print(table)

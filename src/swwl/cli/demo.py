@@ -22,7 +22,7 @@ _MODELS: list[tuple[str, str, dict[str, Any]]] = [
     ("scalars alone", "scalars", {}),
     ("SWWL", "swwl", {}),
     ("principal SWWL", "principal", {}),
-    ("principal SWWL, area weights", "principal", {"node_weights": "area"}),
+    ("principal, nodes by area", "principal", {"node_weights": "area"}),
 ]
 
 
@@ -60,20 +60,32 @@ def demo(
     cache = open_cache(table)
     rows: list[dict[str, Any]] = []
     for title, kernel, options in _MODELS:
+        out.say(f"fitting {title}")
         plan = plan_fit(table, [_TARGET], [], [], kernel=kernel)
         if kernel != "scalars":
             options = options | {"n_jobs": jobs}
         fitted = make_kernel(kernel, plan, **options)
-        model, _ = fit_plan(plan, fitted, model_path, cache=cache, progress=_labelled(out, title))
+        model, _ = fit_plan(plan, fitted, model_path, cache=cache, progress=out.progress)
         y, prediction = _held_out(model)
         one = scores.score(y[:, 0], scores.column_of(prediction, 0))
-        rows.append({"model": title + _components(model), **one._asdict()})
+        rows.append({"model": title, "components": _components(model), **one._asdict()})
     model.save(model_path)
     out.table(
         f"largest von Mises stress (MPa) of {len(plan.test)} plates held out; {len(plan.train)} were learned from",
-        ["model", "RMSE", "Q²", "inside 95 %", "mean width"],
-        [[r["model"], f"{r['rmse']:.2f}", f"{r['q2']:.3f}", percent(r["coverage"]), f"{r['width']:.1f}"] for r in rows],
+        ["model", "components", "RMSE", "Q²", "inside 95 %", "mean width"],
+        [
+            [
+                row["model"],
+                row["components"],
+                f"{row['rmse']:.2f}",
+                f"{row['q2']:.3f}",
+                percent(row["coverage"]),
+                f"{row['width']:.1f}",
+            ]
+            for row in rows
+        ],
     )
+    out.say("principal SWWL chooses by itself how many components get a range of their own; with none it is SWWL.")
 
     frame = plan.frame.iloc[plan.test]
     predictions = prediction_table(model, frame, _held_out(model)[1]).assign(simulated=frame[_TARGET])
@@ -96,14 +108,10 @@ def demo(
     out.result({"scores": rows, "report": report, "seconds": time.perf_counter() - start} | files)
 
 
-def _labelled(out: Output, title: str) -> Any:
-    return lambda label: out.progress(f"{title}: {label}")
-
-
 def _components(model: RobustGPRegressor) -> str:
-    """Say how many components were chosen: with none, principal SWWL is SWWL."""
+    """Say how many components were chosen, if there was a choice."""
     chosen = [row["n_components"] for row in model.selection_.to_dict("records") if row["chosen"]]
-    return f" ({chosen[0]} components chosen)" if chosen else ""
+    return str(chosen[0]) if chosen else "–"
 
 
 def _held_out(model: RobustGPRegressor) -> tuple[Any, scores.Prediction]:
