@@ -32,10 +32,13 @@ def main(report: Path | None = None) -> None:
             "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
             "--disable-component-update --disable-sync --hide-scrollbars"
         ).split()
-        where = [f"--user-data-dir={folder}/profile", f"--screenshot={picture}", f"--window-size={SIZE[0]},{SIZE[1]}"]
-        subprocess.run([binary, *flags, *where, report.resolve().as_uri()], check=True, capture_output=True)
+        flags += [f"--user-data-dir={folder}/profile", f"--window-size={SIZE[0]},{SIZE[1]}"]
+        page = report.resolve().as_uri()
+        subprocess.run([binary, *flags, f"--screenshot={picture}", page], check=True, capture_output=True)
         with Image.open(picture) as image:
-            image.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE).save(HERE / "report.png", optimize=True)
+            image.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE).save(
+                HERE / "report.png", optimize=True
+            )
     print(f"report.png: {(HERE / 'report.png').stat().st_size / 1000:.0f} kB")
 
 

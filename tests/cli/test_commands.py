@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 from tests.cli.conftest import SMALL, start, swwl
+from tests.conftest import plate
+from tests.io.test_io import write_cgns
 from typer.testing import CliRunner
 
 import swwl as package
@@ -131,11 +133,13 @@ def test_info(fitted, made):
     assert "held-out rows" in model
 
 
-def test_info_of_cgns(tmp_path, swwl_data):
-    files = sorted(swwl_data.rglob("*.cgns"))
-    if not files:
-        pytest.skip("there is no CGNS file among the real data")
-    assert json.loads(swwl("info", files[0], "--json").stdout)["nodes"] > 10
+def test_info_of_cgns(tmp_path):
+    points, triangles = plate(60)
+    write_cgns(tmp_path / "mesh.cgns", points, triangles, {"pressure": np.arange(60.0)})
+    facts = json.loads(swwl("info", tmp_path / "mesh.cgns", "--json").stdout)
+    assert facts["nodes"] == 60
+    assert facts["cells"] == {"triangle": len(triangles)}
+    assert facts["node_fields"]["pressure"]["largest"] == 59
 
 
 def test_demo_ends_with_scores_and_a_report(tmp_path):

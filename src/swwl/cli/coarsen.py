@@ -63,7 +63,7 @@ def _write(path: Path, mesh: meshio.Mesh) -> None:
     try:
         mesh.write(partial)
         partial.replace(path)
-    except meshio.WriteError as error:
+    except (meshio.ReadError, meshio.WriteError, SystemExit) as error:  # meshio exits where it knows no format
         raise Mistake(f"{path}: cannot be written ({error}).") from None
     finally:
         partial.unlink(missing_ok=True)
