@@ -19,14 +19,19 @@ True
 True
 """
 
-from swwl.distances import pairwise_distances
-from swwl.embedding import SWWLEmbedding
-from swwl.gp import Coordinates, GPWarning, RobustGP
-from swwl.graph import Graph
-from swwl.io import as_graph, read_graph, write_graph
-from swwl.kernels import ASWWL, SWWL, Gaussian, Matern32, Matern52, Power, Precomputed, PrincipalSWWL
-from swwl.modelfile import load_model
-from swwl.regression import RobustGPRegressor
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from swwl.distances import pairwise_distances
+    from swwl.embedding import SWWLEmbedding
+    from swwl.gp import Coordinates, GPWarning, RobustGP
+    from swwl.graph import Graph
+    from swwl.io import as_graph, read_graph, write_graph
+    from swwl.kernels import ASWWL, SWWL, Gaussian, Matern32, Matern52, Power, Precomputed, PrincipalSWWL
+    from swwl.modelfile import load_model
+    from swwl.regression import RobustGPRegressor
 
 __all__ = [
     "ASWWL",
@@ -51,3 +56,42 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+# Where the public names live. They are imported when they are first used: scikit-learn, SciPy and pandas take more
+# than a second, which a shell that completes a command, or ``swwl --help``, need not wait for.
+_HOMES = {
+    "pairwise_distances": "swwl.distances",
+    "SWWLEmbedding": "swwl.embedding",
+    "Coordinates": "swwl.gp",
+    "GPWarning": "swwl.gp",
+    "RobustGP": "swwl.gp",
+    "Graph": "swwl.graph",
+    "as_graph": "swwl.io",
+    "read_graph": "swwl.io",
+    "write_graph": "swwl.io",
+    "ASWWL": "swwl.kernels",
+    "Gaussian": "swwl.kernels",
+    "Matern32": "swwl.kernels",
+    "Matern52": "swwl.kernels",
+    "Power": "swwl.kernels",
+    "Precomputed": "swwl.kernels",
+    "PrincipalSWWL": "swwl.kernels",
+    "SWWL": "swwl.kernels",
+    "load_model": "swwl.modelfile",
+    "RobustGPRegressor": "swwl.regression",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    elif not name.startswith("_") and find_spec(f"swwl.{name}") is not None:
+        value = import_module(f"swwl.{name}")
+    else:
+        raise AttributeError(f"module 'swwl' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,6 +1,10 @@
 """Every command does its job, and says so to people and to scripts."""
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -174,3 +178,13 @@ def test_shell_completion():
     process = start(env=environment)
     out, _ = process.communicate(timeout=60)
     assert out.split() == ["predict"]
+
+
+def test_help_and_completion_wait_for_no_large_library():
+    code = "import sys, swwl.cli; sys.exit(any(name in sys.modules for name in ('sklearn', 'scipy', 'pandas')))"
+    source = str(Path(package.__file__).parents[1])
+    assert subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": source}).returncode == 0
+    assert set(package.__all__) <= set(dir(package))
+    assert all(getattr(package, name) is not None for name in package.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Grph'"):
+        package.Grph  # noqa: B018
