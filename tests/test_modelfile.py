@@ -113,3 +113,25 @@ def test_what_cannot_be_saved(table, tmp_path):
     with pytest.raises(TypeError, match="holds Own cannot be saved"):
         model.save(tmp_path / "m.swwl")
     assert not list(tmp_path.iterdir())
+
+
+def test_metadata_is_kept_and_must_be_plain(table, tmp_path):
+    model = RobustGPRegressor(SWWL("mesh", **SMALL), n_starts=1, calibrate=False).fit(table[:30], "weight")
+    assert model.metadata_ == {}
+    model.metadata_ = {"table": "t.csv", "rows": [1, 2], "held_out": None, "nested": {"a": 1.5}}
+    model.save(tmp_path / "m.swwl")
+    assert load_model(tmp_path / "m.swwl").metadata_ == model.metadata_
+    model.metadata_ = {"what": object()}
+    with pytest.raises(TypeError, match="cannot be saved"):
+        model.save(tmp_path / "m.swwl")
+    assert "nested" in load_model(tmp_path / "m.swwl").metadata_
+    with zipfile.ZipFile(tmp_path / "m.swwl") as whole, zipfile.ZipFile(tmp_path / "less.swwl", "w") as less:
+        for name in whole.namelist():
+            content = whole.read(name)
+            if name == "manifest.json":
+                manifest = json.loads(content)
+                del manifest["metadata"]
+                content = json.dumps(manifest)
+            less.writestr(name, content)
+    with pytest.raises(ValueError, match=r"less.swwl: is no swwl model file, or a damaged one \('metadata'\)"):
+        load_model(tmp_path / "less.swwl")

@@ -19,15 +19,20 @@ True
 True
 """
 
-from swwl.classification import GraphSVC
-from swwl.distances import pairwise_distances
-from swwl.embedding import SWWLEmbedding
-from swwl.gp import Coordinates, GPWarning, RobustGP
-from swwl.graph import Graph
-from swwl.io import as_graph, read_graph, write_graph
-from swwl.kernels import ASWWL, SWWL, Gaussian, Matern32, Matern52, Power, Precomputed, PrincipalSWWL
-from swwl.modelfile import load_model
-from swwl.regression import RobustGPRegressor
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from swwl.classification import GraphSVC
+    from swwl.distances import pairwise_distances
+    from swwl.embedding import SWWLEmbedding
+    from swwl.gp import Coordinates, GPWarning, RobustGP
+    from swwl.graph import Graph
+    from swwl.io import as_graph, read_graph, write_graph
+    from swwl.kernels import ASWWL, SWWL, Gaussian, Matern32, Matern52, Power, Precomputed, PrincipalSWWL
+    from swwl.modelfile import load_model
+    from swwl.regression import RobustGPRegressor
 
 __all__ = [
     "ASWWL",
@@ -53,3 +58,33 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+# Where the public names live. They are imported when they are first used: scikit-learn, SciPy and pandas take more
+# than a second, which a shell that completes a command, or ``swwl --help``, need not wait for.
+_HOMES = {
+    "classification": ["GraphSVC"],
+    "distances": ["pairwise_distances"],
+    "embedding": ["SWWLEmbedding"],
+    "gp": ["Coordinates", "GPWarning", "RobustGP"],
+    "graph": ["Graph"],
+    "io": ["as_graph", "read_graph", "write_graph"],
+    "kernels": ["ASWWL", "SWWL", "Gaussian", "Matern32", "Matern52", "Power", "Precomputed", "PrincipalSWWL"],
+    "modelfile": ["load_model"],
+    "regression": ["RobustGPRegressor"],
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = next((module for module, names in _HOMES.items() if name in names), None)
+    if home is not None:
+        value = getattr(import_module(f"swwl.{home}"), name)
+    elif not name.startswith("_") and find_spec(f"swwl.{name}") is not None:
+        value = import_module(f"swwl.{name}")
+    else:
+        raise AttributeError(f"module 'swwl' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

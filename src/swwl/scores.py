@@ -52,8 +52,9 @@ def score(y: NDArray, prediction: Prediction) -> Score:
     Examples
     --------
     >>> y = np.array([1.0, 2.0, 3.0, 4.0])
-    >>> round(score(y, Prediction(y + [0.1, -0.1, 0.1, -0.1], np.full(4, 0.2), np.full(4, 0.2), np.inf)).rmse, 3)
-    0.1
+    >>> prediction = Prediction(y + [0.1, -0.1, 0.1, -0.1], np.full(4, 0.2), np.full(4, 0.2), np.inf)
+    >>> round(score(y, prediction).rmse, 6), score(y, prediction).coverage
+    (0.1, 1.0)
     """
     error = y - prediction.mean
     lower, upper = prediction.interval(0.95)

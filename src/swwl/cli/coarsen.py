@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-import meshio
 import typer
 
 from swwl.cli.console import Mistake, Output
-from swwl.cli.data import check_output
-from swwl.io.meshes import read_mesh
 
 
 def coarsen(
@@ -29,6 +26,9 @@ def coarsen(
       swwl coarsen fine.vtu coarse.vtu --nodes 1000
       swwl coarsen d d-coarse --nodes 1000
     """
+    from swwl.cli.data import check_output
+    from swwl.io.meshes import read_mesh
+
     out = Output(quiet, as_json)
     try:
         coarsening = import_module("swwl.datasets.coarsen")
@@ -57,13 +57,15 @@ def coarsen(
     out.result({"output": output, "nodes_before": len(mesh.points), "nodes": len(result.points)})
 
 
-def _write(path: Path, mesh: meshio.Mesh) -> None:
+def _write(path: Path, mesh: Any) -> None:
     """Write a mesh under another name first, so that no half of it is ever seen."""
+    import meshio
+
     partial = path.with_name(f".{path.stem}.part{path.suffix}")
     try:
         mesh.write(partial)
         partial.replace(path)
-    except meshio.WriteError as error:
+    except (meshio.ReadError, meshio.WriteError, SystemExit) as error:  # meshio exits where it knows no format
         raise Mistake(f"{path}: cannot be written ({error}).") from None
     finally:
         partial.unlink(missing_ok=True)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import numbers
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
-
-from swwl.datasets.progress import Progress
 
 
 class Mistake(Exception):
@@ -50,13 +48,16 @@ class Output:
             self.say(f"\n{title}", style="bold")
         table = Table(box=None, pad_edge=False, header_style="dim")
         for k, name in enumerate(columns):
-            table.add_column(name, justify="right" if k else "left", no_wrap=True, overflow="ellipsis")
+            # On a narrow terminal the first column gives way: numbers must stay whole.
+            table.add_column(name, justify="right" if k else "left", no_wrap=k > 0, overflow="fold")
         for row in rows:
             table.add_row(*(number(value) if not isinstance(value, str) else value for value in row))
         self._console.print(table)
 
     def progress(self, label: str) -> Callable[[int, Any], None] | None:
         """Return what shows the progress of a long task, or None."""
+        from swwl.datasets.progress import Progress
+
         return None if self.quiet else Progress(label)
 
     def result(self, values: dict[str, Any]) -> None:
@@ -73,7 +74,7 @@ def number(value: Any) -> str:
     """
     if value is None:
         return ""
-    if isinstance(value, (bool, int, np.integer)):
+    if isinstance(value, numbers.Integral):
         return str(value)
     return f"{value:.4g}" if abs(value) < 1e4 or not math.isfinite(value) or abs(value) >= 1e7 else f"{value:.0f}"
 
@@ -87,10 +88,10 @@ def plain(value: Any) -> Any:
     """Turn arrays, NumPy numbers, paths and tuples into what JSON holds; what is not finite becomes null."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
+    if hasattr(value, "tolist"):  # arrays and numbers of NumPy
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    if isinstance(value, np.generic):
-        return plain(value.item())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return str(value) if isinstance(value, Path) else value

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-import numpy as np
 import typer
 
-from swwl import scores
 from swwl.cli.console import Mistake, Output, number
-from swwl.cli.data import check_output, write_table
-from swwl.io.files import atomic_write
-from swwl.kernels.graphs import SWWL
-from swwl.modelfile import load_model
-from swwl.regression import RobustGPRegressor
 
 _PICTURES = (".png", ".svg", ".pdf")
 
@@ -43,6 +36,13 @@ def curve(
     Example:
       swwl curve m.swwl --mesh d/meshes/00100.vtu --sweep pressure=1.34:1.48:20 --each speed=17000,17200,17400 -o c.png
     """
+    from swwl import load_model, scores
+    from swwl.cli.data import check_output, write_table
+    from swwl.io.files import atomic_write
+    from swwl.plots import CurvesDisplay
+    from swwl.plots.curves import predict_curves
+    from swwl.plots.style import new_figure, style
+
     out = Output(quiet, as_json)
     fitted = load_model(model)
     along = _range(sweep)
@@ -64,11 +64,6 @@ def curve(
             fixed[name] = float(train[name].median())
             out.say(f"{name} is held at {number(fixed[name])}, the median of the training set")
     _warn_outside(out, train, along[0], along[1])
-
-    from swwl.plots import CurvesDisplay
-    from swwl.plots.curves import predict_curves
-    from swwl.plots.style import new_figure, style
-
     table, prediction = predict_curves(fitted, meshes, along, chosen, fixed)
     figure = new_figure(4.4 * min(len(names), 3), 3.6 * -(-len(names) // 3))
     with style():
@@ -107,7 +102,8 @@ def _range(text: str) -> tuple[str, list[float]]:
     name, rest = _name(text, wanted)
     try:
         first, last, count = rest.split(":")
-        return name, np.linspace(float(first), float(last), _at_least_two(int(count))).tolist()
+        steps = _at_least_two(int(count)) - 1
+        return name, [float(first) + k * (float(last) - float(first)) / steps for k in range(steps + 1)]
     except ValueError:
         raise Mistake(f"{text!r} is not understood; wanted is {wanted}.") from None
 
@@ -136,7 +132,9 @@ def _value(text: str) -> tuple[str, float]:
         raise Mistake(f"{text!r} is not understood; wanted is {wanted}.") from None
 
 
-def _meshes(model: RobustGPRegressor, path: Path, given: list[str]) -> dict[str, str]:
+def _meshes(model: Any, path: Path, given: list[str]) -> dict[str, str]:
+    from swwl.kernels.graphs import SWWL
+
     columns = [factor.column for factor in model.kernel_.factors if isinstance(factor, SWWL)]
     if len(columns) == 1 and len(given) == 1 and not given[0].startswith(f"{columns[0]}="):
         return {columns[0]: _existing(given[0])}
@@ -153,7 +151,7 @@ def _existing(file: str) -> str:
     return file
 
 
-def _warn_outside(out: Output, train, name: str, values: list[float]) -> None:
+def _warn_outside(out: Output, train: Any, name: str, values: list[float]) -> None:
     if name in train.columns and (min(values) < train[name].min() or max(values) > train[name].max()):
         low, high = number(float(train[name].min())), number(float(train[name].max()))
         out.say(f"{name} leaves the training range, {low} to {high}: trust the bands, they are wider there")

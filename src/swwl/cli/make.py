@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from swwl import datasets
 from swwl.cli.console import Output
 
 
@@ -43,6 +42,8 @@ def make(
     Example:
       swwl make blade -n 120 --nodes 1500 -o d
     """
+    from swwl import datasets
+
     out = Output(quiet, as_json)
     table = datasets.write(
         name.value,

@@ -5,18 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
-import pandas as pd
 import typer
 
-from swwl import scores
 from swwl.cli.console import Output
-from swwl.cli.data import check_output, mesh_files, read_table, require_numbers, write_table
-from swwl.cli.fit import show_scores
-from swwl.cli.training import open_cache
-from swwl.kernels.graphs import SWWL
-from swwl.modelfile import load_model
-from swwl.regression import RobustGPRegressor
 
 
 def predict(
@@ -36,6 +27,11 @@ def predict(
     Example:
       swwl predict m.swwl d/table.csv -o predictions.csv
     """
+    from swwl import load_model, scores
+    from swwl.cli.data import check_output, read_table, write_table
+    from swwl.cli.predicting import against_table, input_columns, prediction_table
+    from swwl.cli.show import show_scores
+
     out = Output(quiet, as_json)
     fitted = load_model(model)
     frame = read_table(table)
@@ -44,39 +40,7 @@ def predict(
     prediction = scores.predict_all(fitted, inputs, out.progress("predictions"))
     write_table(output, prediction_table(fitted, frame, prediction))
     out.say(f"{len(frame)} rows predicted, written to {output}")
-    rows = []
-    for k, name in enumerate(fitted.target_names_):
-        truth = pd.to_numeric(frame[name], errors="coerce").to_numpy(float) if name in frame else np.empty(0)
-        known = np.flatnonzero(np.isfinite(truth))
-        if len(known) > 1:
-            one = scores.column_of(prediction, k)
-            part = scores.Prediction(one.mean[known], one.std[known], one.scale[known], one.df)
-            rows.append({"target": name, "test": "given in table"} | scores.score(truth[known], part)._asdict())
+    rows = against_table(fitted, frame, prediction)
     if rows:
         show_scores(out, rows, "against what the table holds (rows that the model was fitted to count too)")
     out.result({"rows": len(frame), "output": output, "scores": rows})
-
-
-def input_columns(model: RobustGPRegressor, frame: pd.DataFrame, path: Path, cache: bool = True) -> pd.DataFrame:
-    """Return the columns that a model needs: checked numbers, and mesh files that exist."""
-    columns: dict[str, object] = {}
-    for factor in model.kernel_.factors:
-        if isinstance(factor, SWWL):
-            kept = open_cache(path, read_only=True) if cache else None
-            files = mesh_files(frame, path, factor.column, kept)
-            columns[factor.column] = pd.Series(files, index=frame.index, dtype=object)
-        else:
-            columns[factor.column] = require_numbers(frame, path, factor.column, "input")
-    return pd.DataFrame(columns, index=frame.index)
-
-
-def prediction_table(model: RobustGPRegressor, frame: pd.DataFrame, prediction: scores.Prediction) -> pd.DataFrame:
-    """Return inputs and predictions side by side, rows in order."""
-    table = frame[list(model.feature_names_in_)].copy()
-    lower, upper = prediction.interval(0.95)
-    for k, name in enumerate(model.target_names_):
-        table[f"{name}_mean"] = prediction.mean[:, k]
-        table[f"{name}_std"] = prediction.std[:, k]
-        table[f"{name}_lower95"] = lower[:, k]
-        table[f"{name}_upper95"] = upper[:, k]
-    return table

@@ -8,8 +8,6 @@ from typing import Annotated
 import typer
 
 from swwl.cli.console import Output
-from swwl.cli.data import check_output
-from swwl.modelfile import load_model
 
 
 def report(
@@ -29,13 +27,14 @@ def report(
     Example:
       swwl report m.swwl -o report.html
     """
+    from swwl import load_model
+    from swwl.cli.data import check_output
+    from swwl.report import write_report
+
     out = Output(quiet, as_json)
     fitted = load_model(model)
     target = output or model.with_suffix(".html")
     check_output(target, endings=(".html", ".htm"))
-
-    from swwl.report import write_report
-
     write_report(target, fitted, model)
     out.say(f"report written to {target}")
     out.result({"report": target, "bytes": target.stat().st_size})

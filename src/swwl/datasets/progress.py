@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from typing import TextIO
@@ -46,10 +47,11 @@ class Progress:
         elif done == total:
             status += f" in {_clock(elapsed)}" + (f", {rate:.3g} per second" if rate else "")
         if self._stream.isatty():
-            filled = _WIDTH * done // max(total, 1)
-            bar = "█" * filled + "░" * (_WIDTH - filled)
-            end = "\n" if done == total else ""
-            self._stream.write(f"\r\x1b[K{self._label} {bar} {status}{end}")
+            columns = shutil.get_terminal_size().columns - 1  # a line that wraps could not be overwritten
+            width = max(5, min(_WIDTH, columns - len(self._label) - len(status) - 2))
+            filled = width * done // max(total, 1)
+            line = f"{self._label} {'█' * filled}{'░' * (width - filled)} {status}"[:columns]
+            self._stream.write(f"\r\x1b[K{line}" + ("\n" if done == total else ""))
         elif done == total or now - self._last_line > _LINE_EVERY:
             self._last_line = now
             self._stream.write(f"{self._label}: {status}\n")

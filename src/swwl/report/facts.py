@@ -66,20 +66,22 @@ def gather(model: RobustGPRegressor, model_path: Path | None) -> Facts:
         left_out=scores.left_out(model),
         held_out=scores.held_out_of(model),
         inputs=scores.training_inputs(model),
-        labels=_labels(known, len(y)),
-        held_out_labels=_labels(data.get("held_out") or {}, 0),
+        labels=_labels(known, len(y), data),
+        held_out_labels=_labels(data.get("held_out") or {}, 0, data),
         pictures=_pictures(known, data, y[:, 0], model_path),
         outliers=far_from_others(design_rows(model)),
     )
 
 
-def _labels(known: dict[str, Any], n: int) -> list[str]:
-    """Name cases by their first mesh and their line in the table, or by their number."""
+def _labels(known: dict[str, Any], n: int, data: dict[str, Any]) -> list[str]:
+    """Name cases by their first mesh and their place in the table (lines of CSV, else rows), or by their number."""
+    lines = data.get("table", "").endswith(".csv")
     rows = known.get("rows") or list(range(n))
+    places = [f"line {row + 2}" if lines else f"row {row}" for row in rows]
     meshes = next(iter((known.get("meshes") or {}).values()), None)
     if meshes is None:
-        return [f"line {row + 2}" if known else f"row {row}" for row in rows]
-    return [f"{Path(mesh).name} (line {row + 2})" for mesh, row in zip(meshes, rows, strict=True)]
+        return places
+    return [f"{Path(mesh).name} ({place})" for mesh, place in zip(meshes, places, strict=True)]
 
 
 def _pictures(
