@@ -231,7 +231,9 @@ def test_anchors_keep_corners(n, size):
     loop = np.roll(np.arange(4 * n), n // 3)
     kept = anchors(square, np.append(loop, loop[0]), np.full(4 * n, size))
     assert {0, n, 2 * n, 3 * n} <= set(kept.tolist())
-    assert len(kept) == 4 * min(n, max(1, round(1 / size)))
+    # Where 1 / size ends in a half, rounding decides, side by side.
+    fewest, most = (4 * min(n, max(1, int(1 / size + 0.5 + slack))) for slack in (-1e-9, 1e-9))
+    assert fewest <= len(kept) <= most
 
 
 @settings(deadline=None)
