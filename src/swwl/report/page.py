@@ -32,7 +32,7 @@ caption { text-align: left; color: var(--soft); font-size: 0.88rem; padding-bott
 th, td { padding: 0.28rem 0.9rem 0.28rem 0; text-align: right; white-space: nowrap;
   border-bottom: 1px solid var(--line); }
 th:first-child, td:first-child { text-align: left; }
-th { font-weight: 600; color: var(--soft); }
+th { font-weight: 600; color: var(--soft); white-space: normal; vertical-align: bottom; }
 .figures { display: grid; gap: 1.1rem; margin: 1rem 0; align-items: start;
   grid-template-columns: repeat(auto-fill, minmax(min(21rem, 100%), 1fr)); }
 .meshes { grid-template-columns: repeat(auto-fit, minmax(min(9.5rem, 45%), 1fr)); }
@@ -46,8 +46,15 @@ code { font: 0.9em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 nav ul { list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: 0.3rem 1.2rem; font-size: 0.92rem; }
 a { color: var(--accent); }
 footer { margin-top: 3rem; color: var(--soft); font-size: 0.85rem; }
+@media (max-width: 34rem) {
+  table { font-size: 0.82rem; }
+  th, td { padding-right: 0.5rem; }
+  td { white-space: normal; }
+}
 @media print {
   body { max-width: none; padding: 0; font-size: 10.5pt; }
+  .scroll { overflow: visible; } table { font-size: 8.5pt; } td { white-space: normal; }
+  .cards { grid-template-columns: repeat(3, 1fr); }
   nav { display: none; }
   h2 { break-after: avoid; } h3 { break-after: avoid; }
   figure, table, .card, pre { break-inside: avoid; }

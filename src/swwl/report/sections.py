@@ -231,7 +231,7 @@ def unsure(facts: Facts) -> str:
             half = np.diff(np.stack(scores.column_of(prediction, k).interval(0.95)), axis=0)[0] / 2
             for i in np.argsort(-half)[:_MOST_ROWS]:
                 rows.append(
-                    (half[i], [labels[i], kind, short(y[i, k]), f"{short(prediction.mean[i, k])} ± {short(half[i])}"])
+                    (half[i], [labels[i], kind, short(y[i, k]), f"{short(prediction.mean[i, k])} ± {half[i]:.2g}"])
                 )
         rows = sorted(rows, key=lambda row: -row[0])[:_MOST_ROWS]
         caption = f"{name}: the widest 95 % intervals"
