@@ -14,13 +14,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from swwl.calibration import interval_factor, take
 from swwl.gp import Coordinates, GPWarning, LeaveOneOut, RobustGP
-from swwl.kernels import Matern52, PrincipalSWWL, Product
+from swwl.gp.objective import NotPositiveDefinite
+from swwl.kernels import IndefiniteKernelWarning, Matern52, PrincipalSWWL, Product
 from swwl.kernels.base import Factor, Item, Progress, as_product
 from swwl.kernels.numeric import Gaussian, Numeric
 from swwl.tables import as_table, column, is_graphs, is_numeric, split_targets
 
 # Rows on which numbers of components are compared: enough to tell them apart, few enough to be quick.
 _SELECTION_ROWS = 400
+# Beyond this the nugget of an indefinite kernel leaves nothing to learn.
+_LARGEST_FLOOR = 1e2
 
 
 class RobustGPRegressor(RegressorMixin, BaseEstimator):
@@ -135,9 +138,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         trend_columns = self._trend_columns(table)
 
         items = [factor.items(rows) for factor, rows in zip(self.kernel_.factors, self._train, strict=True)]
-        self.selection_ = self._choose_components(items, targets, trend_columns)
-        self.gps_ = self._fit_gps(items, targets, trend_columns, self.n_starts)
-        self.calibration_ = pd.Series(self._calibrate(items, targets, trend_columns), index=self.target_names_)
+        self._floor = self.nugget_floor
+        self._estimate(items, targets, trend_columns)
         self._describe()
         return self
 
@@ -261,7 +263,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             nugget=self.nugget,
             trend=("linear" if self._trend else "constant") if self.trend != "zero" else "zero",
             method=self.method,
-            nugget_floor=self.nugget_floor,
+            nugget_floor=self._floor,
             n_starts=n_starts,
             range_uncertainty=self.range_uncertainty,
             names=names,
@@ -271,6 +273,28 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     def _groups(self, targets: NDArray[np.float64]) -> list[NDArray[np.float64]]:
         """Split the targets into those that are fitted together, (N, k) or (N,) each."""
         return [targets] if self.share_ranges and not self._single else list(targets.T)
+
+    def _estimate(self, items, targets, trend_columns) -> None:
+        """Choose components, fit, calibrate; with an indefinite kernel, raise the nugget's floor until that works."""
+        indefinite = [type(f).__name__ for f in self.kernel_.factors if not f.positive_definite]
+        if indefinite:
+            warnings.warn(
+                f"{', '.join(indefinite)} gives no positive definite kernel: the nugget is kept large enough for the "
+                f"matrix to be factorised, and predictive variances are not those of any Gaussian process.",
+                IndefiniteKernelWarning,
+                stacklevel=3,
+            )
+        while True:
+            try:
+                self.selection_ = self._choose_components(items, targets, trend_columns)
+                self.gps_ = self._fit_gps(items, targets, trend_columns, self.n_starts)
+                factors = self._calibrate(items, targets, trend_columns)
+                break
+            except NotPositiveDefinite:
+                if not indefinite or self.nugget != "estimate" or self._floor > _LARGEST_FLOOR:
+                    raise
+                self._floor = max(10 * self._floor, 1e-4)
+        self.calibration_ = pd.Series(factors, index=self.target_names_)
 
     def _fit_gps(self, items, targets, trend_columns, n_starts) -> list[RobustGP]:
         flat: list[Item] = [item for group in items for item in group]

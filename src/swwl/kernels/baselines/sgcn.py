@@ -1,0 +1,134 @@
+r"""Metric learning for RPW: the weights of a simple graph convolution, trained on classes with torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from swwl.graph import Graph
+from swwl.kernels.base import Progress
+from swwl.kernels.baselines.common import require
+from swwl.kernels.baselines.projected import Cloud, mean_plan
+
+
+def convolve(graph: Graph, n_layers: int) -> NDArray[np.float64]:
+    r"""Return the features after :math:`L` parameter-free convolutions, (n, d).
+
+    .. math:: \hat A^L F, \quad \hat A = \tilde D^{-1/2} (A + I) \tilde D^{-1/2}
+
+    Parameters
+    ----------
+    graph : Graph
+        Edge weights, where it has them, are the entries of A.
+    n_layers : int
+        :math:`L \ge 0`.
+
+    References
+    ----------
+    Wu et al. (2019), "Simplifying graph convolutional networks".
+
+    Examples
+    --------
+    >>> convolve(Graph([[0.0], [1.0]], [(0, 1)]), 1).round(12).tolist()
+    [[0.5], [0.5]]
+    """
+    looped = (graph.adjacency.astype(np.float64) + sparse.eye_array(graph.n_nodes)).tocsr()
+    degrees = np.asarray(looped.sum(axis=1)).ravel()
+    if (degrees <= 0).any():
+        node = int(np.flatnonzero(degrees <= 0)[0])
+        raise ValueError(f"The edge weights of node {node} sum to {degrees[node] - 1:g}; more than -1 is wanted.")
+    root = 1 / np.sqrt(degrees)[:, None]
+    features = graph.features
+    for _ in range(n_layers):
+        features = root * (looped @ (root * features))
+    return features
+
+
+def train_weights(
+    clouds: Sequence[Cloud],
+    classes: Any,
+    directions: NDArray[np.float64],
+    *,
+    n_epochs: int = 10,
+    learning_rate: float = 1e-2,
+    batch_size: int = 8,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> NDArray[np.float64]:
+    r"""Learn weights :math:`\Theta` that bring graphs of one class together and push others apart.
+
+    With :math:`\bar d^2_{ik}` the mean squared distance from graph i to the graphs of class k in the batch, the mean
+    over the batch of
+
+    .. math:: -\log \frac{e^{-\bar d^2_{i y_i} / 2}}{\sum_k e^{-\bar d^2_{ik} / 2}}
+
+    is minimised by Adam: the loss "nearest class cloud" of its paper.
+
+    Parameters
+    ----------
+    clouds : sequence of N (features (n, d), masses (n,))
+        Convolved features.
+    classes : array-like of shape (N,)
+    directions : ndarray of shape (k, P)
+        Unit columns, in the space of the weighted features.
+    n_epochs, learning_rate, batch_size, random_state
+        Of the optimiser; the seed draws the first weights and shuffles the batches.
+    progress : callable, optional
+        Called as ``progress(done, total)`` with numbers of epochs.
+
+    Returns
+    -------
+    ndarray of shape (d, k)
+
+    References
+    ----------
+    Kaloga, Borgnat and Habrard (2022), "A simple way to learn metrics between attributed graphs".
+    """
+    torch = require("torch", "The training of RPW")
+    labels = np.unique(np.asarray(classes), return_inverse=True)[1].ravel()
+    if labels.max(initial=0) < 1:
+        raise ValueError("RPW learns its metric from classes, and at least two are needed.")
+    rng = np.random.default_rng(random_state)
+    width, k = clouds[0][0].shape[1], len(directions)
+    limit = np.sqrt(6 / (width + k))
+    weights = torch.tensor(rng.uniform(-limit, limit, (width, k)), requires_grad=True)
+    optimiser = torch.optim.Adam([weights], lr=learning_rate)
+    for epoch in range(n_epochs):
+        for batch in _batches(rng.permutation(len(clouds)), batch_size):
+            loss = _loss(torch, [clouds[i] for i in batch], labels[batch], weights, directions)
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+        if progress is not None:
+            progress(epoch + 1, n_epochs)
+    return weights.detach().numpy().copy()
+
+
+def _batches(order: NDArray[np.intp], size: int) -> list[NDArray[np.intp]]:
+    """Split into batches; a last one of a single graph joins its neighbour."""
+    batches = [order[start : start + size] for start in range(0, len(order), size)]
+    if len(batches) > 1 and len(batches[-1]) == 1:
+        batches[-2:] = [np.concatenate(batches[-2:])]
+    return batches
+
+
+def _loss(torch: Any, clouds: list[Cloud], labels: NDArray, weights: Any, directions: NDArray) -> Any:
+    """Return the loss of one batch; plans are constants for the gradient, as sorting is piecewise constant."""
+    points = [torch.from_numpy(np.ascontiguousarray(features)) @ weights for features, _ in clouds]
+    fixed = [(p.detach().numpy(), mass) for p, (_, mass) in zip(points, clouds, strict=True)]
+    squares = [(torch.from_numpy(mass) * (p**2).sum(1)).sum() for p, (_, mass) in zip(points, fixed, strict=True)]
+    n = len(clouds)
+    rows: list[list[Any]] = [[torch.zeros((), dtype=torch.float64)] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(i):
+            plan = torch.from_numpy(mean_plan(fixed[i], fixed[j], directions))
+            rows[i][j] = rows[j][i] = squares[i] + squares[j] - 2 * (points[i] * (plan @ points[j])).sum()
+    distances = torch.stack([torch.stack(row) for row in rows])
+    present, own = np.unique(labels, return_inverse=True)
+    member = (labels[:, None] == present).astype(np.float64)
+    to_class = distances @ torch.from_numpy(member / member.sum(0))
+    return torch.nn.functional.cross_entropy(-0.5 * to_class, torch.from_numpy(own.ravel()))
