@@ -25,9 +25,21 @@ from swwl.embedding import SWWLEmbedding
 from swwl.gp import Coordinates, GPWarning, RobustGP
 from swwl.graph import Graph
 from swwl.io import as_graph, read_graph, write_graph
-from swwl.kernels import ASWWL, SWWL, Gaussian, Matern32, Matern52, Power, Precomputed, PrincipalSWWL
+from swwl.kernels import (
+    ASWWL,
+    SWWL,
+    Gaussian,
+    IndefiniteKernelWarning,
+    Matern32,
+    Matern52,
+    Power,
+    Precomputed,
+    PrincipalSWWL,
+)
+from swwl.labels import with_labels
 from swwl.modelfile import load_model
 from swwl.regression import RobustGPRegressor
+from swwl.validation import nested_cv
 
 __all__ = [
     "ASWWL",
@@ -37,6 +49,7 @@ __all__ = [
     "Gaussian",
     "Graph",
     "GraphSVC",
+    "IndefiniteKernelWarning",
     "Matern32",
     "Matern52",
     "Power",
@@ -47,8 +60,10 @@ __all__ = [
     "SWWLEmbedding",
     "as_graph",
     "load_model",
+    "nested_cv",
     "pairwise_distances",
     "read_graph",
+    "with_labels",
     "write_graph",
 ]
 

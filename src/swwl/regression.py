@@ -14,16 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from swwl.calibration import interval_factor, take
 from swwl.gp import Coordinates, GPWarning, LeaveOneOut, RobustGP
-from swwl.gp.objective import NotPositiveDefinite
 from swwl.kernels import IndefiniteKernelWarning, Matern52, PrincipalSWWL, Product
 from swwl.kernels.base import Factor, Item, Progress, as_product
+from swwl.kernels.indefinite import new_items, training_items
 from swwl.kernels.numeric import Gaussian, Numeric
 from swwl.tables import as_table, column, is_graphs, is_numeric, split_targets
 
 # Rows on which numbers of components are compared: enough to tell them apart, few enough to be quick.
 _SELECTION_ROWS = 400
-# Beyond this the nugget of an indefinite kernel leaves nothing to learn.
-_LARGEST_FLOOR = 1e2
 
 
 class RobustGPRegressor(RegressorMixin, BaseEstimator):
@@ -137,9 +135,11 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         self._trend = self._trend_factors(table)
         trend_columns = self._trend_columns(table)
 
-        items = [factor.items(rows) for factor, rows in zip(self.kernel_.factors, self._train, strict=True)]
-        self._floor = self.nugget_floor
-        self._estimate(items, targets, trend_columns)
+        self._warn_about_indefinite_factors()
+        items = [training_items(factor, rows) for factor, rows in zip(self.kernel_.factors, self._train, strict=True)]
+        self.selection_ = self._choose_components(items, targets, trend_columns)
+        self.gps_ = self._fit_gps(items, targets, trend_columns, self.n_starts)
+        self.calibration_ = pd.Series(self._calibrate(items, targets, trend_columns), index=self.target_names_)
         self._describe()
         return self
 
@@ -263,38 +263,26 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             nugget=self.nugget,
             trend=("linear" if self._trend else "constant") if self.trend != "zero" else "zero",
             method=self.method,
-            nugget_floor=self._floor,
+            nugget_floor=self.nugget_floor,
             n_starts=n_starts,
             range_uncertainty=self.range_uncertainty,
             names=names,
             random_state=self.random_state,
         )
 
-    def _groups(self, targets: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-        """Split the targets into those that are fitted together, (N, k) or (N,) each."""
-        return [targets] if self.share_ranges and not self._single else list(targets.T)
-
-    def _estimate(self, items, targets, trend_columns) -> None:
-        """Choose components, fit, calibrate; with an indefinite kernel, raise the nugget's floor until that works."""
-        indefinite = [type(f).__name__ for f in self.kernel_.factors if not f.positive_definite]
-        if indefinite:
+    def _warn_about_indefinite_factors(self) -> None:
+        names = [type(factor).__name__ for factor in self.kernel_.factors if not factor.positive_definite]
+        if names:
             warnings.warn(
-                f"{', '.join(indefinite)} gives no positive definite kernel: the nugget is kept large enough for the "
-                f"matrix to be factorised, and predictive variances are not those of any Gaussian process.",
+                f"{', '.join(names)} gives no positive definite kernel. A constant is added to the distances between "
+                f"different graphs, so that it is one on the training set; at new graphs variances may be too small.",
                 IndefiniteKernelWarning,
                 stacklevel=3,
             )
-        while True:
-            try:
-                self.selection_ = self._choose_components(items, targets, trend_columns)
-                self.gps_ = self._fit_gps(items, targets, trend_columns, self.n_starts)
-                factors = self._calibrate(items, targets, trend_columns)
-                break
-            except NotPositiveDefinite:
-                if not indefinite or self.nugget != "estimate" or self._floor > _LARGEST_FLOOR:
-                    raise
-                self._floor = max(10 * self._floor, 1e-4)
-        self.calibration_ = pd.Series(factors, index=self.target_names_)
+
+    def _groups(self, targets: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        """Split the targets into those that are fitted together, (N, k) or (N,) each."""
+        return [targets] if self.share_ranges and not self._single else list(targets.T)
 
     def _fit_gps(self, items, targets, trend_columns, n_starts) -> list[RobustGP]:
         flat: list[Item] = [item for group in items for item in group]
@@ -362,8 +350,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         among: list[Item] = []
         for factor, train in zip(self.kernel_.factors, self._train, strict=True):
             rows = factor.represent(column(table, factor.column))
-            cross += factor.items(rows, train)
-            among += factor.items(rows) if joint else []
+            cross += new_items(factor, rows, train)
+            among += new_items(factor, rows) if joint else []
         return cross, among, self._trend_columns(table)
 
     def _join(self, parts: Any) -> NDArray[np.float64]:

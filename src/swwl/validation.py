@@ -6,7 +6,6 @@ One matrix per setting of a kernel is built once, for all graphs; outer folds, i
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,10 +14,11 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
+from sklearn import config_context
 from sklearn.base import clone
-from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.svm import SVC
 
+from swwl.folds import Split, outer_splits
 from swwl.journal import Journal, MatrixCache, fingerprint
 from swwl.kernels import SWWL, Factor
 from swwl.kernels.baselines import FGW, RPW, WWL, GramBaseline, GraphHopper, Propagation, common
@@ -27,15 +27,10 @@ GAMMAS = tuple(10.0**k for k in range(-4, 0))
 """The paper's grid; its authors' code goes on to 10."""
 WIDE_GAMMAS = tuple(10.0**k for k in range(-4, 2))
 COSTS = tuple(10.0**k for k in range(-3, 4))
-FOLDS = ("paper", "authors")
 COLUMNS = (
     "dataset kernel seed fold outer n_test accuracy balanced_accuracy majority inner_accuracy setting features gamma C "
     "exponent seconds matrix_seconds"
 ).split()
-
-
-class FoldWarning(UserWarning):
-    """Folds that could not be made as the rule says."""
 
 
 def paper_settings(name: str) -> list[Factor]:
@@ -67,18 +62,6 @@ def paper_settings(name: str) -> list[Factor]:
     if name not in settings:
         raise ValueError(f"The paper's kernels are {', '.join(settings)}, not {name!r}.")
     return settings[name]
-
-
-@dataclass(frozen=True)
-class Split:
-    """One outer fold: row numbers, and the inner folds as positions in ``train``."""
-
-    seed: int
-    fold: int
-    rule: str
-    train: NDArray[np.intp]
-    test: NDArray[np.intp]
-    inner: list[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
 
 @dataclass(frozen=True)
@@ -186,6 +169,8 @@ def nested_cv(
     versions = dict(graphs) if isinstance(graphs, Mapping) else {"": list(graphs)}
     classes, labels = _check(versions, y)
     grid = Grid(tuple(gammas), tuple(costs), tuple(exponents))
+    if not (grid.gammas and grid.costs and grid.exponents):
+        raise ValueError("The grid of gamma, C and exponents is empty; at least one value of each is wanted.")
     splits = [split for seed in seeds for split in outer_splits(labels, folds, n_outer, n_inner, seed, classes)]
     record = Journal(journal)
     store = MatrixCache(cache)
@@ -208,7 +193,7 @@ def nested_cv(
         if todo:
             kernel = _Kernel(versions, factors, labels, store)
             parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered", batch_size=1)
-            for row in parallel(delayed(_outer_fold)(kernel, split, grid) for split in todo):
+            for row in parallel(delayed(_quick_outer_fold)(kernel, split, grid) for split in todo):
                 full = {"dataset": dataset, "kernel": name, **row, "matrix_seconds": kernel.seconds}
                 kept[full["seed"], full["fold"]] = full
                 record.add(name, full)
@@ -217,80 +202,6 @@ def nested_cv(
                     progress(done, total)
         rows += [kept[split.seed, split.fold] for split in splits]
     return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def outer_splits(
-    labels: NDArray[np.intp], folds: str, n_outer: int, n_inner: int, seed: int, classes: Any = None
-) -> list[Split]:
-    """Return the outer folds of one seed with their inner folds; the same for all kernels.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (N,)
-        Classes, numbered from 0.
-    folds, n_outer, n_inner, seed
-        See :func:`nested_cv`.
-    classes : sequence, optional
-        What classes are called, for messages.
-    """
-    if folds not in FOLDS:
-        raise ValueError(f"folds must be one of {list(FOLDS)}, not {folds!r}.")
-    counts = np.bincount(labels)
-    names = [str(c) for c in (range(len(counts)) if classes is None else classes)]
-    rule, outer = _outer_rule(counts, names, folds, n_outer, seed)
-    few = False
-    splits = []
-    for fold, (train, test) in enumerate(outer.split(labels, labels)):
-        inner, even = _inner_folds(labels[train], n_inner, seed)
-        few |= not even
-        splits.append(Split(seed, fold, rule, train, test, inner))
-    if few:
-        warnings.warn(
-            f"Some training folds have classes of fewer members than the {n_inner} inner folds (the smallest class, "
-            f"{names[counts.argmin()]!r}, has {counts.min()} in all); they are in as many inner folds as they can be.",
-            FoldWarning,
-            stacklevel=3,
-        )
-    return splits
-
-
-def _outer_rule(
-    counts: NDArray[np.intp], names: list[str], folds: str, n_outer: int, seed: int
-) -> tuple[str, KFold | StratifiedKFold]:
-    if counts.sum() < n_outer:
-        raise ValueError(f"There are {counts.sum()} graphs, but {n_outer} outer folds are wanted.")
-    if folds == "authors":
-        return f"KFold({n_outer})", KFold(n_outer, shuffle=True, random_state=42 + seed)
-    smallest = f"class {names[counts.argmin()]!r} has {counts.min()} members, fewer than the {n_outer} outer folds"
-    if counts.max() < n_outer:
-        warnings.warn(
-            f"Stratified folds do not exist, as no class has enough members ({smallest}): KFold is used instead.",
-            FoldWarning,
-            stacklevel=4,
-        )
-        return f"KFold({n_outer})", KFold(n_outer, shuffle=True, random_state=seed)
-    if counts.min() < n_outer:
-        warnings.warn(f"A {smallest}: it is missing from some of them.", FoldWarning, stacklevel=4)
-    return f"stratified({n_outer})", _Quiet(n_outer, shuffle=True, random_state=seed)
-
-
-class _Quiet(StratifiedKFold):
-    """Stratified folds without scikit-learn's warning about small classes: ours says what happens to them."""
-
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="The least populated class")
-            return list(super().split(X, y, groups))
-
-
-def _inner_folds(
-    labels: NDArray[np.intp], n_inner: int, seed: int
-) -> tuple[list[tuple[NDArray[np.intp], NDArray[np.intp]]], bool]:
-    """Return the inner folds, and whether every class has enough members for them."""
-    counts = np.bincount(labels)
-    counts = counts[counts > 0]
-    rule = _Quiet if counts.max() >= n_inner else KFold
-    return list(rule(n_inner, shuffle=True, random_state=seed).split(labels, labels)), counts.min() >= n_inner
 
 
 def _check(versions: dict[str, list], y: ArrayLike) -> tuple[NDArray, NDArray[np.intp]]:
@@ -362,12 +273,19 @@ def _matrix(factor: Any, graphs: list, train: NDArray | None = None, labels: NDA
     else:
         factor.fit([graphs[i] for i in train], y=labels[train])
         rows = factor.represent(graphs)
-    if isinstance(factor, GramBaseline):
-        return factor.gram(rows)
-    items = factor.items(rows)
+    items = [factor.gram(rows)] if isinstance(factor, GramBaseline) else factor.items(rows)
     if len(items) != 1 or not isinstance(items[0], np.ndarray):
         raise TypeError(f"nested_cv needs one matrix of distances per kernel, which {factor!r} does not give.")
+    if not np.isfinite(items[0]).all():
+        i, j = np.argwhere(~np.isfinite(items[0]))[0]
+        raise ValueError(f"{factor!r} gives {items[0][i, j]} for graphs {i} and {j}, but finite numbers are wanted.")
     return items[0]
+
+
+def _quick_outer_fold(kernel: _Kernel, split: Split, grid: Grid) -> dict[str, Any]:
+    # Thousands of fits on slices of a matrix that was checked once: more checks take a quarter of the time.
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        return _outer_fold(kernel, split, grid)
 
 
 def _outer_fold(kernel: _Kernel, split: Split, grid: Grid) -> dict[str, Any]:
@@ -375,22 +293,22 @@ def _outer_fold(kernel: _Kernel, split: Split, grid: Grid) -> dict[str, Any]:
     start = time.perf_counter()
     labels = kernel.labels
     y_train, y_test = labels[split.train], labels[split.test]
-    best: tuple[float, dict[str, Any], NDArray] | None = None  # accuracy, choice, matrix
+    inner, chosen, winner = -1.0, {}, np.empty(0)
     for number, matrix in kernel.matrices(split):
         version, _, factor = kernel.options[number]
         block = matrix[np.ix_(split.train, split.train)]
         for exponent, gamma, gram in _kernels(block, factor, grid):
             scores = inner_accuracies(gram, y_train, split.inner, grid.costs)
             place = int(scores.argmax())
-            if best is None or scores[place] > best[0]:
+            if scores[place] > inner:
+                inner, winner = float(scores[place]), matrix
                 chosen = {"setting": repr(factor), "features": version, "gamma": gamma, "C": grid.costs[place]}
-                best = scores[place], {**chosen, "exponent": exponent}, matrix
-    if best is None:
-        raise ValueError("The grid of gamma, C and exponents is empty; at least one value of each is wanted.")
-    inner, chosen, matrix = best
-    model = SVC(kernel="precomputed", C=chosen["C"])
-    model.fit(_transform(matrix[np.ix_(split.train, split.train)], chosen["exponent"], chosen["gamma"]), y_train)
-    predicted = model.predict(_transform(matrix[np.ix_(split.test, split.train)], chosen["exponent"], chosen["gamma"]))
+                chosen["exponent"] = exponent
+    own, cross = (
+        _transform(winner[np.ix_(rows, split.train)], chosen["exponent"], chosen["gamma"])
+        for rows in (split.train, split.test)
+    )
+    predicted = SVC(kernel="precomputed", C=chosen["C"]).fit(own, y_train).predict(cross)
     right = predicted == y_test
     return {
         "seed": split.seed,
@@ -400,7 +318,7 @@ def _outer_fold(kernel: _Kernel, split: Split, grid: Grid) -> dict[str, Any]:
         "accuracy": float(right.mean()),
         "balanced_accuracy": float(np.mean([right[y_test == c].mean() for c in np.unique(y_test)])),
         "majority": float((y_test == np.bincount(y_train).argmax()).mean()),
-        "inner_accuracy": float(inner),
+        "inner_accuracy": inner,
         **chosen,
         "seconds": time.perf_counter() - start,
     }

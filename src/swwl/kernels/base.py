@@ -34,13 +34,15 @@ class Factor(BaseEstimator):
     - ``correlations()`` and ``range_names()`` name a correlation per item and a name per range;
     - ``units()`` says what one unit of distance is, per range, in the units of the column.
 
-    A factor that is not ``positive_definite`` makes :class:`swwl.RobustGPRegressor` warn and keep the nugget large
-    enough. One that is ``supervised`` has a ``fit`` that takes classes as ``y``.
+    A factor that is not ``positive_definite`` makes :class:`swwl.RobustGPRegressor` warn, and add the constant to its
+    distances that :mod:`swwl.kernels.indefinite` finds. One that is ``supervised`` has a ``fit`` that takes classes
+    as ``y``.
     """
 
     column: str
     positive_definite = True
     supervised = False
+    shifts_: NDArray[np.float64]
 
     def __mul__(self, other: Factor | Product) -> Product:
         return Product(self, other)

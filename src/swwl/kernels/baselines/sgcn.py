@@ -118,9 +118,9 @@ def _batches(order: NDArray[np.intp], size: int) -> list[NDArray[np.intp]]:
 
 def _loss(torch: Any, clouds: list[Cloud], labels: NDArray, weights: Any, directions: NDArray) -> Any:
     """Return the loss of one batch; plans are constants for the gradient, as sorting is piecewise constant."""
-    points = [torch.from_numpy(np.ascontiguousarray(features)) @ weights for features, _ in clouds]
+    points = [torch.tensor(features) @ weights for features, _ in clouds]
     fixed = [(p.detach().numpy(), mass) for p, (_, mass) in zip(points, clouds, strict=True)]
-    squares = [(torch.from_numpy(mass) * (p**2).sum(1)).sum() for p, (_, mass) in zip(points, fixed, strict=True)]
+    squares = [(torch.tensor(mass) * (p**2).sum(1)).sum() for p, (_, mass) in zip(points, fixed, strict=True)]
     n = len(clouds)
     rows: list[list[Any]] = [[torch.zeros((), dtype=torch.float64)] * n for _ in range(n)]
     for i in range(n):
