@@ -28,7 +28,7 @@ from swwl.kernels.baselines import (
 )
 from swwl.kernels.baselines.common import for_grakel, pair_matrix, require
 from swwl.kernels.baselines.graphhopper import path_counts
-from swwl.kernels.baselines.projected import mean_plan, merge, merge_equal, projected_distance, sort_cloud
+from swwl.kernels.baselines.projected import line_order, mean_plan, merge, merge_equal, projected_distance, sort_cloud
 from swwl.kernels.baselines.sgcn import convolve
 from swwl.kernels.indefinite import shift_needed, shifted
 
@@ -179,7 +179,8 @@ def test_merged_plans(graphs):
         np.testing.assert_allclose(np.bincount(equal[0], equal[2]), 1 / n)
     clouds = [(rng.standard_normal((n, 2)), rng.dirichlet(np.ones(n))) for n in (5, 8)]
     directions = np.linalg.qr(rng.standard_normal((2, 2)))[0]
-    plan = mean_plan(*clouds, directions)
+    orders = [line_order(cloud, directions) for cloud in clouds]
+    plan = mean_plan(clouds[0][1], clouds[1][1], *orders)
     np.testing.assert_allclose(plan.sum(axis=1), clouds[0][1])
     np.testing.assert_allclose(plan.sum(axis=0), clouds[1][1])
     squares = np.sum(plan * cdist(clouds[0][0], clouds[1][0], "sqeuclidean"))

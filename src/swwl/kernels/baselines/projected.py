@@ -42,6 +42,11 @@ def merge_equal(n: int, m: int) -> tuple[NDArray, NDArray, NDArray]:
     return starts // m, starts // n, (ends - starts) / (n * m)
 
 
+def line_order(cloud: Cloud, directions: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return how the points of a cloud are sorted on every direction, (n, P); directions are (k, P)."""
+    return np.argsort(cloud[0] @ directions, axis=0, kind="stable")
+
+
 def sort_cloud(cloud: Cloud, directions: NDArray[np.float64]) -> Sorted:
     """Sort a cloud along every direction.
 
@@ -52,7 +57,7 @@ def sort_cloud(cloud: Cloud, directions: NDArray[np.float64]) -> Sorted:
         Unit columns.
     """
     points, mass = cloud
-    order = np.argsort(points @ directions, axis=0, kind="stable").T
+    order = line_order(cloud, directions).T
     equal = bool((mass == mass[0]).all())
     return points[order], None if equal else mass[order], float(mass @ (points**2).sum(axis=1))
 
@@ -79,22 +84,36 @@ def projected_distance(first: Sorted, second: Sorted) -> float:
     return float(np.sqrt(max(0.0, squares_x + squares_y - 2 * products / len(x))))
 
 
-def mean_plan(first: Cloud, second: Cloud, directions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the average over directions of the plans between the projections of two clouds, (n, m)."""
-    orders = [np.argsort(points @ directions, axis=0, kind="stable") for points, _ in (first, second)]
-    n, m = len(first[1]), len(second[1])
-    if all((mass == mass[0]).all() for _, mass in (first, second)):
+def mean_plan(
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    first_order: NDArray[np.intp],
+    second_order: NDArray[np.intp],
+) -> NDArray[np.float64]:
+    """Return the average over directions of the plans between the projections of two clouds.
+
+    Parameters
+    ----------
+    first, second : ndarrays of shape (n,) and (m,)
+        Masses.
+    first_order, second_order : ndarrays of shape (n, P) and (m, P)
+        How the points of each cloud are sorted on every direction, from :func:`line_order`.
+
+    Returns
+    -------
+    ndarray of shape (n, m)
+    """
+    n, m, number = len(first), len(second), first_order.shape[1]
+    if all((mass == mass[0]).all() for mass in (first, second)):
         rows, columns, mass = merge_equal(n, m)
-        flat = orders[0][rows] * m + orders[1][columns]
-        repeated = np.broadcast_to(mass[:, None], flat.shape)
-        total: NDArray = np.bincount(flat.ravel(), repeated.ravel(), n * m)
+        flat = first_order[rows] * m + second_order[columns]
+        total: NDArray = np.bincount(flat.ravel(), np.repeat(mass, number), n * m)
     else:
         total = np.zeros(n * m, dtype=np.float64)
-        for p in range(directions.shape[1]):
-            u, v = orders[0][:, p], orders[1][:, p]
-            rows, columns, mass = merge(first[1][u], second[1][v])
+        for u, v in zip(first_order.T, second_order.T, strict=True):
+            rows, columns, mass = merge(first[u], second[v])
             np.add.at(total, u[rows] * m + v[columns], mass)
-    return total.reshape(n, m) / directions.shape[1]
+    return total.reshape(n, m) / number
 
 
 def projected_distances(

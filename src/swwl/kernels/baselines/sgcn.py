@@ -2,7 +2,8 @@ r"""Metric learning for RPW: the weights of a simple graph convolution, trained 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy import sparse
 from swwl.graph import Graph
 from swwl.kernels.base import Progress
 from swwl.kernels.baselines.common import require
-from swwl.kernels.baselines.projected import Cloud, mean_plan
+from swwl.kernels.baselines.projected import Cloud, line_order, mean_plan
 
 
 def convolve(graph: Graph, n_layers: int) -> NDArray[np.float64]:
@@ -97,15 +98,27 @@ def train_weights(
     limit = np.sqrt(6 / (width + k))
     weights = torch.tensor(rng.uniform(-limit, limit, (width, k)), requires_grad=True)
     optimiser = torch.optim.Adam([weights], lr=learning_rate)
-    for epoch in range(n_epochs):
-        for batch in _batches(rng.permutation(len(clouds)), batch_size):
-            loss = _loss(torch, [clouds[i] for i in batch], labels[batch], weights, directions)
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-        if progress is not None:
-            progress(epoch + 1, n_epochs)
+    with _one_thread(torch):
+        for epoch in range(n_epochs):
+            for batch in _batches(rng.permutation(len(clouds)), batch_size):
+                loss = _loss(torch, [clouds[i] for i in batch], labels[batch], weights, directions)
+                optimiser.zero_grad()
+                loss.backward()
+                optimiser.step()
+            if progress is not None:
+                progress(epoch + 1, n_epochs)
     return weights.detach().numpy().copy()
+
+
+@contextmanager
+def _one_thread(torch: Any) -> Iterator[None]:
+    """Hold torch to one thread: on matrices this small, waking others takes longer than the work."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _batches(order: NDArray[np.intp], size: int) -> list[NDArray[np.intp]]:
@@ -118,17 +131,45 @@ def _batches(order: NDArray[np.intp], size: int) -> list[NDArray[np.intp]]:
 
 def _loss(torch: Any, clouds: list[Cloud], labels: NDArray, weights: Any, directions: NDArray) -> Any:
     """Return the loss of one batch; plans are constants for the gradient, as sorting is piecewise constant."""
-    points = [torch.tensor(features) @ weights for features, _ in clouds]
-    fixed = [(p.detach().numpy(), mass) for p, (_, mass) in zip(points, clouds, strict=True)]
-    squares = [(torch.tensor(mass) * (p**2).sum(1)).sum() for p, (_, mass) in zip(points, fixed, strict=True)]
     n = len(clouds)
-    rows: list[list[Any]] = [[torch.zeros((), dtype=torch.float64)] * n for _ in range(n)]
-    for i in range(n):
-        for j in range(i):
-            plan = torch.from_numpy(mean_plan(fixed[i], fixed[j], directions))
-            rows[i][j] = rows[j][i] = squares[i] + squares[j] - 2 * (points[i] * (plan @ points[j])).sum()
-    distances = torch.stack([torch.stack(row) for row in rows])
+    moments = torch.from_numpy(pair_moments(clouds, weights.detach().numpy(), directions))
+    lower = torch.einsum("bij,ik,jk->b", moments, weights, weights)
+    rows, columns = np.tril_indices(n, -1)
+    place = np.zeros((n, n), dtype=np.int64)
+    place[rows, columns] = place[columns, rows] = np.arange(1, len(rows) + 1)
+    distances = torch.cat([torch.zeros(1, dtype=torch.float64), lower])[torch.from_numpy(place)]
     present, own = np.unique(labels, return_inverse=True)
     member = (labels[:, None] == present).astype(np.float64)
     to_class = distances @ torch.from_numpy(member / member.sum(0))
     return torch.nn.functional.cross_entropy(-0.5 * to_class, torch.from_numpy(own.ravel()))
+
+
+def pair_moments(
+    clouds: Sequence[Cloud], weights: NDArray[np.float64], directions: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    r"""Return the matrices B of which squared distances are made at fixed plans, (pairs, d, d).
+
+    .. math:: d_{ij}^2 = \operatorname{tr} \Theta^\top B_{ij} \Theta, \quad
+              B_{ij} = \sum_{u, v} \bar\pi_{uv} (x_u - y_v)(x_u - y_v)^\top
+
+    Parameters
+    ----------
+    clouds : sequence of n (features (m, d), masses (m,))
+    weights : ndarray of shape (d, k)
+    directions : ndarray of shape (k, P)
+
+    Returns
+    -------
+    ndarray of shape (n (n - 1) / 2, d, d)
+        Pairs in the order of the lower triangle, row by row.
+    """
+    outputs = [(features @ weights, mass) for features, mass in clouds]
+    orders = [line_order(output, directions) for output in outputs]
+    own = [(features.T * mass) @ features for features, mass in clouds]
+    moments = []
+    for i in range(len(clouds)):
+        for j in range(i):
+            plan = mean_plan(outputs[i][1], outputs[j][1], orders[i], orders[j])
+            mixed = clouds[i][0].T @ plan @ clouds[j][0]
+            moments.append(own[i] + own[j] - mixed - mixed.T)
+    return np.array(moments)
