@@ -30,9 +30,21 @@ if TYPE_CHECKING:
     from swwl.gp import Coordinates, GPWarning, RobustGP
     from swwl.graph import Graph
     from swwl.io import as_graph, read_graph, write_graph
-    from swwl.kernels import ASWWL, SWWL, Gaussian, Matern32, Matern52, Power, Precomputed, PrincipalSWWL
+    from swwl.kernels import (
+        ASWWL,
+        SWWL,
+        Gaussian,
+        IndefiniteKernelWarning,
+        Matern32,
+        Matern52,
+        Power,
+        Precomputed,
+        PrincipalSWWL,
+    )
+    from swwl.labels import with_labels
     from swwl.modelfile import load_model
     from swwl.regression import RobustGPRegressor
+    from swwl.validation import nested_cv
 
 __all__ = [
     "ASWWL",
@@ -42,6 +54,7 @@ __all__ = [
     "Gaussian",
     "Graph",
     "GraphSVC",
+    "IndefiniteKernelWarning",
     "Matern32",
     "Matern52",
     "Power",
@@ -52,8 +65,10 @@ __all__ = [
     "SWWLEmbedding",
     "as_graph",
     "load_model",
+    "nested_cv",
     "pairwise_distances",
     "read_graph",
+    "with_labels",
     "write_graph",
 ]
 
@@ -68,9 +83,21 @@ _HOMES = {
     "gp": ["Coordinates", "GPWarning", "RobustGP"],
     "graph": ["Graph"],
     "io": ["as_graph", "read_graph", "write_graph"],
-    "kernels": ["ASWWL", "SWWL", "Gaussian", "Matern32", "Matern52", "Power", "Precomputed", "PrincipalSWWL"],
+    "kernels": [
+        "ASWWL",
+        "SWWL",
+        "Gaussian",
+        "IndefiniteKernelWarning",
+        "Matern32",
+        "Matern52",
+        "Power",
+        "Precomputed",
+        "PrincipalSWWL",
+    ],
+    "labels": ["with_labels"],
     "modelfile": ["load_model"],
     "regression": ["RobustGPRegressor"],
+    "validation": ["nested_cv"],
 }
 
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from swwl.kernels import ASWWL, SWWL
 from swwl.kernels.base import Progress, as_product
+from swwl.kernels.baselines import Baseline, GramBaseline
 from swwl.kernels.numeric import Numeric
 from swwl.kernels.precomputed import Precomputed
 from swwl.tables import as_table, column
@@ -20,13 +21,15 @@ from swwl.tables import as_table, column
 class GraphSVC(ClassifierMixin, BaseEstimator):
     r"""Support vector classification of graphs.
 
-    .. math:: k(G, G') = \exp\Bigl(-\gamma \sum_l D_l(G, G')^\alpha\Bigr)
+    .. math:: k(G, G') = \exp\Bigl(-\gamma \sum_l D_l(G, G')^\alpha\Bigr) \prod_m k_m(G, G')
 
-    with one distance per part of the kernel; for :class:`SWWL` there is one.
+    with one distance per part of the kernel; for :class:`SWWL` there is one. Factors that are kernels themselves
+    (:class:`~swwl.kernels.baselines.Propagation`, :class:`~swwl.kernels.baselines.GraphHopper`) give the
+    :math:`k_m`; with these alone, gamma and alpha play no part.
 
     Parameters
     ----------
-    kernel : SWWL, ASWWL, another factor of distances, or a product of them
+    kernel : SWWL, ASWWL, a baseline, another factor of distances, or a product of them
         Says which distances; the correlations of its factors play no part. By default ``SWWL()`` on the column "graph",
         which is where a plain list of graphs goes.
     gamma : float or "scale"
@@ -93,13 +96,16 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
             raise ValueError(f"All graphs are of class {str(labels[0])!r}; at least two classes are needed.")
         self.kernel_ = as_product(SWWL() if self.kernel is None else clone(self.kernel))
         for factor in self.kernel_.factors:
-            if type(factor) not in (SWWL, ASWWL, Precomputed) and not isinstance(factor, Numeric):
+            if type(factor) not in (SWWL, ASWWL, Precomputed) and not isinstance(factor, (Numeric, Baseline)):
                 raise TypeError(f"GraphSVC needs distances, which {type(factor).__name__} does not give; use SWWL.")
-        self._train = [f.fit(column(table, f.column), progress) for f in self.kernel_.factors]
-        powers = self._powers(self._train)
+        self._train = [
+            f.fit(column(table, f.column), progress, **({"y": labels} if f.supervised else {}))
+            for f in self.kernel_.factors
+        ]
+        powers, gram = self._parts(self._train)
         self.gamma_ = _median_gamma(powers) if self.gamma == "scale" else float(self.gamma)
         self.svc_ = SVC(kernel="precomputed", C=self.C, class_weight=self.class_weight)
-        self.svc_.fit(np.exp(-self.gamma_ * powers), labels)
+        self.svc_.fit(np.exp(-self.gamma_ * powers) * gram, labels)
         return self
 
     def predict(self, X: Any) -> NDArray:
@@ -115,23 +121,30 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         tags.input_tags.two_d_array = False
         return tags
 
-    def _powers(self, first: list, second: list | None = None) -> NDArray[np.float64]:
-        """Return the sum of the distances to the power alpha."""
+    def _parts(self, first: list, second: list | None = None) -> tuple[Any, Any]:
+        """Return the sum of the distances to the power alpha, and the product of the kernels given as such."""
         others = [None] * len(first) if second is None else second
-        total: Any = 0.0
+        powers: Any = 0.0
+        gram: Any = 1.0
         for factor, own, other in zip(self.kernel_.factors, first, others, strict=True):
+            if isinstance(factor, GramBaseline):
+                gram = gram * factor.gram(own, other)
+                continue
             for distances in factor.items(own, other):
-                total = total + np.asarray(distances) ** self.alpha
-        return total
+                powers = powers + np.asarray(distances) ** self.alpha
+        return powers, gram
 
     def _cross(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self, "svc_")
         table = as_table(X)
         rows = [factor.represent(column(table, factor.column)) for factor in self.kernel_.factors]
-        return np.exp(-self.gamma_ * self._powers(rows, self._train))
+        powers, gram = self._parts(rows, self._train)
+        return np.exp(-self.gamma_ * powers) * gram
 
 
-def _median_gamma(powers: NDArray[np.float64]) -> float:
+def _median_gamma(powers: Any) -> float:
+    if np.ndim(powers) == 0:
+        return 1.0
     pairs = powers[np.triu_indices(len(powers), 1)]
     median = float(np.median(pairs)) or float(pairs.max())
     return 1 / median if median else 1.0

@@ -20,6 +20,7 @@ from swwl.embedding import SWWLEmbedding
 from swwl.gp import RobustGP
 from swwl.io.files import atomic_write
 from swwl.kernels import ASWWL, SWWL, Gaussian, Matern32, Matern52, Power, Precomputed, PrincipalSWWL, Product
+from swwl.kernels.baselines import FGW, RPW, WWL, GraphHopper, Propagation
 from swwl.regression import RobustGPRegressor, selection_table
 
 FORMAT = "swwl-model"
@@ -40,7 +41,10 @@ _DAMAGES = (
 
 _CLASSES: dict[str, Any] = {
     cls.__name__: cls
-    for cls in (ASWWL, SWWL, Gaussian, Matern32, Matern52, Power, Precomputed, PrincipalSWWL, SWWLEmbedding)
+    for cls in (
+        *(ASWWL, SWWL, Gaussian, Matern32, Matern52, Power, Precomputed, PrincipalSWWL, SWWLEmbedding),
+        *(FGW, RPW, WWL, GraphHopper, Propagation),
+    )
 }
 
 

@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from swwl.calibration import interval_factor, n_folds, take
 from swwl.gp import Coordinates, GPWarning, LeaveOneOut, RobustGP
-from swwl.kernels import Matern52, PrincipalSWWL, Product
+from swwl.kernels import IndefiniteKernelWarning, Matern52, PrincipalSWWL, Product
 from swwl.kernels.base import Factor, Item, Progress, as_product
+from swwl.kernels.indefinite import new_items, training_items
 from swwl.kernels.numeric import Gaussian, Numeric
 from swwl.tables import as_table, column, is_graphs, is_numeric, split_targets
 
@@ -141,7 +142,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         self._trend = self._trend_factors(table)
         trend_columns = self._trend_columns(table)
 
-        items = [factor.items(rows) for factor, rows in zip(self.kernel_.factors, self._train, strict=True)]
+        self._warn_about_indefinite_factors()
+        items = [training_items(factor, rows) for factor, rows in zip(self.kernel_.factors, self._train, strict=True)]
         fits = _Fits(gp_progress, self._count_fits(targets))
         self.selection_ = self._choose_components(items, targets, trend_columns, fits)
         self.gps_ = self._fit_gps(items, targets, trend_columns, self.n_starts, fits)
@@ -286,6 +288,16 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             random_state=self.random_state,
         )
 
+    def _warn_about_indefinite_factors(self) -> None:
+        names = [type(factor).__name__ for factor in self.kernel_.factors if not factor.positive_definite]
+        if names:
+            warnings.warn(
+                f"{', '.join(names)} gives no positive definite kernel. A constant is added to the distances between "
+                f"different graphs, so that it is one on the training set; at new graphs variances may be too small.",
+                IndefiniteKernelWarning,
+                stacklevel=3,
+            )
+
     def _groups(self, targets: NDArray[np.float64]) -> list[NDArray[np.float64]]:
         """Split the targets into those that are fitted together, (N, k) or (N,) each."""
         return [targets] if self.share_ranges and not self._single else list(targets.T)
@@ -372,8 +384,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         among: list[Item] = []
         for factor, train in zip(self.kernel_.factors, self._train, strict=True):
             rows = factor.represent(column(table, factor.column), progress)
-            cross += factor.items(rows, train)
-            among += factor.items(rows) if joint else []
+            cross += new_items(factor, rows, train)
+            among += new_items(factor, rows) if joint else []
         return cross, among, self._trend_columns(table)
 
     def _join(self, parts: Any) -> NDArray[np.float64]:

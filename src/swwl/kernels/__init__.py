@@ -8,7 +8,7 @@ representations, and pairs of representations into the distances that ``gp/`` wo
 SWWL('mesh', n_projections=20) * Matern52('speed') * Matern52('pressure')
 """
 
-from swwl.kernels.base import Factor, Product
+from swwl.kernels.base import Factor, IndefiniteKernelWarning, Product
 from swwl.kernels.graphs import ASWWL, SWWL, PrincipalSWWL
 from swwl.kernels.numeric import Gaussian, Matern32, Matern52, Power
 from swwl.kernels.precomputed import Precomputed
@@ -18,6 +18,7 @@ __all__ = [
     "SWWL",
     "Factor",
     "Gaussian",
+    "IndefiniteKernelWarning",
     "Matern32",
     "Matern52",
     "Power",

@@ -17,6 +17,10 @@ Correlation = str | tuple[str, float]
 Progress = Callable[[int, int | None], None]
 
 
+class IndefiniteKernelWarning(UserWarning):
+    """A Gaussian process with a kernel that is not positive definite."""
+
+
 class Factor(BaseEstimator):
     """One factor of a kernel: a distance on one column and a correlation of it.
 
@@ -29,9 +33,16 @@ class Factor(BaseEstimator):
       distances from ``first`` to ``second`` (or among ``first``), or the :class:`Coordinates` of ``first``;
     - ``correlations()`` and ``range_names()`` name a correlation per item and a name per range;
     - ``units()`` says what one unit of distance is, per range, in the units of the column.
+
+    A factor that is not ``positive_definite`` makes :class:`swwl.RobustGPRegressor` warn, and add the constant to its
+    distances that :mod:`swwl.kernels.indefinite` finds. One that is ``supervised`` has a ``fit`` that takes classes
+    as ``y``.
     """
 
     column: str
+    positive_definite = True
+    supervised = False
+    shifts_: NDArray[np.float64]
 
     def __mul__(self, other: Factor | Product) -> Product:
         return Product(self, other)

@@ -1,0 +1,31 @@
+"""The kernels that SWWL is compared with, behind the same interfaces: factors, ``GraphSVC``, plain matrices.
+
+They are adapters to POT, GraKeL and torch, which the extra brings: ``pip install 'swwl[baselines]'``. Importing this
+package needs none of them.
+
+>>> from swwl.kernels.baselines import WWL
+>>> WWL("molecule", n_iterations=2)
+WWL('molecule', n_iterations=2)
+"""
+
+from swwl.kernels.baselines.common import Baseline, GramBaseline
+from swwl.kernels.baselines.fgw import FGW, fgw_distances
+from swwl.kernels.baselines.graphhopper import GraphHopper, graphhopper_gram
+from swwl.kernels.baselines.propagation import Propagation, propagation_gram
+from swwl.kernels.baselines.rpw import RPW, rpw_distances
+from swwl.kernels.baselines.wwl import WWL, wwl_distances
+
+__all__ = [
+    "FGW",
+    "RPW",
+    "WWL",
+    "Baseline",
+    "GramBaseline",
+    "GraphHopper",
+    "Propagation",
+    "fgw_distances",
+    "graphhopper_gram",
+    "propagation_gram",
+    "rpw_distances",
+    "wwl_distances",
+]
