@@ -10,11 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
-from typer.testing import CliRunner
 
 import swwl as package
 from swwl import datasets, load_model
-from swwl.cli import app
 from tests.cli.conftest import SMALL, start, swwl
 from tests.conftest import plate, write_cgns
 
@@ -161,15 +159,33 @@ def test_quiet_prints_nothing(made, tmp_path):
     assert result.output == ""
 
 
-def test_coarsen_works_or_says_what_is_missing(made, tmp_path):
+def test_coarsen(made, tmp_path):
+    pytest.importorskip("mmgpy", reason="mmgpy (the extra [mmg]) is not installed")
     source = made / "meshes" / "00000.vtu"
-    result = CliRunner().invoke(app, ["coarsen", str(source), str(tmp_path / "c.vtu"), "--nodes", "100"])
-    if result.exit_code:
-        assert result.exit_code == 2
-        assert result.stderr.startswith("error: coarsening")
-        assert not list(tmp_path.iterdir())
-    else:
-        assert json.loads(swwl("info", tmp_path / "c.vtu", "--json").stdout)["nodes"] < 300
+    facts = json.loads(swwl("coarsen", source, tmp_path / "c.vtu", "--nodes", "150", "--json").stdout)
+    assert 135 <= facts["nodes"] <= 165 < facts["nodes_before"]
+    assert json.loads(swwl("info", tmp_path / "c.vtu", "--json").stdout)["nodes"] == facts["nodes"]
+    for output, nodes, message in (
+        ("c.xyz", 150, "c.xyz: cannot be written, the ending '.xyz' is not known"),
+        ("d.vtu", 9000, "fewer than the 9000 wanted"),
+    ):
+        assert message in swwl("coarsen", source, tmp_path / output, "--nodes", nodes, code=2).stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["c.vtu"]
+
+
+def test_coarsen_a_folder(tmp_path):
+    pytest.importorskip("mmgpy", reason="mmgpy (the extra [mmg]) is not installed")
+    datasets.write("blade", 3, tmp_path / "fine", nodes=400)
+    result = swwl("coarsen", tmp_path / "fine", tmp_path / "coarse", "--nodes", 150, "--jobs", 1)
+    assert "3 meshes" in result.stdout
+    assert len(datasets.load(tmp_path / "coarse")) == 3
+
+
+def test_coarsening_says_which_extra_it_needs(made, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mmgpy", None)
+    source = made / "meshes" / "00000.vtu"
+    result = swwl("coarsen", source, tmp_path / "c.vtu", "--nodes", "150", code=2)
+    assert "pip install 'swwl[mmg]'" in result.stderr
 
 
 def test_shell_completion():

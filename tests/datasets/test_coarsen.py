@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from swwl import datasets, read_graph
 from swwl.datasets import coarsen, coarsen_dataset
-from swwl.datasets.__main__ import main
 from swwl.datasets.blade import BLADE
 from swwl.datasets.blade.geometry import Blade
 from swwl.datasets.blade.mesh import surface
@@ -361,20 +360,3 @@ def test_tables_and_plaid_folders(tmp_path):
         coarsen_dataset(table[:0], tmp_path / "bad", 200)
     with pytest.raises(FileNotFoundError, match="There is no folder"):
         coarsen_dataset(tmp_path / "nowhere", tmp_path / "bad", 200)
-
-
-@needs_mmg
-def test_command_line(blades, tmp_path, capsys):
-    assert main(["coarsen", str(blades), str(tmp_path / "coarse"), "--nodes", "300", "--jobs", "1"]) == 0
-    output = capsys.readouterr()
-    assert f"4 meshes in {tmp_path / 'coarse'}" in output.out and "coarsen: 4 of 4" in output.err
-    assert main(["info", str(tmp_path / "coarse")]) == 0
-    assert "4 samples: 3 train, 1 test\n  speed: " in capsys.readouterr().out
-    mesh = str(blades / "meshes" / "00000.vtu")
-    assert main(["coarsen", mesh, str(tmp_path / "one.vtu"), "--nodes", "300"]) == 0
-    assert "nodes -> " in capsys.readouterr().out
-    assert len(meshio.read(tmp_path / "one.vtu").points) <= 330
-    assert main(["coarsen", mesh, str(tmp_path / "one.stl"), "--nodes", "300"]) == 2
-    assert "one.stl: a coarsened mesh is written to a file that ends in .vtu or .npz" in capsys.readouterr().err
-    assert main(["coarsen", mesh, str(tmp_path / "one.vtu"), "--nodes", "9000"]) == 2
-    assert "fewer than the 9000 wanted" in capsys.readouterr().err

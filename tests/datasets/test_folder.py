@@ -19,7 +19,6 @@ import pytest
 
 import swwl
 from swwl import Graph, datasets, read_graph
-from swwl.datasets.__main__ import main
 from swwl.datasets.design import draw
 from swwl.datasets.generator import MAX_REDRAWS, Request, make_sample
 from swwl.datasets.sample import Unsolvable
@@ -85,7 +84,7 @@ def test_killed_run_resumes_to_the_same_bytes(tmp_path):
         file.write('{"index": 59, "redr')  # a line that was being written
     with pytest.raises(FileNotFoundError, match="is unfinished, at"):
         datasets.load(broken)
-    assert main([*command[3:], "-o", str(broken)]) == 0
+    subprocess.run([*command, "-o", broken], env=environment, check=True, capture_output=True)
     datasets.write("blade", 60, tmp_path / "unbroken", nodes=1000)
     assert fingerprint(broken) == fingerprint(tmp_path / "unbroken")
     with contextlib.suppress(ProcessLookupError):
@@ -280,24 +279,3 @@ def test_random_topology():
     counts = [len(s.points) for s in varied]
     assert len(set(counts)) > 5 and 450 < min(counts) < 900 and 1100 < max(counts) < 1550
     assert [s.targets for s in usual] == [s.targets for s in varied]
-
-
-def test_command_line(tmp_path, capsys):
-    arguments = [
-        "make",
-        "tensile2d",
-        "-n",
-        "2",
-        "--nodes",
-        "200",
-        "--jobs",
-        "1",
-        "-o",
-        str(tmp_path / "plates"),
-    ]
-    assert main(arguments) == 0
-    output = capsys.readouterr()
-    assert f"2 samples in {tmp_path / 'plates'}" in output.out
-    assert "tensile2d: 2 of 2" in output.err
-    assert main([*arguments, "--seed", "5"]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {tmp_path / 'plates'} holds another data set: its seed")

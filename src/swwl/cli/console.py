@@ -104,7 +104,7 @@ def is_mistake(error: BaseException) -> bool:
     """
     if isinstance(error, (Mistake, OSError)):
         return True
-    if not isinstance(error, (ValueError, TypeError)):
+    if not isinstance(error, (ValueError, TypeError, ImportError)):
         return False
     last = traceback.extract_tb(error.__traceback__)[-1]
     return "swwl" in Path(last.filename).parts and (last.line or "").startswith("raise ")

@@ -19,6 +19,13 @@ class Generator(StrEnum):
     blade = "blade"
 
 
+class Format(StrEnum):
+    """The formats of meshes."""
+
+    vtu = "vtu"
+    npz = "npz"
+
+
 def make(
     name: Annotated[Generator, typer.Argument(help="Notched plates, wing sections or rotor blades.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to make, finish or add to.")],
@@ -29,14 +36,16 @@ def make(
         bool, typer.Option("--random-topology", help="Mesh every case at a resolution of its own.")
     ] = False,
     test_fraction: Annotated[float, typer.Option(help="Share of cases that column 'split' calls test.")] = 0.2,
+    file_format: Annotated[
+        Format, typer.Option("--format", help="Meshes for ParaView and other tools, or for NumPy.")
+    ] = Format.vtu,
     jobs: Annotated[int, typer.Option(help="Processes; -1 is one per core.")] = -1,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
     """Generate simulations to learn from: meshes and a table.
 
-    A run that was cut off goes on where it stopped, and a smaller folder is added to. The meshes are VTU files, for
-    ParaView too.
+    A run that was cut off goes on where it stopped, and a smaller folder is added to.
 
     \b
     Example:
@@ -53,6 +62,7 @@ def make(
         seed=seed,
         random_topology=random_topology,
         test_fraction=test_fraction,
+        file_format=file_format.value,
         jobs=jobs,
         progress=out.progress(name.value),
     )
