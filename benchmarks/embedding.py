@@ -26,7 +26,7 @@ def run() -> Iterator[Line]:
 
 def sort_floor() -> Iterator[Line]:
     """Compare embedding with sorting the projected matrix, one thread each, and with two threads."""
-    graphs = [surface(N_NODES, seed) for seed in range(8)]
+    graphs = [surface(N_NODES, seed) for seed in range(24)]
     one, two = SWWLEmbedding(n_jobs=1).fit(graphs), SWWLEmbedding(n_jobs=2).fit(graphs)
     # The largest part of the embedding that no cleverness removes: the P projections of each graph, sorted.
     projected = [np.ascontiguousarray(_projections(graph, one)) for graph in graphs]

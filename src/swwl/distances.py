@@ -1,6 +1,9 @@
 """Pairwise distances: rows of ``embedding.py`` -> the matrices that kernels are made of. Double precision from here."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
@@ -68,10 +71,18 @@ def _check(rows: ArrayLike, name: str) -> NDArray:
 
 def _squared_differences(a: NDArray, b: NDArray, blocks: list[slice]) -> NDArray[np.float64]:
     squared = np.zeros((len(a), len(b)))
-    for block in blocks:
-        for row, result in zip(a[:, block].astype(np.float64), squared, strict=True):
-            difference = b[:, block] - row
-            result += np.einsum("ij,ij->i", difference, difference)
+    few = a.astype(np.float64)
+
+    def fill(rows: slice) -> None:
+        for block in blocks:
+            for row, result in zip(few[:, block], squared, strict=True):
+                difference = b[rows, block] - row
+                result[rows] += np.einsum("ij,ij->i", difference, difference)
+
+    n_threads = min(effective_n_jobs(-1), 4)
+    edges = np.linspace(0, len(b), n_threads + 1).astype(int)
+    with ThreadPoolExecutor(n_threads) as pool:
+        list(pool.map(fill, map(slice, edges[:-1], edges[1:])))
     return squared
 
 

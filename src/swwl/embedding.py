@@ -127,7 +127,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         random_state: Any = 0,
         n_jobs: int | None = None,
         normalization: str = "count",
-        tolerance: float = 1e-6,
+        tolerance: float = 1e-5,
         per_iteration: bool = False,
         fields: Sequence[str] = (),
     ):

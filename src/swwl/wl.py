@@ -162,13 +162,13 @@ def _norm_at_most_one(matrix: sparse.csr_array) -> bool:
 
 def _recursion(matrix: sparse.csr_array, features: NDArray, n_iterations: int, step: int) -> list[NDArray]:
     half = features.dtype.type(0.5)
-    halved = _scaled(matrix, half)
     kept = []
     current = features
     for _ in range(n_iterations):
         for _ in range(step):
-            following = halved @ current
-            following += half * current
+            following = matrix @ current
+            following += current
+            following *= half
             current = following
         kept.append(current)
     return kept
@@ -177,7 +177,7 @@ def _recursion(matrix: sparse.csr_array, features: NDArray, n_iterations: int, s
 def _chebyshev_series(matrix: sparse.csr_array, features: NDArray, series: Sequence[NDArray]) -> list[NDArray]:
     """Sum several Chebyshev series of the same matrix with one recurrence T_{k+1} = 2 M T_k - T_{k-1}."""
     number = features.dtype.type
-    doubled = _scaled(matrix, number(2))
+    doubled = sparse.csr_array((matrix.data * number(2), matrix.indices, matrix.indptr), shape=matrix.shape)
     before, current = features, matrix @ features
     sums = [number(c[0]) * before + number(c[1]) * current for c in series]
     pieces = [slice(start, start + _PIECE) for start in range(0, current.size, _PIECE)]
@@ -193,8 +193,3 @@ def _chebyshev_series(matrix: sparse.csr_array, features: NDArray, series: Seque
                 total[piece] += np.multiply(part, coefficient, out=scratch[: len(part)])
         before, current = current, following
     return sums
-
-
-def _scaled(matrix: sparse.csr_array, factor: np.floating) -> sparse.csr_array:
-    """Multiply by a number without copying the indices, as scipy would."""
-    return sparse.csr_array((matrix.data * factor, matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -65,7 +65,7 @@ n_jobs, normalization, tolerance, fields
         random_state: Any = 0,
         n_jobs: int | None = None,
         normalization: str = "count",
-        tolerance: float = 1e-6,
+        tolerance: float = 1e-5,
         fields: Sequence[str] = (),
     ):
         self.column = column
@@ -228,7 +228,7 @@ normalization, tolerance, fields
         random_state: Any = 0,
         n_jobs: int | None = None,
         normalization: str = "count",
-        tolerance: float = 1e-6,
+        tolerance: float = 1e-5,
         fields: Sequence[str] = (),
     ):
         self.column = column

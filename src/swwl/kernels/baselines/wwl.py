@@ -59,7 +59,7 @@ class WWL(Baseline):
         n_iterations: int = 3,
         step: int = 1,
         normalization: str = "count",
-        tolerance: float = 1e-6,
+        tolerance: float = 1e-5,
         sinkhorn: float | None = None,
         exponent: float = 1.0,
         scale: Any = False,
