@@ -1,17 +1,14 @@
-"""Samples per second of the generators, and which share of the time goes into writing them.
-
-Run ``python benchmarks/datasets.py``.
-"""
-
-from __future__ import annotations
+"""What one generated sample costs, beside one Cholesky factorisation of 1000 rows timed in the same run."""
 
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import scipy.linalg
+from scipy import linalg
 
+from benchmarks.measure import Line, best_times
 from swwl import datasets
 from swwl.datasets.folder import mesh_name
 from swwl.datasets.meshfile import write_mesh
@@ -19,15 +16,9 @@ from swwl.datasets.meshfile import write_mesh
 CASES = [("tensile2d", 900, 16), ("tensile2d", 9500, 3), ("airfoil", 12_000, 12), ("blade", 3000, 60)]
 
 
-def run() -> list[dict[str, float | str | int]]:
-    """Measure every set in one process, print a line for each, and return the lines as records.
-
-    Times mean little on shared machines, so each comes with a ratio to one Cholesky factorisation of 1000
-    rows, timed in the same run.
-    """
-    unit = _cholesky_seconds()
-    print(f"one Cholesky factorisation of 1000 rows: {1e3 * unit:.1f} ms")
-    records: list[dict[str, float | str | int]] = []
+def run() -> Iterator[Line]:
+    """Measure every set in one process, with the share of time that goes into writing."""
+    (unit,) = best_times(lambda: linalg.cholesky(np.eye(1000) + 1e-3))
     for name, nodes, n_samples in CASES:
         start = time.perf_counter()
         samples = datasets.make(name, n_samples, nodes=nodes)
@@ -38,32 +29,6 @@ def run() -> list[dict[str, float | str | int]]:
             for sample in samples:
                 write_mesh(Path(folder) / mesh_name(sample.index, "vtu"), sample)
             written = (time.perf_counter() - start) / n_samples
-        record: dict[str, float | str | int] = {
-            "set": name,
-            "nodes": nodes,
-            "per_second": 1 / (made + written),
-            "in_factorisations": (made + written) / unit,
-            "share_of_writing": written / (made + written),
-            "redrawn": sum(sample.redraws for sample in samples),
-        }
-        records.append(record)
-        print(
-            f"{name:10s} {nodes:6d} nodes: {record['per_second']:6.2f} samples per second and core "
-            f"({record['in_factorisations']:.0f} factorisations each), "
-            f"{record['share_of_writing']:.0%} writing"
-        )
-    return records
-
-
-def _cholesky_seconds() -> float:
-    matrix = np.eye(1000) + 1e-3
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        scipy.linalg.cholesky(matrix)
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-if __name__ == "__main__":
-    run()
+        share, redrawn = written / (made + written), sum(sample.redraws for sample in samples)
+        note = f"{1 / (made + written):.2f} a second and core, {share:.0%} writing, {redrawn} of {n_samples} redrawn"
+        yield Line(f"{name}, {nodes} nodes / Cholesky of 1000 rows", (made + written) / unit, note=note)

@@ -186,8 +186,9 @@ class PrincipalSWWL(SWWL):
     column : str
         Name of a column of graphs.
     n_components : "auto" or int
-        k. "auto" compares 0, 4, 8, 16 and 24 by the marginal posterior of the fitted Gaussian process, and takes the
-        best; the regressor's ``selection_`` shows the comparison.
+        k. "auto" compares 0, 4, 8, 16 and 24, as far as there are fifteen training rows for each component, by the
+        marginal posterior of the fitted Gaussian process, and takes the best; the regressor's ``selection_`` shows the
+        comparison.
     n_iterations, step, n_projections, n_quantiles, quantiles, directions, node_weights, scale, random_state, n_jobs, \
 normalization, tolerance, fields
         See :class:`swwl.SWWLEmbedding`.
