@@ -19,6 +19,7 @@ from swwl.cli.info import info
 from swwl.cli.make import make
 from swwl.cli.predict import predict
 from swwl.cli.report import report
+from swwl.cli.reproduce import reproduce
 
 _INTERRUPTED = 130
 
@@ -82,7 +83,7 @@ def _options(
         print(context.get_help())
 
 
-for _command in (demo, make, fit, predict, curve, report, coarsen, info):
+for _command in (demo, make, fit, predict, curve, report, coarsen, info, reproduce):
     app.command()(_command)
 
 
