@@ -85,7 +85,7 @@ def settings_of(kernel: str, dataset: str) -> list[Factor]:
     Examples
     --------
     >>> settings_of("RPW", "ENZYMES")[0]
-    RPW('graph', n_layers=1, n_epochs=20, learning_rate=0.0001)
+    RPW('graph', learning_rate=0.0001, n_epochs=20, n_layers=1)
     """
     if kernel == "SWWL tuned":
         factors: list[Factor] = [
