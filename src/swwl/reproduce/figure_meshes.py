@@ -162,7 +162,7 @@ def _draw_graph(part: Any, graph: Graph) -> Any:
     places = graph.features if graph.n_features == 2 else spectral_places(graph)
     with style():
         axis = part.add_subplot()
-        axis.add_collection(LineCollection(places[graph.edges], colors=GREY, linewidths=0.4, alpha=0.6))
+        axis.add_collection(LineCollection(list(places[graph.edges]), colors=GREY, linewidths=0.4, alpha=0.6))
         axis.scatter(*places.T, s=1.5 if graph.n_features == 2 else 5, color=BLUE, lw=0, zorder=2)
         axis.autoscale_view()
         axis.set_aspect("equal", adjustable="datalim")
