@@ -6,6 +6,7 @@ and go. The horizontal axis is the place on that path, which the model is never 
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from swwl.datasets.blade import BLADE, simulate
 from swwl.datasets.blade.geometry import HEIGHTS, Blade
 from swwl.datasets.blade.mesh import surface
+from swwl.gp import GPWarning
 from swwl.graph import Graph
 from swwl.kernels import SWWL
 from swwl.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, limits, new_figure, style
@@ -98,7 +100,10 @@ def sample_path(study: Study, size: Size) -> pd.DataFrame:
 
     kernel = SWWL("graph", n_quantiles=size.n_quantiles, n_jobs=study.jobs, random_state=study.seed)
     model = RobustGPRegressor(kernel, nugget=1e-6, calibrate=False, random_state=study.seed)
-    model.fit([graphs[i] for i in seen], truth[seen])
+    with warnings.catch_warnings():
+        # So few graphs hardly tell a process from noise, as the notes say; more would leave little to look at.
+        warnings.simplefilter("ignore", GPWarning)
+        model.fit([graphs[i] for i in seen], truth[seen])
     study.note(n_graphs=size.n_graphs, nodes=size.nodes, range=float(model.ranges_.iloc[0]))
     factor = model.kernel_.factors[0]
     among = factor.items(factor.represent(graphs))
@@ -130,8 +135,9 @@ def summary(table: pd.DataFrame, size: Size) -> tuple[pd.DataFrame, str]:
     }
     notes = (
         f"Meshes of about {size.nodes} nodes. Observed is the simulated efficiency of {len(OBSERVED)} blades, from "
-        f"which range and variance of the SWWL kernel were estimated. Samples of the posterior are joint draws of a "
-        f"multivariate t."
+        f"which range and variance of the SWWL kernel were estimated: few enough to see what the process does between "
+        f"them, too few to know its range well, of which the library warns. Samples of the posterior are joint draws "
+        f"of a multivariate t."
     )
     return pd.DataFrame({"": facts.keys(), "value": facts.values()}), notes
 

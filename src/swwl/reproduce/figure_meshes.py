@@ -129,7 +129,7 @@ def _draw_one(part: Any, picture: Picture) -> None:
 
 def _adjust(axis: Any, picture: Picture) -> None:
     """Draw lines the thinner, the more there are; edges of surfaces only where they can be told apart."""
-    width = float(np.clip(20 / np.sqrt(picture.nodes), 0.05, 0.5))
+    width = float(np.clip(20 / np.sqrt(picture.nodes), 0.15, 0.5))
     for line in axis.lines:
         line.set_linewidth(width)
     if axis.name == "3d":
