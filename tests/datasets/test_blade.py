@@ -86,6 +86,21 @@ def test_impossible_back_pressure():
         rotor.operate(REFERENCE, DESIGN_SPEED, 2.5)
 
 
+def test_a_point_meets_its_back_pressure_or_is_refused():
+    """Where a rotor chokes, the pressure behind it jumps: no root lies there, though the sign changes."""
+    missed = 0
+    for pressure in np.linspace(1.2, 1.46, 40):
+        try:
+            found = rotor.operate(REFERENCE, DESIGN_SPEED, pressure)
+        except Unsolvable as error:
+            missed += "choked" in str(error)
+            continue
+        assert rotor.mean_pressure(found.exit, found.sections) / rotor.TOTAL_PRESSURE == pytest.approx(
+            pressure, abs=1e-6
+        )
+    assert missed > 0
+
+
 def test_gas_dynamics():
     """Tabulated: Prandtl-Meyer 26.38° at Mach 2; total pressure 0.7209 behind a normal shock at Mach 2."""
     assert np.rad2deg(rotor.prandtl_meyer(np.array([1.0, 1.5, 2.0]))) == pytest.approx([0, 11.905, 26.380], abs=1e-3)

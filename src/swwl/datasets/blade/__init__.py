@@ -18,7 +18,7 @@ from .rotor import operate
 DESIGN_SPEED = 17188.0  # of NASA's Rotor 37, revolutions per minute
 _REFERENCE = {  # hub, mid-span and tip; how far the range reaches to both sides
     "inlet_angle": ((52.0, 57.0, 62.0), (4.0, 4.0, 4.0)),
-    "exit_angle": ((32.0, 44.0, 53.0), (4.0, 4.0, 4.0)),
+    "exit_angle": ((32.0, 44.0, 53.0), (4.0, 4.0, 3.4)),  # more at the tip chokes too many
     "chord": ((0.056, 0.056, 0.056), (0.0084, 0.0084, 0.0084)),
     "thickness": ((0.08, 0.055, 0.035), (0.024, 0.0165, 0.0105)),
 }

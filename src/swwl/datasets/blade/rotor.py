@@ -39,6 +39,7 @@ CONTRACTION = 0.78  # annulus area behind over in front of the rotor
 _POWER = GAMMA / (GAMMA - 1)
 _AXIAL_VELOCITIES = np.linspace(150.0, 250.0, 9)  # searched for the operating point
 _IMBALANCE = 1e-8  # of mass in a tube that counts as solved; a choked tube stays far above
+_MISSED = 1e-6  # of the back pressure
 
 
 class Triangles(NamedTuple):
@@ -159,6 +160,8 @@ def operate(blade: Blade, speed: float, back_pressure: float) -> Performance:
         raise Unsolvable(f"No operating point at {speed:.0f} rpm and a back pressure of {back_pressure:.3f}.")
     low, high = _AXIAL_VELOCITIES[crossings[-1] : crossings[-1] + 2]
     axial = brentq(lambda v: float(surplus(np.array(v))), low, high, xtol=1e-8)
+    if abs(surplus(np.array(axial))) > _MISSED:  # a jump and no root: the flow chokes before the pressure is that low
+        raise Unsolvable(f"The rotor is choked at {speed:.0f} rpm and a back pressure of {back_pressure:.3f}.")
     inlet = tube_inlets(np.array(axial), speed, sections)
     leaving = tube_exits(inlet, sections)
     share = inlet.mass / inlet.mass.sum()
