@@ -7,7 +7,7 @@ import multiprocessing
 import sys
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -75,21 +75,20 @@ class Line:
 
 
 def verdicts(lines: Sequence[Line]) -> pd.DataFrame:
-    """Return lines as a table of texts.
+    """Return lines as a table of texts, notes in brackets.
 
     Examples
     --------
     >>> verdicts([Line("embedding / sort", 0.912, 1.0)]).to_dict("records")
-    [{'line': 'embedding / sort', 'value': '0.912', 'limit': '<= 1', 'verdict': 'ok', 'note': ''}]
+    [{'line': 'embedding / sort', 'value': '0.912', 'limit': '<= 1', 'verdict': 'ok'}]
     """
     return pd.DataFrame(
         [
             {
-                "line": line.name,
+                "line": line.name + (f" ({line.note})" if line.note else ""),
                 "value": f"{line.value:.3g} {line.unit}".removesuffix(" x").strip(),
                 "limit": line.bounds,
                 "verdict": line.verdict,
-                "note": line.note,
             }
             for line in lines
         ]
@@ -148,6 +147,13 @@ def peak_memory() -> float:
     except ImportError:
         return float("nan")
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 1024)
+
+
+def workers(number: int) -> Executor:
+    """Return an executor of so many processes; of one thread where one is enough."""
+    if number == 1:
+        return ThreadPoolExecutor(1)
+    return ProcessPoolExecutor(number, mp_context=multiprocessing.get_context("spawn"))
 
 
 def in_child(function: Callable[..., T], *arguments: Any) -> T:
