@@ -191,7 +191,8 @@ class PowerLaw:
         """Return the x at which so many seconds pass; infinite where that is never."""
         if self.slope <= 0:
             return float("inf")
-        return float((seconds / self.factor) ** (1 / self.slope))
+        with np.errstate(over="ignore"):
+            return float(np.exp(np.log(seconds / self.factor) / self.slope))
 
 
 def fit_power_law(x: ArrayLike, seconds: ArrayLike) -> PowerLaw:
