@@ -49,6 +49,7 @@ def test_goes_on_where_it_stopped(four_fits, tmp_path, monkeypatch):
         return {"fit": name, "data": "A", "n": 3, **numbers, "gain": 0.1, "note": ""}
 
     monkeypatch.setattr(rgasp, "compare", pretend)
+    monkeypatch.setattr(Study, "figure", lambda *_: None)
     for _ in range(2):
         study = Study("rgasp", "small", tmp_path / "results")
         study.begin()

@@ -63,6 +63,7 @@ def test_goes_on_where_it_stopped(tiny, tmp_path, monkeypatch):
         return [1e-3] * len(functions)
 
     monkeypatch.setattr(scaling, "best_times", pretend)
+    monkeypatch.setattr(Study, "figure", lambda *_: None)
     with pytest.raises(KeyboardInterrupt):
         scaling.run(make(tmp_path))
     done = len(pd.read_csv(tmp_path / "scaling.csv"))

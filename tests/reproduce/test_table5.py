@@ -78,6 +78,7 @@ def test_goes_on_where_it_stopped(tiny, tmp_path, monkeypatch):
         study.begin()
         table5.run(study)
 
+    monkeypatch.setattr(Study, "figure", lambda *_: None)
     with monkeypatch.context() as context:
         context.setattr(table5, "time_training", cut)
         with pytest.raises(KeyboardInterrupt):

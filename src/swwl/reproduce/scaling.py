@@ -416,8 +416,7 @@ def slopes(frame: pd.DataFrame) -> pd.DataFrame:
         x, y = _series(frame, quantity, kernel, variable)
         if len(x) < 3:
             continue
-        # All points where little is seen of a trend: the ends decide, and noise must not.
-        law = fit_power_law(x, y) if quantity == "prediction" or variable == "Q" else asymptotic_law(x, y)
+        law, _ = _law(quantity, variable, x, y)
         found.append(
             {
                 "quantity": quantity,
@@ -486,7 +485,7 @@ def _round(value: float) -> str:
 
 
 def draw_costs(frame: pd.DataFrame) -> Any:
-    """Draw six panels: embedding against n, against P, Q, H and N; distances; predictions; all kernels."""
+    """Draw five panels: embedding against n, and against P, Q, H and N; distances; predictions; all kernels."""
     figure = new_figure(10.0, 6.6)
     figure.get_layout_engine().set(rect=(0, 0.02, 1, 0.98))
     panels = [
@@ -494,41 +493,50 @@ def draw_costs(frame: pd.DataFrame) -> Any:
         ("Embedding", "value of N, P, Q or H", [("embedding", "SWWL(1)", v) for v in "NPQH"]),
         ("Distances", "value of N or PQ", [("distances", "SWWL(1)", v) for v in ("N", "PQ")]),
         ("Predicting one mesh", "n or N of training", [("prediction", "SWWL(1)", v) for v in ("n of training", "N")]),
-        (f"Matrix of {N_GRAPHS} graphs", "nodes n", [("matrix", name, "n") for name in KERNELS]),
+        (f"Matrix of {N_GRAPHS} graphs, slopes in n", "nodes n", [("matrix", name, "n") for name in KERNELS]),
     ]
     with style():
         grid = figure.add_gridspec(2, 6)
         places = [grid[0, :2], grid[0, 2:4], grid[0, 4:], grid[1, :2], grid[1, 2:]]
         for (title, label, sweeps), place in zip(panels, places, strict=True):
             axis = figure.add_subplot(place, xscale="log", yscale="log", title=title, xlabel=label, ylabel="seconds")
-            drawn: list[float] = []
-            for k, (quantity, kernel, variable) in enumerate(sweeps):
-                x, y = _series(frame, quantity, kernel, variable)
-                if not len(x):
-                    continue
-                drawn += y.tolist()
-                name = kernel if variable == "n" else variable
-                if len(x) >= 3:
-                    flat = quantity == "prediction" or variable == "Q"
-                    law = fit_power_law(x, y) if flat else asymptotic_law(x, y)
-                    line = x if flat else x[largest(x)]
-                    axis.plot(line, law(line), color=CYCLE[k], alpha=0.55, linewidth=1.2)
-                    name += f": slope {law.slope:.2f}"
-                axis.plot(x, y, MARKERS[k], color=CYCLE[k], markersize=4.5, label=name)
-            if title.startswith("Matrix"):
-                axis.axhline(HOUR, color=GREY, linestyle="--", linewidth=1)
-                axis.annotate("one hour", (1, HOUR), (-4, -3), xycoords=("axes fraction", "data"),
-                              textcoords="offset points", ha="right", va="top", fontsize=8, color=GREY)  # fmt: skip
-            if not drawn:
-                continue
-            low, high = min(drawn), max(drawn)
-            if high < 30 * low:  # a flat line shall look flat
-                low, high = np.sqrt(low * high) / 6, np.sqrt(low * high) * 6
-            if title.startswith("Matrix"):
-                axis.set_ylim(low / 2, 2 * max(high, HOUR))
-                axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-            else:
-                # Room for the legend above.
-                axis.set_ylim(low / 2, 2 * high * (high / low) ** 0.35)
-                axis.legend(loc="upper left", ncols=2 if len(sweeps) > 2 else 1, columnspacing=1.0, handletextpad=0.2)
+            _draw_sweeps(axis, [(sweep, *_series(frame, *sweep)) for sweep in sweeps])
     return figure
+
+
+def _draw_sweeps(axis: Any, sweeps: Sequence[tuple[tuple[str, str, str], NDArray, NDArray]]) -> None:
+    drawn = [y for _, _, ys in sweeps for y in ys]
+    if not drawn:
+        return
+    low, high = min(drawn), max(drawn)
+    if high < 30 * low:  # a flat line shall look flat
+        low, high = np.sqrt(low * high) / 6, np.sqrt(low * high) * 6
+    kernels = sweeps[0][0][0] == "matrix"
+    # Room for the legend above.
+    axis.set_ylim(low / 2, 8 * max(high, HOUR) if kernels else 2 * high * (high / low) ** 0.35)
+    for k, ((quantity, kernel, variable), x, y) in enumerate(sweeps):
+        if not len(x):
+            continue
+        name = kernel if variable == "n" else variable
+        if len(x) >= 3:
+            law, kept = _law(quantity, variable, x, y)
+            axis.plot(x[kept], law(x[kept]), color=CYCLE[k], alpha=0.55, linewidth=1.2)
+            name += f": slope {law.slope:.2f}"
+        axis.plot(x, y, MARKERS[k], color=CYCLE[k], markersize=4.5, label=name)
+        if kernels:
+            text = name.replace(": slope", "")
+            axis.annotate(text, (x[-1], y[-1]), (0, 6), textcoords="offset points", ha="center", color=CYCLE[k])
+    if not kernels:
+        axis.legend(loc="upper left", ncols=2 if len(sweeps) > 2 else 1, columnspacing=1.0, handletextpad=0.2)
+        return
+    sizes = np.concatenate([x for _, x, _ in sweeps])
+    axis.set_xlim(sizes.min() / 1.3, 5 * sizes.max())
+    axis.axhline(HOUR, color=GREY, linestyle="--", linewidth=1)
+    axis.annotate("one hour", (sizes.max(), HOUR), (0, 3), textcoords="offset points", fontsize=8, color=GREY)
+
+
+def _law(quantity: str, variable: str, x: NDArray, y: NDArray) -> tuple[PowerLaw, NDArray[np.bool_]]:
+    """Return the power law of a sweep, and which points it was fitted to."""
+    # All points where little is seen of a trend: else noise at the ends would decide.
+    kept = np.full(len(x), True) if quantity == "prediction" or variable == "Q" else largest(x)
+    return fit_power_law(x[kept], y[kept]), kept
