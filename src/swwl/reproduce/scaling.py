@@ -74,7 +74,7 @@ class Size(NamedTuple):
     repeats: int
 
 
-_GRAPH_NODES = (20, 30, 50, 80, 120, 200, 320, 500, 800, 1250, 2000, 3200, 5000, 8000, 12_500, 20_000)
+_GRAPH_NODES = (12, 20, 30, 50, 80, 120, 200, 320, 500, 800, 1250, 2000, 3200, 5000, 8000, 12_500, 20_000)
 _SMALL = Size(
     nodes=(3000, 10_000, 30_000, 100_000, 300_000),
     large_step_nodes=(3000, 10_000, 30_000, 100_000),
@@ -307,7 +307,10 @@ def _sweep_predictions(study: Study, rows: Rows, size: Size) -> None:
 def _sweep_matrix(study: Study, rows: Rows, size: Size, name: str) -> None:
     """Time the parts of one kernel's matrix against n, until the next n would take more than the budget."""
     progress = study.progress(f"matrix of {N_GRAPHS} graphs, {name}")
-    values = sorted({*size.graph_nodes, *(size.nodes if name == "SWWL" else ())})
+    # Meshes that are too large for the others serve SWWL alone.
+    values = list(size.graph_nodes)
+    if name == "SWWL":
+        values = [*(value for value in values if value < size.nodes[0]), *size.nodes]
     spent: list[tuple[int, float]] = []
     for done, value in enumerate(values, 1):
         key = {"quantity": "matrix", "kernel": name, "variable": "n", "value": value}
@@ -316,7 +319,9 @@ def _sweep_matrix(study: Study, rows: Rows, size: Size, name: str) -> None:
             known = frame[(frame["quantity"] == "matrix") & (frame["kernel"] == name) & (frame["value"] == value)]
             spent.append((value, float(known["spent"].iloc[0])))
             continue
-        if name != "SWWL" and len(spent) >= 2 and _next(spent, value) > size.budget:
+        # A slope needs three sizes; a noisy moment among the first two must not end it.
+        enough = size.budget if len(spent) >= 3 else 5 * size.budget
+        if name != "SWWL" and len(spent) >= 2 and _next(spent, value) > enough:
             break
         try:
             if not spent and name in PEERS:
@@ -347,12 +352,13 @@ def _next(spent: Sequence[tuple[int, float]], value: int) -> float:
 def _matrix_seconds(name: str, n: int, budget: float) -> tuple[float, float]:
     """Return the seconds that the matrix would take, and those that went into measuring."""
     pairs = N_GRAPHS * (N_GRAPHS - 1) / 2
-    graphs = [plate(n, seed) for seed in range(3)]
     if name == "SWWL":
+        graphs = [plate(n, seed) for seed in range(3 if n <= 30_000 else 1)]
         embedding = SWWLEmbedding(n_jobs=1).fit(graphs)
-        embeddings = np.tile(embedding.transform(graphs), (-(-N_GRAPHS // 3), 1))[:N_GRAPHS]
+        embeddings = np.resize(embedding.transform(graphs), (N_GRAPHS, 25_000))
         each, rest = best_times(lambda: embedding.transform(graphs), lambda: pairwise_distances(embeddings), repeats=2)
-        return each / len(graphs) * N_GRAPHS + rest, 3 * (each + rest)
+        return each / len(graphs) * N_GRAPHS + rest, each + rest
+    graphs = [plate(n, seed) for seed in range(3)]
     peer = PEERS[name]
     prepared: list[Any] = []
 
