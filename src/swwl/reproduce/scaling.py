@@ -519,7 +519,7 @@ def _draw_sweeps(axis: Any, sweeps: Sequence[tuple[tuple[str, str, str], NDArray
         low, high = np.sqrt(low * high) / 6, np.sqrt(low * high) * 6
     kernels = sweeps[0][0][0] == "matrix"
     # Room for the legend above.
-    axis.set_ylim(low / 2, 8 * max(high, HOUR) if kernels else 2 * high * (high / low) ** 0.35)
+    axis.set_ylim(low / 2, 3 * max(high, HOUR) if kernels else 2 * high * (high / low) ** 0.35)
     for k, ((quantity, kernel, variable), x, y) in enumerate(sweeps):
         if not len(x):
             continue
@@ -530,13 +530,14 @@ def _draw_sweeps(axis: Any, sweeps: Sequence[tuple[tuple[str, str, str], NDArray
             name += f": slope {law.slope:.2f}"
         axis.plot(x, y, MARKERS[k], color=CYCLE[k], markersize=4.5, label=name)
         if kernels:
-            text = name.replace(": slope", "")
-            axis.annotate(text, (x[-1], y[-1]), (0, 6), textcoords="offset points", ha="center", color=CYCLE[k])
+            left = kernel in ("FGW", "GH")  # they end first, with free space to their left
+            where = {"xytext": (-7 if left else 7, 0), "textcoords": "offset points", "ha": "right" if left else "left"}
+            axis.annotate(name.replace(": slope", ""), (x[-1], y[-1]), va="center", color=CYCLE[k], **where)
     if not kernels:
         axis.legend(loc="upper left", ncols=2 if len(sweeps) > 2 else 1, columnspacing=1.0, handletextpad=0.2)
         return
     sizes = np.concatenate([x for _, x, _ in sweeps])
-    axis.set_xlim(sizes.min() / 1.3, 5 * sizes.max())
+    axis.set_xlim(sizes.min() / 3, 7 * sizes.max())
     axis.axhline(HOUR, color=GREY, linestyle="--", linewidth=1)
     axis.annotate("one hour", (sizes.max(), HOUR), (0, 3), textcoords="offset points", fontsize=8, color=GREY)
 
