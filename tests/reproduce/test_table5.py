@@ -55,9 +55,9 @@ def test_all_lines_are_measured_and_only_once(tiny, tmp_path):
         ("SWWL(1)", "distances"): 12,
         ("SWWL(1)", "training"): 10,
     }
-    embedding, distances = blade.loc[("SWWL(1)", "embedding")], blade.loc[("SWWL(1)", "distances")]
+    embedding = blade.loc[("SWWL(1)", "embedding")]
     assert embedding["seconds_of_all"] == pytest.approx(embedding["seconds"] * 1200 / 12)
-    assert distances["seconds_of_all"] == pytest.approx(distances["seconds"] * (1200 / 12) ** 2)
+    assert blade["seconds_of_all"].isna().tolist() == [False, False, True, True]
     assert (frame["peak_mb"] > 10).all()
     assert not list((tmp_path / "work" / "table5").iterdir())
     page = (tmp_path / "table5.md").read_text(encoding="utf-8")
