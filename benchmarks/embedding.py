@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.measure import Line, best_times, peak_memory
-from benchmarks.meshes import plate, surface
 from swwl import SWWLEmbedding, pairwise_distances
+from swwl.reproduce.measure import Line, best_times, peak_memory, projections
+from swwl.reproduce.shapes import plate, surface
 from tests.conftest import reference_quantiles
 
 N_NODES = 30_000
@@ -29,7 +29,7 @@ def sort_floor() -> Iterator[Line]:
     graphs = [surface(N_NODES, seed) for seed in range(24)]
     one, two = SWWLEmbedding(n_jobs=1).fit(graphs), SWWLEmbedding(n_jobs=2).fit(graphs)
     # The largest part of the embedding that no cleverness removes: the P projections of each graph, sorted.
-    projected = [np.ascontiguousarray(_projections(graph, one)) for graph in graphs]
+    projected = [projections(graph, one) for graph in graphs]
 
     def floor():
         for matrix in projected:
@@ -41,13 +41,6 @@ def sort_floor() -> Iterator[Line]:
     per_graph = f"{1e3 * single / len(graphs):.1f} ms a mesh, error {error:.0e}"
     yield Line("embedding, 1 thread / np.sort of the projections", single / sort, 1.5, note=per_graph)
     yield Line("embedding, 2 threads / np.sort of the projections, 1 thread", double / sort, 0.95)
-
-
-def _projections(graph, embedding):
-    from swwl.wl import neighbour_average, wl_iterations
-
-    kept = wl_iterations(neighbour_average(graph), graph.features - graph.features.mean(0), embedding.n_iterations)
-    return (np.hstack(kept) @ embedding.directions_).T.astype(np.float32)
 
 
 def _error(graph, embedding) -> float:

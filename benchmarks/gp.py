@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.linalg import lapack
 
-from benchmarks.measure import Line, best_times
 from swwl.gp import Coordinates, RobustGP
+from swwl.reproduce.measure import Line, best_times, cholesky_and_inverse
 
 N = 1000
 
@@ -53,9 +53,6 @@ def run() -> Iterator[Line]:
     def factorise():
         return lapack.dpotrf(matrix, clean=0)[0]
 
-    def factorise_and_invert():
-        lapack.dpotri(factorise(), overwrite_c=1)
-
     for case, (correlations, items, plain) in cases.items():
         gp = RobustGP(correlations)
         start = time.perf_counter()
@@ -65,7 +62,7 @@ def run() -> Iterator[Line]:
         w, nugget = np.log(gp.beta_), float(np.log(gp.nugget_))
         first, floor, evaluation, left_out = best_times(
             factorise,
-            factorise_and_invert,
+            cholesky_and_inverse(N),
             lambda o=objective, w=w, v=nugget: o.with_gradient(w, v),
             gp.leave_one_out,
         )

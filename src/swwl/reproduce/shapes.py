@@ -1,6 +1,9 @@
 """Meshes of the sizes that engineers have: surfaces that share their topology, and plates that do not."""
 
+from __future__ import annotations
+
 import numpy as np
+from scipy.spatial import Delaunay
 
 from swwl import Graph
 
@@ -29,8 +32,6 @@ def surface(n_nodes: int, seed: int) -> Graph:
 
 def plate(n_nodes: int, seed: int) -> Graph:
     """Return a flat plate meshed with a Delaunay triangulation of its own: no two share their topology."""
-    from scipy.spatial import Delaunay
-
     rng = np.random.default_rng(seed)
     side = int(np.ceil(np.sqrt(n_nodes)))
     grid = np.stack(np.meshgrid(np.arange(side), np.arange(side)), -1).reshape(-1, 2)[:n_nodes]
