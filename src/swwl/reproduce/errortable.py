@@ -1,0 +1,191 @@
+"""Tables, sentences and a figure of errors: what the rows of ``table4.py`` show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from swwl.plots.style import BLUE, GREEN, ORANGE, PURPLE, new_figure, style, words
+from swwl.reproduce.models import MODELS
+
+_LOOKS = {"full": (BLUE, "o"), "coarsened": (ORANGE, "s"), "cut down": (PURPLE, "^")}
+_PUBLISHED_LOOK = (GREEN, "D")
+# Coverages of 95 % intervals that a few hundred test cases cannot tell from 95 %.
+BELIEVABLE = (0.90, 0.98)
+
+
+def summary(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return mean and standard deviation over seeds, a row for each data set, target, kind of meshes and model.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Rows of ``table4.csv``.
+    """
+    order = {model: number for number, model in enumerate(MODELS)}
+    groups = frame.groupby(["dataset", "target", "meshes", "model"], sort=False)
+    found = groups.agg(
+        nodes=("nodes", "first"),
+        n_train=("n_train", "first"),
+        n_test=("n_test", "first"),
+        rmse=("rmse", "mean"),
+        std=("rmse", lambda values: float(np.std(values))),
+        relative=("rmse_relative", "mean"),
+        relative_std=("rmse_relative", lambda values: float(np.std(values))),
+        q2=("q2", "mean"),
+        coverage=("coverage95", "mean"),
+        width=("width95", "mean"),
+        components=("components", "median"),
+        runs=("seed", "count"),
+    ).reset_index()
+    found["order"] = found["model"].map(order)
+    places = {key: number for number, key in enumerate(dict.fromkeys(frame["dataset"]))}
+    kinds = {key: number for number, key in enumerate(dict.fromkeys(frame["meshes"]))}
+    found = found.assign(_set=found["dataset"].map(places), _kind=found["meshes"].map(kinds))
+    return found.sort_values(["_set", "target", "_kind", "order"]).drop(columns=["_set", "_kind", "order"])
+
+
+def tables(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, str]]:
+    """Yield a title, a table of texts and the sentences below it for each data set and target."""
+    for (name, target), part in summary(frame).groupby(["dataset", "target"], sort=False):
+        lines = []
+        for row in part.to_dict("records"):
+            lines.append(
+                {
+                    "model": MODELS[row["model"]].title,
+                    "meshes": row["meshes"],
+                    "nodes": f"{row['nodes']:.0f}",
+                    "cases": f"{row['n_train']:.0f} + {row['n_test']:.0f}",
+                    "RMSE": plus_minus(row["rmse"], row["std"], row["runs"]),
+                    "Q²": f"{row['q2']:.3f}",
+                    "inside 95 %": f"{100 * row['coverage']:.0f} %",
+                    "mean width": f"{row['width']:.3g}",
+                    "k": "–" if math.isnan(row["components"]) else f"{row['components']:.0f}",
+                    "runs": f"{row['runs']}",
+                }
+            )
+        yield f"{name}: {words(str(target))}", pd.DataFrame(lines), "\n".join(verdicts(part))
+
+
+def plus_minus(mean: float, std: float, runs: int) -> str:
+    """Return a mean and its standard deviation with as many decimals as count.
+
+    Examples
+    --------
+    >>> plus_minus(0.012345, 0.00067, 5), plus_minus(123.4, 0.0, 1)
+    ('0.01234 ± 0.00067', '123.4')
+    """
+    decimals = max(0, 3 - math.floor(math.log10(abs(mean)))) if mean else 3
+    return f"{mean:.{decimals}f}" + (f" ± {std:.{decimals}f}" if runs > 1 else "")
+
+
+def verdicts(part: pd.DataFrame) -> list[str]:
+    """Return what one table shows, in sentences.
+
+    Parameters
+    ----------
+    part : DataFrame
+        Rows of :func:`summary` for one data set and target.
+    """
+    sentences = []
+    for meshes, rows in part.groupby("meshes", sort=False):
+        free = rows[[MODELS[model].topology_free for model in rows["model"]]]
+        if len(free) > 1:
+            sentences.append(f"- {str(meshes).capitalize()} meshes: {_best(free)}")
+    paper = part[part["model"] == "SWWL"].set_index("meshes")["rmse"]
+    if {"full", "coarsened"} <= set(paper.index):
+        full, coarse = paper["full"], paper["coarsened"]
+        word = "lower" if full < coarse else "not lower"
+        sentences.append(
+            f"- SWWL(1) has a {word} error on full meshes than on coarsened ones ({_ratio(full, coarse)})."
+        )
+    low, high = BELIEVABLE
+    outside = part[(part["coverage"] < low) | (part["coverage"] > high)]
+    if outside.empty:
+        sentences.append("- 95 % intervals hold 90 to 98 % of the test cases in all rows.")
+    else:
+        named = [
+            f"{MODELS[row['model']].title} on {row['meshes']} meshes ({100 * row['coverage']:.0f} %)"
+            for row in outside.to_dict("records")
+        ]
+        many = f"{len(outside)} of {len(part)} rows"
+        sentences.append(f"- 95 % intervals hold 90 to 98 % of the test cases, except in {many}: {'; '.join(named)}.")
+    return sentences
+
+
+def _best(free: pd.DataFrame) -> str:
+    """Say which kernel that needs no common topology has the lowest error, and how far the paper's is from it."""
+    ranked = free.sort_values("rmse")
+    best = ranked.iloc[0]
+    text = f"the lowest error of a kernel that needs no common topology is that of {MODELS[best['model']].title}"
+    if not str(best["model"]).startswith("principal") and "principal" in set(free["model"]):
+        principal = free[free["model"] == "principal"].iloc[0]
+        return f"{text}; principal SWWL's is {_times(principal['rmse'], best['rmse'])}."
+    plain = free[free["model"] == "SWWL"]
+    if plain.empty or best["model"] == "SWWL":
+        return f"{text}."
+    return f"{text}; SWWL(1)'s is {_times(float(plain.iloc[0]['rmse']), best['rmse'])}."
+
+
+def _times(larger: float, smaller: float) -> str:
+    return f"{larger / smaller:.2f} times as large" if smaller > 0 else "not zero"
+
+
+def _ratio(full: float, coarse: float) -> str:
+    return f"ratio {full / coarse:.2f}" if coarse > 0 else "which is zero"
+
+
+def draw(frame: pd.DataFrame) -> Any:
+    """Draw relative errors: a panel for each data set and target, a line for each model.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Rows of ``table4.csv``.
+    """
+    panels = list(summary(frame).groupby(["dataset", "target"], sort=False))
+    columns = min(3, len(panels))
+    n_rows = -(-len(panels) // columns)
+    models = [model for model in MODELS if model in set(frame["model"])]
+    figure = new_figure(1.9 + 2.9 * columns, 0.9 + n_rows * (0.9 + 0.2 * len(models)))
+    with style():
+        axes = figure.subplots(n_rows, columns, squeeze=False, sharey=True)
+        handles: dict[str, Any] = {}
+        for ax, ((name, target), part) in zip(axes.flat, panels, strict=False):
+            kinds = list(dict.fromkeys(part["meshes"]))
+            for number, meshes in enumerate(kinds):
+                colour, marker = _LOOKS.get(str(meshes), _PUBLISHED_LOOK)
+                rows = part[part["meshes"] == meshes]
+                places = [models.index(model) + 0.22 * (number - (len(kinds) - 1) / 2) for model in rows["model"]]
+                bars = ax.errorbar(
+                    rows["relative"], places, xerr=rows["relative_std"], fmt=marker, ms=5, color=colour, lw=1, capsize=2
+                )
+                handles.setdefault(str(meshes) if meshes in _LOOKS else "as published", bars)
+            ax.axvline(1, color="0.5", lw=0.8, ls=":")
+            ax.set_xscale("log")
+            _ticks(ax, part["relative"].to_numpy(float))
+            ax.set_title(f"{name}: {words(str(target))}")
+        for ax in axes.flat[len(panels) :]:
+            ax.set_visible(False)
+        for ax in axes[:, 0]:
+            ax.set_yticks(range(len(models)), [MODELS[model].title for model in models])
+            ax.set_ylim(len(models) - 0.5, -0.5)
+        figure.supxlabel("RMSE over the standard deviation of the test cases (logarithmic; 1: no better than the mean)")
+        figure.legend(handles.values(), handles.keys(), loc="outside upper right", ncols=len(handles), title="meshes")
+    return figure
+
+
+def _ticks(ax: Any, values: np.ndarray) -> None:
+    """Mark round numbers, plainly written, that fit the values."""
+    low, high = float(values.min()) / 1.25, max(1.1, float(values.max()) * 1.25)
+    round_numbers = [digit * 10.0**power for power in range(-5, 3) for digit in (1, 2, 5)]
+    inside = [number for number in round_numbers if low <= number <= high]
+    while len(inside) > 5:
+        inside = [number for number in inside if number in inside[::-2]]
+    ax.set_xlim(low, high)
+    ax.set_xticks(inside, [f"{number:g}" for number in inside])
+    ax.set_xticks([], minor=True)
