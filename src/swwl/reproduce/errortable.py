@@ -52,23 +52,33 @@ def summary(frame: pd.DataFrame) -> pd.DataFrame:
 def tables(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, str]]:
     """Yield a title, a table of texts and the sentences below it for each data set and target."""
     for (name, target), part in summary(frame).groupby(["dataset", "target"], sort=False):
-        lines = []
-        for row in part.to_dict("records"):
-            lines.append(
-                {
-                    "model": MODELS[row["model"]].title,
-                    "meshes": row["meshes"],
-                    "nodes": f"{row['nodes']:.0f}",
-                    "cases": f"{row['n_train']:.0f} + {row['n_test']:.0f}",
-                    "RMSE": plus_minus(row["rmse"], row["std"], row["runs"]),
-                    "Q²": f"{row['q2']:.3f}",
-                    "inside 95 %": f"{100 * row['coverage']:.0f} %",
-                    "mean width": f"{row['width']:.3g}",
-                    "k": "–" if math.isnan(row["components"]) else f"{row['components']:.0f}",
-                    "runs": f"{row['runs']}",
-                }
-            )
-        yield f"{name}: {words(str(target))}", pd.DataFrame(lines), "\n".join(verdicts(part))
+        lines = [
+            {
+                "model": MODELS[row["model"]].title,
+                "meshes": row["meshes"],
+                "RMSE": plus_minus(row["rmse"], row["std"], row["runs"]),
+                "Q²": f"{row['q2']:.3f}",
+                "in 95 %": f"{100 * row['coverage']:.0f} %",
+                "width": f"{row['width']:.3g}",
+                "k": "–" if math.isnan(row["components"]) else f"{row['components']:.0f}",
+            }
+            for row in part.to_dict("records")
+        ]
+        notes = [_sizes(part), "", *verdicts(part)]
+        yield f"{name}: {words(str(target))}", pd.DataFrame(lines), "\n".join(notes)
+
+
+def _sizes(part: pd.DataFrame) -> str:
+    """Say how many nodes, cases and runs stand behind the rows of one table."""
+    kinds = []
+    for meshes, rows in part.groupby("meshes", sort=False):
+        first, runs = rows.iloc[0], sorted(set(rows["runs"]))
+        many = f"{runs[0]} to {runs[-1]} runs" if len(runs) > 1 else f"{runs[0]} run{'s' * (runs[0] > 1)}"
+        kinds.append(
+            f"{meshes}: {first['nodes']:.0f} nodes, {first['n_train']:.0f} training and {first['n_test']:.0f} test "
+            f"cases, {many}"
+        )
+    return "; ".join(kinds) + ". RMSE is the mean ± standard deviation over runs; width is the mean of 95 % intervals."
 
 
 def plus_minus(mean: float, std: float, runs: int) -> str:
@@ -95,7 +105,7 @@ def verdicts(part: pd.DataFrame) -> list[str]:
     for meshes, rows in part.groupby("meshes", sort=False):
         free = rows[[MODELS[model].topology_free for model in rows["model"]]]
         if len(free) > 1:
-            sentences.append(f"- {str(meshes).capitalize()} meshes: {_best(free)}")
+            sentences.append(f"- {str(meshes).capitalize()}{' meshes' * (meshes in _LOOKS)}: {_best(free)}")
     paper = part[part["model"] == "SWWL"].set_index("meshes")["rmse"]
     if {"full", "coarsened"} <= set(paper.index):
         full, coarse = paper["full"], paper["coarsened"]
@@ -104,16 +114,15 @@ def verdicts(part: pd.DataFrame) -> list[str]:
             f"- SWWL(1) has a {word} error on full meshes than on coarsened ones ({_ratio(full, coarse)})."
         )
     low, high = BELIEVABLE
-    outside = part[(part["coverage"] < low) | (part["coverage"] > high)]
-    if outside.empty:
-        sentences.append("- 95 % intervals hold 90 to 98 % of the test cases in all rows.")
-    else:
-        named = [
-            f"{MODELS[row['model']].title} on {row['meshes']} meshes ({100 * row['coverage']:.0f} %)"
-            for row in outside.to_dict("records")
-        ]
-        many = f"{len(outside)} of {len(part)} rows"
-        sentences.append(f"- 95 % intervals hold 90 to 98 % of the test cases, except in {many}: {'; '.join(named)}.")
+    narrow, wide = part[part["coverage"] < low], part[part["coverage"] > high]
+    inside = len(part) - len(narrow) - len(wide)
+    text = f"- 95 % intervals hold 90 to 98 % of the test cases in {inside} of {len(part)} rows"
+    if len(wide):
+        text += f", more in {len(wide)}"
+    if len(narrow):
+        named = [f"{_title(row)} ({100 * row['coverage']:.0f} %)" for row in narrow.to_dict("records")]
+        text += f", fewer in {len(narrow)}: {'; '.join(named)}"
+    sentences.append(f"{text}.")
     return sentences
 
 
@@ -129,6 +138,10 @@ def _best(free: pd.DataFrame) -> str:
     if plain.empty or best["model"] == "SWWL":
         return f"{text}."
     return f"{text}; SWWL(1)'s is {_times(float(plain.iloc[0]['rmse']), best['rmse'])}."
+
+
+def _title(row: Any) -> str:
+    return f"{MODELS[row['model']].title}, {row['meshes']}"
 
 
 def _times(larger: float, smaller: float) -> str:
@@ -174,8 +187,9 @@ def draw(frame: pd.DataFrame) -> Any:
         for ax in axes[:, 0]:
             ax.set_yticks(range(len(models)), [MODELS[model].title for model in models])
             ax.set_ylim(len(models) - 0.5, -0.5)
-        figure.supxlabel("RMSE over the standard deviation of the test cases (logarithmic; 1: no better than the mean)")
-        figure.legend(handles.values(), handles.keys(), loc="outside upper right", ncols=len(handles), title="meshes")
+        figure.supxlabel("RMSE over standard deviation of the test cases", fontsize=9)
+        figure.get_layout_engine().set(rect=(0, 0.02, 1, 0.98))  # the line of provenance stands below
+        figure.legend(handles.values(), handles.keys(), loc="outside upper right", ncols=len(handles))
     return figure
 
 

@@ -119,10 +119,10 @@ def generated(study: Study, name: str, size: Size) -> list[Version]:
         n_train, n_test, nodes = size.cut
 
         def cut_down() -> Loaded:
-            table = made(study, name, total, size.nodes)
+            table = coarser(study, made(study, name, total, size.nodes), name, size.coarse)
             # The first of the training cases and the first of the test cases of the whole set.
             chosen = [*range(n_train), *range(size.n_train, size.n_train + n_test)]
-            table = coarser(study, table.iloc[chosen].reset_index(drop=True), name, nodes)
+            table = coarser(study, table.iloc[chosen].reset_index(drop=True), name, nodes, TOLERANCES[1:])
             return table, read(study, table, name)
 
         versions.append(Version(name, "cut down", n_train, n_test, scalars, targets, cut_down, exact=True))
@@ -146,10 +146,12 @@ def made(study: Study, name: str, n: int, nodes: int) -> pd.DataFrame:
     ).iloc[:n]
 
 
-def coarser(study: Study, table: pd.DataFrame, name: str, nodes: int) -> pd.DataFrame:
+def coarser(
+    study: Study, table: pd.DataFrame, name: str, nodes: int, tolerances: Sequence[float] = TOLERANCES
+) -> pd.DataFrame:
     """Coarsen all meshes of a table to about the same number of nodes."""
     complaint = ""
-    for tolerance in TOLERANCES:
+    for tolerance in tolerances:
         folder = study.work("data", f"{name}-{len(table)}-coarsened-{nodes}-{tolerance:g}-seed{study.seed}")
         if (folder / "failed.txt").exists():
             continue

@@ -25,6 +25,7 @@ from swwl.graph import Graph
 from swwl.kernels import ASWWL, SWWL, IndefiniteKernelWarning, Matern52, Precomputed, PrincipalSWWL, Product
 from swwl.kernels.base import Factor, Progress
 from swwl.kernels.baselines import propagation_gram, wwl_distances
+from swwl.kernels.graphs import LADDER
 from swwl.regression import RobustGPRegressor
 from swwl.threads import one_blas_thread
 
@@ -63,13 +64,13 @@ MODELS = {
     "SWWL": Model("SWWL(1)", "step 1"),
     "SWWL-sqrt": Model("SWWL(√n)", "step √n"),
     "ASWWL": Model("ASWWL", "by iteration"),
-    "SWWL-area": Model("SWWL(1), nodes by area", "by area", extra=True),
+    "SWWL-area": Model("SWWL(1), by area", "by area", extra=True),
     "principal": Model("principal SWWL", "step 1"),
-    "principal-sqrt": Model("principal SWWL(√n)", "step √n", extra=True),
-    "principal-area": Model("principal SWWL, nodes by area", "by area", extra=True),
+    "principal-sqrt": Model("principal (√n)", "step √n", extra=True),
+    "principal-area": Model("principal, by area", "by area", extra=True),
     "PCA": Model("PCA of coordinates", "coordinates", random=False, topology_free=False),
-    "WWL": Model("WWL (exact transport)", "WWL", random=False),
-    "PK": Model("PK (propagation)", "PK"),
+    "WWL": Model("WWL (exact)", "WWL", random=False),
+    "PK": Model("propagation", "PK"),
 }
 
 EMBEDDINGS: dict[str, dict[str, Any]] = {
@@ -206,8 +207,9 @@ class RowsPCA(RowsPrincipal):
         self.has_remainder_ = False
 
     def ladder(self, n_rows: int) -> list[int]:
-        """Try the numbers of components of principal SWWL but none."""
-        return [k for k in super().ladder(n_rows) if k > 0] or [1]
+        """Return numbers of components to try: more than for principal SWWL, since nothing stands for the rest."""
+        most = min(self.components_.shape[1], n_rows // 3)
+        return sorted({min(k, most) for k in LADDER if k > 0})
 
 
 class RowsIndefinite(Precomputed):
