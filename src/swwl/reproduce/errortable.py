@@ -180,7 +180,9 @@ def draw(frame: pd.DataFrame) -> Any:
                 handles.setdefault(str(meshes) if meshes in _LOOKS else "as published", bars)
             ax.axvline(1, color="0.5", lw=0.8, ls=":")
             ax.set_xscale("log")
-            _ticks(ax, part["relative"].to_numpy(float))
+            lowest = float((part["relative"] - part["relative_std"]).clip(lower=0.5 * part["relative"]).min())
+            highest = float((part["relative"] + part["relative_std"]).max())
+            _ticks(ax, lowest / 1.2, max(1.2, 1.2 * highest))
             ax.set_title(f"{name}: {words(str(target))}")
         for ax in axes.flat[len(panels) :]:
             ax.set_visible(False)
@@ -193,13 +195,13 @@ def draw(frame: pd.DataFrame) -> Any:
     return figure
 
 
-def _ticks(ax: Any, values: np.ndarray) -> None:
-    """Mark round numbers, plainly written, that fit the values."""
-    low, high = float(values.min()) / 1.25, max(1.1, float(values.max()) * 1.25)
-    round_numbers = [digit * 10.0**power for power in range(-5, 3) for digit in (1, 2, 5)]
-    inside = [number for number in round_numbers if low <= number <= high]
-    while len(inside) > 5:
-        inside = [number for number in inside if number in inside[::-2]]
+def _ticks(ax: Any, low: float, high: float) -> None:
+    """Mark round numbers, plainly written, between bounds of a logarithmic axis."""
+    for digits in ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5, 7)):
+        marks = [digit * 10.0**power for power in range(-6, 4) for digit in digits]
+        marks = [mark for mark in marks if low <= mark <= high]
+        if len(marks) >= 3:
+            break
     ax.set_xlim(low, high)
-    ax.set_xticks(inside, [f"{number:g}" for number in inside])
+    ax.set_xticks(marks, [f"{mark:g}" for mark in marks])
     ax.set_xticks([], minor=True)
