@@ -86,7 +86,7 @@ def plus_minus(mean: float, std: float, runs: int) -> str:
 
     Examples
     --------
-    >>> plus_minus(0.012345, 0.00067, 5), plus_minus(123.4, 0.0, 1)
+    >>> plus_minus(0.01234, 0.00067, 5), plus_minus(123.4, 0.0, 1)
     ('0.01234 ± 0.00067', '123.4')
     """
     decimals = max(0, 3 - math.floor(math.log10(abs(mean)))) if mean else 3

@@ -44,9 +44,9 @@ class Plan:
 
 
 SIZES = {
-    "small": Plan(Size(60, 40, 900, 300), {"SWWL": 3, "principal": 1}),
-    "medium": Plan(Size(300, 100, 5000, 800), {"SWWL": 3, "principal": 1}),
-    "full": Plan(Size(1000, 200, 29773, 1054), {"SWWL": 5, "principal": 1}),
+    "small": Plan(Size(60, 40, 900, 300), {"SWWL": 3, "principal": 2}),
+    "medium": Plan(Size(300, 100, 5000, 800), {"SWWL": 3, "principal": 2}),
+    "full": Plan(Size(1000, 200, 29773, 1054), {"SWWL": 5, "principal": 2}),
 }
 
 
@@ -198,10 +198,13 @@ def draw(frame: pd.DataFrame) -> Any:
             groups = part.groupby(["n_quantiles", "n_projections"])["rmse"]
             means = groups.mean().reset_index()
             EffectDisplay(means, TARGET).plot(ax)
+            top = 0.0
             for colour, (q, line) in zip(CYCLE, means.groupby("n_quantiles"), strict=False):
                 spread = groups.std(ddof=0).loc[q].to_numpy()
                 low, high = line["rmse"] - spread, line["rmse"] + spread
                 ax.fill_between(line["n_projections"], low, high, color=colour, alpha=0.12, lw=0)
+                top = max(top, float(high.max()))
+            ax.set_ylim(0, 1.05 * top)
             ax.set_title(MODELS[model].title)
         figure.get_layout_engine().set(rect=(0, 0.03, 1, 0.97))  # the line of provenance stands below
     return figure
