@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from swwl.reproduce import Study, scaling
+from swwl.reproduce import Study, scaling, slopes
 from swwl.reproduce.measure import Line, fit_power_law
 
 TINY = scaling.Size(
@@ -28,7 +28,8 @@ TINY = scaling.Size(
 def tiny(monkeypatch):
     monkeypatch.setitem(scaling.SIZES, "small", TINY)
     # Only SWWL itself: the other kernels' libraries take longer to load than all else.
-    monkeypatch.setattr(scaling, "PEERS", {"RPW": scaling.PEERS["RPW"]})
+    for module in (scaling, slopes):
+        monkeypatch.setattr(module, "PEERS", {"RPW": slopes.PEERS["RPW"]})
     monkeypatch.setattr(scaling, "KERNELS", ("SWWL", "RPW"))
 
 
@@ -44,9 +45,9 @@ def test_all_sweeps_are_measured_fitted_and_drawn(tiny, tmp_path):
     frame = study.rows(["quantity", "kernel", "variable", "value"]).frame()
     assert {"quantity", "kernel", "variable", "value", "seconds"} <= set(frame)
     assert (frame["seconds"] > 0).all()
-    for sweep in scaling.SWEEPS:
-        assert len(scaling._series(frame, *sweep)[0]) == 3, sweep
-    assert len(scaling.slopes(frame)) == len(scaling.SWEEPS) + 2
+    for sweep in slopes.SWEEPS:
+        assert len(slopes.series(frame, *sweep)[0]) == 3, sweep
+    assert len(slopes.slopes(frame)) == len(slopes.SWEEPS) + 2
     limits = pd.read_csv(tmp_path / "scaling-practical.csv")
     assert limits["kernel"].tolist() == ["SWWL", "RPW"]
     assert (tmp_path / "scaling.png").stat().st_size > 0
@@ -110,7 +111,7 @@ def test_slopes_of_exact_power_laws(slope):
 
 def test_overhead_at_the_small_end_does_not_bend_the_slope():
     x = 10.0 ** np.arange(6)
-    assert scaling.asymptotic_law(x, 1e-9 * x**2 + 1e-6 * (x < 50)).slope == pytest.approx(2.0)
+    assert slopes.asymptotic_law(x, 1e-9 * x**2 + 1e-6 * (x < 50)).slope == pytest.approx(2.0)
 
 
 def test_a_single_size_has_no_slope():
@@ -122,11 +123,11 @@ def test_memory_or_time_limits():
     n = np.array([100, 1000, 10_000])
     quick = pd.DataFrame({"quantity": "matrix", "kernel": "FGW", "variable": "n", "value": n, "seconds": 1e-9 * n**2})
     slow = quick.assign(kernel="WWL", seconds=1e-3 * n**2)
-    limits = scaling.practical(pd.concat([quick, slow]), memory_gib=8).set_index("kernel")
+    limits = slopes.practical(pd.concat([quick, slow]), memory_gib=8).set_index("kernel")
     assert limits.loc["WWL", "limit"] == "time"
     assert limits.loc["WWL", "nodes"] == pytest.approx(np.sqrt(3600 / 1e-3))
     assert limits.loc["FGW", "limit"] == "memory"
-    assert 8 * scaling.PEERS["FGW"].squares * limits.loc["FGW", "nodes"] ** 2 == pytest.approx(8 * 2**30)
+    assert 8 * slopes.PEERS["FGW"].squares * limits.loc["FGW", "nodes"] ** 2 == pytest.approx(8 * 2**30)
 
 
 def test_verdicts():
@@ -140,6 +141,6 @@ def test_verdicts():
             "theory": "",
         }
     )
-    assert [line.verdict for line in scaling.judge(table)] == ["TOO MUCH", "ok"]
+    assert [line.verdict for line in slopes.judge(table)] == ["TOO MUCH", "ok"]
     assert Line("nothing to judge", 1.0).verdict == ""
     assert Line("not a number", float("nan"), 1.0).verdict == "TOO MUCH"

@@ -6,7 +6,7 @@ import pytest
 
 from swwl import Graph
 from swwl.datasets import GENERATORS
-from swwl.reproduce import Study, measure, table5
+from swwl.reproduce import Study, measure, table5, timetable
 
 COLUMNS = {
     "set", "kernel", "step", "nodes", "meshes", "measured", "seconds", "seconds_of_all", "paper_seconds", "floor",
@@ -120,7 +120,7 @@ def test_verdicts():
         ("tensile2d", "SWWL(1)", "training", 500, 600.0, np.nan),
     ]
     frame = pd.DataFrame(rows, columns=["set", "kernel", "step", "measured", "ratio", "to_first"])
-    lines = table5.judge(frame.assign(nodes=100, seconds=1.0, evaluations=30.0))
+    lines = timetable.judge(frame.assign(nodes=100, seconds=1.0, evaluations=30.0))
     assert [line.verdict for line in lines] == ["ok", "TOO MUCH", "ok", "TOO MUCH", ""]
 
 

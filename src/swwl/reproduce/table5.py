@@ -19,31 +19,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.datasets import GENERATORS
-from swwl.datasets.airfoil import KINEMATIC_VISCOSITY, N_PANELS
-from swwl.datasets.airfoil.boundary_layer import drag_coefficient
-from swwl.datasets.airfoil.geometry import Naca4
-from swwl.datasets.airfoil.mesh import o_grid
-from swwl.datasets.airfoil.panels import solve_panels
-from swwl.datasets.blade.geometry import Blade
-from swwl.datasets.blade.mesh import surface
-from swwl.datasets.blade.rotor import operate
 from swwl.datasets.design import draw, redraw
 from swwl.datasets.sample import Unsolvable
-from swwl.datasets.tensile2d.mesh import notched_plate
 from swwl.distances import pairwise_distances
 from swwl.embedding import SWWLEmbedding
 from swwl.gp import GPWarning, RobustGP
 from swwl.graph import Graph
-from swwl.plots.style import BLUE, GREY, ORANGE, VERMILLION, new_figure, style
 from swwl.reproduce import measure
-from swwl.reproduce.measure import Line, best_times, cholesky_and_inverse, projections, seconds
+from swwl.reproduce.measure import best_times, cholesky_and_inverse, projections, seconds
+from swwl.reproduce.papersets import CASES, KERNELS, Case, Inputs
 from swwl.reproduce.rows import Rows
 from swwl.reproduce.study import Study
+from swwl.reproduce.timetable import STEPS, draw_times, judge, texts
 from swwl.threads import one_blas_thread
 
-Inputs = Mapping[str, float]
-KERNELS = ("SWWL(1)", "SWWL(√n)")
-STEPS = ("embedding", "distances", "training")
 OPTIONS: dict[str, Any] = {"n_iterations": 3, "n_projections": 50, "n_quantiles": 500}
 # Of the meshes of a batch, one in so many is sorted for the floor.
 FLOOR_SHARE = 4
@@ -68,91 +57,6 @@ class Counts(NamedTuple):
     memory: int
     training: int
 
-
-@dataclass(frozen=True)
-class Case:
-    """A data set of the paper, and the generator that stands in for it.
-
-    Attributes
-    ----------
-    generator : str
-    paper_name : str
-    nodes, meshes, training : int
-        The paper's, the last of observations that train its Gaussian process.
-    batch : int
-        Meshes held at a time: some handfuls of :mod:`swwl.streaming` for every thread.
-    paper : dict of (kernel, step) to float
-        The paper's seconds, on four cores.
-    mesh : callable
-        Inputs, nodes and a random number from 0 to 1 to points and triangles.
-    target : callable
-        Inputs to the number that the Gaussian process learns.
-    """
-
-    generator: str
-    paper_name: str
-    nodes: int
-    meshes: int
-    training: int
-    batch: int
-    paper: dict[tuple[str, str], float]
-    mesh: Callable[[Inputs, int, float], tuple[NDArray, NDArray]]
-    target: Callable[[Inputs], float]
-
-
-def _blade_mesh(inputs: Inputs, nodes: int, chance: float) -> tuple[NDArray, NDArray]:
-    mesh = surface(Blade.from_parameters(inputs), nodes)
-    return mesh.points, mesh.triangles
-
-
-def _blade_target(inputs: Inputs) -> float:
-    return operate(Blade.from_parameters(inputs), inputs["speed"], inputs["pressure"]).efficiency
-
-
-def _plate_mesh(inputs: Inputs, nodes: int, chance: float) -> tuple[NDArray, NDArray]:
-    return notched_plate(inputs["notch_radius"], inputs["notch_height"], nodes)
-
-
-def _plate_target(inputs: Inputs) -> float:
-    """Return a stress that rises with the load on the narrow section and bends where the material yields."""
-    elastic = inputs["pressure"] * (1 + 1.6 * inputs["notch_radius"]) / (1 - inputs["notch_radius"])
-    elastic *= 1 + 0.1 * inputs["notch_height"] ** 2
-    strength = inputs["yield_stress"] + 0.1 * inputs["hardening"] * np.log1p(inputs["hardening_rate"])
-    strength += 0.2 * inputs["viscosity"] / inputs["exponent"]
-    return float((elastic**-4 + strength**-4) ** -0.25)
-
-
-def _air_mesh(inputs: Inputs, nodes: int, chance: float) -> tuple[NDArray, NDArray]:
-    """Mesh with cells of any aspect, so that no two meshes share their topology."""
-    airfoil = Naca4(inputs["camber"], inputs["camber_position"], inputs["thickness"])
-    points, triangles, _ = o_grid(airfoil, nodes, float(1.4 ** (2 * chance - 1)))
-    return points, triangles
-
-
-def _air_target(inputs: Inputs) -> float:
-    airfoil = Naca4(inputs["camber"], inputs["camber_position"], inputs["thickness"])
-    flow = solve_panels(airfoil.contour(np.linspace(0, 2 * np.pi, N_PANELS + 1)), np.deg2rad(inputs["incidence"]))
-    return drag_coefficient(flow, inputs["velocity"] / KINEMATIC_VISCOSITY)
-
-
-def _paper(small: float, distances: float, large: float, training: float) -> dict[tuple[str, str], float]:
-    small_steps, large_steps = KERNELS
-    return {
-        (small_steps, "embedding"): small,
-        (small_steps, "distances"): distances,
-        (large_steps, "embedding"): large,
-        (small_steps, "training"): training,
-    }
-
-
-CASES = {
-    case.generator: case
-    for case in (
-        Case("blade", "Rotor37", 29_773, 1200, 1000, 64, _paper(60, 11, 54 * 60, 220), _blade_mesh, _blade_target),
-        Case("tensile2d", "Tensile2d", 9_426, 700, 500, 64, _paper(11, 4, 5 * 60, 70), _plate_mesh, _plate_target),
-        Case("airfoil", "AirfRANS", 179_779, 1000, 800, 12, _paper(300, 7, 232 * 60, 135), _air_mesh, _air_target),
-    )
-}
 
 SIZES: dict[str, dict[str, Counts]] = {
     "small": {
@@ -422,111 +326,3 @@ def time_training(plan: _Plan) -> dict[str, Any]:
     ours, floor = min(fits), min(floors)
     found = {"seconds": ours, "floor": "Cholesky + inverse", "floor_seconds": floor, "ratio": ours / floor}
     return {**found, "peak_mb": peak, "evaluations": gp.n_evaluations_}
-
-
-# What is shown
-
-
-def judge(frame: pd.DataFrame) -> list[Line]:
-    """Return the lines that say whether the limits are kept, for what has been measured."""
-    small, large = KERNELS
-    lines = []
-    for row in frame.itertuples():
-        if row.step == "embedding" and row.set == "blade" and row.kernel == small:
-            note = f"{row.measured} meshes of {row.nodes} nodes, {1e3 * row.seconds / row.measured:.1f} ms each"
-            lines.append(Line("blade, SWWL(1) embedding / np.sort in one thread", row.ratio, 1.0, note=note))
-        if row.step == "embedding" and row.kernel == large and row.set in ("blade", "airfoil"):
-            shared = row.set == "blade"
-            name = f"{row.set}, SWWL(√n) / SWWL(1), {'shared topology' if shared else 'own topologies'}"
-            lines.append(Line(name, row.to_first, 3.0 if shared else 6.0, note=f"{row.measured} meshes"))
-        if row.step == "training":
-            # On small matrices LAPACK is all but free, and what goes with it is not.
-            limit = 500.0 if row.measured == 1000 else None
-            name = f"{row.set}, training / (Cholesky + inverse), N = {row.measured}"
-            note = f"{row.evaluations:.0f} evaluations" + ("" if limit else "; the limit is for N = 1000")
-            lines.append(Line(name, row.ratio, limit, note=note))
-    return lines
-
-
-def texts(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table as it is printed."""
-    table = []
-    for row in frame.sort_values(["set", "step", "kernel"], key=_order).itertuples():
-        whole = row.seconds_of_all if np.isfinite(row.seconds_of_all) else row.seconds
-        wanted = row.meshes if row.step == "embedding" else row.measured
-        table.append(
-            {
-                "": _label(row),
-                "nodes": f"{row.nodes}",
-                "measured": f"{row.measured}" + ("" if row.measured >= wanted else f" of {wanted}"),
-                "time": duration(whole),
-                "paper": duration(row.paper_seconds) if _comparable(row) else "–",
-                "/ floor": f"{row.ratio:.2f}" if row.ratio < 10 else f"{row.ratio:.0f}",
-                "MB": f"{row.peak_mb:.0f}",
-            }
-        )
-    return pd.DataFrame(table)
-
-
-def _label(row: Any) -> str:
-    return f"{row.set} {row.kernel if row.step == 'embedding' else row.step}"
-
-
-def _comparable(row: Any) -> bool:
-    """Whether the paper's time is for as much as ours: only that of embeddings is extrapolated."""
-    case = CASES[row.set]
-    wanted = {"distances": case.meshes, "training": case.training}
-    return row.measured == wanted.get(row.step, row.measured)
-
-
-def _order(column: pd.Series) -> pd.Series:
-    known = [*CASES, *STEPS, *KERNELS]
-    return column.map(known.index)
-
-
-def duration(seconds: float) -> str:
-    """Return a time in the unit that suits it.
-
-    >>> duration(0.0321), duration(4.26), duration(75), duration(13920)
-    ('32 ms', '4.3 s', '1 min 15 s', '3 h 52 min')
-    """
-    if seconds < 1:
-        return f"{1e3 * seconds:.0f} ms"
-    if seconds < 59.5:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min" + (f" {rest} s" if rest and minutes < 10 else "")
-    return f"{minutes // 60} h {minutes % 60} min"
-
-
-def draw_times(frame: pd.DataFrame, threads: int = THREADS) -> Any:
-    """Draw the times beside the paper's, the ratios to the floors, and the peaks of memory."""
-    rows = list(frame.sort_values(["set", "step", "kernel"], key=_order).itertuples())
-    labels = [_label(row) for row in rows]
-    place = -np.arange(len(rows), dtype=float)
-    figure = new_figure(9.6, 1.6 + 0.27 * len(rows))
-    figure.get_layout_engine().set(rect=(0, 0.03, 1, 0.97))
-    with style():
-        times, ratios, memory = figure.subplots(1, 3, sharey=True, width_ratios=(1.7, 1, 1))
-        ours = [row.seconds_of_all if np.isfinite(row.seconds_of_all) else row.seconds for row in rows]
-        theirs = [row.paper_seconds if _comparable(row) else np.nan for row in rows]
-        times.hlines(place, ours, theirs, color="#CCCCCC", linewidth=2, zorder=1)
-        times.scatter(theirs, place, color=GREY, marker="s", s=30, label="paper, 4 cores", zorder=2)
-        times.scatter(ours, place, color=BLUE, s=36, label=f"here, {threads} threads", zorder=3)
-        times.set(xscale="log", title="Time [s]")
-        times.legend(loc="lower center", bbox_to_anchor=(0.5, -0.02 - 1.6 / (1 + len(rows))), ncols=2)
-        times.set_yticks(place, labels)
-        values = [row.ratio for row in rows]
-        ratios.hlines(place, 1, values, color=ORANGE, linewidth=2)
-        ratios.scatter(values, place, color=ORANGE, s=36, zorder=3)
-        ratios.set(xscale="log", title="Ratio to floor", xlim=(min(0.1, *values), 10 * max(values)))
-        ratios.axvline(1, color=VERMILLION, linewidth=1)
-        memory.barh(place, [row.peak_mb / 1024 for row in rows], 0.55, color=BLUE)
-        memory.set(title="Peak memory [GiB]")
-        for row, y in zip(rows, place, strict=True):
-            ratio = f"{row.ratio:.2f}" if row.ratio < 10 else f"{row.ratio:.0f}"
-            ratios.annotate(ratio, (max(row.ratio, 1), y), (7, 0), textcoords="offset points", va="center", fontsize=7)
-            memory.text(row.peak_mb / 1024, y, f" {row.peak_mb / 1024:.2f}", va="center", fontsize=7)
-        memory.set_xlim(0, 1.3 * max(row.peak_mb / 1024 for row in rows))
-    return figure
