@@ -222,6 +222,8 @@ def test_a_larger_set_serves_a_smaller_wish(tmp_path):
 def test_wrong_names_and_too_few_cases(tmp_path):
     with pytest.raises(ValueError, match="no dataset 'rotor'; there are tensile2d"):
         reproduce("table4", folder=tmp_path, options={"dataset": ["rotor"]})
+    with pytest.raises(Skipped, match="none of the kernels suits them"):
+        run_on("tensile2d", tmp_path / "none", kernel=["PCA"])
     with pytest.raises(ValueError, match="no kernel 'FGW'"):
         reproduce("table4", folder=tmp_path, options={"kernel": ["FGW"]})
     version = Version("naca0012", "contours", 10, 5, (), ("drag",), load=lambda: (pd.DataFrame(), []))
