@@ -12,7 +12,7 @@ from swwl.reproduce.rows import Rows
 
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch):
-    monkeypatch.setitem(figure_pq.SIZES, "small", figure_pq.Plan(Size(12, 5, 210, 205), {"SWWL": 2, "principal": 1}))
+    monkeypatch.setitem(figure_pq.SIZES, "small", figure_pq.Plan(Size(8, 4, 210, 205), {"SWWL": 2, "principal": 1}))
     monkeypatch.setattr(figure_pq, "PROJECTIONS", (2, 5))
     monkeypatch.setattr(figure_pq, "QUANTILES", (10, 20))
 

@@ -19,7 +19,7 @@ COLUMNS = {
     *("q2", "coverage95", "width95", "components", "calibration", "warnings", "seconds", "embedding_seconds"),
 }
 TINY = table4.Plan(
-    {"tensile2d": Size(10, 5, 240, 205), "blade": Size(30, 8, 210, 205, cut=(12, 4, 203))},
+    {"tensile2d": Size(8, 4, 240, 205), "blade": Size(10, 5, 210, 205, cut=(8, 3, 203))},
     {"airfrans": (12, 6), "naca0012": (12, 6), "polycrystals": (12, 6)},
     seeds=2,
     split_seeds=2,
@@ -92,10 +92,7 @@ def test_rows_tables_and_figure(tmp_path, meshes_as_they_are):
     # One topology is what the full blades alone have; exact transport is for the cut-down set, marked as such.
     assert set(frame.loc[frame["model"] == "PCA", "meshes"]) == {"full"}
     assert set(frame.loc[frame["model"].isin(["WWL", "PK"]), "meshes"]) == {"cut down"}
-    assert set(frame.loc[frame["meshes"] == "cut down", "n_train"]) == {12}
-    # Intervals are widened once per split.
-    one = frame[(frame["meshes"] == "full") & (frame["model"] == "SWWL") & (frame["target"] == "efficiency")]
-    assert one["calibration"].nunique() == 1 and one["rmse"].nunique() == 2
+    assert set(frame.loc[frame["meshes"] == "cut down", "n_train"]) == {8}
 
     text = (tmp_path / "table4.md").read_text(encoding="utf-8")
     for title in ("blade: efficiency", "blade: massflow", "blade: pressure ratio", "| WWL (exact) | cut down |"):
@@ -104,15 +101,29 @@ def test_rows_tables_and_figure(tmp_path, meshes_as_they_are):
     assert (tmp_path / "table4.png").read_bytes()[:4] == b"\x89PNG"
 
 
+def test_intervals_are_widened_once_per_split(tmp_path, monkeypatch, data_folder):
+    def pretend(*_, seed, widening=None):
+        found = 1.0 + seed / 10 if widening is None else widening
+        row = dict.fromkeys(("rmse", "rmse_relative", "q2", "coverage95", "width95"), 0.5)
+        return row | {"components": 4.0, "calibration": found, "warnings": 0, "seconds": 0.0}
+
+    monkeypatch.setattr(table4, "fit_and_score", pretend)
+    run_on("naca0012", tmp_path, kernel=["SWWL"])
+    assert set(pd.read_csv(tmp_path / "table4.csv")["calibration"]) == {1.0, 1.1}  # a split for each seed
+    run_on("tensile2d", tmp_path / "one", kernel=["SWWL", "SWWL-sqrt"])
+    frame = pd.read_csv(tmp_path / "one" / "table4.csv")
+    assert set(frame["seed"]) == {0, 1} and set(frame["calibration"]) == {1.0}
+
+
 def test_goes_on_where_it_stopped(tmp_path, monkeypatch):
     pytest.importorskip("mmgpy")
-    options = {"kernel": ["scalars", "SWWL", "principal"]}  # a table of ten rows
+    options = {"kernel": ["SWWL", "principal"]}  # eight rows
     run_on("tensile2d", tmp_path / "whole", **options)
 
     add = Rows.add
 
     def cut_off(rows, *new):
-        if len(rows.frame()) == 6:
+        if len(rows.frame()) == 4:
             raise KeyboardInterrupt
         add(rows, *new)
 
@@ -120,13 +131,13 @@ def test_goes_on_where_it_stopped(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         run_on("tensile2d", tmp_path / "parts", **options)
     before = numbers(tmp_path / "parts")
-    assert len(before) == 6
+    assert len(before) == 4
     monkeypatch.setattr(Rows, "add", add)
     run_on("tensile2d", tmp_path / "parts", **options)
     after = numbers(tmp_path / "parts")
-    pd.testing.assert_frame_equal(after[:6], before)
+    pd.testing.assert_frame_equal(after[:4], before)
     pd.testing.assert_frame_equal(after, numbers(tmp_path / "whole"))
-    assert len(after) == 10 and set(after["meshes"]) == {"full", "coarsened"}
+    assert len(after) == 8 and set(after["meshes"]) == {"full", "coarsened"}
 
     # All is done: nothing is read or fitted again.
     monkeypatch.setattr(meshsets, "read", lambda *_: pytest.fail("meshes were read again"))
@@ -211,6 +222,8 @@ def test_a_larger_set_serves_a_smaller_wish(tmp_path):
 def test_wrong_names_and_too_few_cases(tmp_path):
     with pytest.raises(ValueError, match="no dataset 'rotor'; there are tensile2d"):
         reproduce("table4", folder=tmp_path, options={"dataset": ["rotor"]})
+    with pytest.raises(Skipped, match="none of the kernels suits them"):
+        run_on("tensile2d", tmp_path / "none", kernel=["PCA"])
     with pytest.raises(ValueError, match="no kernel 'FGW'"):
         reproduce("table4", folder=tmp_path, options={"kernel": ["FGW"]})
     version = Version("naca0012", "contours", 10, 5, (), ("drag",), load=lambda: (pd.DataFrame(), []))

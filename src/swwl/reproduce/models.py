@@ -139,7 +139,9 @@ def coordinates(graphs: Sequence[Graph]) -> NDArray[np.float32]:
     for number, graph in enumerate(graphs):
         if not graph.same_topology(first):
             raise ValueError(f"Graph {number} has another topology than graph 0, so their nodes do not correspond.")
-    mean = np.mean([graph.features for graph in graphs], axis=0)
+    mean = np.zeros_like(first.features)
+    for graph in graphs:
+        mean += graph.features / len(graphs)
     return np.stack([(graph.features - mean).ravel().astype(np.float32) for graph in graphs])
 
 
