@@ -30,7 +30,7 @@ def tiny(monkeypatch):
     # Only SWWL itself: the other kernels' libraries take longer to load than all else.
     for module in (scaling, slopes):
         monkeypatch.setattr(module, "PEERS", {"RPW": slopes.PEERS["RPW"]})
-    monkeypatch.setattr(scaling, "KERNELS", ("SWWL", "RPW"))
+        monkeypatch.setattr(module, "KERNELS", ("SWWL", "RPW"))
 
 
 def make(folder):

@@ -66,6 +66,7 @@ KERNELS = ("SWWL", *PEERS)
 
 
 def series(frame: pd.DataFrame, quantity: str, kernel: str, variable: str) -> tuple[NDArray, NDArray]:
+    """Return sizes and seconds of one sweep, by size."""
     part = frame[(frame["quantity"] == quantity) & (frame["kernel"] == kernel) & (frame["variable"] == variable)]
     part = part.sort_values("value")
     return part["value"].to_numpy(float), part["seconds"].to_numpy(float)
@@ -190,7 +191,7 @@ def draw_costs(frame: pd.DataFrame) -> Any:
         places = [grid[0, :2], grid[0, 2:4], grid[0, 4:], grid[1, :2], grid[1, 2:]]
         for (title, label, sweeps), place in zip(panels, places, strict=True):
             axis = figure.add_subplot(place, xscale="log", yscale="log", title=title, xlabel=label, ylabel="seconds")
-            _draw_sweeps(axis, [(sweep, *_series(frame, *sweep)) for sweep in sweeps])
+            _draw_sweeps(axis, [(sweep, *series(frame, *sweep)) for sweep in sweeps])
     return figure
 
 

@@ -35,7 +35,7 @@ SIZES = {
     ),
     "full": Plan(
         kernels=TIMED,
-        graphs={"": None} | {(kernel, name): 80 for kernel in ("WWL", "FGW", "GH", "RPW") for name in _ALL_BUT_BZR},
+        graphs={"": None} | {(kernel, name): 60 for kernel in ("WWL", "FGW", "GH", "RPW") for name in _ALL_BUT_BZR},
     ),
 }
 _REPEATS = 5  # of kernels that are done in a moment
