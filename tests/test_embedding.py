@@ -1,4 +1,5 @@
 import itertools
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -193,19 +194,21 @@ def test_progress_counts_every_graph():
 
 
 def test_an_iterator_is_drawn_only_as_needed():
-    """While a graph is embedded, no more than a few of those behind it exist."""
-    graph = Graph.from_cells(*plate(2000))
-    drawn = []
-    ahead = []
+    """Graphs of an iterator live only while they wait for a thread or are embedded."""
+    points, cells = plate(2000)
+    alive, most = set(), []
 
     def graphs():
         for k in range(400):
-            drawn.append(k)
+            graph = Graph.from_cells(points.copy(), cells)
+            alive.add(k)
+            weakref.finalize(graph.features, alive.discard, k)  # the graph itself has slots
+            most.append(len(alive))
             yield graph
 
-    SWWLEmbedding(**SMALL, n_jobs=2).fit_transform(graphs(), progress=lambda done, _: ahead.append(len(drawn) - done))
+    SWWLEmbedding(**SMALL, n_jobs=2).fit_transform(graphs())
     # Two handfuls of fifteen at work, two waiting for each thread; and one being drawn.
-    assert 0 < max(ahead) <= 7 * 15
+    assert 15 < max(most) <= 7 * 15
 
 
 def test_node_weights_can_be_required_or_ignored():

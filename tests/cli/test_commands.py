@@ -176,7 +176,7 @@ def test_coarsen(made, tmp_path):
 def test_coarsen_a_folder(tmp_path):
     pytest.importorskip("mmgpy", reason="mmgpy (the extra [mmg]) is not installed")
     datasets.write("blade", 3, tmp_path / "fine", nodes=400)
-    result = swwl("coarsen", tmp_path / "fine", tmp_path / "coarse", "--nodes", 150, "--jobs", 1)
+    result = swwl("coarsen", tmp_path / "fine", tmp_path / "coarse", "--nodes", 200, "--jobs", 1)
     assert "3 meshes" in result.stdout
     assert len(datasets.load(tmp_path / "coarse")) == 3
 
