@@ -244,7 +244,7 @@ class _Kernel:
             if _learns(factor):
                 self.seconds = np.nan
                 continue
-            key = fingerprint(repr(factor), graphs) if store.folder is not None else ""
+            key = matrix_key(factor, graphs) if store.folder is not None else ""
             found = store.get(key)
             start = time.perf_counter()
             if found is None:
@@ -260,6 +260,11 @@ class _Kernel:
         for number, (_, graphs, factor) in enumerate(self.options):
             matrix = self.shared.get(number)
             yield number, _matrix(clone(factor), graphs, split.train, self.labels) if matrix is None else matrix
+
+
+def matrix_key(factor: Factor, graphs: list) -> str:
+    """Return the name under which the matrix of a factor for these graphs is kept."""
+    return fingerprint(repr(factor), graphs)
 
 
 def _learns(factor: Factor) -> bool:
