@@ -76,7 +76,7 @@ _SMALL = Size(
     projections=(12, 25, 50, 100, 200),
     quantiles=(50, 150, 500, 1500, 5000),
     iterations=(1, 3, 8, 20, 50),
-    graphs=(2, 4, 8, 16),
+    graphs=(8, 16, 32, 64),
     rows=(250, 500, 1000, 2000),
     widths=(1000, 2500, 5000, 12_500, 25_000),
     fixed=(1000, 5000),
@@ -84,7 +84,7 @@ _SMALL = Size(
     train_graphs=(125, 250, 500, 1000, 2000),
     graph_nodes=_GRAPH_NODES,
     budget=2.0,
-    repeats=3,
+    repeats=5,
 )
 SIZES = {
     "small": _SMALL,
@@ -99,7 +99,7 @@ SIZES = {
     "full": _SMALL._replace(
         nodes=(3000, 5500, 10_000, 17_000, 30_000, 55_000, 100_000, 170_000, 300_000, 550_000, 1_000_000),
         large_step_nodes=(3000, 5500, 10_000, 17_000, 30_000, 55_000, 100_000, 170_000, 300_000),
-        graphs=(2, 4, 8, 16, 32),
+        graphs=(8, 16, 32, 64, 128),
         rows=(250, 500, 1000, 2000, 4000),
         train_nodes=(1000, 3000, 10_000, 30_000, 100_000, 300_000),
         train_graphs=(125, 250, 500, 1000, 2000, 4000),
@@ -192,8 +192,8 @@ def _sweep_embedding(study: Study, rows: Rows, size: Size) -> None:
         return lambda: embedding.transform(graphs)
 
     def meshes(value: int) -> list[Graph]:
-        # Plates do not share their topology, so that every mesh pays for its own.
-        return [plate(value, seed) for seed in range(max(1, min(4, 30_000 // value)))]
+        # Plates do not share their topology, so that every mesh pays for its own; several make up for what a call costs.
+        return [plate(value, seed) for seed in range(4 if value <= 300_000 else 2)]
 
     def against_nodes(value: int, step: int | str) -> tuple[Callable[[], object], int]:
         graphs = meshes(value)
