@@ -192,7 +192,7 @@ def _sweep_embedding(study: Study, rows: Rows, size: Size) -> None:
         return lambda: embedding.transform(graphs)
 
     def meshes(value: int) -> list[Graph]:
-        # Plates do not share their topology, so that every mesh pays for its own; several make up for what a call costs.
+        # Plates do not share their topology, so that each pays for its own; several hide the cost of a call.
         return [plate(value, seed) for seed in range(4 if value <= 300_000 else 2)]
 
     def against_nodes(value: int, step: int | str) -> tuple[Callable[[], object], int]:
