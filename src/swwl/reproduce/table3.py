@@ -155,6 +155,7 @@ def _draw(frame: pd.DataFrame) -> Any:
     datasets = [name for name in DATASETS if name in set(frame["dataset"])]
     seconds = frame.groupby(["kernel", "dataset"])["seconds"].sum()
     figure = new_figure(6.4, 3.4)
+    figure.get_layout_engine().set(rect=(0, 0.04, 1, 0.96))
     with style():
         ax = figure.subplots()
         for kernel, colour, marker in zip(TIMED, CYCLE, MARKERS, strict=False):
