@@ -94,13 +94,17 @@ def test_node_order_does_not_matter():
     np.testing.assert_allclose(rows[0], rows[1], atol=2e-7)
 
 
-@pytest.mark.parametrize("options", [{}, {"step": 30}, {"step": "sqrt", "scale": True}, {"per_iteration": True}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"step": 30}, {"step": "sqrt", "scale": True}, {"per_iteration": True}, {"normalization": "sum"}],
+)
 def test_bits_do_not_depend_on_threads_batches_order_or_passes(options):
     rng = np.random.default_rng(0)
     points, cells = plate(400)
     graphs = [Graph.from_cells(points * rng.uniform(0.5, 2, 2), cells) for _ in range(11)]
     graphs += [Graph.from_cells(*plate(n)) for n in (50, 333, 1500)]
-    graphs += [random_graph(rng, 60, 2, weighted=True)]
+    graphs += [random_graph(rng, 60, 2, weighted=True), Graph(rng.random((40, 2)), [(3, 5), (5, 7)])]
+    graphs += [random_graph(rng, n, 2, weighted=True) for n in (20, 1200, 30)] + [Graph([[1.0, 2.0]], [])]
     embedding = SWWLEmbedding(n_iterations=2, n_projections=9, n_quantiles=30, **options).fit(graphs)
     rows = embedding.transform(graphs)
     assert rows.dtype == np.float32

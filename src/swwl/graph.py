@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -187,6 +187,39 @@ class Graph:
         parts = [f"{self.n_nodes} nodes", f"{self.n_edges} edges", f"{d} feature{'s' * (d != 1)}"]
         parts += ["edge weights"] * self.weighted + ["node weights"] * (self.node_weights is not None)
         return f"Graph({self.name + ': ' if self.name else ''}{', '.join(parts)})"
+
+
+def unite(graphs: Sequence[Graph]) -> Graph:
+    """Return one graph that holds the nodes of all, one graph after another, with no edge between them.
+
+    Parameters
+    ----------
+    graphs : sequence of Graph
+        With equally many features, and all or none with edge weights. Node weights are left out.
+
+    Examples
+    --------
+    >>> pair = Graph([[0.0], [1.0]], [(0, 1)])
+    >>> unite([pair, pair]).edges.tolist()
+    [[0, 1], [2, 3]]
+    """
+    if len(graphs) == 1:
+        return graphs[0]
+    parts = [graph.adjacency for graph in graphs]
+    nodes = np.cumsum([0, *(graph.n_nodes for graph in graphs)], dtype=np.int32)
+    entries = np.cumsum([0, *(part.nnz for part in parts)], dtype=np.int32)
+    pointers = [part.indptr[1:] + first for part, first in zip(parts, entries, strict=False)]
+    columns = [part.indices + first for part, first in zip(parts, nodes, strict=False)]
+    arrays = (
+        np.concatenate([part.data for part in parts]),
+        np.concatenate(columns),
+        np.concatenate([entries[:1], *pointers]),
+    )
+    whole = Graph.__new__(Graph)  # all of it was checked
+    whole.features = np.concatenate([graph.features for graph in graphs])
+    whole.adjacency = sparse.csr_array(arrays, shape=(nodes[-1], nodes[-1]))
+    whole.weighted, whole.node_weights, whole.name = graphs[0].weighted, None, None
+    return whole
 
 
 def _check_features(features: ArrayLike, what: str = "Features") -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ Receives (n, s) arrays from ``wl.py``; ``embedding.py`` makes rows of what it re
 """
 
 import threading
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,17 +63,18 @@ def draw_directions(dimension: int, n_projections: int, rule: str, rng: np.rando
     return columns / np.where(lengths > 0, lengths, 1)
 
 
+@lru_cache(maxsize=8)
 def quantile_levels(n_quantiles: int, rule: str) -> NDArray[np.float64]:
-    """Return the levels :math:`t_q`: equally spaced on [0, 1], or the midpoints of Q equal parts of it.
+    """Return the levels :math:`t_q`: equally spaced on [0, 1], or the midpoints of Q equal parts of it; read-only.
 
     Examples
     --------
     >>> quantile_levels(3, "linear").tolist(), quantile_levels(2, "midpoint").tolist()
     ([0.0, 0.5, 1.0], [0.25, 0.75])
     """
-    if rule == "midpoint":
-        return (np.arange(n_quantiles) + 0.5) / n_quantiles
-    return np.linspace(0, 1, n_quantiles)
+    levels = (np.arange(n_quantiles) + 0.5) / n_quantiles if rule == "midpoint" else np.linspace(0, 1, n_quantiles)
+    levels.setflags(write=False)
+    return levels
 
 
 def projected_quantiles(
@@ -137,7 +139,7 @@ def projected_quantiles(
         projected = np.matmul(across[start:stop], rows, out=block[: stop - start])
         if masses is None:
             projected.sort(axis=1)
-            quantiles[:, start:stop] = _pick(projected, levels, rule).T
+            quantiles[:, start:stop] = _pick(projected, n_quantiles, rule).T
         else:
             for p, row in enumerate(projected, start):
                 quantiles[:, p] = masses.quantiles(row, levels, rule)
@@ -159,18 +161,22 @@ def _keep_positive(points: NDArray, weights: NDArray) -> tuple[NDArray, NDArray]
     return (points, weights) if positive.all() else (points[positive], weights[positive])
 
 
-def _pick(ordered: NDArray[np.float32], levels: NDArray[np.float64], rule: str) -> NDArray:
+def _pick(ordered: NDArray[np.float32], n_quantiles: int, rule: str) -> NDArray:
     """Take quantiles of sorted rows (P, n) where all points weigh the same, by NumPy's own expressions."""
-    n = ordered.shape[1]
-    if rule == "midpoint":
-        return ordered.take(np.clip(np.ceil(n * levels - 1), 0, n - 1).astype(np.intp), axis=1)
-    position = (n - 1) * levels
-    below = np.floor(position).astype(np.intp)
-    if rule == "lower":
+    below, above, share = _places(ordered.shape[1], n_quantiles, rule)
+    if rule != "linear":
         return ordered.take(below, axis=1)
     low = ordered.take(below, axis=1).astype(np.float64)
-    high = ordered.take(np.minimum(below + 1, n - 1), axis=1)
-    return low + (high - low) * (position - below)
+    return low + (ordered.take(above, axis=1) - low) * share
+
+
+@lru_cache(maxsize=256)
+def _places(n: int, n_quantiles: int, rule: str) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+    """Return where each quantile of n sorted values lies: the value below it, that above, and the share between."""
+    levels = quantile_levels(n_quantiles, rule)
+    position = np.clip(np.ceil(n * levels - 1), 0, n - 1) if rule == "midpoint" else (n - 1) * levels
+    below = np.floor(position).astype(np.intp)
+    return below, np.minimum(below + 1, n - 1), position - below
 
 
 class _Masses:

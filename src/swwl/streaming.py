@@ -17,7 +17,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from swwl.cache import MeshFile, fingerprint
-from swwl.graph import Graph
+from swwl.graph import Graph, unite
 from swwl.io import as_graph
 from swwl.sliced import projected_quantiles
 from swwl.threads import one_blas_thread
@@ -32,6 +32,8 @@ _MOST_GRAPHS = 16
 _MOST_NODES = 30_000
 _MOST_NODES_STACKED = 480_000
 _GUESSED_NODES = 15_000
+# Graphs with at most so many nodes are iterated as one: for each by itself, starting a product takes longer than it.
+_SMALL = 1_000
 
 
 @dataclass(frozen=True)
@@ -192,15 +194,15 @@ def quantiles_of(handful: Numbered, recipe: Recipe) -> list[tuple[NDArray[np.flo
     results = {index: _kept_quantiles(item, recipe) for index, item in handful}
     files = {index: item for index, item in handful if isinstance(item, MeshFile)}
     missing = [(index, _load(index, item, recipe)) for index, item in handful if results[index] is None]
-    for group in _groups_of_one_topology(missing, stack=recipe.step > 1):
+    rule = recipe.rule
+    for group in _groups(missing, recipe):
         for (index, graph), (nodes, offset) in zip(group, _node_embeddings(group, recipe), strict=True):
             weights = None if recipe.node_weights == "uniform" else graph.node_weights
-            quantiles = np.stack(
+            width = nodes.shape[1] // len(recipe.directions)
+            quantiles = np.array(
                 [
-                    projected_quantiles(block, directions, recipe.n_quantiles, recipe.rule, weights)
-                    for block, directions in zip(
-                        np.split(nodes, len(recipe.directions), axis=1), recipe.directions, strict=True
-                    )
+                    projected_quantiles(nodes[:, k * width : (k + 1) * width], theta, recipe.n_quantiles, rule, weights)
+                    for k, theta in enumerate(recipe.directions)
                 ]
             )
             results[index] = (quantiles, offset)
@@ -214,18 +216,24 @@ def _kept_quantiles(item: Any, recipe: Recipe) -> tuple[NDArray[np.float32], NDA
     return None if kept is None else (kept["quantiles"], kept["offset"])
 
 
-def _groups_of_one_topology(numbered: Sequence[tuple[int, Graph]], stack: bool) -> Iterator[list[tuple[int, Graph]]]:
-    """Split into runs of neighbours that share their topology, to be iterated side by side."""
-    if not stack or not numbered:
-        yield from ([one] for one in numbered)
-        return
-    leader = numbered[0][1]
-    keys = []
-    for _, graph in numbered:
-        leader = leader if graph.same_topology(leader) else graph
-        keys.append(id(leader))
+def _groups(numbered: Sequence[tuple[int, Graph]], recipe: Recipe) -> Iterator[list[tuple[int, Graph]]]:
+    """Split into runs of neighbours that are iterated together: small ones, and larger ones of one topology."""
+    keys: list[Any] = []
+    leader = None
+    for index, graph in numbered:
+        if _is_small(graph, recipe):
+            keys.append(("small", graph.weighted))
+        elif recipe.step > 1:
+            leader = leader if leader is not None and graph.same_topology(leader) else graph
+            keys.append(id(leader))
+        else:
+            keys.append(index)
     for _, run in groupby(zip(keys, numbered, strict=True), key=lambda pair: pair[0]):
         yield [one for _, one in run]
+
+
+def _is_small(graph: Graph, recipe: Recipe) -> bool:
+    return graph.n_nodes <= _SMALL and is_averaging(graph, recipe.normalization)
 
 
 def _node_embeddings(
@@ -233,34 +241,45 @@ def _node_embeddings(
 ) -> Iterator[tuple[NDArray, NDArray[np.float64]]]:
     """Yield the node embeddings about their own centre, (n, (H + 1) d) float32 in Fortran order, and that centre.
 
-    Where iterations keep shifts the features are centred first and single precision does for the rest; where
-    they do not (weights under "count"), the iterations run in double precision and their results are centred.
+    Small graphs are iterated as one, larger ones of one topology as columns of one matrix; either way each gets the
+    bits that it would get alone. Where iterations keep shifts the features are centred first and single precision
+    does for the rest; where they do not (weights under "count"), the iterations run in double precision and their
+    results are centred.
     """
     graphs = [graph for _, graph in group]
     averaging = is_averaging(graphs[0], recipe.normalization)
     dtype = np.float32 if averaging else np.float64
-    n, d = graphs[0].features.shape
-    width = len(graphs) * d
-    # scipy multiplies a matrix with four columns faster than with two or three, so idle ones are added.
-    stacked = np.zeros((n, width if width == 1 else -(-width // 4) * 4), dtype)
-    offsets = []
+    d = graphs[0].n_features
+    if _is_small(graphs[0], recipe):
+        whole, stops = unite(graphs), np.cumsum([graph.n_nodes for graph in graphs]).tolist()
+        places = [(slice(stop - graph.n_nodes, stop), slice(d)) for graph, stop in zip(graphs, stops, strict=True)]
+    else:
+        whole = graphs[0]
+        places = [(slice(None), slice(k * d, (k + 1) * d)) for k in range(len(graphs))]
+    width = places[-1][1].stop
+    # scipy multiplies a matrix with four columns faster than with three, so idle ones are added.
+    stacked = np.zeros((whole.n_nodes, width if width <= 2 else -(-width // 4) * 4), dtype)
+    means = np.empty((len(graphs), d))
     with np.errstate(over="ignore", invalid="ignore"):
-        for k, graph in enumerate(graphs):
+        for graph, place, mean in zip(graphs, places, means, strict=True):
             features = _by_feature(graph)
-            mean = features.mean(axis=1)
+            features.mean(axis=1, out=mean)
             if averaging:
                 features -= mean[:, None]
-            stacked[:, k * d : (k + 1) * d] = (features / recipe.scale[:, None]).T
-            offsets.append(mean / recipe.scale)
-    matrix = neighbour_average(graphs[0], recipe.normalization, dtype) if recipe.n_iterations else None
+            stacked[place] = (features / recipe.scale[:, None]).T
+    matrix = neighbour_average(whole, recipe.normalization, dtype) if recipe.n_iterations else None
     kept = wl_iterations(matrix, stacked, recipe.n_iterations, recipe.step, recipe.tolerance)
-    for k, (index, graph) in enumerate(group):
-        rows = np.empty((len(kept) * d, n), dtype)
+    centers = np.tile(means / recipe.scale, len(kept))
+    for (index, graph), place, center in zip(group, places, centers, strict=True):
+        rows = np.empty((len(kept) * d, graph.n_nodes), dtype)
         for h, iteration in enumerate(kept):
-            rows[h * d : (h + 1) * d] = iteration[:, k * d : (k + 1) * d].T
-        center = np.tile(offsets[k], len(kept)) if averaging else rows.mean(axis=1)
-        with np.errstate(over="ignore"):
-            nodes = rows if averaging else (rows - center[:, None]).astype(np.float32)
+            rows[h * d : (h + 1) * d] = iteration[place].T
+        if averaging:
+            nodes = rows
+        else:
+            center = rows.mean(axis=1)
+            with np.errstate(over="ignore"):
+                nodes = (rows - center[:, None]).astype(np.float32)
         if not (np.isfinite(nodes.min()) and np.isfinite(nodes.max())):  # both are nan where any entry is
             raise ValueError(f"{_title(f'Graph {index}', graph)}: its features spread too far for single precision.")
         yield nodes.T, center

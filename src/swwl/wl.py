@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
+from scipy.sparse import _sparsetools
 
 from swwl.graph import Graph
 
@@ -175,21 +176,49 @@ def _recursion(matrix: sparse.csr_array, features: NDArray, n_iterations: int, s
 
 
 def _chebyshev_series(matrix: sparse.csr_array, features: NDArray, series: Sequence[NDArray]) -> list[NDArray]:
-    """Sum several Chebyshev series of the same matrix with one recurrence T_{k+1} = 2 M T_k - T_{k-1}."""
-    number = features.dtype.type
-    doubled = sparse.csr_array((matrix.data * number(2), matrix.indices, matrix.indptr), shape=matrix.shape)
-    before, current = features, matrix @ features
-    sums = [number(c[0]) * before + number(c[1]) * current for c in series]
-    pieces = [slice(start, start + _PIECE) for start in range(0, current.size, _PIECE)]
-    scratch = np.empty(min(_PIECE, current.size), current.dtype)
-    for k in range(2, max(map(len, series))):
-        following = doubled @ current
-        live = [(total.reshape(-1), number(c[k])) for total, c in zip(sums, series, strict=True) if k < len(c)]
-        last, new = before.reshape(-1), following.reshape(-1)
-        for piece in pieces:
-            part = new[piece]
-            part -= last[piece]
-            for total, coefficient in live:
-                total[piece] += np.multiply(part, coefficient, out=scratch[: len(part)])
-        before, current = current, following
+    """Sum several Chebyshev series of the same matrix with one recurrence T_{k+1} = 2 M T_k - T_{k-1}.
+
+    With signs + + - - + + - - ... the terms U_k = ±T_k follow by U_{k+1} = U_{k-1} ± 2 M U_k, in the memory of
+    U_{k-1}. Two terms at a time are added to the sums: memory, not arithmetic, is what takes time here.
+    """
+    length = max(map(len, series))
+    coefficients = np.zeros((len(series), length + length % 2), features.dtype)
+    for row, c in zip(coefficients, series, strict=True):
+        row[: len(c)] = c
+    coefficients[:, 2::4] *= -1
+    coefficients[:, 3::4] *= -1
+    even, odd = np.array(features, order="C"), matrix @ features
+    minus, plus = (_pairwise(matrix, factor, features) for factor in (-2, 2))
+    sums = [np.zeros_like(even) for _ in series]
+    terms, totals = (even.reshape(-1), odd.reshape(-1)), [total.reshape(-1) for total in sums]
+    scratch = np.empty(min(_PIECE, even.size), even.dtype)
+    for k in range(0, coefficients.shape[1], 2):
+        if k:
+            _add_product(minus, odd, even)
+            _add_product(plus, even, odd)
+        live = [(total, row[k : k + 2]) for total, row in zip(totals, coefficients, strict=True) if row[k]]
+        for start in range(0, even.size, _PIECE):
+            piece = slice(start, start + _PIECE)
+            for total, pair in live:
+                part = total[piece]
+                for term, coefficient in zip(terms, pair, strict=True):
+                    part += np.multiply(term[piece], coefficient, out=scratch[: len(part)])
     return sums
+
+
+def _pairwise(matrix: sparse.csr_array, factor: float, features: NDArray) -> sparse.csr_array:
+    """Return a multiple of the matrix, complex where features have two columns: one complex column is faster."""
+    data = matrix.data.astype(features.dtype) * features.dtype.type(factor)
+    if features.shape[1] == 2:
+        data = data.astype(np.result_type(data, np.complex64))
+    return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _add_product(matrix: sparse.csr_array, features: NDArray, result: NDArray) -> None:
+    """Add the product to the result, in place, which scipy's public functions cannot do."""
+    x, y = (array.reshape(-1).view(matrix.dtype) for array in (features, result))
+    structure = (*matrix.shape, matrix.indptr, matrix.indices, matrix.data)
+    if len(x) == matrix.shape[0]:
+        _sparsetools.csr_matvec(*structure, x, y)
+    else:
+        _sparsetools.csr_matvecs(*structure[:2], len(x) // matrix.shape[0], *structure[2:], x, y)
