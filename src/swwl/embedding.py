@@ -230,7 +230,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             if first is None:
                 raise ValueError("There are no graphs to fit; at least one is needed.")
             (_, mean, _, _), *_ = moments_of([(0, first)], self._recipe(settled=False))
-            self._settle(len(mean), int(self.step), self._given_scale(len(mean)))
+            self._settle(len(mean), int(self.step), given_scale(self.scale, len(mean)))
             return items if isinstance(items, Sized) else chain([first], iterator), None
 
         items = items if isinstance(items, Sized) else list(items)
@@ -243,21 +243,11 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             if len(mean) != width:
                 raise ValueError(f"Graph {index} has {len(mean)} features per node, but graph 0 has {width}.")
         step = max(1, round(math.sqrt(counts.mean()))) if self.step == "sqrt" else int(self.step)
-        scale = _pooled_deviation(moments) if self.scale is True else self._given_scale(width)
+        scale = _pooled_deviation(moments) if self.scale is True else given_scale(self.scale, width)
         self._settle(width, step, scale)
         if not all(averaging for *_, averaging in moments):
             return items, None
         return items, [np.tile(mean / scale, self.n_iterations + 1) for _, mean, _, _ in moments]
-
-    def _given_scale(self, width: int) -> NDArray[np.float64]:
-        if self.scale is False or self.scale is None:
-            return np.ones(width)
-        scale = np.array(self.scale, dtype=np.float64)
-        if scale.shape != (width,) or not (np.isfinite(scale) & (scale > 0)).all():
-            raise ValueError(
-                f"scale must be True, False or {width} positive numbers, one per feature, not {self.scale!r}."
-            )
-        return scale
 
     def _settle(self, n_features: int, step: int, scale: NDArray[np.float64]) -> None:
         self.n_node_features_ = n_features
@@ -315,6 +305,16 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             shift = (offset - self.center_).reshape(len(row), 1, -1) @ directions
             row[...] = (row + shift) * factor
         return quantiles.reshape(len(quantiles), self._n_features_out)
+
+
+def given_scale(scale: Any, width: int) -> NDArray[np.float64]:
+    """Return what features are divided by where that is not to be learned, shape (width,); ones for False."""
+    if scale is False or scale is None:
+        return np.ones(width)
+    given = np.array(scale, dtype=np.float64)
+    if given.shape != (width,) or not (np.isfinite(given) & (given > 0)).all():
+        raise ValueError(f"scale must be True, False or {width} positive numbers, one per feature, not {scale!r}.")
+    return given
 
 
 def _sum(rows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -137,20 +137,21 @@ def _handfuls(items: Iterable, most_nodes: int) -> Iterator[Numbered]:
 def _load(index: int, item: Any, recipe: Recipe) -> Graph:
     if isinstance(item, _Failure):
         raise item.error
-    try:
-        area = "area" if recipe.node_weights == "area" else None
-        graph = as_graph(item, fields=recipe.fields, node_weights=area)
-    except (ValueError, TypeError, OSError) as error:
-        kind = type(error) if type(error) in (TypeError, FileNotFoundError) else ValueError
-        raise kind(f"{_label(index, item)}: {error}") from error
+    label = item.label if isinstance(item, MeshFile) and item.label else f"Graph {index}"
+    graph = read_graph(label, item, recipe.fields, "area" if recipe.node_weights == "area" else None)
     if recipe.n_features is not None and graph.n_features != recipe.n_features:
-        title = _title(_label(index, item), graph)
+        title = _title(label, graph)
         raise ValueError(f"{title} has {graph.n_features} features per node, but fit saw {recipe.n_features}.")
     return graph
 
 
-def _label(index: int, item: Any) -> str:
-    return item.label if isinstance(item, MeshFile) and item.label else f"Graph {index}"
+def read_graph(label: str, item: Any, fields: Sequence[str] = (), node_weights: str | None = None) -> Graph:
+    """Make a graph of an item, as :func:`swwl.as_graph` does, with its label in what goes wrong."""
+    try:
+        return as_graph(item, fields=fields, node_weights=node_weights)
+    except (ValueError, TypeError, OSError) as error:
+        kind = type(error) if type(error) in (TypeError, FileNotFoundError) else ValueError
+        raise kind(f"{label}: {error}") from error
 
 
 def _title(label: str, graph: Graph) -> str:

@@ -25,7 +25,6 @@ from swwl.kernels.baselines import FGW, RPW, WWL, GramBaseline, GraphHopper, Pro
 
 GAMMAS = tuple(10.0**k for k in range(-4, 0))
 """The paper's grid; its authors' code goes on to 10."""
-WIDE_GAMMAS = tuple(10.0**k for k in range(-4, 2))
 COSTS = tuple(10.0**k for k in range(-3, 4))
 COLUMNS = (
     "dataset kernel seed fold outer n_test accuracy balanced_accuracy majority inner_accuracy setting features gamma C "

@@ -9,7 +9,7 @@ from swwl.datasets.airfoil.boundary_layer import drag_coefficient, march, sides,
 from swwl.datasets.airfoil.geometry import Naca4
 from swwl.datasets.airfoil.mesh import FAR_RADIUS, o_grid
 from swwl.datasets.airfoil.panels import solve_panels, velocity
-from swwl.datasets.quality import smallest_angle
+from tests.datasets.quality import smallest_angle
 
 PARAMETERS = np.linspace(0, 2 * np.pi, N_PANELS + 1)
 

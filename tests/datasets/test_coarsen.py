@@ -18,13 +18,12 @@ from swwl.datasets import coarsen, coarsen_dataset
 from swwl.datasets.blade import BLADE
 from swwl.datasets.blade.geometry import Blade
 from swwl.datasets.blade.mesh import surface
-from swwl.datasets.coarsen import read_triangles
 from swwl.datasets.design import draw
 from swwl.datasets.outline import anchors, enclosed, outline_curves, outline_edges
-from swwl.datasets.quality import smallest_angle
 from swwl.datasets.tensile2d.mesh import notched_plate
 from swwl.datasets.transfer import node_normals, transfer
 from tests.conftest import plate, write_cgns
+from tests.datasets.quality import smallest_angle
 
 needs_mmg = pytest.mark.skipif(find_spec("mmgpy") is None, reason="mmgpy (the extra [mmg]) is not installed")
 
@@ -159,7 +158,7 @@ def test_too_few_nodes_for_the_shape():
 def test_quads_are_split_and_unused_nodes_dropped():
     points = [[0, 0], [1, 0], [2, 0], [0, 1], [1, 1], [2, 1], [9, 9]]
     cells = {"quad": np.array([[0, 1, 4, 3]]), "triangle": np.array([[1, 4, 2], [2, 5, 4]]), "line": np.array([[0, 1]])}
-    mesh = read_triangles((points, cells))
+    mesh = coarsen((points, cells), 6)
     assert len(mesh.points) == 6 and list(mesh.cells_dict) == ["triangle"]
     assert area(mesh.points, mesh.cells_dict["triangle"]) == 2
     assert enclosed(mesh.points, mesh.cells_dict["triangle"]).tolist() == [2.0]  # all turned the same way
@@ -254,7 +253,7 @@ def test_nothing_leaks_through_thin_bodies():
     points, triangles = plate(100)
     up = np.c_[points, np.zeros(100)]
     slab = np.vstack([up, up - [0, 0, 0.01]])
-    triangles = read_triangles((points, triangles)).cells_dict["triangle"]  # counterclockwise
+    triangles = coarsen((points, triangles), 100).cells_dict["triangle"]  # counterclockwise
     both = np.vstack([triangles, triangles[:, ::-1] + 100])
     side = np.repeat([1.0, -1.0], 100)
     middle = up[triangles].mean(1)

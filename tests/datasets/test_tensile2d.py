@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.sparse.linalg import spsolve
 
-from swwl.datasets.quality import smallest_angle
 from swwl.datasets.sample import Unsolvable
 from swwl.datasets.tensile2d.material import Material, return_map, von_mises
 from swwl.datasets.tensile2d.mesh import notched_plate
 from swwl.datasets.tensile2d.solver import Elements, Stiffness, load_path, nodal_von_mises, pull
+from tests.datasets.quality import smallest_angle
 
 STEEL = Material(yield_stress=100.0, hardening=120.0, hardening_rate=30.0, viscosity=80.0, exponent=5.0)
 ELASTIC = Material(1e9, 0.0, 1.0, 1.0, 1.0)

@@ -102,17 +102,6 @@ def coarsen(mesh: Any, nodes: int, *, tolerance: float = 0.02) -> meshio.Mesh:
     )
 
 
-def read_triangles(mesh: Any) -> meshio.Mesh:
-    """Return a mesh as `coarsen` sees it: triangles alone, every node used.
-
-    Examples
-    --------
-    >>> read_triangles(([[0, 0], [1, 0], [1, 1], [0, 1]], [[0, 1, 2, 3]])).cells_dict["triangle"].tolist()
-    [[0, 1, 2], [0, 2, 3]]
-    """
-    return _mesh(_triangles(mesh))
-
-
 def require_mmgpy() -> Any:
     """Return the module mmgpy, or say how to get it."""
     try:

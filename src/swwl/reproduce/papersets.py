@@ -29,7 +29,6 @@ class Case:
     Attributes
     ----------
     generator : str
-    paper_name : str
     nodes, meshes, training : int
         The paper's, the last of observations that train its Gaussian process.
     batch : int
@@ -43,7 +42,6 @@ class Case:
     """
 
     generator: str
-    paper_name: str
     nodes: int
     meshes: int
     training: int
@@ -101,8 +99,8 @@ def _paper(small: float, distances: float, large: float, training: float) -> dic
 CASES = {
     case.generator: case
     for case in (
-        Case("blade", "Rotor37", 29_773, 1200, 1000, 64, _paper(60, 11, 54 * 60, 220), _blade_mesh, _blade_target),
-        Case("tensile2d", "Tensile2d", 9_426, 700, 500, 64, _paper(11, 4, 5 * 60, 70), _plate_mesh, _plate_target),
-        Case("airfoil", "AirfRANS", 179_779, 1000, 800, 12, _paper(300, 7, 232 * 60, 135), _air_mesh, _air_target),
+        Case("blade", 29_773, 1200, 1000, 64, _paper(60, 11, 54 * 60, 220), _blade_mesh, _blade_target),
+        Case("tensile2d", 9_426, 700, 500, 64, _paper(11, 4, 5 * 60, 70), _plate_mesh, _plate_target),
+        Case("airfoil", 179_779, 1000, 800, 12, _paper(300, 7, 232 * 60, 135), _air_mesh, _air_target),
     )
 }

@@ -28,12 +28,11 @@ _SEPARATED = -0.0899  # Thwaites' parameter at laminar separation
 
 
 class Layer(NamedTuple):
-    """End of one side: momentum thickness, shape factor, outer speed, and where transition took place."""
+    """End of one side: momentum thickness, shape factor, outer speed."""
 
     momentum: float
     shape: float
     speed: float
-    transition: float
 
 
 def drag_coefficient(flow: PanelFlow, reynolds: float, trip: float = TRIP) -> float:
@@ -101,7 +100,7 @@ def march(arc: np.ndarray, speed: np.ndarray, reynolds: float, trip: float = TRI
     momentum, shape, start = _laminar(arc, speed, reynolds, trip)
     if start < len(arc) - 1:
         momentum, shape = _turbulent(arc[start:].tolist(), speed[start:].tolist(), momentum, reynolds)
-    return Layer(momentum, shape, float(speed[-1]), float(arc[start]))
+    return Layer(momentum, shape, float(speed[-1]))
 
 
 def _laminar(arc: np.ndarray, speed: np.ndarray, reynolds: float, trip: float) -> tuple[float, float, int]:

@@ -42,9 +42,6 @@ def notched_plate(radius: float, height: float, nodes: int) -> tuple[np.ndarray,
     >>> points, triangles = notched_plate(0.3, 0.1, nodes=500)
     >>> bool(abs(len(points) - 500) <= 15)
     True
-    >>> from swwl.datasets.quality import smallest_angle
-    >>> smallest_angle(points, triangles) > 20
-    True
     """
     if not (0 < radius < HALF_WIDTH and abs(height) + radius < HALF_WIDTH):
         raise ValueError(f"Notches of radius {radius} at height {height} do not fit into the square [-1, 1]².")

@@ -10,11 +10,11 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from swwl.embedding import given_scale
 from swwl.graph import Graph
-from swwl.io import as_graph
 from swwl.kernels.base import Correlation, Factor, Item, Progress
 from swwl.kernels.graphs import _named
-from swwl.streaming import as_items
+from swwl.streaming import as_items, read_graph
 
 # Graphs on each side of a block of pairs: enough to outweigh the sending of both sides to another process.
 _BLOCK = 32
@@ -53,11 +53,7 @@ def load_graphs(values: Any, n_features: int | None = None, fields: Sequence[str
     """
     graphs: list[Graph] = []
     for index, item in enumerate(as_items(values)):
-        try:
-            graph = as_graph(item, fields=fields)
-        except (ValueError, TypeError, OSError) as error:
-            kind = type(error) if type(error) in (TypeError, FileNotFoundError) else ValueError
-            raise kind(f"Graph {index}: {error}") from error
+        graph = read_graph(f"Graph {index}", item, fields)
         wanted = n_features if n_features is not None else graphs[0].n_features if graphs else graph.n_features
         if graph.n_features != wanted:
             title = f"Graph {index}" + (f" ({graph.name})" if graph.name else "")
@@ -83,17 +79,11 @@ def feature_scale(graphs: Sequence[Graph], scale: Any) -> NDArray[np.float64]:
     >>> feature_scale([Graph([[0.0, 1.0], [4.0, 1.0]], [])], True)
     array([2., 1.])
     """
-    width = graphs[0].n_features
-    if scale is False or scale is None:
-        return np.ones(width)
-    if scale is True:
-        nodes = np.concatenate([graph.features for graph in graphs])
-        spread = nodes.std(axis=0)
-        return np.where(spread <= 1e-12 * np.abs(nodes).max(axis=0), 1.0, spread)
-    given = np.array(scale, dtype=np.float64)
-    if given.shape != (width,) or not (np.isfinite(given) & (given > 0)).all():
-        raise ValueError(f"scale must be True, False or {width} positive numbers, one per feature, not {scale!r}.")
-    return given
+    if scale is not True:
+        return given_scale(scale, graphs[0].n_features)
+    nodes = np.concatenate([graph.features for graph in graphs])
+    spread = nodes.std(axis=0)
+    return np.where(spread <= 1e-12 * np.abs(nodes).max(axis=0), 1.0, spread)
 
 
 def masses(graph: Graph) -> NDArray[np.float64]:
@@ -302,16 +292,13 @@ class GramBaseline(Baseline):
         return matrix, np.ones(len(left)), np.ones(len(right))
 
 
-def plain_distances(factor: Baseline, graphs: Any, others: Any, progress: Progress | None) -> NDArray[np.float64]:
-    """Return the distances that a factor gives, fitted on ``others`` (or on ``graphs`` where there are none)."""
-    train = factor.fit(graphs if others is None else others, progress)
-    return factor.distances(train) if others is None else factor.distances(factor.represent(graphs, progress), train)
-
-
-def plain_gram(factor: GramBaseline, graphs: Any, others: Any, progress: Progress | None) -> NDArray[np.float64]:
-    """Return the Gram matrix that a factor gives, fitted on ``others`` (or on ``graphs`` where there are none)."""
-    train = factor.fit(graphs if others is None else others, progress)
-    return factor.gram(train) if others is None else factor.gram(factor.represent(graphs, progress), train)
+def plain_matrix(
+    factor: Baseline, graphs: Any, others: Any, progress: Progress | None, y: Any = None
+) -> NDArray[np.float64]:
+    """Return what a factor gives, Gram matrix or distances, fitted on ``others`` (on ``graphs`` without them)."""
+    train = factor.fit(graphs if others is None else others, progress, y)
+    build = factor.gram if isinstance(factor, GramBaseline) else factor.distances
+    return build(train) if others is None else build(factor.represent(graphs, progress), train)
 
 
 def for_grakel(features: NDArray, edges: NDArray, weights: NDArray | None = None) -> list:

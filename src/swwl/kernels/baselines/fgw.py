@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 
 from swwl.graph import Graph
 from swwl.kernels.base import Progress
-from swwl.kernels.baselines.common import Baseline, masses, pair_matrix, plain_distances, require
+from swwl.kernels.baselines.common import Baseline, masses, pair_matrix, plain_matrix, require
 
 # Features (n, d), shortest paths (n, n), masses (n,).
 Structured = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
@@ -163,4 +163,4 @@ def fgw_distances(
     **options
         Those of :class:`FGW`.
     """
-    return plain_distances(FGW(**options), graphs, others, progress)
+    return plain_matrix(FGW(**options), graphs, others, progress)

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 
 from swwl.graph import Graph
 from swwl.kernels.base import Progress
-from swwl.kernels.baselines.common import GramBaseline, for_grakel, pair_matrix, plain_gram, require, rescaled
+from swwl.kernels.baselines.common import GramBaseline, for_grakel, pair_matrix, plain_matrix, require, rescaled
 
 _NODE_KERNELS = ("gaussian", "linear")
 # Path counts (n, m, m) and features (n, d).
@@ -148,4 +148,4 @@ def graphhopper_gram(
     **options
         Those of :class:`GraphHopper`.
     """
-    return plain_gram(GraphHopper(**options), graphs, others, progress)
+    return plain_matrix(GraphHopper(**options), graphs, others, progress)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from swwl.graph import Graph
 from swwl.kernels.base import Progress
-from swwl.kernels.baselines.common import GramBaseline, for_grakel, plain_gram, require
+from swwl.kernels.baselines.common import GramBaseline, for_grakel, plain_matrix, require
 
 _METRICS = ("L1", "L2")
 
@@ -148,4 +148,4 @@ def propagation_gram(
     **options
         Those of :class:`Propagation`.
     """
-    return plain_gram(Propagation(**options), graphs, others, progress)
+    return plain_matrix(Propagation(**options), graphs, others, progress)

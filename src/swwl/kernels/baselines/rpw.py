@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from swwl.graph import Graph
 from swwl.kernels.base import Progress
-from swwl.kernels.baselines.common import Baseline, masses, rescaled
+from swwl.kernels.baselines.common import Baseline, masses, plain_matrix, rescaled
 from swwl.kernels.baselines.projected import Sorted, projected_distances, sort_cloud
 from swwl.kernels.baselines.sgcn import convolve, train_weights
 from swwl.sliced import draw_directions
@@ -170,6 +170,4 @@ def rpw_distances(
     **options
         Those of :class:`RPW`.
     """
-    factor = RPW(**options)
-    train = factor.fit(graphs if others is None else others, progress, y)
-    return factor.distances(train) if others is None else factor.distances(factor.represent(graphs, progress), train)
+    return plain_matrix(RPW(**options), graphs, others, progress, y)

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 
 from swwl.graph import Graph
 from swwl.kernels.base import Progress
-from swwl.kernels.baselines.common import Baseline, masses, pair_matrix, plain_distances, require
+from swwl.kernels.baselines.common import Baseline, masses, pair_matrix, plain_matrix, require
 from swwl.wl import neighbour_average, wl_iterations
 
 Cloud = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -161,4 +161,4 @@ def wwl_distances(
     -------
     ndarray of shape (N, N) or (N, M)
     """
-    return plain_distances(WWL(**options), graphs, others, progress)
+    return plain_matrix(WWL(**options), graphs, others, progress)

@@ -1,4 +1,4 @@
-"""Measures of mesh quality, for the tests of the meshers."""
+"""How good the triangles of a mesh are."""
 
 from __future__ import annotations
 
