@@ -172,28 +172,23 @@ class _Rows:
     transform = fit_transform
 
 
-class RowsSWWL(SWWL):
+class _AsGiven:
+    """Lets a factor take a column of embeddings as it is."""
+
+    def make_embedding(self) -> Any:
+        return _Rows()
+
+
+class RowsSWWL(_AsGiven, SWWL):
     """SWWL on a column of embeddings."""
 
-    def make_embedding(self) -> Any:
-        """Take rows as they are."""
-        return _Rows()
 
-
-class RowsASWWL(ASWWL):
+class RowsASWWL(_AsGiven, ASWWL):
     """ASWWL on a column of embeddings, block by block."""
 
-    def make_embedding(self) -> Any:
-        """Take rows as they are."""
-        return _Rows()
 
-
-class RowsPrincipal(PrincipalSWWL):
+class RowsPrincipal(_AsGiven, PrincipalSWWL):
     """Principal SWWL on a column of embeddings."""
-
-    def make_embedding(self) -> Any:
-        """Take rows as they are."""
-        return _Rows()
 
 
 class RowsPCA(RowsPrincipal):

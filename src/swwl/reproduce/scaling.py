@@ -17,6 +17,7 @@ from swwl.distances import pairwise_distances
 from swwl.embedding import SWWLEmbedding
 from swwl.gp import GPWarning, RobustGP
 from swwl.graph import Graph
+from swwl.io.files import atomic_write
 from swwl.reproduce.measure import best_times, seconds, verdicts
 from swwl.reproduce.rows import Rows
 from swwl.reproduce.shapes import plate, surface
@@ -139,7 +140,8 @@ def run(study: Study) -> None:
     )
     study.show("Limits", verdicts(judge(table)))
     limits = practical(frame, float(machine()["memory_gib"]))
-    limits.to_csv(study.path("-practical.csv"), index=False, lineterminator="\n")
+    with atomic_write(study.path("-practical.csv")) as file:
+        file.write(limits.to_csv(index=False, lineterminator="\n").encode())
     study.show(
         f"Largest graphs that are practical here: one matrix of {N_GRAPHS} graphs in an hour of one core",
         pd.DataFrame(
