@@ -84,6 +84,7 @@ def _cross_validate(study: Study, dataset: str, kernel: str, seeds: list[int], n
             {kernel: settings_of(kernel, dataset)},
             dataset=dataset,
             seeds=seeds,
+            n_jobs=study.jobs,  # for threads joblib does not take it from its configuration
             journal=study.work("table2") / f"{dataset}-{kernel.replace(' ', '-')}.json",
             cache=study.work("matrices"),
             progress=study.progress(f"{dataset}, {kernel}"),

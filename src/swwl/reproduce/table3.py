@@ -141,13 +141,14 @@ def _show(study: Study, frame: pd.DataFrame) -> None:
         lines.append([f"{kernel}, the paper (4 cores)", *(PAPER[kernel][DATASETS.index(name)] for name in datasets)])
     notes = "Seconds to build the matrices of all settings, embedding or training included."
     if len(scaled):
-        texts = ", ".join(f"{kernel} on {dataset} {n}" for (kernel, dataset), n in scaled.items())
+        counts = {name: sorted(set(part)) for name, part in scaled.groupby("dataset", sort=False)}
+        texts = ", ".join(f"{' or '.join(map(str, n))} of {name}" for name, n in counts.items())
         notes += f" ≈: timed on fewer graphs ({texts}), then scaled, preparation by graphs and matrices by pairs."
     study.show("Seconds for all matrices", pd.DataFrame(lines, columns=["kernel", *datasets]), notes)
 
 
 def _short(value: float) -> str:
-    return f"{value:.0f}" if value >= 100 else f"{value:.2g}"
+    return f"{value:.0f}" if value >= 99.5 else f"{value:.2g}"
 
 
 def _draw(frame: pd.DataFrame) -> Any:
