@@ -30,7 +30,7 @@ SIZES = {
     "full": Plan(
         seeds={"": 3, "RPW": 1},
         # What takes longest is cut down.
-        graphs={"": None} | {(kernel, "PROTEINS"): 200 for kernel in ("WWL", "FGW", "RPW", "GH")},
+        graphs={"": None} | {(kernel, "PROTEINS"): 100 for kernel in ("WWL", "FGW", "RPW", "GH")},
     ),
 }
 COLUMNS = (
