@@ -150,7 +150,7 @@ def _draw(frame: pd.DataFrame) -> Any:
     """Return a figure with a panel per set: accuracy of every kernel, the paper's, and the largest class."""
     datasets = [name for name in DATASETS if name in set(frame["dataset"])]
     kernels = [name for name in KERNELS if name in set(frame["kernel"])][::-1]
-    figure = new_figure(1.9 * len(datasets) + 1.2, 0.32 * len(kernels) + 1.7)
+    figure = new_figure(max(6.4, 1.9 * len(datasets) + 1.2), 0.32 * len(kernels) + 1.7)
     figure.get_layout_engine().set(rect=(0, 0.05, 1, 0.95))
     with style():
         axes = figure.subplots(1, len(datasets), sharey=True, squeeze=False)[0]

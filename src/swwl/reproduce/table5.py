@@ -60,7 +60,7 @@ class Counts(NamedTuple):
 
 SIZES: dict[str, dict[str, Counts]] = {
     "small": {
-        "blade": Counts(200, 32, 32, 200),
+        "blade": Counts(200, 64, 32, 200),
         "tensile2d": Counts(32, 32, 32, 0),
         "airfoil": Counts(6, 6, 6, 0),
     },
