@@ -187,7 +187,8 @@ def _chebyshev_series(matrix: sparse.csr_array, features: NDArray, series: Seque
         row[: len(c)] = c
     coefficients[:, 2::4] *= -1
     coefficients[:, 3::4] *= -1
-    even, odd = np.array(features, order="C"), matrix @ features
+    even = np.array(features, order="C")
+    odd = np.ascontiguousarray(matrix @ features, features.dtype)
     minus, plus = (_pairwise(matrix, factor, features) for factor in (-2, 2))
     sums = [np.zeros_like(even) for _ in series]
     terms, totals = (even.reshape(-1), odd.reshape(-1)), [total.reshape(-1) for total in sums]
