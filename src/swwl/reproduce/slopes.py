@@ -215,7 +215,7 @@ def _draw_sweeps(axis: Any, sweeps: Sequence[tuple[tuple[str, str, str], NDArray
             name += f": slope {law.slope:.2f}"
         axis.plot(x, y, MARKERS[k], color=CYCLE[k], markersize=4.5, label=name)
         if kernels:
-            left = kernel in ("FGW", "GH")  # they end first, with free space to their left
+            left = kernel in ("FGW", "GH", "PK")  # they end with free space to their left
             where = {"xytext": (-7 if left else 7, 0), "textcoords": "offset points", "ha": "right" if left else "left"}
             axis.annotate(name.replace(": slope", ""), (x[-1], y[-1]), va="center", color=CYCLE[k], **where)
     if not kernels:
