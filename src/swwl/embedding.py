@@ -92,7 +92,9 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     time. One pass over an iterator is enough for ``fit_transform``, unless ``step="sqrt"`` or ``scale=True`` have to
     see all graphs before the first can be embedded: then an iterator's graphs are kept in memory.
 
-    Rows do not depend on the number of threads, nor on which graphs are embedded together or in which order.
+    Rows do not depend on the number of threads, nor on which graphs are embedded together or in which order. (Where
+    scipy is compiled to fuse products with sums, as on ARM, large steps on plane meshes that share a topology are an
+    exception, in their last bits.)
 
     References
     ----------
