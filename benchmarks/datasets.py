@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 from scipy import linalg
+from swwl_paper.measure import Line, best_times
 
 from swwl import datasets
 from swwl.datasets.folder import mesh_name
 from swwl.datasets.meshfile import write_mesh
-from swwl.reproduce.measure import Line, best_times
 
 CASES = [("tensile2d", 900, 16), ("tensile2d", 9500, 3), ("airfoil", 12_000, 12), ("blade", 3000, 60)]
 

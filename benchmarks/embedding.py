@@ -5,11 +5,11 @@ import sys
 from collections.abc import Iterator
 
 import numpy as np
+from swwl_paper.measure import Line, best_times, peak_memory, projections
+from swwl_paper.shapes import plate, surface
 from threadpoolctl import threadpool_limits
 
 from swwl import SWWLEmbedding, pairwise_distances
-from swwl.reproduce.measure import Line, best_times, peak_memory, projections
-from swwl.reproduce.shapes import plate, surface
 from tests.conftest import reference_quantiles
 
 N_NODES = 30_000
@@ -45,7 +45,7 @@ def sort_floor() -> Iterator[Line]:
 
 def _error(graph, embedding) -> float:
     """Return the largest error of a row against double precision and np.quantile, relative to its spread."""
-    from swwl.wl import neighbour_average, wl_iterations
+    from swwl.embedding.wl import neighbour_average, wl_iterations
 
     kept = wl_iterations(neighbour_average(graph), graph.features, embedding.n_iterations)
     projected = (np.hstack(kept) - embedding.center_) @ embedding.directions_

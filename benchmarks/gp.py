@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 from scipy.linalg import lapack
+from swwl_paper.measure import Line, best_times, cholesky_and_inverse
 
 from swwl.gp import Coordinates, RobustGP
-from swwl.reproduce.measure import Line, best_times, cholesky_and_inverse
 
 N = 1000
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import meshio
 import numpy as np
 import pandas as pd
+from swwl_paper.measure import Line, best_times
+from swwl_paper.shapes import surface, surface_mesh
 
 from swwl import Graph, Matern52, PrincipalSWWL, RobustGPRegressor, load_model, read_graph
-from swwl.reproduce.measure import Line, best_times
-from swwl.reproduce.shapes import surface, surface_mesh
 
 N_TRAIN, N_NODES = 1000, 30_000
 

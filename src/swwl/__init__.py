@@ -20,92 +20,44 @@ True
 """
 
 from importlib import import_module
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from swwl.classification import GraphSVC
-    from swwl.distances import pairwise_distances
-    from swwl.embedding import SWWLEmbedding
-    from swwl.gp import Coordinates, GPWarning, RobustGP
-    from swwl.graph import Graph
-    from swwl.io import as_graph, read_graph, write_graph
-    from swwl.kernels import (
-        ASWWL,
-        SWWL,
-        Gaussian,
-        IndefiniteKernelWarning,
-        Matern32,
-        Matern52,
-        Power,
-        Precomputed,
-        PrincipalSWWL,
-    )
-    from swwl.labels import with_labels
-    from swwl.modelfile import load_model
-    from swwl.regression import RobustGPRegressor
-    from swwl.validation import nested_cv
-
-__all__ = [
-    "ASWWL",
-    "SWWL",
-    "Coordinates",
-    "GPWarning",
-    "Gaussian",
-    "Graph",
-    "GraphSVC",
-    "IndefiniteKernelWarning",
-    "Matern32",
-    "Matern52",
-    "Power",
-    "Precomputed",
-    "PrincipalSWWL",
-    "RobustGP",
-    "RobustGPRegressor",
-    "SWWLEmbedding",
-    "as_graph",
-    "load_model",
-    "nested_cv",
-    "pairwise_distances",
-    "read_graph",
-    "with_labels",
-    "write_graph",
-]
+from typing import Any
 
 __version__ = "0.1.0"
 
 # Where the public names live. They are imported when they are first used: scikit-learn, SciPy and pandas take more
-# than a second, which a shell that completes a command, or ``swwl --help``, need not wait for.
+# than a second, which a shell that completes a command, or ``swwl --help``, need not wait for. Type checkers and
+# editors read ``__init__.pyi``; a test compares the two.
 _HOMES = {
-    "classification": ["GraphSVC"],
-    "distances": ["pairwise_distances"],
-    "embedding": ["SWWLEmbedding"],
-    "gp": ["Coordinates", "GPWarning", "RobustGP"],
-    "graph": ["Graph"],
-    "io": ["as_graph", "read_graph", "write_graph"],
-    "kernels": [
-        "ASWWL",
-        "SWWL",
-        "Gaussian",
-        "IndefiniteKernelWarning",
-        "Matern32",
-        "Matern52",
-        "Power",
-        "Precomputed",
-        "PrincipalSWWL",
-    ],
-    "labels": ["with_labels"],
-    "modelfile": ["load_model"],
-    "regression": ["RobustGPRegressor"],
-    "validation": ["nested_cv"],
+    "swwl.errors": ["GPWarning", "IndefiniteKernelWarning", "InputError"],
+    "swwl.mesh": ["Graph", "as_graph", "read_graph", "with_labels", "write_graph"],
+    "swwl.embedding": ["SWWLEmbedding", "pairwise_distances"],
+    "swwl.gp": ["Coordinates", "RobustGP"],
+    "swwl.kernels": ["ASWWL", "SWWL", "Gaussian", "Matern32", "Matern52", "Power", "Precomputed", "PrincipalSWWL"],
+    "swwl.models": ["GraphSVC", "RobustGPRegressor", "load_model"],
+    "swwl.evaluation": ["nested_cv"],
 }
+_PUBLIC = {name: home for home, names in _HOMES.items() for name in names}
+_ROOMS = (
+    "datasets",
+    "design",
+    "embedding",
+    "errors",
+    "evaluation",
+    "gp",
+    "kernels",
+    "mesh",
+    "models",
+    "plots",
+    "report",
+)
+
+__all__ = sorted(_PUBLIC)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
-    home = next((module for module, names in _HOMES.items() if name in names), None)
-    if home is not None:
-        value = getattr(import_module(f"swwl.{home}"), name)
-    elif not name.startswith("_") and find_spec(f"swwl.{name}") is not None:
+    if name in _PUBLIC:
+        value = getattr(import_module(_PUBLIC[name]), name)
+    elif name in _ROOMS:
         value = import_module(f"swwl.{name}")
     else:
         raise AttributeError(f"module 'swwl' has no attribute {name!r}")
@@ -114,4 +66,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_PUBLIC, *_ROOMS})

@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from swwl import datasets, streaming
+from swwl import datasets
+from swwl.embedding import batches
 from tests.cli.conftest import SMALL, start, swwl
 
 
@@ -30,7 +31,7 @@ def test_a_second_fit_reads_no_mesh_and_gives_the_same_model(options, data, monk
     facts, _ = fit(data, *options, target="efficiency")
     assert facts["meshes_from_cache"] == 0
     _, plain = fit(data, "--no-cache", *options)
-    monkeypatch.setattr(streaming, "as_graph", lambda *_, **__: pytest.fail("a mesh was read"))
+    monkeypatch.setattr(batches, "as_graph", lambda *_, **__: pytest.fail("a mesh was read"))
     facts, model = fit(data, *options)
     assert facts["meshes_from_cache"] == 40
     assert model == plain
@@ -41,9 +42,9 @@ def test_a_second_fit_reads_no_mesh_and_gives_the_same_model(options, data, monk
 
 def test_unchanged_files_are_not_even_opened(data, monkeypatch):
     fit(data)
-    import swwl.cache
+    import swwl.storage
 
-    monkeypatch.setattr(swwl.cache, "_hash", lambda path: pytest.fail(f"{path} was opened"))
+    monkeypatch.setattr(swwl.storage, "_hash", lambda path: pytest.fail(f"{path} was opened"))
     fit(data, target="efficiency")
 
 
@@ -85,7 +86,7 @@ def test_a_folder_moved_with_its_cache_needs_no_embedding(data):
 
 def test_predict_finds_what_fit_kept(data, monkeypatch):
     fit(data)
-    monkeypatch.setattr(streaming, "as_graph", lambda *_, **__: pytest.fail("a mesh was read"))
+    monkeypatch.setattr(batches, "as_graph", lambda *_, **__: pytest.fail("a mesh was read"))
     swwl("predict", data.parent / "m.swwl", data / "table.csv", "-o", data.parent / "p.csv")
 
 

@@ -19,9 +19,9 @@ import pytest
 
 import swwl
 from swwl import Graph, datasets, read_graph
-from swwl.datasets.design import draw
 from swwl.datasets.generator import MAX_REDRAWS, Request, make_sample
 from swwl.datasets.sample import Unsolvable
+from swwl.datasets.sampling import draw
 
 SMALL = {"tensile2d": 200, "airfoil": 500, "blade": 300}
 

@@ -8,8 +8,8 @@ from swwl.gp import factors as factors_module
 from swwl.gp.correlations import get_correlation
 from swwl.gp.factors import Factor
 from swwl.gp.objective import NotPositiveDefinite, Objective, factorise
-from swwl.gp.optimise import default_bounds, sample_pairs, starting_points, starting_ranges
 from swwl.gp.prior import default_prior
+from swwl.gp.search import default_bounds, sample_pairs, starting_points, starting_ranges
 
 METHODS = ["posterior", "marginal", "likelihood"]
 CASES = {

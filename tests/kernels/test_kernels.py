@@ -7,7 +7,7 @@ from swwl import ASWWL, SWWL, Gaussian, Matern32, Matern52, Power, Precomputed, 
 from swwl.gp import Coordinates
 from swwl.kernels import Product
 from swwl.kernels.base import as_product
-from swwl.kernels.graphs import principal_components, project
+from swwl.kernels.sliced import principal_components, project
 from tests.conftest import random_graph
 
 SMALL = {"n_iterations": 1, "n_projections": 6, "n_quantiles": 9}

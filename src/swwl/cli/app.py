@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 import swwl
 from swwl.cli.coarsen import coarsen
-from swwl.cli.console import is_mistake, one_line, show_error, show_note
+from swwl.cli.console import one_line, show_error, show_note
 from swwl.cli.curve import curve
 from swwl.cli.demo import demo
 from swwl.cli.fit import fit
@@ -19,7 +19,7 @@ from swwl.cli.info import info
 from swwl.cli.make import make
 from swwl.cli.predict import predict
 from swwl.cli.report import report
-from swwl.cli.reproduce import reproduce
+from swwl.errors import InputError
 
 _INTERRUPTED = 130
 
@@ -40,7 +40,7 @@ class Commands(TyperGroup):
         except Exception as error:
             # Wrong options and arguments: typer's errors bring a method that says what is wrong.
             usage = getattr(error, "format_message", None)
-            if usage is None and not is_mistake(error):
+            if usage is None and not isinstance(error, (InputError, OSError)):
                 raise
             text = usage().replace("Value error, ", "") if usage else one_line(error)
             show_error(" ".join(text.split()))
@@ -83,7 +83,7 @@ def _options(
         print(context.get_help())
 
 
-for _command in (demo, make, fit, predict, curve, report, coarsen, info, reproduce):
+for _command in (demo, make, fit, predict, curve, report, coarsen, info):
     app.command()(_command)
 
 

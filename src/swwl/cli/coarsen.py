@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from swwl.cli.console import Mistake, Output
+from swwl.cli.console import Output
+from swwl.errors import InputError
 
 
 def coarsen(
@@ -26,14 +27,14 @@ def coarsen(
       swwl coarsen fine.vtu coarse.vtu --nodes 1000
       swwl coarsen d d-coarse --nodes 1000
     """
-    from swwl.cli.data import check_output
     from swwl.datasets import coarsen as coarsen_mesh
     from swwl.datasets import coarsen_dataset
-    from swwl.io.meshes import read_mesh
+    from swwl.jobs.table import check_output
+    from swwl.mesh.io.meshes import read_mesh
 
     out = Output(quiet, as_json)
     if not source.exists():
-        raise Mistake(f"{source}: no such file or folder.")
+        raise InputError(f"{source}: no such file or folder.")
     if source.is_dir():
         progress = out.progress("meshes")
         table = coarsen_dataset(source, output, nodes, tolerance=tolerance, jobs=jobs, progress=progress)
@@ -44,7 +45,7 @@ def coarsen(
     try:
         mesh = read_mesh(source)
     except ValueError as error:
-        raise Mistake(f"{source}: {error}") from None
+        raise InputError(f"{source}: {error}") from None
     result = coarsen_mesh(mesh, nodes, tolerance=tolerance)
     _write(output, result)
     out.say(f"{source}: {len(mesh.points)} nodes; {output}: {len(result.points)} nodes")
@@ -58,10 +59,10 @@ def _write(path: Path, mesh: Any) -> None:
     partial = path.with_name(f".{path.stem}.part{path.suffix}")
     try:
         if path.suffix not in meshio.extension_to_filetypes:
-            raise Mistake(f"{path}: cannot be written, the ending {path.suffix!r} is not known.")
+            raise InputError(f"{path}: cannot be written, the ending {path.suffix!r} is not known.")
         mesh.write(partial)
         partial.replace(path)
     except (meshio.ReadError, meshio.WriteError, SystemExit) as error:  # meshio exits where it is at a loss
-        raise Mistake(f"{path}: cannot be written ({error}).") from None
+        raise InputError(f"{path}: cannot be written ({error}).") from None
     finally:
         partial.unlink(missing_ok=True)

@@ -5,17 +5,12 @@ from __future__ import annotations
 import json
 import math
 import numbers
-import traceback
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-
-
-class Mistake(Exception):
-    """A mistake of the user: shown as one line, exit code 2."""
 
 
 class Output:
@@ -56,9 +51,9 @@ class Output:
 
     def progress(self, label: str) -> Callable[[int, Any], None] | None:
         """Return what shows the progress of a long task, or None."""
-        from swwl.datasets.progress import Progress
+        from swwl.parallel import ProgressBar
 
-        return None if self.quiet else Progress(label)
+        return None if self.quiet else ProgressBar(label)
 
     def result(self, values: dict[str, Any]) -> None:
         """Print the answer as JSON, if JSON is wanted."""
@@ -95,19 +90,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return str(value) if isinstance(value, Path) else value
-
-
-def is_mistake(error: BaseException) -> bool:
-    """Whether an error is a complaint about what the user gave, and no bug of ours.
-
-    Complaints are raised on purpose, by a line of ours that says ``raise``, or come from the operating system.
-    """
-    if isinstance(error, (Mistake, OSError)):
-        return True
-    if not isinstance(error, (ValueError, TypeError, ImportError)):
-        return False
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return "swwl" in Path(last.filename).parts and (last.line or "").startswith("raise ")
 
 
 def one_line(error: BaseException) -> str:

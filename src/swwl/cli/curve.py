@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from swwl.cli.console import Mistake, Output, number
+from swwl.cli.console import Output, number
+from swwl.errors import InputError
 
 _PICTURES = (".png", ".svg", ".pdf")
 
@@ -36,12 +37,13 @@ def curve(
     Example:
       swwl curve m.swwl --mesh d/meshes/00100.vtu --sweep pressure=1.34:1.48:20 --each speed=17000,17200,17400 -o c.png
     """
-    from swwl import load_model, scores
-    from swwl.cli.data import check_output, write_table
-    from swwl.io.files import atomic_write
+    from swwl import load_model
+    from swwl.evaluation import scores
+    from swwl.jobs.table import check_output, write_table
     from swwl.plots import CurvesDisplay
     from swwl.plots.curves import predict_curves
     from swwl.plots.style import new_figure, style
+    from swwl.storage import atomic_write
 
     out = Output(quiet, as_json)
     fitted = load_model(model)
@@ -51,14 +53,14 @@ def curve(
     names = target or fitted.target_names_
     for name in names:
         if name not in fitted.target_names_:
-            raise Mistake(f"{model}: has no target {name!r}; it has: {', '.join(fitted.target_names_)}.")
+            raise InputError(f"{model}: has no target {name!r}; it has: {', '.join(fitted.target_names_)}.")
     check_output(output, endings=_PICTURES)
     meshes = _meshes(fitted, model, mesh or [])
     train = scores.training_inputs(fitted)
     given = {along[0], *([chosen[0]] if chosen else []), *fixed}
     for name in given - {*train.columns}:
         found = ", ".join(train.columns) or "none"
-        raise Mistake(f"{model}: has no numeric input {name!r}; it has: {found}.")
+        raise InputError(f"{model}: has no numeric input {name!r}; it has: {found}.")
     for name in train.columns:
         if name not in given:
             fixed[name] = float(train[name].median())
@@ -88,7 +90,7 @@ def curve(
 def _name(text: str, wanted: str) -> tuple[str, str]:
     name, equals, rest = text.partition("=")
     if not (name and equals and rest):
-        raise Mistake(f"{text!r} is not understood; wanted is {wanted}.")
+        raise InputError(f"{text!r} is not understood; wanted is {wanted}.")
     return name.strip(), rest
 
 
@@ -105,7 +107,7 @@ def _range(text: str) -> tuple[str, list[float]]:
         steps = _at_least_two(int(count)) - 1
         return name, [float(first) + k * (float(last) - float(first)) / steps for k in range(steps + 1)]
     except ValueError:
-        raise Mistake(f"{text!r} is not understood; wanted is {wanted}.") from None
+        raise InputError(f"{text!r} is not understood; wanted is {wanted}.") from None
 
 
 def _at_least_two(count: int) -> int:
@@ -120,7 +122,7 @@ def _list(text: str) -> tuple[str, list[float]]:
     try:
         return name, [float(value) for value in rest.split(",")]
     except ValueError:
-        raise Mistake(f"{text!r} is not understood; wanted is {wanted}.") from None
+        raise InputError(f"{text!r} is not understood; wanted is {wanted}.") from None
 
 
 def _value(text: str) -> tuple[str, float]:
@@ -129,11 +131,11 @@ def _value(text: str) -> tuple[str, float]:
     try:
         return name, float(rest)
     except ValueError:
-        raise Mistake(f"{text!r} is not understood; wanted is {wanted}.") from None
+        raise InputError(f"{text!r} is not understood; wanted is {wanted}.") from None
 
 
 def _meshes(model: Any, path: Path, given: list[str]) -> dict[str, str]:
-    from swwl.kernels.graphs import SWWL
+    from swwl.kernels.sliced import SWWL
 
     columns = [factor.column for factor in model.kernel_.factors if isinstance(factor, SWWL)]
     if len(columns) == 1 and len(given) == 1 and not given[0].startswith(f"{columns[0]}="):
@@ -141,13 +143,13 @@ def _meshes(model: Any, path: Path, given: list[str]) -> dict[str, str]:
     named = dict(_name(text, f"--mesh COLUMN=FILE for the columns {', '.join(columns)}") for text in given)
     if set(named) != set(columns):
         wanted, found = (", ".join(names) or "none" for names in (columns, named))
-        raise Mistake(f"{path}: its mesh columns are {wanted}; --mesh was given for {found}.")
+        raise InputError(f"{path}: its mesh columns are {wanted}; --mesh was given for {found}.")
     return {name: _existing(file) for name, file in named.items()}
 
 
 def _existing(file: str) -> str:
     if not Path(file).is_file():
-        raise Mistake(f"{file}: no such mesh file.")
+        raise InputError(f"{file}: no such mesh file.")
     return file
 
 

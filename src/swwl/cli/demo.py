@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Mistake, Output
+from swwl.cli.console import Output
+from swwl.errors import InputError
 
 
 def demo(
@@ -32,7 +33,7 @@ def demo(
       swwl demo elsewhere -n 300 --nodes 2000
     """
     if n < 40:
-        raise Mistake(f"-n must be at least 40 to have something to learn from and to test, but is {n}.")
-    from swwl.cli.mainjob import run
+        raise InputError(f"-n must be at least 40 to have something to learn from and to test, but is {n}.")
+    from swwl.jobs.demo import run
 
     run(Output(quiet, as_json), folder, n, nodes, seed, jobs)

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from swwl.cli.console import Mistake, Output, show_note
+from swwl.cli.console import Output, show_note
+from swwl.errors import InputError
 
 
 class Kernel(StrEnum):
@@ -70,9 +71,9 @@ def fit(
       swwl make blade -n 120 --nodes 1500 -o d
       swwl fit d/table.csv --mesh mesh --target efficiency --target massflow -o m.swwl
     """
-    from swwl.cli.data import CACHE_FOLDER, check_output, summary
     from swwl.cli.show import model_facts, show_model, show_plan
-    from swwl.cli.training import fit_plan, make_kernel, open_cache, plan_fit
+    from swwl.jobs.fit import fit_plan, make_kernel, open_cache, plan_fit
+    from swwl.jobs.table import CACHE_FOLDER, check_output, summary
 
     out = Output(quiet, as_json)
     plan = plan_fit(
@@ -134,4 +135,4 @@ def _whole(text: str, option: str, word: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise Mistake(f"{option} must be a whole number or {word}, not {text!r}.") from None
+        raise InputError(f"{option} must be a whole number or {word}, not {text!r}.") from None

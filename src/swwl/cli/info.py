@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Mistake, Output
+from swwl.cli.console import Output
+from swwl.errors import InputError
 
 
 def info(
@@ -23,7 +24,7 @@ def info(
     """
     out = Output(as_json=as_json)
     if not file.exists():
-        raise Mistake(f"{file}: no such file or folder.")
-    from swwl.cli.about import describe
+        raise InputError(f"{file}: no such file or folder.")
+    from swwl.jobs.describe import describe
 
     describe(out, file)

@@ -27,10 +27,11 @@ def predict(
     Example:
       swwl predict m.swwl d/table.csv -o predictions.csv
     """
-    from swwl import load_model, scores
-    from swwl.cli.data import check_output, read_table, write_table
-    from swwl.cli.predicting import against_table, input_columns, prediction_table
+    from swwl import load_model
     from swwl.cli.show import show_scores
+    from swwl.evaluation import scores
+    from swwl.jobs.predict import against_table, input_columns, prediction_table
+    from swwl.jobs.table import check_output, read_table, write_table
 
     out = Output(quiet, as_json)
     fitted = load_model(model)

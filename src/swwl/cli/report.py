@@ -28,7 +28,7 @@ def report(
       swwl report m.swwl -o report.html
     """
     from swwl import load_model
-    from swwl.cli.data import check_output
+    from swwl.jobs.table import check_output
     from swwl.report import write_report
 
     out = Output(quiet, as_json)

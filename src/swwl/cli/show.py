@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from swwl import scores
 from swwl.cli.console import Output, number, percent
-from swwl.cli.training import Plan
-from swwl.regression import RobustGPRegressor
+from swwl.evaluation import scores
+from swwl.jobs.fit import Plan
+from swwl.models.regression import RobustGPRegressor
 
 # Ranges that matter less than this are not listed one by one.
 _NEGLIGIBLE = 0.05

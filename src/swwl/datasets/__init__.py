@@ -44,17 +44,18 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from .airfoil import AIRFOIL
-from .blade import BLADE
-from .coarsen import coarsen
-from .coarsen_set import coarsen_dataset
-from .folder import load, write_folder
-from .generator import Generator, Request, run
-from .plaid import download, load_plaid
-from .progress import Progress
-from .sample import Sample, Unsolvable
-from .tensile2d import TENSILE2D
-from .tu import load_tu
+from swwl.datasets.airfoil import AIRFOIL
+from swwl.datasets.blade import BLADE
+from swwl.datasets.coarsen_set import coarsen_dataset
+from swwl.datasets.folder import load, write_folder
+from swwl.datasets.generator import Generator, Request, run
+from swwl.datasets.plaid import download, load_plaid
+from swwl.datasets.sample import Sample, Unsolvable
+from swwl.datasets.tensile2d import TENSILE2D
+from swwl.datasets.tu import load_tu
+from swwl.errors import InputError
+from swwl.mesh.coarsen import coarsen
+from swwl.parallel import ProgressBar as Progress
 
 __all__ = [
     "GENERATORS",
@@ -108,7 +109,7 @@ def make(
     """
     request = _request(name, nodes, seed, random_topology)
     if n_samples < 1:
-        raise ValueError(f"n_samples must be at least 1, found {n_samples}.")
+        raise InputError(f"n_samples must be at least 1, found {n_samples}.")
     samples = []
     for sample in run(request, list(range(n_samples)), _unchanged, jobs):
         samples.append(sample)
@@ -164,7 +165,7 @@ def write(
 
 def _request(name: str, nodes: int | None, seed: int, random_topology: bool) -> Request:
     if name not in GENERATORS:
-        raise ValueError(f"There is no generator {name!r}; there are {', '.join(GENERATORS)}.")
+        raise InputError(f"There is no generator {name!r}; there are {', '.join(GENERATORS)}.")
     generator = GENERATORS[name]
     return Request(generator, generator.nodes if nodes is None else nodes, seed, random_topology)
 

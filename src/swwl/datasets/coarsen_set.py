@@ -15,13 +15,23 @@ from typing import Any
 import joblib
 import pandas as pd
 
-from .. import __version__
-from .coarsen import coarsen, require_mmgpy
-from .folder import _as_csv, _journal, _read_journal, _read_json, _write_journal, _write_json, _write_text, mesh_name
-from .folder import load as load_folder
-from .meshfile import FORMATS, is_partial, remove_partial_files, write_mesh
-from .plaid import load_plaid
-from .sample import Simulation
+from swwl import __version__
+from swwl.datasets.folder import (
+    _as_csv,
+    _journal,
+    _read_journal,
+    _read_json,
+    _write_journal,
+    _write_json,
+    _write_text,
+    mesh_name,
+)
+from swwl.datasets.folder import load as load_folder
+from swwl.datasets.meshfile import FORMATS, is_partial, remove_partial_files, write_mesh
+from swwl.datasets.plaid import load_plaid
+from swwl.datasets.sample import Simulation
+from swwl.errors import InputError, MissingFileError
+from swwl.mesh.coarsen import coarsen, require_mmgpy
 
 
 def coarsen_dataset(
@@ -65,9 +75,9 @@ def coarsen_dataset(
         Names the mesh that cannot be coarsened; those that were done are kept for the next run.
     """
     if file_format not in FORMATS:
-        raise ValueError(f"The format must be one of {', '.join(FORMATS)}, found {file_format!r}.")
+        raise InputError(f"The format must be one of {', '.join(FORMATS)}, found {file_format!r}.")
     if jobs == 0:
-        raise ValueError("jobs must be a number of processes, or -1 for one per core, found 0.")
+        raise InputError("jobs must be a number of processes, or -1 for one per core, found 0.")
     require_mmgpy()
     table, origin, shapes = _open(source)
     out = Path(out)
@@ -127,12 +137,12 @@ def _open(source: str | os.PathLike[str] | pd.DataFrame) -> tuple[pd.DataFrame, 
     """Return the table, what its about.json says, and the parameters behind the shapes, if any."""
     if isinstance(source, pd.DataFrame):
         if "mesh" not in source.columns:
-            raise ValueError(f"The table has no column 'mesh'; its columns are: {', '.join(map(str, source.columns))}.")
+            raise InputError(f"The table has no column 'mesh'; its columns are: {', '.join(map(str, source.columns))}.")
         table, origin, shapes = source, None, None
     else:
         folder = Path(source)
         if not folder.is_dir():
-            raise FileNotFoundError(f"There is no folder {folder}.")
+            raise MissingFileError(f"There is no folder {folder}.")
         shapes = None
         if (folder / "table.csv").exists() or _journal(folder).exists():
             table, origin = load_folder(folder), _read_json(folder / "about.json")
@@ -142,7 +152,7 @@ def _open(source: str | os.PathLike[str] | pd.DataFrame) -> tuple[pd.DataFrame, 
         else:
             table, origin = load_plaid(folder), None
     if not len(table):
-        raise ValueError("The table has no rows, so there is nothing to coarsen.")
+        raise InputError("The table has no rows, so there is nothing to coarsen.")
     return table.reset_index(drop=True), origin, shapes
 
 
@@ -169,6 +179,6 @@ def _coarsen_one(mesh: Any, index: int, nodes: int, tolerance: float, path: Path
         coarse = coarsen(mesh, nodes, tolerance=tolerance)
     except (ValueError, TypeError) as error:
         named = f" ({mesh})" if isinstance(mesh, (str, os.PathLike)) and str(mesh) not in str(error) else ""
-        raise ValueError(f"Mesh {index}{named}: {error}") from None
+        raise InputError(f"Mesh {index}{named}: {error}") from None
     write_mesh(path, Simulation(coarse.points, {"triangle": coarse.cells[0].data}, dict(coarse.point_data), {}))
     return {"index": index, "nodes": len(coarse.points)}

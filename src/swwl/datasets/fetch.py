@@ -14,7 +14,8 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from swwl.io.files import atomic_write
+from swwl.errors import InputError
+from swwl.storage import atomic_write
 
 _TIMEOUT = 30.0  # seconds without an answer
 
@@ -44,7 +45,7 @@ def check_sha256(path: Path, wanted: str, origin: str) -> None:
     """Refuse a file with another checksum than the one wanted; `origin` says where that one comes from."""
     found = sha256(path)
     if found != wanted.strip().lower():
-        raise ValueError(f"{path}: its SHA-256 is {found}, but {origin} is {wanted}; the file was changed or damaged.")
+        raise InputError(f"{path}: its SHA-256 is {found}, but {origin} is {wanted}; the file was changed or damaged.")
 
 
 def recorded_sha256(path: Path) -> str | None:
@@ -86,7 +87,7 @@ def download(url: str, path: Path, checksum: str | None = None) -> None:
                 raise ConnectionError(f"{url}: the download broke off after {file.tell()} of {length} bytes.")
             found = digest.hexdigest()
             if checksum is not None and found != checksum.strip().lower():
-                raise ValueError(f"{url}: its SHA-256 is {found}, but {checksum} is wanted; the file was not kept.")
+                raise InputError(f"{url}: its SHA-256 is {found}, but {checksum} is wanted; the file was not kept.")
             # The record comes first: a file that lacks it was not put there by a download.
             with atomic_write(_record(path)) as record:
                 record.write(f"{found}  {path.name}\n".encode("ascii"))

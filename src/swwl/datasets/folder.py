@@ -8,6 +8,7 @@
     meshes/      00000.vtu, 00001.vtu, ...
 
 While a run is under way, ``unfinished.jsonl`` holds one line per finished sample; a run that died goes on
+from swwl.errors import InputError, MissingFileError
 from there and ends with the same bytes as one that did not.
 """
 
@@ -25,10 +26,11 @@ from typing import Any
 
 import pandas as pd
 
-from .. import __version__
-from .generator import Request, run
-from .meshfile import BYTES_PER_NODE, FORMATS, is_partial, remove_partial_files, whole_file, write_mesh
-from .sample import Sample
+from swwl import __version__
+from swwl.datasets.generator import Request, run
+from swwl.datasets.meshfile import BYTES_PER_NODE, FORMATS, is_partial, remove_partial_files, whole_file, write_mesh
+from swwl.datasets.sample import Sample
+from swwl.errors import InputError, MissingFileError
 
 Row = dict[str, Any]  # index, redraws, scalars, shape, targets: a sample without its mesh
 
@@ -53,13 +55,13 @@ def write_folder(
         When the disk is too small.
     """
     if n_samples < 1:
-        raise ValueError(f"n_samples must be at least 1, found {n_samples}.")
+        raise InputError(f"n_samples must be at least 1, found {n_samples}.")
     if not 0 <= test_fraction < 1:
-        raise ValueError(f"test_fraction must be at least 0 and below 1, found {test_fraction}.")
+        raise InputError(f"test_fraction must be at least 0 and below 1, found {test_fraction}.")
     if file_format not in FORMATS:
-        raise ValueError(f"The format must be one of {', '.join(FORMATS)}, found {file_format!r}.")
+        raise InputError(f"The format must be one of {', '.join(FORMATS)}, found {file_format!r}.")
     if jobs == 0:
-        raise ValueError("jobs must be a number of processes, or -1 for one per core, found 0.")
+        raise InputError("jobs must be a number of processes, or -1 for one per core, found 0.")
     folder = Path(folder)
     about = _about(request, n_samples, test_fraction, file_format)
     rows = _rows_at_hand(folder, about)
@@ -101,9 +103,9 @@ def load(folder: str | os.PathLike[str], *, shape: bool = False) -> pd.DataFrame
     folder = Path(folder).resolve()
     if _journal(folder).exists():
         made = len(_read_journal(folder))
-        raise FileNotFoundError(f"The data set in {folder} is unfinished, at {made} samples: make it again.")
+        raise MissingFileError(f"The data set in {folder} is unfinished, at {made} samples: make it again.")
     if not (folder / "table.csv").exists():
-        raise FileNotFoundError(f"There is no data set in {folder}: table.csv is missing.")
+        raise MissingFileError(f"There is no data set in {folder}: table.csv is missing.")
     table = pd.DataFrame(_read_csv(folder / "table.csv"))
     if shape:
         table = table.merge(pd.DataFrame(_read_csv(folder / "shape.csv")), on="mesh", validate="one_to_one")

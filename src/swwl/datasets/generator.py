@@ -14,8 +14,9 @@ import joblib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from .design import Ranges, draw, redraw
-from .sample import Sample, Simulation, Unsolvable
+from swwl.datasets.sample import Sample, Simulation, Unsolvable
+from swwl.datasets.sampling import Ranges, draw, redraw
+from swwl.errors import InputError
 
 MAX_REDRAWS = 50
 _TOPOLOGY_STREAM = 2**32  # no redraw counts that far: the stream of random numbers that draws a mesh's resolution
@@ -79,9 +80,9 @@ class Request:
     def __post_init__(self) -> None:
         low, high = self.generator.node_limits
         if not low <= self.nodes <= high:
-            raise ValueError(f"nodes must be from {low} to {high} for {self.generator.name}, found {self.nodes}.")
+            raise InputError(f"nodes must be from {low} to {high} for {self.generator.name}, found {self.nodes}.")
         if not 0 <= self.seed < 2**63:
-            raise ValueError(f"seed must be a whole number from 0 on, found {self.seed}.")
+            raise InputError(f"seed must be a whole number from 0 on, found {self.seed}.")
 
 
 def make_sample(request: Request, index: int, inputs: Mapping[str, float]) -> Sample:

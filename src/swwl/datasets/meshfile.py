@@ -11,7 +11,7 @@ import meshio
 import numpy as np
 
 from swwl.datasets.sample import Simulation
-from swwl.io.npz import write_npz_mesh
+from swwl.mesh.io.npz import write_npz_mesh
 
 FORMATS = ("vtu", "npz")
 _PARTIAL = ".part"

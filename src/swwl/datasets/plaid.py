@@ -23,8 +23,9 @@ from typing import Any, NamedTuple
 import meshio
 import pandas as pd
 
-from swwl.io.cgns import is_tree, mesh_of_tree, read_cgns_scalars, scalars_of_tree
-from swwl.io.unpickle import loads_plain
+from swwl.datasets.unpickle import loads_plain
+from swwl.errors import InputError, MissingFileError, MissingPackageError
+from swwl.mesh.io.cgns import is_tree, mesh_of_tree, read_cgns_scalars, scalars_of_tree
 
 HUB = {
     "Rotor37": "PhysArena/Rotor37",
@@ -75,14 +76,14 @@ def load_plaid(folder: str | os.PathLike[str], split: str | None = None) -> pd.D
     """
     folder = Path(folder).resolve()
     if not folder.is_dir():
-        raise FileNotFoundError(f"There is no folder {folder}.")
+        raise MissingFileError(f"There is no folder {folder}.")
     entries = list(_entries(folder, split))
     if split is not None:
         _wanted_splits(folder, {name for entry in entries for name in entry.split.split(";")}, split)
         entries = [entry._replace(split=split) for entry in entries if split in entry.split.split(";")]
     names = sorted({name for entry in entries for name in entry.scalars})
     for clash in {"mesh", "split"}.intersection(names):
-        raise ValueError(f"{folder} has a scalar named {clash!r}, which is the name of another column.")
+        raise InputError(f"{folder} has a scalar named {clash!r}, which is the name of another column.")
     columns: dict[str, Any] = {
         "mesh": pd.Series([entry.mesh for entry in entries], dtype=object),
         "split": [entry.split for entry in entries],
@@ -118,7 +119,7 @@ def download(
     """
     repository = HUB.get(name, name)
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository):
-        raise ValueError(f"There is no PLAID set {name!r}; there are {', '.join(HUB)}, or any 'owner/set' of the hub.")
+        raise InputError(f"There is no PLAID set {name!r}; there are {', '.join(HUB)}, or any 'owner/set' of the hub.")
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FileExistsError(f"{folder} is not empty: choose another folder, or read it with load_plaid.")
@@ -137,7 +138,7 @@ def download(
                 repository, repo_type="dataset", local_dir=folder, allow_patterns=["data/*"]
             )
     except RepositoryNotFoundError:
-        raise FileNotFoundError(f"The hub has no data set {repository!r}, or not for everybody.") from None
+        raise MissingFileError(f"The hub has no data set {repository!r}, or not for everybody.") from None
     except Exception as error:
         if isinstance(error, (LocalEntryNotFoundError, OSError)) or "connect" in type(error).__name__.lower():
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
@@ -168,7 +169,7 @@ def _entries(folder: Path, split: str | None) -> Iterator[_Entry]:
         for file in files:
             yield from _pickled_samples(file)
         return
-    raise ValueError(
+    raise InputError(
         f"{folder} holds no PLAID data set: found neither samples/, dataset/samples/ or data/SPLIT/ with "
         f"sample_*/meshes/, nor an infos.yaml that names a storage_backend, nor data/*.parquet."
     )
@@ -180,7 +181,7 @@ def _wanted_splits(folder: Path, names: Iterable[str], split: str | None) -> lis
     if split is None:
         return found
     if split not in found:
-        raise ValueError(f"{folder} has no split {split!r}; its splits are: {', '.join(found) or 'none'}.")
+        raise InputError(f"{folder} has no split {split!r}; its splits are: {', '.join(found) or 'none'}.")
     return [split]
 
 
@@ -188,11 +189,11 @@ def _cgns_samples(folder: Path, splits: dict[int, str]) -> Iterator[_Entry]:
     for sample in sorted(folder.glob("sample_*")):
         meshes = sorted(sample.glob("meshes/*.cgns"))
         if not meshes:
-            raise ValueError(f"{sample}: there is no CGNS file in its folder meshes.")
+            raise InputError(f"{sample}: there is no CGNS file in its folder meshes.")
         try:
             scalars = read_cgns_scalars(meshes[0])
         except (OSError, ValueError, KeyError) as error:
-            raise ValueError(f"{meshes[0]}: it is damaged or no CGNS file ({error})") from None
+            raise InputError(f"{meshes[0]}: it is damaged or no CGNS file ({error})") from None
         if (sample / "scalars.csv").exists():
             scalars |= _read_scalars(sample / "scalars.csv")
         number = sample.name.removeprefix("sample_")
@@ -206,11 +207,11 @@ def _read_scalars(path: Path) -> dict[str, float]:
     with open(path, newline="", encoding="utf-8") as file:
         rows = [row for row in csv.reader(file) if row]
     if len(rows) != 2 or len(rows[0]) != len(rows[1]):
-        raise ValueError(f"{path}: wanted a line of names and a line of as many values, found {len(rows)} lines.")
+        raise InputError(f"{path}: wanted a line of names and a line of as many values, found {len(rows)} lines.")
     try:
         return {name.strip(): float(value) for name, value in zip(*rows, strict=True)}
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise InputError(f"{path}: {error}") from None
 
 
 def _old_splits(folder: Path) -> dict[int, str]:
@@ -247,7 +248,7 @@ def _pyplaid(what: str) -> Any:
     try:
         from plaid import storage
     except ImportError as error:
-        raise ImportError(f"{what} takes pyplaid 1.0 or newer ({error}): {_EXTRA}") from None
+        raise MissingPackageError(f"{what} takes pyplaid 1.0 or newer ({error}): {_EXTRA}") from None
     return storage
 
 
@@ -266,19 +267,19 @@ def _pickled_samples(file: Path) -> Iterator[_Entry]:
     try:
         from pyarrow import parquet
     except ImportError:
-        raise ImportError(f"Reading {file} takes pyarrow, which comes with the extra: {_EXTRA}") from None
+        raise MissingPackageError(f"Reading {file} takes pyarrow, which comes with the extra: {_EXTRA}") from None
     table = parquet.ParquetFile(file)
     try:
         if table.schema_arrow.names != ["sample"]:
             found = ", ".join(table.schema_arrow.names[:5])
-            raise ValueError(f"{file}: wanted one column 'sample', found {found}; fetch the set anew with download().")
+            raise InputError(f"{file}: wanted one column 'sample', found {found}; fetch the set anew with download().")
         split = re.sub(r"-\d+-of-\d+$", "", file.stem)
         for batch in table.iter_batches(batch_size=1, columns=["sample"]):
             for value in batch.column(0):
                 try:
                     content = loads_plain(value.as_py())
                 except ValueError as error:
-                    raise ValueError(f"{file}: {error}") from None
+                    raise InputError(f"{file}: {error}") from None
                 yield _entry(_trees(content), _loose_scalars(content), split, str(file))
     finally:
         table.close()
@@ -305,9 +306,9 @@ def _loose_scalars(content: Any) -> dict[str, float]:
 
 def _entry(trees: dict[float, list], scalars: dict[str, float], split: str, where: str) -> _Entry:
     if not trees:
-        raise ValueError(f"{where}: there is no mesh in it.")
+        raise InputError(f"{where}: there is no mesh in it.")
     tree = trees[min(trees)]
     try:
         return _Entry(mesh_of_tree(tree), split, scalars | scalars_of_tree(tree))
     except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
+        raise InputError(f"{where}: {error}") from None

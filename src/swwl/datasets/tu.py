@@ -19,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swwl.graph import Graph
-
-from .fetch import NotPublished, cache_folder, check_sha256, recorded_sha256
-from .fetch import download as download_file
+from swwl.datasets.fetch import NotPublished, cache_folder, check_sha256, recorded_sha256
+from swwl.datasets.fetch import download as download_file
+from swwl.errors import InputError, MissingFileError
+from swwl.mesh.graph import Graph
 
 TU_SITE = "https://www.chrsmrrs.com/graphkerneldatasets/"
 
@@ -114,7 +114,7 @@ def load_tu(
     (405, Graph(BZR 0: 30 nodes, 32 edges, 3 features), -1)
     """
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9_.-]*[A-Za-z0-9]", name):
-        raise ValueError(f"The name of a TU set is made of letters, digits, '-' and '_', not {name!r}.{_hint(name)}")
+        raise InputError(f"The name of a TU set is made of letters, digits, '-' and '_', not {name!r}.{_hint(name)}")
     path = _find(name, data_home)
     wanted = _wanted_checksum(name, checksum)
     if path is None:
@@ -148,9 +148,9 @@ def _opened(path: Path, name: str) -> Iterator[_Archive]:
         with zipfile.ZipFile(path) as archive:
             yield _Archive(archive, name)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-        raise ValueError(f"{path}: it is damaged or no zip ({error}); delete it and get it again.") from None
+        raise InputError(f"{path}: it is damaged or no zip ({error}); delete it and get it again.") from None
     except (ValueError, TypeError) as error:
-        raise ValueError(f"{path}: {error}") from error
+        raise InputError(f"{path}: {error}") from error
 
 
 class _Archive:
@@ -171,20 +171,20 @@ class _Archive:
         file = self.file(suffix)
         if file not in self._members:
             found = ", ".join(sorted(self._members)) or "none"
-            raise ValueError(f"{file} is missing; the files in it are: {found}.")
+            raise InputError(f"{file} is missing; the files in it are: {found}.")
         content = self._archive.read(self._members[file])
         if not content.strip():
             return np.empty((0, 1), dtype)
         try:
             return np.loadtxt(io.BytesIO(content), delimiter=",", dtype=dtype, ndmin=2)
         except ValueError as error:
-            raise ValueError(f"{file}: {error}") from None
+            raise InputError(f"{file}: {error}") from None
 
     def rows(self, suffix: str, dtype: type, n_rows: int, like: str) -> np.ndarray:
         """Read a file that must have as many lines as another one."""
         table = self.table(suffix, dtype)
         if len(table) != n_rows:
-            raise ValueError(f"{self.file(suffix)} has {len(table)} lines, but {self.file(like)} asks for {n_rows}.")
+            raise InputError(f"{self.file(suffix)} has {len(table)} lines, but {self.file(like)} asks for {n_rows}.")
         return table
 
 
@@ -192,17 +192,17 @@ def _structure(archive: _Archive) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     """Return the graph of every node (n,) and the edges of all graphs (m, 2), all counted from 0."""
     owner = archive.table("graph_indicator", np.int64).ravel() - 1
     if owner.size == 0 or owner[0] != 0 or not np.isin(np.diff(owner), (0, 1)).all():
-        raise ValueError(f"{archive.file('graph_indicator')} must count graphs from 1 on, in order, none left out.")
+        raise InputError(f"{archive.file('graph_indicator')} must count graphs from 1 on, in order, none left out.")
     edges = archive.table("A", np.int64)
     if edges.size and edges.shape[1] != 2:
-        raise ValueError(f"{archive.file('A')} must have 2 numbers per line, but has {edges.shape[1]}.")
+        raise InputError(f"{archive.file('A')} must have 2 numbers per line, but has {edges.shape[1]}.")
     edges = edges.reshape(-1, 2) - 1
     if edges.size and not (0 <= edges.min() and edges.max() < len(owner)):
         wrong = edges.max() + 1 if edges.max() >= len(owner) else edges.min() + 1
-        raise ValueError(f"{archive.file('A')} names node {wrong}, but the nodes are 1 to {len(owner)}.")
+        raise InputError(f"{archive.file('A')} names node {wrong}, but the nodes are 1 to {len(owner)}.")
     across = np.flatnonzero(owner[edges[:, 0]] != owner[edges[:, 1]])
     if across.size:
-        raise ValueError(f"{archive.file('A')} joins two graphs in line {across[0] + 1}.")
+        raise InputError(f"{archive.file('A')} joins two graphs in line {across[0] + 1}.")
     return owner, edges
 
 
@@ -239,14 +239,14 @@ def _features(archive: _Archive, n_nodes: int, labels: bool, label_weight: float
         blocks.append(archive.rows("node_attributes", np.float64, n_nodes, "graph_indicator"))
     if labels:
         if "node_labels" not in archive:
-            raise ValueError(f"labels=True is wanted, but {archive.name} has no node labels.")
+            raise InputError(f"labels=True is wanted, but {archive.name} has no node labels.")
         table = archive.rows("node_labels", np.int64, n_nodes, "graph_indicator")
         blocks += [(column[:, None] == np.unique(column)) * float(label_weight) for column in table.T]
     if not blocks:
         advice = (
             "use its labels with labels=True" if "node_labels" in archive else "nor labels: bring your own features"
         )
-        raise ValueError(f"{archive.name} has no continuous node attributes; {advice}.")
+        raise InputError(f"{archive.name} has no continuous node attributes; {advice}.")
     return np.hstack(blocks)
 
 
@@ -254,15 +254,15 @@ def _weights(archive: _Archive, n_edges: int, column: bool | int) -> NDArray[np.
     if column is False:
         return None
     if "edge_attributes" not in archive:
-        raise ValueError(f"edge_weights={column} is wanted, but {archive.name} has no edge attributes.")
+        raise InputError(f"edge_weights={column} is wanted, but {archive.name} has no edge attributes.")
     table = archive.rows("edge_attributes", np.float64, n_edges, "A")
     n_columns = table.shape[1]
     if column is True and n_columns > 1:
-        raise ValueError(
+        raise InputError(
             f"{archive.name} has {n_columns} edge attributes; choose one: edge_weights=0 to {n_columns - 1}."
         )
     if not 0 <= int(column) < n_columns and column is not True:
-        raise ValueError(f"edge_weights={column} is wanted, but the edge attributes are 0 to {n_columns - 1}.")
+        raise InputError(f"edge_weights={column} is wanted, but the edge attributes are 0 to {n_columns - 1}.")
     return table[:, 0 if column is True else int(column)]
 
 
@@ -283,12 +283,12 @@ def _fetch(name: str, data_home: str | os.PathLike[str] | None, allowed: bool, c
     folders = _folders(data_home)
     places = " nor in ".join(map(str, folders))
     if not allowed:
-        raise FileNotFoundError(f"{name}.zip is not in {places}, and download=False.{_hint(name)}")
+        raise MissingFileError(f"{name}.zip is not in {places}, and download=False.{_hint(name)}")
     path = folders[-1] / "tu" / f"{name}.zip"
     try:
         download_file(f"{TU_SITE}{name}.zip", path, checksum)
     except NotPublished as error:
-        raise FileNotFoundError(f"There is no TU set {name!r}: {error}{_hint(name)}") from None
+        raise MissingFileError(f"There is no TU set {name!r}: {error}{_hint(name)}") from None
     except ConnectionError as error:
         raise ConnectionError(f"{name}.zip is not in {places}, and {error}{_hint(name)}") from None
     try:
@@ -306,7 +306,7 @@ def _check_counts(name: str, path: Path) -> None:
     known = _KNOWN.get(name)
     found = (int(owner[-1]) + 1, len(owner), len(np.unique(np.sort(edges, 1), axis=0)))
     if known is not None and found != known[:3]:
-        raise ValueError(
+        raise InputError(
             f"{path}: found {found[0]} graphs, {found[1]} nodes and {found[2]} edges, but {name} has "
             f"{known.n_graphs}, {known.n_nodes} and {known.n_edges}."
         )
@@ -316,7 +316,7 @@ def _wanted_checksum(name: str, checksum: str | None) -> str | None:
     if checksum != "known":
         return checksum
     if name not in _KNOWN:
-        raise ValueError(f"The checksum of {name!r} is not known; known are those of {', '.join(_KNOWN)}.")
+        raise InputError(f"The checksum of {name!r} is not known; known are those of {', '.join(_KNOWN)}.")
     return _KNOWN[name].sha256
 
 

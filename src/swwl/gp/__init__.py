@@ -21,9 +21,9 @@ Examples
 True
 """
 
-from swwl.gp.diagnose import GPWarning
+from swwl.errors import GPWarning
 from swwl.gp.factors import Coordinates
 from swwl.gp.loo import LeaveOneOut
-from swwl.gp.model import RobustGP
+from swwl.gp.robust import RobustGP
 
 __all__ = ["Coordinates", "GPWarning", "LeaveOneOut", "RobustGP"]

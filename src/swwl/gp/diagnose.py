@@ -7,10 +7,11 @@ import warnings
 import numpy as np
 from scipy.linalg import lapack
 
+from swwl.errors import GPWarning
 from swwl.gp.correlations import Array
 from swwl.gp.factors import triangle_blocks
 from swwl.gp.objective import Objective
-from swwl.gp.optimise import Optimum
+from swwl.gp.search import Optimum
 
 # A log posterior that rises by less per e-fold of a range leaves predictions as they are.
 _STEEP = 0.05
@@ -18,10 +19,6 @@ _STEEP = 0.05
 _EVIDENCE = 3.0
 # Below this the predictive variances lose more than four digits to rounding.
 _SINGULAR = 1e-12
-
-
-class GPWarning(UserWarning):
-    """A fit that ended, but not where it can be trusted without a look."""
 
 
 def _warn(message: str) -> None:

@@ -9,10 +9,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from swwl.gp import checks, diagnose
+from swwl.errors import InputError
+from swwl.gp import diagnose, inputs
 from swwl.gp.correlations import Array
 from swwl.gp.objective import NotPositiveDefinite, Objective, invert, least_squares
-from swwl.gp.optimise import (
+from swwl.gp.posterior import Posterior, range_uncertainty
+from swwl.gp.prior import JointlyRobustPrior
+from swwl.gp.search import (
     LARGEST_NUGGET,
     SMALLEST_NUGGET,
     Optimum,
@@ -21,8 +24,6 @@ from swwl.gp.optimise import (
     default_bounds,
     starting_points,
 )
-from swwl.gp.posterior import Posterior, range_uncertainty
-from swwl.gp.prior import JointlyRobustPrior
 
 
 @dataclass(frozen=True)
@@ -77,22 +78,22 @@ def make_search(objective: Objective, p: int, *, nugget, floor, beta, bounds, n_
         None estimates it, within ``bounds`` where they are given.
     """
     if n_starts < 1:
-        raise ValueError(f"n_starts is {n_starts}, but at least 1 is wanted.")
+        raise InputError(f"n_starts is {n_starts}, but at least 1 is wanted.")
     smallest = floor if nugget is None else nugget
     free = np.append(np.full(p, beta is None), nugget is None)
     lower, upper = np.empty(p + 1), np.empty(p + 1)
     lower[:-1], upper[:-1] = default_bounds(objective.factors, len(objective.y), smallest)
     for side, out, name in zip(bounds or (None, None), (lower, upper), ("lower", "upper"), strict=True):
         if side is not None:
-            out[:-1] = np.log(checks.check_positive(side, p, f"The {name} bound"))
+            out[:-1] = np.log(inputs.check_positive(side, p, f"The {name} bound"))
     if (lower[:-1] > upper[:-1]).any():
-        raise ValueError("A lower bound of the inverse ranges exceeds its upper bound.")
+        raise InputError("A lower bound of the inverse ranges exceeds its upper bound.")
     lower[-1], upper[-1] = np.log(max(smallest, SMALLEST_NUGGET)), np.log(LARGEST_NUGGET)
 
     rng = np.random.default_rng(seed)
     starts = starting_points(objective.factors, len(objective.y), n_starts if free.any() else 1, rng, smallest)
     if beta is not None:
-        starts[:, :-1] = np.log(checks.check_positive(beta, p, "beta"))
+        starts[:, :-1] = np.log(inputs.check_positive(beta, p, "beta"))
     if nugget is not None:
         starts[:, -1] = np.log(nugget) if nugget > 0.0 else -np.inf
     return Search(lower, upper, free, starts)

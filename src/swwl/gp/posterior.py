@@ -19,6 +19,7 @@ from scipy.linalg import lapack
 from scipy.stats import norm
 from scipy.stats import t as student
 
+from swwl.errors import InputError
 from swwl.gp.correlations import Array
 from swwl.gp.factors import Factor, cross_correlation, cross_derivatives, multiply_derivatives
 from swwl.gp.objective import NotPositiveDefinite, factorise, half_solve, solve
@@ -92,7 +93,7 @@ def quantile(df: float, level: float) -> float:
     (1.96, 2.228)
     """
     if not 0.0 < level < 1.0:
-        raise ValueError(f"level is {level!r}, but it must lie strictly between 0 and 1.")
+        raise InputError(f"level is {level!r}, but it must lie strictly between 0 and 1.")
     upper = 0.5 + 0.5 * level
     return float(norm.ppf(upper) if np.isinf(df) else student.ppf(upper, df))
 

@@ -8,10 +8,11 @@ representations, and pairs of representations into the distances that ``gp/`` wo
 SWWL('mesh', n_projections=20) * Matern52('speed') * Matern52('pressure')
 """
 
-from swwl.kernels.base import Factor, IndefiniteKernelWarning, Product
-from swwl.kernels.graphs import ASWWL, SWWL, PrincipalSWWL
+from swwl.errors import IndefiniteKernelWarning
+from swwl.kernels.base import Factor, Product
 from swwl.kernels.numeric import Gaussian, Matern32, Matern52, Power
 from swwl.kernels.precomputed import Precomputed
+from swwl.kernels.sliced import ASWWL, SWWL, PrincipalSWWL
 
 __all__ = [
     "ASWWL",

@@ -10,15 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
+from swwl.errors import InputError, InputTypeError
 from swwl.gp import Coordinates
 
 Item = NDArray[np.float64] | Coordinates
 Correlation = str | tuple[str, float]
 Progress = Callable[[int, int | None], None]
-
-
-class IndefiniteKernelWarning(UserWarning):
-    """A Gaussian process with a kernel that is not positive definite."""
 
 
 class Factor(BaseEstimator):
@@ -106,7 +103,7 @@ class Product:
         self.factors: list[Factor] = []
         for factor in factors:
             if not isinstance(factor, (Factor, Product)):
-                raise TypeError(f"A kernel multiplies factors such as SWWL('mesh'), not {type(factor).__name__}.")
+                raise InputTypeError(f"A kernel multiplies factors such as SWWL('mesh'), not {type(factor).__name__}.")
             self.factors += factor.factors if isinstance(factor, Product) else [factor]
 
     def __mul__(self, other: Factor | Product) -> Product:
@@ -134,7 +131,7 @@ class Product:
             )
             if position is None:
                 columns = ", ".join(factor.column for factor in self.factors)
-                raise ValueError(f"The kernel has no parameter {key!r}; its columns are: {columns}.")
+                raise InputError(f"The kernel has no parameter {key!r}; its columns are: {columns}.")
             if key == self.factors[position].column:
                 self.factors[position] = value
             else:
@@ -149,7 +146,7 @@ def as_product(kernel: Factor | Product) -> Product:
     for factor in product.factors:
         if factor.column in seen:
             first = type(seen[factor.column]).__name__
-            raise ValueError(
+            raise InputError(
                 f"The kernel uses column {factor.column!r} twice, in {first} and {type(factor).__name__}; "
                 f"each column may have one factor."
             )

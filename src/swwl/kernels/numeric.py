@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from swwl.errors import InputError
 from swwl.kernels.base import Correlation, Factor, Item, Progress
 
 
@@ -57,14 +58,14 @@ class Numeric(Factor):
         try:
             numbers = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError):
-            raise ValueError(
+            raise InputError(
                 f"Column {self.column!r} must hold numbers for {type(self).__name__}, "
                 f"but its first entry is {next(iter(values), None)!r}."
             ) from None
         bad = np.flatnonzero(~np.isfinite(numbers))
         if bad.size:
             rows = ", ".join(map(str, bad[:5])) + (", …" if bad.size > 5 else "")
-            raise ValueError(
+            raise InputError(
                 f"Column {self.column!r} must hold finite numbers, but {bad.size} of {len(numbers)} rows do not "
                 f"(row {rows}: {numbers[bad[0]]})."
             )
@@ -135,5 +136,5 @@ class Power(Numeric):
     def correlations(self) -> list[Correlation]:
         """Return the correlation's name and exponent."""
         if not 0 < self.alpha <= 2:
-            raise ValueError(f"alpha must lie in (0, 2], but is {self.alpha!r}.")
+            raise InputError(f"alpha must lie in (0, 2], but is {self.alpha!r}.")
         return [("power", float(self.alpha))]

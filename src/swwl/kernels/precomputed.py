@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from swwl.errors import InputError
 from swwl.kernels.base import Correlation, Factor, Item, Progress
 
 
@@ -40,7 +41,7 @@ class Precomputed(Factor):
         """Check the distances; return the row numbers, shape (N,)."""
         matrix = np.asarray(self.distances, dtype=np.float64)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-            raise ValueError(f"Precomputed({self.column!r}) wants a square matrix, not one of shape {matrix.shape}.")
+            raise InputError(f"Precomputed({self.column!r}) wants a square matrix, not one of shape {matrix.shape}.")
         self.matrix_ = matrix
         return self.represent(values)
 
@@ -53,7 +54,7 @@ class Precomputed(Factor):
             or numbers.size
             and not 0 <= numbers.min() <= numbers.max() < size
         ):
-            raise ValueError(f"Column {self.column!r} must number rows of the given distances, 0 to {size - 1}.")
+            raise InputError(f"Column {self.column!r} must number rows of the given distances, 0 to {size - 1}.")
         return numbers.astype(np.intp)
 
     def items(self, first: NDArray, second: NDArray | None = None) -> list[Item]:

@@ -14,7 +14,7 @@ Examples
 --------
 >>> import numpy as np
 >>> from matplotlib.figure import Figure
->>> from swwl.scores import prediction_of
+>>> from swwl.evaluation.scores import prediction_of
 >>> y = np.linspace(0.0, 1.0, 20)
 >>> display = CalibrationDisplay.from_predictions(y, prediction_of(y + 0.01, np.full(20, 0.02), 19.0))
 >>> display.plot(ax=Figure().subplots()).coverage[-1].item()

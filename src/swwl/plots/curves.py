@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from swwl import scores
-from swwl.cache import MemoryCache, MeshFile
-from swwl.kernels.graphs import SWWL
+from swwl.errors import InputError
+from swwl.evaluation import scores
+from swwl.kernels.sliced import SWWL
+from swwl.models.regression import RobustGPRegressor
 from swwl.plots.quality import pick_target
 from swwl.plots.style import CYCLE, GREY, MARKERS, axes_for, limits, style, words
-from swwl.regression import RobustGPRegressor
+from swwl.storage import MemoryCache, MeshFile
 
 
 class CurvesDisplay:
@@ -135,7 +136,7 @@ def predict_curves(
     given = {sweep[0]: None, **({each[0]: None} if each else {}), **(fix or {})}
     for name in given:
         if name not in train.columns:
-            raise ValueError(f"The model has no numeric input {name!r}; it has: {', '.join(train.columns) or 'none'}.")
+            raise InputError(f"The model has no numeric input {name!r}; it has: {', '.join(train.columns) or 'none'}.")
     values = [float(v) for v in (each[1] if each else [0.0])]
     along = [float(v) for v in sweep[1]]
     rows: dict[str, Any] = {name: float(train[name].median()) for name in train.columns} | dict(fix or {})

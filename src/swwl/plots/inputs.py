@@ -10,13 +10,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from swwl import scores
-from swwl.distances import pairwise_distances
+from swwl.embedding.distances import pairwise_distances
+from swwl.errors import InputError
+from swwl.evaluation import scores
 from swwl.kernels.base import as_product
-from swwl.kernels.graphs import SWWL, PrincipalSWWL, principal_components, project
+from swwl.kernels.sliced import SWWL, PrincipalSWWL, principal_components, project
+from swwl.models.regression import RobustGPRegressor
 from swwl.plots.quality import pick_target
 from swwl.plots.style import BLACK, BLUE, CYCLE, GREY, MARKERS, SCALE, VERMILLION, axes_for, style, words
-from swwl.regression import RobustGPRegressor
 
 
 class ImportanceDisplay:
@@ -115,7 +116,7 @@ class DesignDisplay:
         labels : sequence of str
         """
         if colour not in ("target", "std"):
-            raise ValueError(f"colour must be 'target' or 'std', not {colour!r}.")
+            raise InputError(f"colour must be 'target' or 'std', not {colour!r}.")
         k = pick_target(model, target)
         rows = design_rows(model)
         mean, components, ratio = principal_components(rows, 2)
@@ -215,7 +216,7 @@ class EffectDisplay:
         n_projections, n_quantiles : sequence of int
         """
         if model.kernel is None:
-            raise ValueError("The model needs a kernel of its own, such as SWWL('mesh') * Matern52('speed').")
+            raise InputError("The model needs a kernel of its own, such as SWWL('mesh') * Matern52('speed').")
         rows = []
         for quantiles in n_quantiles:
             for projections in n_projections:

@@ -10,8 +10,8 @@ from matplotlib.colors import LightSource
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from numpy.typing import NDArray
 
-from swwl.io import read_graph
-from swwl.io.meshes import read_mesh
+from swwl.mesh.io import read_graph
+from swwl.mesh.io.meshes import read_mesh
 from swwl.plots.style import BLUE, SKY, style
 
 # Beyond this drawing takes seconds, and nodes show the shape as well.

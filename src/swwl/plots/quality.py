@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from swwl import scores
+from swwl.errors import InputError
+from swwl.evaluation import scores
+from swwl.evaluation.scores import Prediction
+from swwl.models.regression import RobustGPRegressor
 from swwl.plots.style import BLACK, BLUE, GREY, ORANGE, SKY, VERMILLION, axes_for, limits, style, words
-from swwl.regression import RobustGPRegressor
-from swwl.scores import Prediction
 
 _DISTRIBUTION_LEVELS = np.linspace(0.05, 0.99, 48)
 
@@ -22,7 +23,7 @@ def pick_target(model: RobustGPRegressor, target: str | None) -> int:
     if target is None:
         return 0
     if target not in model.target_names_:
-        raise ValueError(f"The model has no target {target!r}; its targets are {', '.join(model.target_names_)}.")
+        raise InputError(f"The model has no target {target!r}; its targets are {', '.join(model.target_names_)}.")
     return model.target_names_.index(target)
 
 

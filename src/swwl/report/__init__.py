@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from swwl.io.files import atomic_write
-from swwl.regression import RobustGPRegressor
+from swwl.models.regression import RobustGPRegressor
 from swwl.report.facts import gather
 from swwl.report.page import page
 from swwl.report.sections import sections
+from swwl.storage import atomic_write
 
 __all__ = ["make_report", "write_report"]
 

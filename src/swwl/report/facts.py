@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from swwl import scores
+from swwl.evaluation import scores
+from swwl.evaluation.scores import Prediction
+from swwl.models.regression import RobustGPRegressor
 from swwl.plots.inputs import design_rows, far_from_others
-from swwl.regression import RobustGPRegressor
-from swwl.scores import Prediction
 
 
 @dataclass

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from swwl import scores
+from swwl.evaluation import scores
+from swwl.evaluation.scores import Prediction
 from swwl.plots import CalibrationDisplay, DesignDisplay, ImportanceDisplay, ParityDisplay, ResidualsDisplay, draw_mesh
 from swwl.plots.style import new_figure, style
 from swwl.report.facts import Facts
 from swwl.report.page import cards, commands, figure, figures, paragraph, table
-from swwl.scores import Prediction
 
 _MOST_ROWS = 6
 _ODD = ResidualsDisplay.odd

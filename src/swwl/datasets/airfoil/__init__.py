@@ -10,12 +10,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..generator import Generator
-from ..sample import Simulation, Unsolvable
-from .boundary_layer import drag_coefficient
-from .geometry import Naca4
-from .mesh import o_grid
-from .panels import PanelFlow, solve_panels, velocity
+from swwl.datasets.airfoil.boundary_layer import drag_coefficient
+from swwl.datasets.airfoil.geometry import Naca4
+from swwl.datasets.airfoil.mesh import o_grid
+from swwl.datasets.airfoil.panels import PanelFlow, solve_panels, velocity
+from swwl.datasets.generator import Generator
+from swwl.datasets.sample import Simulation, Unsolvable
 
 N_PANELS = 160
 KINEMATIC_VISCOSITY = 1.56e-5  # of air, m²/s; the chord is 1 m

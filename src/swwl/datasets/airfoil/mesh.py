@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .geometry import Naca4
+from swwl.datasets.airfoil.geometry import Naca4
 
 FAR_RADIUS = 5.0  # of the outer circle, in chords
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..generator import Generator
-from ..sample import Simulation
-from .geometry import HEIGHTS, Blade
-from .loading import surface_pressure
-from .mesh import surface
-from .rotor import operate
+from swwl.datasets.blade.geometry import HEIGHTS, Blade
+from swwl.datasets.blade.loading import surface_pressure
+from swwl.datasets.blade.mesh import surface
+from swwl.datasets.blade.rotor import operate
+from swwl.datasets.generator import Generator
+from swwl.datasets.sample import Simulation
 
 DESIGN_SPEED = 17188.0  # of NASA's Rotor 37, revolutions per minute
 _REFERENCE = {  # hub, mid-span and tip; how far the range reaches to both sides

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .geometry import HUB_RADIUS, TIP_RADIUS
-from .mesh import SurfaceMesh
-from .rotor import N_BLADES, Performance, stations
+from swwl.datasets.blade.geometry import HUB_RADIUS, TIP_RADIUS
+from swwl.datasets.blade.mesh import SurfaceMesh
+from swwl.datasets.blade.rotor import N_BLADES, Performance, stations
 
 
 def surface_pressure(mesh: SurfaceMesh, point: Performance) -> np.ndarray:

@@ -28,8 +28,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from ..sample import Unsolvable
-from .geometry import HUB_RADIUS, TIP_RADIUS, Blade, Sections
+from swwl.datasets.blade.geometry import HUB_RADIUS, TIP_RADIUS, Blade, Sections
+from swwl.datasets.sample import Unsolvable
 
 HEAT_CAPACITY, GAMMA, GAS_CONSTANT = 1004.5, 1.4, 287.0
 TOTAL_TEMPERATURE, TOTAL_PRESSURE = 288.15, 101325.0

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..generator import Generator
-from ..sample import Simulation
-from .material import Material
-from .mesh import notched_plate
-from .solver import nodal_von_mises, pull
+from swwl.datasets.generator import Generator
+from swwl.datasets.sample import Simulation
+from swwl.datasets.tensile2d.material import Material
+from swwl.datasets.tensile2d.mesh import notched_plate
+from swwl.datasets.tensile2d.solver import nodal_von_mises, pull
 
 
 def simulate(inputs: Mapping[str, float], nodes: int, aspect: float = 1.0) -> Simulation:

@@ -13,6 +13,8 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.spatial import Delaunay
 
+from swwl.errors import InputError
+
 HALF_WIDTH = 1.0
 _ROW = np.sqrt(0.75)  # distance of the rows of a lattice of equilateral triangles
 _ARC_STEPS = 0.6  # nodes on a notch, at least, over the square root of all nodes: refines the same for all shapes
@@ -44,7 +46,7 @@ def notched_plate(radius: float, height: float, nodes: int) -> tuple[np.ndarray,
     True
     """
     if not (0 < radius < HALF_WIDTH and abs(height) + radius < HALF_WIDTH):
-        raise ValueError(f"Notches of radius {radius} at height {height} do not fit into the square [-1, 1]².")
+        raise InputError(f"Notches of radius {radius} at height {height} do not fit into the square [-1, 1]².")
     plate = _plate_of_size(radius, height, nodes)
     outline = plate.outline()
     points = np.vstack([outline, plate.interior()])

@@ -14,8 +14,9 @@ import numpy as np
 from scipy.sparse import coo_array, csc_array
 from scipy.sparse.linalg import LinearOperator, SuperLU, cg, splu
 
-from ..sample import Unsolvable
-from .material import Material, return_map, von_mises
+from swwl.datasets.sample import Unsolvable
+from swwl.datasets.tensile2d.material import Material, return_map, von_mises
+from swwl.errors import InputError
 
 LOAD_STEPS = (4, 8, 16)  # tried in this order until one converges
 DURATION = 1.0  # seconds from zero to full load
@@ -71,7 +72,7 @@ class Elements:
         edge_1, edge_2 = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
         twice_area = edge_1[:, 0] * edge_2[:, 1] - edge_1[:, 1] * edge_2[:, 0]
         if np.any(twice_area <= 0):
-            raise ValueError("Triangles must be counterclockwise and not flat.")
+            raise InputError("Triangles must be counterclockwise and not flat.")
         gradient_x = -opposite[:, :, 1] / twice_area[:, None]
         gradient_y = opposite[:, :, 0] / twice_area[:, None]
         self.n_dofs = 2 * len(points)

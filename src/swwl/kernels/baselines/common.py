@@ -10,11 +10,12 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from swwl.embedding import given_scale
-from swwl.graph import Graph
+from swwl.embedding.batches import as_items, read_graph
+from swwl.embedding.transformer import given_scale
+from swwl.errors import InputError, MissingPackageError
 from swwl.kernels.base import Correlation, Factor, Item, Progress
-from swwl.kernels.graphs import _named
-from swwl.streaming import as_items, read_graph
+from swwl.kernels.sliced import _named
+from swwl.mesh.graph import Graph
 
 # Graphs on each side of a block of pairs: enough to outweigh the sending of both sides to another process.
 _BLOCK = 32
@@ -32,7 +33,9 @@ def require(module: str, who: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise ImportError(f"{who} needs {module}, which is not installed: pip install 'swwl[baselines]'.") from error
+        raise MissingPackageError(
+            f"{who} needs {module}, which is not installed: pip install 'swwl[baselines]'."
+        ) from error
 
 
 def load_graphs(values: Any, n_features: int | None = None, fields: Sequence[str] = ()) -> list[Graph]:
@@ -58,10 +61,10 @@ def load_graphs(values: Any, n_features: int | None = None, fields: Sequence[str
         if graph.n_features != wanted:
             title = f"Graph {index}" + (f" ({graph.name})" if graph.name else "")
             saw = "fit saw" if n_features is not None else "graph 0 has"
-            raise ValueError(f"{title} has {graph.n_features} features per node, but {saw} {wanted}.")
+            raise InputError(f"{title} has {graph.n_features} features per node, but {saw} {wanted}.")
         graphs.append(graph)
     if not graphs and n_features is None:
-        raise ValueError("There are no graphs to fit; at least one is needed.")
+        raise InputError("There are no graphs to fit; at least one is needed.")
     return graphs
 
 
@@ -234,7 +237,7 @@ class Baseline(Factor):
 
     def _check(self) -> None:
         if not 0 < self.exponent <= 2:
-            raise ValueError(f"exponent must lie in (0, 2], but is {self.exponent!r}.")
+            raise InputError(f"exponent must lie in (0, 2], but is {self.exponent!r}.")
 
 
 def rescaled(graph: Graph, scale: NDArray[np.float64]) -> Graph:
@@ -280,7 +283,7 @@ class GramBaseline(Baseline):
         for side in (left, right):
             bad = np.flatnonzero(side <= 0)
             if bad.size:
-                raise ValueError(
+                raise InputError(
                     f"Graph {bad[0]} has a self-similarity of {side[bad[0]]:g} under {type(self).__name__}, so the "
                     f"kernel cannot be normalised; drop that graph, or pass normalize=False."
                 )

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import shortest_path
 from scipy.spatial.distance import cdist
 
-from swwl.graph import Graph
+from swwl.errors import InputError
 from swwl.kernels.base import Progress
 from swwl.kernels.baselines.common import Baseline, masses, pair_matrix, plain_matrix, require
+from swwl.mesh.graph import Graph
 
 # Features (n, d), shortest paths (n, n), masses (n,).
 Structured = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
@@ -103,9 +104,9 @@ class FGW(Baseline):
         super()._check()
         require("ot", "FGW")
         if not 0 <= self.alpha <= 1:
-            raise ValueError(f"alpha must lie in [0, 1], but is {self.alpha!r}.")
+            raise InputError(f"alpha must lie in [0, 1], but is {self.alpha!r}.")
         if self.metric not in _METRICS:
-            raise ValueError(f"metric must be one of {list(_METRICS)}, not {self.metric!r}.")
+            raise InputError(f"metric must be one of {list(_METRICS)}, not {self.metric!r}.")
 
 
 def path_lengths(graph: Graph, disconnected: float = 10.0) -> NDArray[np.float64]:

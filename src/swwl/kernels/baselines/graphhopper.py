@@ -11,9 +11,10 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from swwl.graph import Graph
+from swwl.errors import InputError
 from swwl.kernels.base import Progress
 from swwl.kernels.baselines.common import GramBaseline, for_grakel, pair_matrix, plain_matrix, require, rescaled
+from swwl.mesh.graph import Graph
 
 _NODE_KERNELS = ("gaussian", "linear")
 # Path counts (n, m, m) and features (n, d).
@@ -95,9 +96,9 @@ class GraphHopper(GramBaseline):
         super()._check()
         require("grakel", "GraphHopper")
         if self.node_kernel not in _NODE_KERNELS:
-            raise ValueError(f"node_kernel must be one of {list(_NODE_KERNELS)}, not {self.node_kernel!r}.")
+            raise InputError(f"node_kernel must be one of {list(_NODE_KERNELS)}, not {self.node_kernel!r}.")
         if not self.mu > 0:
-            raise ValueError(f"mu must be positive, but is {self.mu!r}.")
+            raise InputError(f"mu must be positive, but is {self.mu!r}.")
 
 
 def path_counts(graph: Graph) -> Paths:

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from swwl.graph import Graph
+from swwl.errors import InputError
 from swwl.kernels.base import Progress
 from swwl.kernels.baselines.common import GramBaseline, for_grakel, plain_matrix, require
+from swwl.mesh.graph import Graph
 
 _METRICS = ("L1", "L2")
 
@@ -102,11 +103,11 @@ class Propagation(GramBaseline):
         super()._check()
         require("grakel", "Propagation")
         if not isinstance(self.t_max, (int, np.integer)) or self.t_max < 1:
-            raise ValueError(f"t_max must be an integer of at least 1, not {self.t_max!r}.")
+            raise InputError(f"t_max must be an integer of at least 1, not {self.t_max!r}.")
         if not self.w > 0:
-            raise ValueError(f"w must be positive, but is {self.w!r}.")
+            raise InputError(f"w must be positive, but is {self.w!r}.")
         if self.metric not in _METRICS:
-            raise ValueError(f"metric must be one of {list(_METRICS)}, not {self.metric!r}.")
+            raise InputError(f"metric must be one of {list(_METRICS)}, not {self.metric!r}.")
 
 
 def bin_counts(graphs: list, t_max: int, w: float, metric: str, random_state: int) -> sparse.csr_array:

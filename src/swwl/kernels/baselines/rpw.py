@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from swwl.graph import Graph
+from swwl.embedding.sliced import draw_directions
+from swwl.errors import InputError
 from swwl.kernels.base import Progress
 from swwl.kernels.baselines.common import Baseline, masses, plain_matrix, rescaled
 from swwl.kernels.baselines.projected import Sorted, projected_distances, sort_cloud
 from swwl.kernels.baselines.sgcn import convolve, train_weights
-from swwl.sliced import draw_directions
+from swwl.mesh.graph import Graph
 
 _DIRECTIONS = ("uniform", "basis")
 
@@ -60,7 +61,7 @@ class RPW(Baseline):
 
     Notes
     -----
-    The training needs classes: :class:`swwl.GraphSVC` and :func:`swwl.validation.nested_cv` hand over those of
+    The training needs classes: :class:`swwl.GraphSVC` and :func:`swwl.nested_cv` hand over those of
     their training graphs. A Gaussian process has none to give, so that a factor for one takes ``weights``.
 
     References
@@ -122,14 +123,14 @@ class RPW(Baseline):
 
     def _learn(self, graphs: list[Graph], y: Any, progress: Progress | None) -> None:
         if y is None and self.weights is None:
-            raise ValueError(
+            raise InputError(
                 "RPW learns its metric from classes, and there are none here; use it in GraphSVC, or give it weights "
                 "that were learned there: RPW(weights=classifier.kernel_.factors[0].weights_)."
             )
         width = graphs[0].n_features
         given = None if self.weights is None else np.array(self.weights, dtype=np.float64)
         if given is not None and (given.ndim != 2 or len(given) != width):
-            raise ValueError(f"weights must have {width} rows, one per feature, but have shape {given.shape}.")
+            raise InputError(f"weights must have {width} rows, one per feature, but have shape {given.shape}.")
         size = self.n_outputs if given is None else given.shape[1]
         if self.directions == "basis":
             self.directions_ = np.eye(size)
@@ -153,7 +154,7 @@ class RPW(Baseline):
     def _check(self) -> None:
         super()._check()
         if self.directions not in _DIRECTIONS:
-            raise ValueError(f"directions must be one of {list(_DIRECTIONS)}, not {self.directions!r}.")
+            raise InputError(f"directions must be one of {list(_DIRECTIONS)}, not {self.directions!r}.")
 
 
 def rpw_distances(

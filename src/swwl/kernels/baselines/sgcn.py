@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from swwl.graph import Graph
+from swwl.errors import InputError
 from swwl.kernels.base import Progress
 from swwl.kernels.baselines.common import require
 from swwl.kernels.baselines.projected import Cloud, line_order, mean_plan
+from swwl.mesh.graph import Graph
 
 
 def convolve(graph: Graph, n_layers: int) -> NDArray[np.float64]:
@@ -41,7 +42,7 @@ def convolve(graph: Graph, n_layers: int) -> NDArray[np.float64]:
     degrees = np.asarray(looped.sum(axis=1)).ravel()
     if (degrees <= 0).any():
         node = int(np.flatnonzero(degrees <= 0)[0])
-        raise ValueError(f"The edge weights of node {node} sum to {degrees[node] - 1:g}; more than -1 is wanted.")
+        raise InputError(f"The edge weights of node {node} sum to {degrees[node] - 1:g}; more than -1 is wanted.")
     root = 1 / np.sqrt(degrees)[:, None]
     features = graph.features
     for _ in range(n_layers):
@@ -92,7 +93,7 @@ def train_weights(
     torch = require("torch", "The training of RPW")
     labels = np.unique(np.asarray(classes), return_inverse=True)[1].ravel()
     if labels.max(initial=0) < 1:
-        raise ValueError("RPW learns its metric from classes, and at least two are needed.")
+        raise InputError("RPW learns its metric from classes, and at least two are needed.")
     rng = np.random.default_rng(random_state)
     width, k = clouds[0][0].shape[1], len(directions)
     limit = np.sqrt(6 / (width + k))

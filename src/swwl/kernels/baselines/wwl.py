@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from swwl.graph import Graph
+from swwl.embedding.wl import neighbour_average, wl_iterations
+from swwl.errors import InputError
 from swwl.kernels.base import Progress
 from swwl.kernels.baselines.common import Baseline, masses, pair_matrix, plain_matrix, require
-from swwl.wl import neighbour_average, wl_iterations
+from swwl.mesh.graph import Graph
 
 Cloud = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -89,7 +90,7 @@ class WWL(Baseline):
         super()._check()
         require("ot", "WWL")
         if self.sinkhorn is not None and not self.sinkhorn > 0:
-            raise ValueError(f"sinkhorn must be a positive number or None, not {self.sinkhorn!r}.")
+            raise InputError(f"sinkhorn must be a positive number or None, not {self.sinkhorn!r}.")
 
 
 def wl_cloud(

@@ -1,0 +1,86 @@
+"""The paper's tables and figures, run again: each an experiment with three sizes that can be interrupted.
+
+==============  ====================================================================================
+table2          accuracy of graph classification, SWWL and the kernels of the paper
+table3          time to build the matrices of all settings of these kernels
+table4          errors of Gaussian process regression on simulation meshes
+table5          time and memory at the paper's sizes
+scaling         cost against nodes, graphs, projections, quantiles and iterations
+figure-pq       error against projections and quantiles
+figure-curves   characteristic curves of a new blade, with bands
+figure-gp       samples of a Gaussian process over graphs
+figure-meshes   meshes of the data sets
+rgasp           the robust Gaussian process beside R's
+==============  ====================================================================================
+
+``swwl reproduce NAME`` runs one from the command line; :func:`reproduce` does from Python.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from swwl.errors import InputError
+from swwl_paper.study import SIZES, Skipped, Study
+
+__all__ = ["EXPERIMENTS", "SIZES", "Skipped", "Study", "reproduce"]
+
+EXPERIMENTS = (
+    "rgasp",
+    "figure-meshes",
+    "figure-gp",
+    "figure-curves",
+    "figure-pq",
+    "table2",
+    "table3",
+    "table4",
+    "table5",
+    "scaling",
+)
+
+
+def reproduce(
+    name: str,
+    size: str = "small",
+    folder: str | Path = "results",
+    *,
+    seed: int = 0,
+    jobs: int = -1,
+    options: Mapping[str, Sequence[str]] | None = None,
+    command: str = "",
+    out: Any = None,
+) -> Study:
+    """Run an experiment, or go on with one that was interrupted.
+
+    Parameters
+    ----------
+    name : str
+        One of ``EXPERIMENTS``.
+    size : {"small", "medium", "full"}
+        Minutes, an hour or so, or the paper's sizes and hours.
+    folder : path
+        For ``NAME.csv``, ``NAME.md``, ``NAME.png`` and ``NAME.json``.
+    seed, jobs, options, command, out
+        See :class:`Study`.
+
+    Returns
+    -------
+    Study
+        Finished.
+
+    Raises
+    ------
+    Skipped
+        The experiment needs data or a library that is not here.
+    """
+    if name not in EXPERIMENTS:
+        raise InputError(f"There is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}.")
+    study = Study(name, size, Path(folder), seed=seed, jobs=jobs, options=options, command=command, out=out)
+    module = importlib.import_module(f"swwl_paper.{name.replace('-', '_')}")
+    study.begin()
+    module.run(study)
+    study.finish()
+    return study

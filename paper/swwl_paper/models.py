@@ -1,0 +1,307 @@
+"""The rows of the table of errors: how each kernel sees graphs, and a Gaussian process with it, scored on test cases.
+
+Graphs are turned into vectors or distances once (:func:`represent`), in this process; fits of all kernels and targets
+that share them run side by side in others (:func:`fit_and_score`).
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import linalg
+
+from swwl.embedding.distances import pairwise_distances
+from swwl.embedding.transformer import SWWLEmbedding
+from swwl.errors import InputError
+from swwl.evaluation import scores
+from swwl.gp import GPWarning
+from swwl.kernels import ASWWL, SWWL, IndefiniteKernelWarning, Matern52, Precomputed, PrincipalSWWL, Product
+from swwl.kernels.base import Factor, Progress
+from swwl.kernels.baselines import propagation_gram, wwl_distances
+from swwl.kernels.sliced import LADDER
+from swwl.mesh.graph import Graph
+from swwl.models.regression import RobustGPRegressor
+from swwl.parallel import one_blas_thread
+
+# Widths of the propagation kernel's bins in standard deviations of a feature, and exponents of WWL: the marginal
+# posterior picks one, as it picks the number of principal components.
+WIDTHS = (0.01, 0.1, 1.0)
+EXPONENTS = (1.0, 2.0)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A row of the table.
+
+    Attributes
+    ----------
+    title : str
+    sees : str or None
+        How it sees graphs, a key of what :func:`represent` knows; None for not at all.
+    random : bool
+        Whether seeds change it.
+    topology_free : bool
+        Whether it is a kernel on graphs that need not share a topology.
+    extra : bool
+        Whether it is beyond the paper's rows and may have fewer seeds than others.
+    """
+
+    title: str
+    sees: str | None
+    random: bool = True
+    topology_free: bool = True
+    extra: bool = False
+
+
+MODELS = {
+    "scalars": Model("scalars alone", None, random=False, topology_free=False),
+    "SWWL": Model("SWWL(1)", "step 1"),
+    "SWWL-sqrt": Model("SWWL(√n)", "step √n"),
+    "ASWWL": Model("ASWWL", "by iteration"),
+    "SWWL-area": Model("SWWL(1), by area", "by area", extra=True),
+    "principal": Model("principal SWWL", "step 1"),
+    "principal-sqrt": Model("principal (√n)", "step √n", extra=True),
+    "principal-area": Model("principal, by area", "by area", extra=True),
+    "PCA": Model("PCA of coordinates", "coordinates", random=False, topology_free=False),
+    "WWL": Model("WWL (exact)", "WWL", random=False),
+    "PK": Model("propagation", "PK"),
+}
+
+EMBEDDINGS: dict[str, dict[str, Any]] = {
+    "step 1": {"node_weights": "uniform"},
+    "step √n": {"node_weights": "uniform", "step": "sqrt"},
+    "by iteration": {"node_weights": "uniform", "per_iteration": True},
+    "by area": {"node_weights": "area"},
+}
+
+
+def represent(
+    sees: str,
+    graphs: Sequence[Graph],
+    n_train: int,
+    *,
+    seed: int,
+    jobs: int = 1,
+    options: dict[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> NDArray[np.float64]:
+    """Turn graphs into what kernels are made of.
+
+    Parameters
+    ----------
+    sees : str
+        A key of ``EMBEDDINGS``, "coordinates", "WWL" or "PK".
+    graphs : sequence of n Graphs
+        The first ``n_train`` are the training cases, from which an embedding learns centre, scale and step.
+    n_train, seed, jobs : int
+    options : dict
+        Of :class:`SWWLEmbedding`; the paper's H = 3, P = 50 and Q = 500 are its defaults.
+    progress : callable, optional
+
+    Returns
+    -------
+    ndarray of shape (n, n), (n, 4 n), (1, n, n) or (3, n, n)
+        Vectors with the distances of the embeddings (four blocks of them by iteration), or distances: those of WWL,
+        or those of the propagation kernel with each of ``WIDTHS``.
+    """
+    options = dict(options or {})
+    if sees == "coordinates":
+        return isometric(coordinates(graphs))
+    if sees == "WWL":
+        plain = [Graph(graph.features, graph.edges, graph.weights) for graph in graphs]
+        return wwl_distances(plain, n_jobs=jobs, progress=progress, **options)[None]
+    if sees == "PK":
+        grams = [propagation_gram(graphs, w=w, scale=True, random_state=seed) for w in WIDTHS]
+        return np.sqrt(np.maximum(2 - 2 * np.stack(grams), 0))
+    embedding = SWWLEmbedding(**EMBEDDINGS[sees], **options, random_state=seed, n_jobs=jobs)
+    train = embedding.fit_transform(graphs[:n_train], progress=progress)
+    rows = np.concatenate([train, embedding.transform(graphs[n_train:])])
+    blocks = embedding.n_iterations + 1 if embedding.per_iteration else 1
+    return np.hstack([isometric(block) for block in np.split(rows, blocks, axis=1)])
+
+
+def coordinates(graphs: Sequence[Graph]) -> NDArray[np.float32]:
+    """Return the node coordinates of graphs of one topology as rows (N, n d), less their mean.
+
+    Examples
+    --------
+    >>> rods = [Graph([[0.0], [length]], [(0, 1)]) for length in (1.0, 3.0)]
+    >>> coordinates(rods).tolist()
+    [[0.0, -1.0], [0.0, 1.0]]
+    """
+    first = graphs[0]
+    for number, graph in enumerate(graphs):
+        if not graph.same_topology(first):
+            raise InputError(f"Graph {number} has another topology than graph 0, so their nodes do not correspond.")
+    mean = np.zeros_like(first.features)
+    for graph in graphs:
+        mean += graph.features / len(graphs)
+    return np.stack([(graph.features - mean).ravel().astype(np.float32) for graph in graphs])
+
+
+def isometric(rows: NDArray) -> NDArray[np.float64]:
+    """Return vectors (n, n) with the distances of wide rows (n, K), so that fits need not handle K columns again.
+
+    Examples
+    --------
+    >>> points = isometric(np.array([[0.0, 0, 0], [3, 0, 4]]))
+    >>> points.shape, round(float(np.linalg.norm(points[0] - points[1])), 6)
+    ((2, 2), 5.0)
+    """
+    gram = -0.5 * pairwise_distances(rows, squared=True)
+    gram -= gram.mean(axis=0)
+    gram -= gram.mean(axis=1, keepdims=True)
+    values, vectors = linalg.eigh(gram, driver="evd")
+    return (vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1]
+
+
+class _Rows:
+    """Takes the place of an embedding where a column holds embeddings already."""
+
+    step_ = 1
+
+    def fit_transform(self, values: Any, progress: Any = None) -> NDArray:
+        return np.stack(list(values))
+
+    transform = fit_transform
+
+
+class _AsGiven:
+    """Lets a factor take a column of embeddings as it is."""
+
+    def make_embedding(self) -> Any:
+        return _Rows()
+
+
+class RowsSWWL(_AsGiven, SWWL):
+    """SWWL on a column of embeddings."""
+
+
+class RowsASWWL(_AsGiven, ASWWL):
+    """ASWWL on a column of embeddings, block by block."""
+
+
+class RowsPrincipal(_AsGiven, PrincipalSWWL):
+    """Principal SWWL on a column of embeddings."""
+
+
+class RowsPCA(RowsPrincipal):
+    """Principal components of node coordinates, one range for each and none for the rest, as in MMGP.
+
+    Casenave, Staber and Roynard (2023), "MMGP: a mesh morphing Gaussian process-based machine learning method for
+    regression of physical problems under nonparametrized geometrical variability".
+    """
+
+    def use_components(self, number: int) -> None:
+        """Use the first components alone."""
+        super().use_components(number)
+        self.has_remainder_ = False
+
+    def ladder(self, n_rows: int) -> list[int]:
+        """Return numbers of components to try: more than for principal SWWL, since nothing stands for the rest."""
+        most = min(self.components_.shape[1], n_rows // 3)
+        return sorted({min(k, most) for k in LADDER if k > 0})
+
+
+class RowsIndefinite(Precomputed):
+    """Given distances whose kernel is not positive definite by itself."""
+
+    positive_definite = False
+
+
+_FACTORS: dict[str, type[SWWL]] = {
+    "SWWL": RowsSWWL,
+    "SWWL-sqrt": RowsSWWL,
+    "SWWL-area": RowsSWWL,
+    "ASWWL": RowsASWWL,
+    "principal": RowsPrincipal,
+    "principal-sqrt": RowsPrincipal,
+    "principal-area": RowsPrincipal,
+    "PCA": RowsPCA,
+}
+
+
+def candidates(model: str, seen: NDArray | None) -> tuple[list[Factor], Any]:
+    """Return the factors on the column "mesh" to choose from (none for scalars alone), and the column."""
+    if seen is None:
+        return [], None
+    if model == "WWL":
+        factors: list[Factor] = [RowsIndefinite("mesh", seen[0], ("power", alpha)) for alpha in EXPONENTS]
+    elif model == "PK":
+        factors = [Precomputed("mesh", distances) for distances in seen]
+    else:
+        return [_FACTORS[model]("mesh")], list(seen)
+    return factors, np.arange(seen.shape[1])
+
+
+def fit_and_score(
+    model: str,
+    seen: NDArray | None,
+    table: pd.DataFrame,
+    scalars: Sequence[str],
+    target: str,
+    n_train: int,
+    *,
+    seed: int,
+    widening: float | None = None,
+) -> dict[str, Any]:
+    """Fit a Gaussian process to the first cases of a table and score it on the others.
+
+    Parameters
+    ----------
+    model : str
+        A key of ``MODELS``.
+    seen : ndarray or None
+        What :func:`represent` returned for the cases of the table.
+    table : DataFrame
+        Scalars and targets, training cases first.
+    scalars : sequence of str
+        Each gets a Matérn 5/2 factor.
+    target : str
+    n_train, seed : int
+    widening : float, optional
+        How much wider than Student-t's the intervals shall be; found by cross-validation where it is None.
+
+    Returns
+    -------
+    dict
+        ``rmse, rmse_relative, q2, coverage95, width95, components, calibration, warnings, seconds``.
+    """
+    start = time.perf_counter()
+    factors, column = candidates(model, seen)
+    cases = table[[*scalars, target]] if column is None else table[[*scalars, target]].assign(mesh=column)
+    train, test = cases.iloc[:n_train], cases.iloc[n_train:]
+    numbers = [Matern52(name) for name in scalars]
+    kernels = [Product(factor, *numbers) for factor in factors] or [Product(*numbers)]
+    with one_blas_thread(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", GPWarning)
+        warnings.simplefilter("ignore", IndefiniteKernelWarning)
+        if len(kernels) > 1:
+            tried = [RobustGPRegressor(k, calibrate=False, random_state=seed).fit(train, target) for k in kernels]
+            kernels = [max(zip(tried, kernels, strict=True), key=lambda pair: pair[0].gps_[0].log_posterior_)[1]]
+            caught.clear()
+        fitted = RobustGPRegressor(kernels[0], calibrate=widening is None, random_state=seed).fit(train, target)
+        if widening is not None:
+            fitted.calibration_[:] = widening
+        prediction = scores.column_of(scores.predict_all(fitted, test), 0)
+    truth = test[target].to_numpy(float)
+    one = scores.score(truth, prediction)
+    chosen = [row["n_components"] for row in fitted.selection_.to_dict("records") if row["chosen"]]
+    return {
+        "rmse": one.rmse,
+        "rmse_relative": one.rmse / float(truth.std()),
+        "q2": one.q2,
+        "coverage95": one.coverage,
+        "width95": one.width,
+        "components": float(chosen[0]) if chosen else float("nan"),
+        "calibration": float(fitted.calibration_.iloc[0]),
+        "warnings": len(caught),
+        "seconds": time.perf_counter() - start,
+    }

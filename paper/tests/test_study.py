@@ -1,0 +1,103 @@
+"""Studies: what they leave behind, how they go on, and what they refuse."""
+
+import json
+
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from swwl_paper import EXPERIMENTS, Study, reproduce
+from swwl_paper.rows import Rows
+from swwl_paper.study import markdown
+from typer.testing import CliRunner
+
+from swwl.cli.app import app
+
+
+def begun(folder, **options):
+    study = Study("table4", options.pop("size", "small"), folder, **options)
+    study.begin()
+    return study
+
+
+def test_a_record_says_where_numbers_come_from(tmp_path):
+    study = begun(tmp_path, seed=3, command="swwl reproduce table4 --seed 3")
+    study.note(meshes=40)
+    assert json.loads((tmp_path / "table4.json").read_text())["finished"] is None
+    study.finish()
+    record = json.loads((tmp_path / "table4.json").read_text())
+    assert record["experiment"] == "table4" and record["size"] == "small" and record["seed"] == 3
+    assert record["commands"] == ["swwl reproduce table4 --seed 3"]
+    assert record["started"] == record["finished"]
+    assert record["settings"] == {"meshes": 40}
+    assert {"python", "swwl", "numpy", "scipy"} <= record["versions"].keys()
+    assert record["machine"]["cores"] >= 1
+    assert "seed 3" in study.provenance() and "swwl reproduce table4" in study.provenance()
+
+
+def test_another_size_or_seed_needs_another_folder(tmp_path):
+    begun(tmp_path)
+    begun(tmp_path, options={"dataset": ["blade"]}, command="narrower")
+    assert json.loads((tmp_path / "table4.json").read_text())["commands"][-1] == "narrower"
+    with pytest.raises(ValueError, match="holds table4 at size 'small' with seed 0, but size 'full'"):
+        begun(tmp_path, size="full")
+    with pytest.raises(ValueError, match="with seed 1 is wanted"):
+        begun(tmp_path, seed=1)
+    (tmp_path / "table4.json").write_text("{")
+    with pytest.raises(ValueError, match="is no record of an experiment"):
+        begun(tmp_path)
+
+
+def test_tables_and_figures_carry_their_provenance(tmp_path):
+    study = begun(tmp_path)
+    study.show("Errors", pd.DataFrame({"kernel": ["SWWL"], "RMSE": ["0.1"]}), "Less is better.")
+    study.show("Times", pd.DataFrame({"kernel": ["SWWL"], "s": ["2"]}))
+    page = (tmp_path / "table4.md").read_text()
+    assert page.index("Errors") < page.index("Less is better.") < page.index("Times")
+    assert page.count(study.provenance()) == 1
+    figure = Figure()
+    figure.subplots().plot([1, 2])
+    assert study.figure(figure).read_bytes().startswith(b"\x89PNG")
+    assert figure.texts[-1].get_text() == study.provenance()
+
+
+def test_only_known_names_are_chosen(tmp_path):
+    study = begun(tmp_path, options={"dataset": ["blade"], "kernel": []})
+    assert study.chosen("dataset", ["airfoil", "blade"]) == ["blade"]
+    assert study.chosen("kernel", ["SWWL", "WWL"]) == ["SWWL", "WWL"]
+    with pytest.raises(ValueError, match="no dataset 'blade'; there are BZR"):
+        study.chosen("dataset", ["BZR"])
+    with pytest.raises(ValueError, match="'huge', but must be one of small, medium, full"):
+        Study("table4", "huge", tmp_path)
+
+
+def test_rows_keep_texts_numbers_and_gaps(tmp_path):
+    rows = Rows(tmp_path / "t.csv", ["name", "seed"])
+    rows.add({"name": "a", "seed": 0, "value": 0.1 + 0.2, "note": ""}, {"name": "NA", "seed": 1, "value": float("nan")})
+    again = Rows(tmp_path / "t.csv", ["name", "seed"])
+    assert again.has(name="NA", seed=1) and not again.has(name="a", seed=1)
+    assert again.frame()["value"][0] == 0.1 + 0.2
+    assert again.frame()["value"].isna().tolist() == [False, True]
+    with pytest.raises(ValueError, match="is there already"):
+        again.add({"name": "a", "seed": 0})
+    with pytest.raises(ValueError, match="has no column 'fold'"):
+        Rows(tmp_path / "t.csv", ["fold"])
+    (tmp_path / "empty.csv").write_text("")
+    with pytest.raises(ValueError, match="is no table"):
+        Rows(tmp_path / "empty.csv", ["fold"])
+
+
+def test_markdown_is_a_table():
+    text = markdown(pd.DataFrame({"a": [1], "b": ["x"], "c": ["–"]}))
+    assert text.splitlines() == ["| a | b | c |", "|---|---:|---:|", "| 1 | x | – |"]
+
+
+def test_the_command_names_mistakes(tmp_path):
+    runner = CliRunner()
+    result = runner.invoke(app, ["reproduce", "table9", "-o", str(tmp_path)])
+    assert result.exit_code == 2 and "no experiment 'table9'" in result.output
+    result = runner.invoke(app, ["reproduce", "table2", "--size", "huge", "-o", str(tmp_path)])
+    assert result.exit_code == 2 and "--size is 'huge'" in result.output
+    result = runner.invoke(app, ["reproduce", "--help"])
+    assert all(name in result.output for name in EXPERIMENTS)
+    with pytest.raises(ValueError, match="no experiment 'table9'"):
+        reproduce("table9", folder=tmp_path)

@@ -1,0 +1,29 @@
+"""The public names, for type checkers and editors; ``__init__.py`` imports them when they are first used."""
+
+from swwl.embedding import SWWLEmbedding as SWWLEmbedding
+from swwl.embedding import pairwise_distances as pairwise_distances
+from swwl.errors import GPWarning as GPWarning
+from swwl.errors import IndefiniteKernelWarning as IndefiniteKernelWarning
+from swwl.errors import InputError as InputError
+from swwl.evaluation import nested_cv as nested_cv
+from swwl.gp import Coordinates as Coordinates
+from swwl.gp import RobustGP as RobustGP
+from swwl.kernels import ASWWL as ASWWL
+from swwl.kernels import SWWL as SWWL
+from swwl.kernels import Gaussian as Gaussian
+from swwl.kernels import Matern32 as Matern32
+from swwl.kernels import Matern52 as Matern52
+from swwl.kernels import Power as Power
+from swwl.kernels import Precomputed as Precomputed
+from swwl.kernels import PrincipalSWWL as PrincipalSWWL
+from swwl.mesh import Graph as Graph
+from swwl.mesh import as_graph as as_graph
+from swwl.mesh import read_graph as read_graph
+from swwl.mesh import with_labels as with_labels
+from swwl.mesh import write_graph as write_graph
+from swwl.models import GraphSVC as GraphSVC
+from swwl.models import RobustGPRegressor as RobustGPRegressor
+from swwl.models import load_model as load_model
+
+__version__: str
+__all__: list[str]

@@ -1,0 +1,1 @@
+"""Which cases lie apart, and which to simulate."""

@@ -1,0 +1,226 @@
+r"""Continuous Weisfeiler-Lehman iterations: a graph -> one embedding per node.
+
+Takes :class:`swwl.Graph`; hands (n, (H + 1) d) node embeddings to ``sliced.py``.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
+from scipy.sparse import _sparsetools
+
+from swwl.errors import InputError
+from swwl.mesh.graph import Graph
+
+NORMALIZATIONS = ("count", "sum")
+
+# Numbers that the Chebyshev sums take at a time: all arrays they touch then stay in the second-level cache.
+_PIECE = 16_384
+
+
+def neighbour_average(graph: Graph, normalization: str = "count", dtype: DTypeLike = np.float64) -> sparse.csr_array:
+    r"""Return the matrix :math:`M` that replaces each node's features by an average over its neighbours.
+
+    .. math:: M_{uv} = w(u, v) / \deg(u)
+
+    Parameters
+    ----------
+    graph : Graph
+    normalization : {"count", "sum"}
+        What :math:`\deg` is: the number of neighbours, as the paper writes, or the sum of their edge weights,
+        as PyTorch Geometric computes. The same where edges have no weights.
+    dtype : float32 or float64
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+        An isolated node (under "sum": one whose weights are all zero) keeps its features: its row is the
+        identity's. PyTorch Geometric sets that average to zero, and so halves such features at each iteration.
+
+    Examples
+    --------
+    >>> star = Graph([[0.0], [1.0], [2.0], [9.0]], [(0, 1), (0, 2)])
+    >>> neighbour_average(star).toarray()
+    array([[0. , 0.5, 0.5, 0. ],
+           [1. , 0. , 0. , 0. ],
+           [1. , 0. , 0. , 0. ],
+           [0. , 0. , 0. , 1. ]])
+    """
+    adjacency = graph.adjacency
+    neighbours = np.diff(adjacency.indptr)
+    degree = neighbours.astype(np.float64)
+    if graph.weighted and normalization == "sum":
+        if adjacency.data.min(initial=0) < 0:
+            raise InputError('normalization="sum" needs edge weights that are not negative; use "count".')
+        degree = np.asarray(adjacency.sum(axis=1), np.float64).ravel()
+    alone = degree == 0
+    scale = 1 / np.where(alone, 1, degree)
+    data = np.repeat(scale.astype(dtype), neighbours)
+    if graph.weighted:
+        data *= adjacency.data
+    matrix = sparse.csr_array((data, adjacency.indices, adjacency.indptr), shape=adjacency.shape)
+    if alone.any():
+        matrix = (matrix + sparse.diags_array(alone.astype(dtype))).tocsr()
+    return matrix
+
+
+def is_averaging(graph: Graph, normalization: str) -> bool:
+    """Whether every row of :func:`neighbour_average` is a true average: non-negative, with sum one.
+
+    Then a shift of the features passes through all iterations unchanged.
+    """
+    return not graph.weighted or normalization == "sum"
+
+
+def chebyshev_coefficients(power: int, tolerance: float = 0.0) -> NDArray[np.float64]:
+    r"""Expand :math:`A^t`, :math:`A = (I + M)/2`, in Chebyshev polynomials of :math:`M`.
+
+    With :math:`y = \cos\varphi`, :math:`((1 + y)/2)^t = \cos^{2t}(\varphi/2)`, so that exactly
+
+    .. math:: A^t = \sum_{k=0}^{t} c_{t,k} T_k(M), \quad
+              c_{t,0} = 4^{-t} \binom{2t}{t}, \quad c_{t,k} = 2 \cdot 4^{-t} \binom{2t}{t-k}.
+
+    Parameters
+    ----------
+    power : int
+        The exponent :math:`t`.
+    tolerance : float
+        The series is cut where what is left out sums to no more than this. As :math:`|T_k| \le 1` on the spectrum
+        of :math:`M`, this bounds the error in the operator norm that the node degrees induce.
+
+    Returns
+    -------
+    ndarray
+        :math:`c_{t,0}, c_{t,1}, \dots`: positive, with sum one before the cut. About
+        :math:`\sqrt{t \log(1/\mathrm{tolerance})}` of them are left.
+
+    Examples
+    --------
+    >>> chebyshev_coefficients(2).round(12).tolist()
+    [0.375, 0.5, 0.125]
+    >>> len(chebyshev_coefficients(519, 1e-6)) - 1
+    79
+    """
+    k = np.arange(power)
+    ratios = (power - k) / (power + k + 1.0)
+    coefficients = np.concatenate([[1.0], 2 * np.cumprod(ratios)])
+    coefficients /= coefficients.sum()
+    tails = np.cumsum(coefficients[::-1])[::-1]
+    return coefficients[: np.count_nonzero(tails > tolerance)] if tolerance > 0 else coefficients
+
+
+def wl_iterations(
+    matrix: sparse.csr_array,
+    features: NDArray,
+    n_iterations: int,
+    step: int = 1,
+    tolerance: float = 0.0,
+) -> list[NDArray]:
+    r"""Run :math:`F^{(h+1)} = \tfrac12 (F^{(h)} + M F^{(h)})` and keep :math:`h = 0, T, 2T, \dots, HT`.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n, n)
+        From :func:`neighbour_average`.
+    features : ndarray of shape (n, c)
+        Columns are independent of each other: graphs of one topology may stand side by side, bit for bit with
+        the results that each would have alone.
+    n_iterations : int
+        :math:`H`.
+    step : int
+        :math:`T`.
+    tolerance : float
+        With a positive tolerance, large steps are taken by the Chebyshev series (see
+        :func:`chebyshev_coefficients`) at the price of about :math:`\sqrt{HT}` products instead of :math:`HT`.
+        Zero, a series no shorter than the recursion, or a matrix whose norm may exceed one (weights under
+        "count") take the plain recursion.
+
+    Returns
+    -------
+    list of H + 1 ndarrays of shape (n, c), in the dtype of ``features``
+
+    Examples
+    --------
+    >>> from swwl import Graph
+    >>> pair = neighbour_average(Graph([[0.0], [1.0]], [(0, 1)]))
+    >>> [kept.ravel().tolist() for kept in wl_iterations(pair, np.array([[0.0], [1.0]]), 2)]
+    [[0.0, 1.0], [0.5, 0.5], [0.5, 0.5]]
+    """
+    powers = [h * step for h in range(1, n_iterations + 1)]
+    if not powers:
+        return [features]
+    if tolerance > 0 and step > 1:
+        series = [chebyshev_coefficients(power, tolerance) for power in powers]
+        if len(series[-1]) - 1 < powers[-1] and _norm_at_most_one(matrix):
+            return [features, *_chebyshev_series(matrix, features, series)]
+    return [features, *_recursion(matrix, features, n_iterations, step)]
+
+
+def _norm_at_most_one(matrix: sparse.csr_array) -> bool:
+    # M is similar to a symmetric matrix, and no eigenvalue exceeds the largest absolute row sum.
+    return float(abs(matrix).sum(axis=1).max()) <= 1 + 1e-5
+
+
+def _recursion(matrix: sparse.csr_array, features: NDArray, n_iterations: int, step: int) -> list[NDArray]:
+    half = features.dtype.type(0.5)
+    kept = []
+    current = features
+    for _ in range(n_iterations):
+        for _ in range(step):
+            following = matrix @ current
+            following += current
+            following *= half
+            current = following
+        kept.append(current)
+    return kept
+
+
+def _chebyshev_series(matrix: sparse.csr_array, features: NDArray, series: Sequence[NDArray]) -> list[NDArray]:
+    """Sum several Chebyshev series of the same matrix with one recurrence T_{k+1} = 2 M T_k - T_{k-1}.
+
+    With signs + + - - + + - - ... the terms U_k = ±T_k follow by U_{k+1} = U_{k-1} ± 2 M U_k, in the memory of
+    U_{k-1}. Two terms at a time are added to the sums: memory, not arithmetic, is what takes time here.
+    """
+    length = max(map(len, series))
+    coefficients = np.zeros((len(series), length + length % 2), features.dtype)
+    for row, c in zip(coefficients, series, strict=True):
+        row[: len(c)] = c
+    coefficients[:, 2::4] *= -1
+    coefficients[:, 3::4] *= -1
+    even = np.array(features, order="C")
+    odd = np.ascontiguousarray(matrix @ features, features.dtype)
+    minus, plus = (_pairwise(matrix, factor, features) for factor in (-2, 2))
+    sums = [np.zeros_like(even) for _ in series]
+    terms, totals = (even.reshape(-1), odd.reshape(-1)), [total.reshape(-1) for total in sums]
+    scratch = np.empty(min(_PIECE, even.size), even.dtype)
+    for k in range(0, coefficients.shape[1], 2):
+        if k:
+            _add_product(minus, odd, even)
+            _add_product(plus, even, odd)
+        live = [(total, row[k : k + 2]) for total, row in zip(totals, coefficients, strict=True) if row[k]]
+        for start in range(0, even.size, _PIECE):
+            piece = slice(start, start + _PIECE)
+            for total, pair in live:
+                part = total[piece]
+                for term, coefficient in zip(terms, pair, strict=True):
+                    part += np.multiply(term[piece], coefficient, out=scratch[: len(part)])
+    return sums
+
+
+def _pairwise(matrix: sparse.csr_array, factor: float, features: NDArray) -> sparse.csr_array:
+    """Return a multiple of the matrix, complex where features have two columns: one complex column is faster."""
+    data = matrix.data.astype(features.dtype) * features.dtype.type(factor)
+    if features.shape[1] == 2:
+        data = data.astype(np.result_type(data, np.complex64))
+    return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _add_product(matrix: sparse.csr_array, features: NDArray, result: NDArray) -> None:
+    """Add the product to the result, in place, which scipy's public functions cannot do."""
+    x, y = (array.reshape(-1).view(matrix.dtype) for array in (features, result))
+    structure = (*matrix.shape, matrix.indptr, matrix.indices, matrix.data)
+    if len(x) == matrix.shape[0]:
+        _sparsetools.csr_matvec(*structure, x, y)
+    else:
+        _sparsetools.csr_matvecs(*structure[:2], len(x) // matrix.shape[0], *structure[2:], x, y)

@@ -1,0 +1,110 @@
+"""What the user gave is wrong (`InputError`), and what the user should know (warnings).
+
+A mistake is raised where it is found, with what was found and what was wanted. On its way up, whoever knows more
+about its place (which graph, column, file, line) adds that with :func:`located`; the type stays the same, also through
+threads and processes. Any other exception is a bug of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class InputError(ValueError):
+    """Something that the user gave is wrong; the message says what was found, what was wanted and where.
+
+    Attributes
+    ----------
+    places : tuple of str
+        Where it was found, the widest place first: a column, a file, a line, a graph.
+    item : int or None
+        Which entry of a list or a column it was, counted from 0, if it was one.
+
+    Examples
+    --------
+    >>> error = InputError("The graph has no nodes; at least one is needed.")
+    >>> str(error.within("Graph 3").within("Column 'mesh'"))
+    "Column 'mesh': Graph 3: The graph has no nodes; at least one is needed."
+    """
+
+    places: tuple[str, ...] = ()
+    item: int | None = None
+    _inner = 0
+    _continues = False
+
+    def within(self, place: str) -> InputError:
+        """Add a wider place, and return the error itself."""
+        self.places = (place, *self.places)
+        return self
+
+    def of_item(self, item: int, place: str, *, continues: bool = False) -> InputError:
+        """Add which entry of a list or a column it was; ``continues`` where the message goes on after its name.
+
+        >>> str(InputError("has 3 features, but fit saw 2.").of_item(4, "Graph 4", continues=True))
+        'Graph 4 has 3 features, but fit saw 2.'
+        """
+        self.item, self._inner, self._continues = item, len(self.places), continues
+        return self.within(place)
+
+    def named(self, place: str) -> InputError:
+        """Say which item it was in words that the user knows better, such as the line of a table.
+
+        >>> error = InputError("the file is empty.").within("a.vtu").of_item(4, "Graph 4").within("Column 'mesh'")
+        >>> str(error.named("table.csv: line 6"))
+        'table.csv: line 6: a.vtu: the file is empty.'
+        """
+        self.places = (place, *self.places[len(self.places) - self._inner :])
+        return self
+
+    def __str__(self) -> str:
+        places = ": ".join(self.places)
+        joint = (" " if self._continues else ": ") if places else ""
+        return places + joint + super().__str__()
+
+
+class InputTypeError(InputError, TypeError):
+    """Something of a type that cannot be used."""
+
+
+class MissingFileError(InputError, FileNotFoundError):
+    """A file or folder that does not exist."""
+
+
+class MissingPackageError(InputError, ImportError):
+    """Something that needs a package which is not installed; the message says how to install it."""
+
+
+@contextmanager
+def located(place: str) -> Iterator[None]:
+    """Add a place to the mistakes that are found inside.
+
+    Examples
+    --------
+    >>> with located("blade.vtu"):
+    ...     raise InputError("the file is empty.")
+    Traceback (most recent call last):
+    ...
+    swwl.errors.InputError: blade.vtu: the file is empty.
+    """
+    try:
+        yield
+    except InputError as error:
+        error.within(place)
+        raise
+
+
+class GPWarning(UserWarning):
+    """A fit that ended, but at a place that deserves a look before it is trusted."""
+
+
+class IndefiniteKernelWarning(UserWarning):
+    """A Gaussian process with a kernel that is not positive definite."""
+
+
+class FoldWarning(UserWarning):
+    """Folds that could not be made as the rule says."""
+
+
+class StorageWarning(UserWarning):
+    """Results that could not be kept for the next run, or had to be made again."""

@@ -1,0 +1,251 @@
+"""Checks of what the user hands over: every error names the culprit, what was found and what is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from swwl.errors import InputError
+from swwl.gp.correlations import Array, Correlation, get_correlation
+from swwl.gp.factors import Coordinates, Factor
+
+_TRENDS = ("constant", "zero", "linear", "columns")
+
+
+def item_name(i: int, total: int, names: Sequence[str] | None) -> str:
+    """Say which factor is meant: by its name where there is one, and by its place."""
+    own = f" ({names[i]!r})" if names is not None else ""
+    return f"factor {i}{own} of {total}"
+
+
+def check_names(names, count: int) -> None:
+    """Check that there are as many names as factors."""
+    if names is not None and len(names) != count:
+        raise InputError(f"names has {len(names)} entries, but there are {count} correlations.")
+
+
+def check_correlations(correlations) -> list[Correlation]:
+    """Look up every correlation."""
+    if isinstance(correlations, str):
+        raise InputError(f"correlations is the string {correlations!r}, but a list is wanted: [{correlations!r}].")
+    if len(correlations) == 0:
+        raise InputError("correlations is empty, but at least one is wanted.")
+    return [get_correlation(c) for c in correlations]
+
+
+def check_targets(y) -> Array:
+    """Return y as floats of shape (N,) or (N, k), finite and not constant."""
+    y = np.asarray(y, dtype=float)
+    if y.ndim not in (1, 2) or y.size == 0:
+        raise InputError(f"y has shape {y.shape}, but (N,) or (N, k) is wanted.")
+    if not np.isfinite(y).all():
+        row = int(np.argwhere(~np.isfinite(y))[0][0])
+        raise InputError(f"y[{row}] is {y[row]}, but all targets must be finite: drop or fill that row.")
+    for j, column in enumerate(y.reshape(len(y), -1).T):
+        if np.ptp(column) == 0.0:
+            which = "y" if y.ndim == 1 else f"column {j} of y"
+            raise InputError(f"{which} is constant ({column[0]:g}), so there is nothing to learn.")
+    return y
+
+
+def _check_finite_distances(d: Array, who: str) -> None:
+    low, high = d.min(initial=0.0), d.max(initial=0.0)  # NaN and infinities reach min or max
+    if not (np.isfinite(low) and np.isfinite(high)):
+        at = tuple(int(i) for i in np.argwhere(~np.isfinite(d))[0])
+        raise InputError(f"The distances of {who} hold {d[at]} at {at}, but they must be finite.")
+    if low < 0.0:
+        at = tuple(int(i) for i in np.unravel_index(np.argmin(d), d.shape))
+        raise InputError(f"The distances of {who} hold {low:g} at {at}, but they must not be negative.")
+
+
+def _check_symmetric(d: Array, who: str) -> None:
+    if d.shape[0] != d.shape[1]:
+        raise InputError(f"The distances of {who} have shape {d.shape}, but a square matrix is wanted.")
+    tolerance = 1e-6 * d.max(initial=0.0)
+    diagonal = np.abs(np.diag(d)).max(initial=0.0)
+    if diagonal > tolerance:
+        raise InputError(f"The distances of {who} hold {diagonal:g} on the diagonal, but 0 is wanted.")
+    for i in range(0, len(d), 256):  # by blocks: no second matrix for the difference
+        gap = np.abs(d[i : i + 256, : i + 256] - d[: i + 256, i : i + 256].T)
+        if gap.max(initial=0.0) > tolerance:
+            row, column = (int(v) for v in np.unravel_index(np.argmax(gap), gap.shape))
+            row += i
+            raise InputError(
+                f"The distances of {who} are not symmetric: {d[row, column]:g} at ({row}, {column}) "
+                f"but {d[column, row]:g} at ({column}, {row})."
+            )
+
+
+def _check_count(items, correlations, what: str) -> None:
+    if isinstance(items, Coordinates) or (isinstance(items, np.ndarray) and items.ndim != 3):
+        raise InputError(f"{what} is one array, but a list with one item per correlation is wanted.")
+    if len(items) != len(correlations):
+        raise InputError(f"{what} has {len(items)} items, but {len(correlations)} are wanted: one per correlation.")
+
+
+def training_factors(items, correlations: list[Correlation], n: int, names=None) -> tuple[list[Factor], dict]:
+    """Check the items of ``fit`` and bind them to their correlations.
+
+    Returns
+    -------
+    factors : list of Factor
+        Coordinates are centred: their differences then keep more digits.
+    coordinates : dict
+        For each group of coordinates its place -> (centred coordinates (N, k), centre (k,)).
+    """
+    _check_count(items, correlations, "distances")
+    factors, coordinates = [], {}
+    for i, (item, correlation) in enumerate(zip(items, correlations, strict=True)):
+        who = item_name(i, len(correlations), names)
+        if isinstance(item, Coordinates):
+            if correlation.name != "gaussian":
+                raise InputError(f"{who} hands over coordinates, so its correlation must be 'gaussian', "
+                                 f"but it is {correlation.name!r}.")  # fmt: skip
+            z = _check_coordinates(item, who, n)
+            centre = z.mean(axis=0)
+            z = z - centre
+            coordinates[i] = (z, centre)
+            factors.append(Factor(correlation, z, is_coordinates=True))
+            continue
+        d = np.ascontiguousarray(item, dtype=float)
+        if d.ndim != 2:
+            raise InputError(f"The distances of {who} have shape {d.shape}, but (N, N) is wanted.")
+        _check_finite_distances(d, who)
+        _check_symmetric(d, who)
+        if len(d) != n:
+            raise InputError(f"The distances of {who} have shape {d.shape}, but y has {n} rows.")
+        factors.append(Factor(correlation, d))
+    return factors, coordinates
+
+
+def _check_coordinates(item: Coordinates, who: str, n: int | None = None, k: int | None = None) -> Array:
+    z = item.values
+    if z.ndim != 2 or z.shape[1] == 0:
+        raise InputError(f"The coordinates of {who} have shape {z.shape}, but (N, k) with k > 0 is wanted.")
+    if not np.isfinite(z).all():
+        at = tuple(int(i) for i in np.argwhere(~np.isfinite(z))[0])
+        raise InputError(f"The coordinates of {who} hold {z[at]} at {at}, but they must be finite.")
+    if n is not None and len(z) != n:
+        raise InputError(f"The coordinates of {who} have {len(z)} rows, but {n} are wanted.")
+    if k is not None and z.shape[1] != k:
+        raise InputError(f"The coordinates of {who} have {z.shape[1]} columns, but fit saw {k}.")
+    return z
+
+
+def new_factors(items, correlations, n: int, coordinates: dict, names=None) -> tuple[list[Factor], int]:
+    """Check the items of ``predict``, (M, n) distances or coordinates of M rows, and return them with M."""
+    _check_count(items, correlations, "distances")
+    factors: list[Factor] = []
+    m = None
+    for i, (item, correlation) in enumerate(zip(items, correlations, strict=True)):
+        who = item_name(i, len(correlations), names)
+        if (i in coordinates) != isinstance(item, Coordinates):
+            wanted = "Coordinates" if i in coordinates else "distances"
+            raise InputError(f"{who} was fitted on {wanted}, so {wanted} are wanted to predict.")
+        if i in coordinates:
+            z, centre = coordinates[i]
+            new = _check_coordinates(item, who, k=z.shape[1]) - centre
+            factors.append(Factor(correlation, z, is_coordinates=True, other=new))
+            rows = len(new)
+        else:
+            d = np.ascontiguousarray(item, dtype=float)
+            if d.ndim != 2 or d.shape[1] != n:
+                raise InputError(
+                    f"The new distances of {who} have shape {d.shape}, but (M, {n}) is wanted: "
+                    f"a row per new point, a column per training point."
+                )
+            _check_finite_distances(d, who)
+            factors.append(Factor(correlation, d))
+            rows = len(d)
+        m = rows if m is None else m
+        if rows != m:
+            raise InputError(f"{who} has {rows} new rows, but factor 0 has {m}.")
+    return factors, int(m or 0)
+
+
+def among_factors(items, new: list[Factor], m: int, names=None) -> list[Factor]:
+    """Check test-test items, (m, m) distances; coordinates already know theirs and may be given as None."""
+    _check_count(items, new, "test_distances")
+    factors = []
+    for i, (item, factor) in enumerate(zip(items, new, strict=True)):
+        who = item_name(i, len(new), names)
+        if factor.is_coordinates:
+            assert factor.other is not None
+            factors.append(Factor(factor.correlation, factor.other, is_coordinates=True))
+            continue
+        d = np.ascontiguousarray(item, dtype=float)
+        if d.shape != (m, m):
+            raise InputError(f"test_distances of {who} has shape {d.shape}, but ({m}, {m}) is wanted.")
+        _check_finite_distances(d, who)
+        _check_symmetric(d, who)
+        factors.append(Factor(factor.correlation, d))
+    return factors
+
+
+def trend_matrix(trend: str, columns, n: int) -> Array:
+    """Return the trend's columns, shape (n, q).
+
+    Parameters
+    ----------
+    trend : {"constant", "zero", "linear", "columns"}
+        "linear" puts a constant before the given columns; "columns" takes them as they are.
+    columns : array-like of shape (n, m) or (n,), or None
+
+    Examples
+    --------
+    >>> trend_matrix("linear", [2.0, 3.0], 2).tolist()
+    [[1.0, 2.0], [1.0, 3.0]]
+    """
+    if trend not in _TRENDS:
+        raise InputError(f"trend is {trend!r}, but one of {_TRENDS} is wanted.")
+    if trend in ("constant", "zero"):
+        if columns is not None:
+            raise InputError(f"trend_columns are given, but trend={trend!r} has no use for them: "
+                             "set trend='linear' or trend='columns'.")  # fmt: skip
+        return np.ones((n, 1 if trend == "constant" else 0))
+    if columns is None:
+        raise InputError(f"trend={trend!r} needs trend_columns, an array of shape ({n}, q), but got none.")
+    h = np.asarray(columns, dtype=float)
+    h = h[:, None] if h.ndim == 1 else h
+    if h.ndim != 2 or len(h) != n:
+        raise InputError(f"trend_columns has shape {h.shape}, but {n} rows are wanted.")
+    if not np.isfinite(h).all():
+        raise InputError("trend_columns holds values that are not finite.")
+    return np.hstack([np.ones((n, 1)), h]) if trend == "linear" else np.ascontiguousarray(h)
+
+
+def check_trend_fits(trend: Array, y: Array) -> None:
+    """Check that the trend leaves something to estimate: enough rows, full rank, a residual."""
+    n, q = trend.shape
+    if n < q + 2:
+        raise InputError(f"There are {n} training points, but a trend of {q} columns needs at least {q + 2}.")
+    if q and np.linalg.matrix_rank(trend) < q:
+        raise InputError(f"The {q} trend columns are linearly dependent: drop one.")
+    if q:
+        residual = y - trend @ np.linalg.lstsq(trend, y, rcond=None)[0]
+        exact = np.abs(residual).max(axis=0) <= 1e-12 * np.abs(y).max(axis=0)
+        if exact.any():
+            raise InputError(f"The trend reproduces column {int(np.argmax(exact))} of y exactly: "
+                             "there is nothing left for the process to learn.")  # fmt: skip
+
+
+def check_nugget(nugget, floor) -> float | None:
+    """Return a fixed nugget, or None where it is to be estimated."""
+    if isinstance(floor, str) or floor is None or not float(floor) >= 0.0:
+        raise InputError(f"nugget_floor is {floor!r}, but a number of at least 0 is wanted.")
+    if isinstance(nugget, str):
+        if nugget != "estimate":
+            raise InputError(f"nugget is {nugget!r}, but 'estimate' or a number is wanted.")
+        return None
+    if nugget is None or not np.isfinite(nugget) or nugget < 0.0:
+        raise InputError(f"nugget is {nugget!r}, but 'estimate' or a number of at least 0 is wanted.")
+    return float(nugget)
+
+
+def check_positive(values, p: int, what: str) -> Array:
+    """Return ``values`` as p positive floats."""
+    out = np.asarray(values, dtype=float)
+    if out.shape not in ((), (1,), (p,)) or not (out > 0.0).all():
+        raise InputError(f"{what} is {values!r}, but one positive number or {p} of them are wanted.")
+    return np.broadcast_to(out, (p,)).copy()

@@ -1,6 +1,0 @@
-"""Files and foreign objects in, :class:`swwl.Graph` out: one module per family of formats."""
-
-from swwl.io.convert import as_graph, read_graph
-from swwl.io.npz import write_graph
-
-__all__ = ["as_graph", "read_graph", "write_graph"]

@@ -1,0 +1,1 @@
+"""What commands do, without what they say."""

@@ -1,0 +1,160 @@
+"""Tables and the mesh files that they name, checked before any work begins; errors name the line."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from swwl.errors import InputError
+from swwl.models.tables import is_graphs
+from swwl.storage import Cache, MeshFile, atomic_write
+
+CACHE_FOLDER = ".swwl-cache"
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """Read a CSV or Parquet file; it must have rows."""
+    if not path.exists():
+        raise InputError(f"{path}: no such table.")
+    if path.is_dir():
+        hint = f"; did you mean {path / 'table.csv'}?" if (path / "table.csv").exists() else "."
+        raise InputError(f"{path}: is a folder, but a table (CSV or Parquet) is wanted{hint}")
+    try:
+        frame = pd.read_parquet(path) if _is_parquet(path) else pd.read_csv(path, skipinitialspace=True)
+    except ImportError:
+        raise InputError(f"{path}: reading Parquet needs pyarrow: pip install pyarrow.") from None
+    except pd.errors.EmptyDataError:
+        raise InputError(f"{path}: the table is empty.") from None
+    except (ValueError, pd.errors.ParserError, OSError) as error:
+        raise InputError(f"{path}: cannot be read as a table ({' '.join(str(error).split())}).") from None
+    if frame.empty:
+        raise InputError(f"{path}: the table has a header but no rows.")
+    frame.columns = [str(name).strip() for name in frame.columns]
+    if frame.shape[1] == 1 and ";" in frame.columns[0]:
+        raise InputError(f"{path}: columns must be separated by commas, but the header is {frame.columns[0]!r}.")
+    return frame
+
+
+def write_table(path: Path, frame: pd.DataFrame) -> None:
+    """Write a CSV or Parquet file, whole or not at all."""
+    buffer = BytesIO()
+    try:
+        if _is_parquet(path):
+            frame.to_parquet(buffer, index=False)
+        else:
+            frame.to_csv(buffer, index=False, lineterminator="\n")
+    except ImportError:
+        raise InputError(f"{path}: writing Parquet needs pyarrow: pip install pyarrow, or name a .csv file.") from None
+    with atomic_write(path) as file:
+        file.write(buffer.getvalue())
+
+
+def _is_parquet(path: Path) -> bool:
+    return path.suffix.lower() in (".parquet", ".pq")
+
+
+def place(path: Path, row: int) -> str:
+    """Say where a row stands, counted from 0: the line of a CSV file, the row of another.
+
+    >>> place(Path("table.csv"), 0), place(Path("table.parquet"), 0)
+    ('line 2', 'row 0')
+    """
+    return f"row {row}" if _is_parquet(path) else f"line {row + 2}"
+
+
+def places(path: Path, rows: Sequence[int] | np.ndarray) -> str:
+    """Say where rows stand, at most five of them.
+
+    >>> places(Path("table.csv"), [0, 1, 5])
+    'lines 2, 3, 7'
+    """
+    first = place(path, int(rows[0])).split()[0]
+    some = ", ".join(place(path, int(row)).split()[1] for row in rows[:5])
+    return f"{first}{'s' if len(rows) > 1 else ''} {some}{', …' if len(rows) > 5 else ''}"
+
+
+def require_column(frame: pd.DataFrame, path: Path, name: str, what: str) -> pd.Series:
+    """Return a column; suggest the nearest name where it is missing."""
+    if name not in frame.columns:
+        near = difflib.get_close_matches(name, list(frame.columns), n=1, cutoff=0.5)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise InputError(f"{path}: has no column {name!r} for {what}; it has: {', '.join(frame.columns)}.{hint}")
+    return frame[name]
+
+
+def require_numbers(frame: pd.DataFrame, path: Path, name: str, what: str) -> np.ndarray:
+    """Return a column of finite numbers (N,); say which lines hold none."""
+    values = require_column(frame, path, name, what)
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    texts = np.flatnonzero(np.isnan(numbers) & values.notna().to_numpy())
+    if texts.size:
+        found = values.iloc[texts[0]]
+        raise InputError(
+            f"{path}: {what} {name!r} must hold numbers, but {place(path, texts[0])} holds {str(found)!r}."
+        )
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if bad.size:
+        raise InputError(f"{path}: {what} {name!r} is missing or not finite in {bad.size} rows ({places(path, bad)}).")
+    return numbers
+
+
+def mesh_columns(frame: pd.DataFrame) -> list[str]:
+    """Return the columns that hold paths of meshes, by the endings of their first entries."""
+    return [
+        name
+        for name in frame.columns
+        if not pd.api.types.is_numeric_dtype(frame[name]) and is_graphs(frame[name].dropna())
+    ]
+
+
+def mesh_files(frame: pd.DataFrame, path: Path, name: str, cache: Cache | None) -> list[MeshFile]:
+    """Return the files of a mesh column, relative to the table; every one must exist."""
+    values = require_column(frame, path, name, "meshes")
+    files = []
+    for row, value in enumerate(values):
+        if not isinstance(value, str) or not value.strip():
+            raise InputError(f"{path}: {place(path, row)} names no mesh in column {name!r} (found {value!r}).")
+        file = path.parent / value
+        if not file.is_file():
+            raise InputError(f"{path}: {place(path, row)}: mesh {value!r} does not exist beside the table.")
+        files.append(MeshFile(file, f"{path}: {place(path, row)}", cache))
+    return files
+
+
+def known_outputs(path: Path) -> list[str]:
+    """Return the columns that the ``about.json`` of a generated data set calls targets."""
+    try:
+        about = json.loads((path.parent / "about.json").read_text(encoding="utf-8"))
+        return [str(name) for name in about["targets"]] if "generator" in about else []
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def check_output(path: Path, *, endings: tuple[str, ...] = ()) -> None:
+    """Complain about an output file that could not be written, before the work that would fill it."""
+    if endings and path.suffix.lower() not in endings:
+        raise InputError(f"{path}: the output must end in {' or '.join(endings)}.")
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder, but a file is to be written.")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: the folder {path.parent} does not exist.")
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}).") from None
+    os.close(handle)
+    os.unlink(name)
+
+
+def summary(values: Any) -> dict[str, float]:
+    """Return least, median and largest value."""
+    return {"least": float(np.min(values)), "median": float(np.median(values)), "largest": float(np.max(values))}

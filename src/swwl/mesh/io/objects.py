@@ -1,0 +1,72 @@
+"""Graphs of other libraries, recognised by their attributes so that none of them has to be installed."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from swwl.errors import InputError
+from swwl.mesh.graph import Graph
+
+_FEATURE_NAMES = ("features", "x", "pos")
+
+
+def from_networkx(graph: Any, fields: Iterable[str] = ()) -> Graph:
+    """Make a Graph of a networkx graph.
+
+    Features are the node attributes named in ``fields``, side by side, or the first of "features", "x" and
+    "pos" that the nodes carry. The edge attribute "weight" is used where every edge has it. Direction is ignored.
+    """
+    nodes = list(graph.nodes)
+    if not nodes:
+        raise InputError("The graph has no nodes; at least one is needed.")
+    first = graph.nodes[nodes[0]]
+    names = tuple(fields) or tuple(name for name in _FEATURE_NAMES if name in first)[:1]
+    if not names:
+        found = ", ".join(map(str, first)) or "none"
+        raise InputError(
+            f'Nodes have no attribute "features", "x" or "pos" (found: {found}); name the ones to use in fields=.'
+        )
+    for node in nodes:
+        for name in names:
+            if name not in graph.nodes[node]:
+                raise InputError(f"Node {node!r} has no attribute {name!r}.")
+    columns = [np.array([np.atleast_1d(graph.nodes[node][name]) for node in nodes], float) for name in names]
+    number = {node: k for k, node in enumerate(nodes)}
+    edges = np.array([(number[u], number[v]) for u, v in graph.edges()], np.int32).reshape(-1, 2)
+    weights = [attributes.get("weight") for _, _, attributes in graph.edges(data=True)]
+    weighted = bool(weights) and all(weight is not None for weight in weights)
+    return Graph(np.column_stack(columns), edges, np.array(weights, float) if weighted else None)
+
+
+def from_pyg(data: Any, fields: Iterable[str] = ()) -> Graph:
+    """Make a Graph of PyTorch Geometric ``Data``: ``x`` (or else ``pos``), then ``fields``; ``edge_weight`` if any."""
+    base = next((name for name in ("x", "pos") if getattr(data, name, None) is not None), None)
+    if base is None:
+        raise InputError("The Data object has neither x nor pos, so its nodes have no features.")
+    columns = []
+    for name in (base, *fields):
+        if getattr(data, name, None) is None:
+            raise InputError(f"The Data object has no attribute {name!r}.")
+        columns.append(_numpy(getattr(data, name)))
+    weights = getattr(data, "edge_weight", None)
+    return Graph(
+        np.column_stack(columns),
+        _numpy(data.edge_index).T,
+        None if weights is None else _numpy(weights).ravel(),
+    )
+
+
+def _numpy(tensor: Any) -> np.ndarray:
+    return tensor.detach().cpu().numpy() if hasattr(tensor, "detach") else np.asarray(tensor)
+
+
+def from_sparse(adjacency: Any, features: Any) -> Graph:
+    """Make a Graph of a sparse adjacency matrix and node features; entries other than 1 are edge weights."""
+    matrix = sparse.coo_array(adjacency)
+    n_nodes = np.shape(features)[0] if np.ndim(features) else 0
+    if matrix.shape != (n_nodes, n_nodes):
+        raise InputError(f"The adjacency is {matrix.shape[0]} x {matrix.shape[1]}, but there are {n_nodes} nodes.")
+    weights = None if (matrix.data == 1).all() else matrix.data
+    return Graph(features, np.column_stack([matrix.row, matrix.col]), weights)

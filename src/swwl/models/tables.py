@@ -1,0 +1,106 @@
+"""What users hand over as inputs and targets -> a pandas table and an array, or an error that names the column."""
+
+from __future__ import annotations
+
+import difflib
+import numbers
+import os
+from collections.abc import Iterable
+from pathlib import PurePath
+from typing import Any
+
+import meshio
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from swwl.errors import InputError, InputTypeError
+
+
+def as_table(X: Any) -> pd.DataFrame:
+    """Return inputs as a table.
+
+    Parameters
+    ----------
+    X : DataFrame, Series, dict, array-like or iterable
+        An (N, m) array of numbers gets columns "x0", "x1", …; a list of numbers one column "x0"; a list of anything
+        else (graphs, paths, meshes) one column "graph".
+
+    Examples
+    --------
+    >>> list(as_table([[1.0, 2.0], [3.0, 4.0]]).columns)
+    ['x0', 'x1']
+    """
+    if isinstance(X, pd.DataFrame):
+        return X
+    if isinstance(X, pd.Series):
+        return X.to_frame("graph" if X.name is None else X.name)
+    if isinstance(X, dict):
+        return pd.DataFrame(X)
+    if isinstance(X, (str, bytes)) or not isinstance(X, Iterable):
+        raise InputTypeError(f"A table or a list with one entry per case is wanted, not {type(X).__name__}.")
+    rows = X if isinstance(X, np.ndarray) else list(X)
+    if len(rows) and not isinstance(rows[0], (numbers.Number, np.ndarray, list)):
+        return pd.DataFrame({"graph": pd.Series(list(rows), dtype=object)})
+    array = np.asarray(rows, dtype=np.float64)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2:
+        raise InputError(f"An array of inputs must have shape (N, m), not {array.shape}.")
+    return pd.DataFrame(array, columns=[f"x{k}" for k in range(array.shape[1])])
+
+
+def column(table: pd.DataFrame, name: str, what: str = "The kernel") -> pd.Series:
+    """Return one column of a table; where it is missing, the error suggests the nearest name."""
+    if name not in table.columns:
+        known = [str(c) for c in table.columns]
+        near = difflib.get_close_matches(str(name), known, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise InputError(f"{what} wants column {name!r}, but the table has: {', '.join(known)}.{hint}")
+    found = table[name]
+    if isinstance(found, pd.DataFrame):
+        raise InputError(f"The table has {found.shape[1]} columns named {name!r}.")
+    return found
+
+
+def split_targets(table: pd.DataFrame, y: Any) -> tuple[NDArray[np.float64], list[str], bool]:
+    """Return the targets (N, k), their names, and whether there is just one, given without a list around it."""
+    if isinstance(y, str):
+        return split_targets(table, column(table, y, "fit"))
+    if isinstance(y, (list, tuple)) and y and all(isinstance(name, str) for name in y):
+        return split_targets(table, pd.DataFrame({name: column(table, name, "fit") for name in y}))
+    names = [str(y.name)] if isinstance(y, pd.Series) and y.name is not None else None
+    if isinstance(y, pd.DataFrame):
+        names = [str(name) for name in y.columns]
+    try:
+        values = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"Targets {', '.join(names or ['y'])} must be numbers.") from None
+    if values.ndim not in (1, 2) or len(values) != len(table):
+        raise InputError(f"Targets have shape {values.shape}, but the table has {len(table)} rows.")
+    if len(values) == 0:
+        raise InputError("The table has no rows to learn from.")
+    single = values.ndim == 1
+    values = values.reshape(len(table), -1)
+    names = names or (["y"] if single else [f"y{k}" for k in range(values.shape[1])])
+    for name, target in zip(names, values.T, strict=True):
+        bad = np.flatnonzero(~np.isfinite(target))
+        if bad.size:
+            some = ", ".join(map(str, bad[:5])) + (", …" if bad.size > 5 else "")
+            raise InputError(f"Target {name!r} is not finite in {bad.size} of {len(target)} rows (row {some}).")
+        if len(target) > 1 and np.ptp(target) == 0:
+            raise InputError(f"Target {name!r} is {target[0]:g} in all {len(target)} rows: there is nothing to learn.")
+    return values, names, single
+
+
+def is_numeric(values: pd.Series) -> bool:
+    """Whether a column holds numbers."""
+    return bool(pd.api.types.is_numeric_dtype(values)) or all(isinstance(v, numbers.Real) for v in values)
+
+
+def is_graphs(values: pd.Series) -> bool:
+    """Whether a column holds graphs, or paths with the ending of a mesh file."""
+    first = values.iloc[0] if len(values) else None
+    if isinstance(first, (str, os.PathLike)):
+        return PurePath(first).suffix in {".npz", *meshio.extension_to_filetypes}
+    return first is not None and not isinstance(first, numbers.Number)

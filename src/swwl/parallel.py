@@ -1,0 +1,127 @@
+"""Long work on many items: threads, processes or a cluster by joblib; one BLAS thread per worker; progress.
+
+Whatever the number of workers, results come in the order of the items and with the same bits.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any, TextIO, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+Progress = Callable[[int, int | None], None]
+Item = TypeVar("Item")
+
+_LINE_EVERY = 5.0  # seconds between plain lines
+_WIDTH = 30
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Return a context in which BLAS runs in one thread.
+
+    With several, it would fight our own threads for cores, and its results would depend on their number.
+
+    Examples
+    --------
+    >>> with one_blas_thread():
+    ...     pass
+    """
+    return _controller().limit(limits=1, user_api="blas")
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    # Finding the libraries takes milliseconds, so it is done once.
+    return ThreadpoolController()
+
+
+def each_once(items: Iterable[Item]) -> tuple[list[Item], list[int]]:
+    """Return the distinct items, in the order in which they first come, and the place of every item among them.
+
+    Paths are the same if they are spelled the same; other objects if they are one and the same object.
+
+    Examples
+    --------
+    >>> each_once(["a.vtu", "b.vtu", "a.vtu"])
+    (['a.vtu', 'b.vtu'], [0, 1, 0])
+    """
+    distinct: list[Item] = []
+    places: dict[Any, int] = {}
+    inverse = []
+    for item in items:
+        key = os.fspath(item) if isinstance(item, (str, os.PathLike)) else id(item)
+        if key not in places:
+            places[key] = len(distinct)
+            distinct.append(item)
+        inverse.append(places[key])
+    return distinct, inverse
+
+
+class ProgressBar:
+    """How far a long run is: a bar with rate and time left on a terminal, plain lines elsewhere.
+
+    Call it with the number done and the number wanted, as often as you like.
+
+    Parameters
+    ----------
+    label : str
+    stream : text stream, optional
+        Standard error by default, so that the output of a program stays clean.
+
+    Examples
+    --------
+    >>> progress = ProgressBar("blade", stream=sys.stdout)
+    >>> for done in range(3):
+    ...     progress(done, 2)
+    blade: 2 of 2 ...
+    """
+
+    def __init__(self, label: str, stream: TextIO | None = None) -> None:
+        self._label = label
+        self._stream = sys.stderr if stream is None else stream
+        self._start: tuple[float, int] | None = None
+        self._last_line = time.monotonic()
+
+    def __call__(self, done: int, total: int | None) -> None:
+        """Show that `done` of `total` are done."""
+        now = time.monotonic()
+        if self._start is None:  # what an earlier run did must not count into the rate
+            self._start = (now, done)
+        elapsed, made = now - self._start[0], done - self._start[1]
+        rate = made / elapsed if elapsed > 0 and made else 0.0
+        if total is None:
+            status, total = f"{done} so far", done + 1
+        else:
+            status = f"{done} of {total}"
+        if rate and done < total:
+            status += f", {rate:.3g} per second, {_clock((total - done) / rate)} left"
+        elif done == total:
+            status += f" in {_clock(elapsed)}" + (f", {rate:.3g} per second" if rate else "")
+        if self._stream.isatty():
+            columns = shutil.get_terminal_size().columns - 1  # a line that wraps could not be overwritten
+            width = max(5, min(_WIDTH, columns - len(self._label) - len(status) - 2))
+            filled = width * done // max(total, 1)
+            line = f"{self._label} {'█' * filled}{'░' * (width - filled)} {status}"[:columns]
+            self._stream.write(f"\r\x1b[K{line}" + ("\n" if done == total else ""))
+        elif done == total or now - self._last_line > _LINE_EVERY:
+            self._last_line = now
+            self._stream.write(f"{self._label}: {status}\n")
+        self._stream.flush()
+
+
+def _clock(seconds: float) -> str:
+    """Minutes and seconds, hours where needed.
+
+    >>> _clock(75), _clock(3700)
+    ('1:15', '1:01:40')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -1,0 +1,378 @@
+"""All that survives a kill: whole files or none, embeddings and rows kept from one run to the next.
+
+- :func:`atomic_write`: a file appears complete or not at all;
+- :func:`fingerprint`: a name for options and arrays, equal for equal values;
+- :class:`Memory`: arrays kept for files, by what a file holds and what was done with it;
+- :class:`Journal`: finished rows of a long comparison; :class:`MatrixCache`: its matrices.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import tempfile
+import threading
+import time
+import warnings
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swwl.errors import InputError, StorageWarning
+
+# Raise it whenever the same file and the same options come to give another embedding.
+_FORMAT = "2"
+_JOURNAL = "swwl-journal"
+# Files of these formats refer to others, whose changes their own content does not show.
+_SEVERAL_FILES = {".xdmf", ".xmf", ".xml", ".node", ".ele"}
+# A file changed twice within the file system's clock tick has the same time stamp both times.
+_CLOCK_TICK = 50_000_000
+_STALE_SECONDS = 3600
+
+Arrays = dict[str, np.ndarray]
+
+_UMASK_LOCK = threading.Lock()
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike) -> Iterator[IO[bytes]]:
+    """Open a temporary binary file beside ``path`` and rename it to ``path`` if all goes well.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic_write(Path(folder) / "note.txt") as file:
+    ...         _ = file.write(b"done")
+    ...     (Path(folder) / "note.txt").read_text()
+    'done'
+    """
+    path = Path(path)
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp makes private files; what is written for the user gets the permissions any new file would have.
+        with _UMASK_LOCK:  # the mask can only be read by setting it, for all threads
+            mask = os.umask(0)
+            os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def fingerprint(*parts: Any) -> str:
+    """Return a hash of texts, numbers, arrays and lists of them; what has a method ``parts`` is hashed by those.
+
+    Examples
+    --------
+    >>> fingerprint("BZR", [1, 2]) == fingerprint("BZR", [1, 2]), fingerprint(1, 2) == fingerprint(12)
+    (True, False)
+    """
+    digest = hashlib.sha256()
+    _update(digest, parts)
+    return digest.hexdigest()[:32]
+
+
+def _update(digest: Any, part: Any) -> None:
+    if hasattr(part, "parts") and callable(part.parts):
+        part = part.parts()
+    if isinstance(part, np.ndarray) and part.dtype != object:
+        digest.update(f"{part.dtype.str}{part.shape}".encode())
+        digest.update(np.ascontiguousarray(part).tobytes())
+    elif isinstance(part, (list, tuple)):
+        digest.update(f"({len(part)}".encode())
+        for item in part:
+            _update(digest, item)
+    else:
+        digest.update(f"{part!r};".encode())
+
+
+class Memory:
+    """Arrays kept for files, in a folder: one entry for each content of a file and each key.
+
+    Entries appear whole or not at all, under names that say what they hold, so runs may be killed at any point and
+    several may share the folder. A damaged entry counts as missing, and a full disk only means that nothing more is
+    kept. The folder can be deleted at any time.
+
+    Parameters
+    ----------
+    folder : str, path or None
+        Made when something is first kept; None keeps nothing, and only counts what passes by.
+
+    Attributes
+    ----------
+    n_nodes : dict of path to int
+        Sizes of the meshes that passed by.
+    found : set of paths
+        Files whose embedding was found here.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     mesh = Path(name) / "mesh.txt"
+    ...     _ = mesh.write_text("a mesh")
+    ...     memory = Memory(Path(name) / ".swwl-cache")
+    ...     memory.put(mesh, "moments", "key", 3)
+    ...     known = int(memory.get(mesh, "moments", "key")["n_nodes"])
+    ...     _ = mesh.write_text("another mesh")
+    ...     known, memory.get(mesh, "moments", "key")
+    (3, None)
+    """
+
+    def __init__(self, folder: str | os.PathLike | None):
+        self.folder = None if folder is None else Path(folder)
+        self.n_nodes: dict[Path, int] = {}
+        self.found: set[Path] = set()
+        self._hashes: dict[str, tuple[tuple[int, int, int], str]] = {}
+        self._lock = threading.Lock()
+        self._writable = self.folder is not None
+        if self.folder is not None and self.folder.exists():
+            _check_format(self.folder)
+            self._hashes = _read_index(self.folder / "index.jsonl")
+            _remove_stale(self.folder)
+
+    def get(self, path: Path, kind: str, key: str) -> Arrays | None:
+        """Return what was kept for the present content of a file, or None.
+
+        Parameters
+        ----------
+        path : path
+        kind : str
+            What sort of result, such as "quantiles".
+        key : str
+            A :func:`fingerprint` of all that the result depends on besides the file.
+        """
+        entry = self._entry(path, kind, key)
+        if entry is None:
+            return None
+        try:
+            with open(entry, "rb") as file, np.load(file, allow_pickle=False) as archive:
+                arrays = dict(archive)
+                n_nodes = int(arrays["n_nodes"])
+        except (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile):
+            return None  # NotImplementedError, of an unknown compression, is a RuntimeError
+        self.n_nodes[path] = n_nodes
+        if kind == "quantiles":
+            self.found.add(path)
+        return arrays
+
+    def put(self, path: Path, kind: str, key: str, n_nodes: int, **arrays: Any) -> None:
+        """Keep arrays for the present content of a file."""
+        self.n_nodes[path] = n_nodes
+        entry = self._entry(path, kind, key)
+        if entry is None or not self._writable:
+            return
+        try:
+            entry.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_write(entry) as file:
+                np.savez(file, n_nodes=np.asarray(n_nodes), **arrays)
+        except OSError as error:
+            self._give_up(error)
+
+    def _entry(self, path: Path, kind: str, key: str) -> Path | None:
+        if self.folder is None or path.suffix.lower() in _SEVERAL_FILES:
+            return None
+        digest = self._digest(path)
+        return None if digest is None else self.folder / digest[:2] / f"{digest}-{kind}-{key}.npz"
+
+    def _digest(self, path: Path) -> str | None:
+        """Return the hash of a file's content, without reading it where its time stamps are those of last time."""
+        assert self.folder is not None
+        try:
+            stamp = _stamp(path)
+            # Relative names: a folder may be moved with its memory.
+            name = os.path.relpath(path, self.folder.parent)
+            with self._lock:
+                known = self._hashes.get(name)
+            if known is not None and known[0] == stamp:
+                return known[1]
+            digest = _hash(path)
+            settled = _stamp(path) == stamp
+        except (OSError, ValueError):  # relpath knows no way from one drive to another
+            return None
+        if not settled:  # it is being written
+            return None
+        # Too young a file may change again under the same stamp: it is hashed again next time.
+        if time.time_ns() - stamp[1] > _CLOCK_TICK:
+            with self._lock:
+                self._hashes[name] = (stamp, digest)
+                self._remember(name, stamp, digest)
+        return digest
+
+    def _remember(self, name: str, stamp: tuple[int, int, int], digest: str) -> None:
+        if self.folder is None or not self._writable:
+            return
+        line = json.dumps([name, list(stamp), digest]) + "\n"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder / "format").write_text(_FORMAT, encoding="utf-8")
+            # One write at the end of the file: lines of several runs do not mix.
+            handle = os.open(self.folder / "index.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+            try:
+                os.write(handle, line.encode())
+            finally:
+                os.close(handle)
+        except OSError as error:
+            self._give_up(error)
+
+    def _give_up(self, error: OSError) -> None:
+        if self._writable:
+            self._writable = False
+            reason = error.strerror or error
+            warnings.warn(f"{self.folder}: embeddings are not kept ({reason}).", StorageWarning, stacklevel=4)
+
+
+def as_memory(memory: Memory | str | os.PathLike | None) -> Memory:
+    """Return a memory as it is, or that of a folder; None counts, but keeps nothing."""
+    return memory if isinstance(memory, Memory) else Memory(memory)
+
+
+def _check_format(folder: Path) -> None:
+    """Remove entries that an earlier version kept under other names; they would never be found again."""
+    try:
+        found = (folder / "format").read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        found = "1"
+    entries = list(folder.glob("??/*.npz")) if found != _FORMAT else []
+    if entries:
+        warnings.warn(
+            f"{folder}: holds embeddings of another version of swwl; they are removed and made again.",
+            StorageWarning,
+            stacklevel=4,
+        )
+    for entry in entries:
+        try:
+            entry.unlink()
+        except OSError:
+            continue
+
+
+def _stamp(path: Path) -> tuple[int, int, int]:
+    status = os.stat(path)
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _hash(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
+def _read_index(path: Path) -> dict[str, tuple[tuple[int, int, int], str]]:
+    """Read what files were like when they were hashed; a line cut off by the end of its run is skipped."""
+    hashes: dict[str, tuple[tuple[int, int, int], str]] = {}
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return hashes
+    for line in lines:
+        try:
+            name, stamp, digest = json.loads(line)
+            size, modified, changed = map(int, stamp)
+            hashes[str(name)] = ((size, modified, changed), str(digest))
+        except (ValueError, TypeError):
+            continue
+    return hashes
+
+
+def _remove_stale(folder: Path) -> None:
+    """Remove what killed runs left half written an hour ago or earlier; younger files may be another run's."""
+    for path in folder.glob("*/.*.part"):
+        try:
+            if time.time() - path.stat().st_mtime > _STALE_SECONDS:
+                path.unlink()
+        except OSError:
+            continue
+
+
+class Journal:
+    """Finished rows of every kernel, written to a JSON file after each; None keeps them in memory.
+
+    Parameters
+    ----------
+    path : path or None
+
+    Examples
+    --------
+    >>> journal = Journal(None)
+    >>> journal.claim("SWWL", "abc")
+    >>> journal.add("SWWL", {"seed": 0, "fold": 3, "accuracy": 0.9})
+    >>> list(journal.rows("SWWL"))
+    [(0, 3)]
+    """
+
+    def __init__(self, path: str | os.PathLike | None):
+        self.path = None if path is None else Path(path)
+        self.content: dict[str, Any] = {"format": _JOURNAL, "kernels": {}}
+        if self.path is not None and self.path.exists():
+            try:
+                found = json.loads(self.path.read_text(encoding="utf-8"))
+            except ValueError as error:
+                raise InputError(f"{self.path}: is no journal of nested_cv ({error}).") from None
+            if not isinstance(found, dict) or found.get("format") != _JOURNAL:
+                raise InputError(f"{self.path}: is no journal of nested_cv.")
+            self.content = found
+
+    def claim(self, name: str, key: str) -> None:
+        """Begin or go on with a kernel; refuse if its rows were made with other settings."""
+        entry = self.content["kernels"].setdefault(name, {"key": key, "rows": []})
+        if entry["key"] != key:
+            raise InputError(
+                f"{self.path}: holds rows of {name!r} for other graphs, folds, grids or settings; "
+                f"name another journal, or delete this one."
+            )
+
+    def rows(self, name: str) -> dict[tuple[int, int], dict[str, Any]]:
+        """Return the finished rows of a kernel by seed and fold."""
+        rows = [_replaced(row, None, math.nan) for row in self.content["kernels"][name]["rows"]]
+        return {(row["seed"], row["fold"]): row for row in rows}
+
+    def add(self, name: str, row: dict[str, Any]) -> None:
+        """Add a row, and write the file anew under a temporary name until it is complete."""
+        self.content["kernels"][name]["rows"].append(_replaced(row, math.nan, None))
+        if self.path is not None:
+            with atomic_write(self.path) as file:
+                file.write(json.dumps(self.content, indent=1).encode())
+
+
+def _replaced(row: dict[str, Any], old: float | None, new: float | None) -> dict[str, Any]:
+    """Return a row with NaN, which JSON lacks, in place of None, or the other way round."""
+    same = (lambda v: v is None) if old is None else (lambda v: isinstance(v, float) and math.isnan(v))
+    return {key: new if same(value) else value for key, value in row.items()}
+
+
+class MatrixCache:
+    """Matrices by key in a folder; None keeps nothing.
+
+    Parameters
+    ----------
+    folder : path or None
+    """
+
+    def __init__(self, folder: str | os.PathLike | None):
+        self.folder = None if folder is None else Path(folder)
+        if self.folder is not None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+
+    def get(self, key: str) -> NDArray[np.float64] | None:
+        """Return a matrix that was put there, or None."""
+        path = None if self.folder is None else self.folder / f"{key}.npy"
+        return np.load(path, allow_pickle=False) if path is not None and path.exists() else None
+
+    def put(self, key: str, matrix: NDArray[np.float64]) -> None:
+        """Keep a matrix, written under a temporary name until it is complete."""
+        if self.folder is not None:
+            with atomic_write(self.folder / f"{key}.npy") as file:
+                np.lib.format.write_array(file, matrix, allow_pickle=False)

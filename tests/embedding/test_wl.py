@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from swwl import Graph
+from swwl.embedding import wl
+from swwl.embedding.wl import chebyshev_coefficients, neighbour_average, wl_iterations
+from tests.conftest import plate, random_graph, reference_wl
+
+
+@pytest.mark.parametrize("normalization", ["count", "sum"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("step", [1, 4])
+def test_iterations_equal_the_definition(normalization, weighted, step):
+    graph = random_graph(np.random.default_rng(0), weighted=weighted)
+    kept = wl_iterations(neighbour_average(graph, normalization), graph.features, 3, step)
+    np.testing.assert_allclose(np.hstack(kept), reference_wl(graph, 3, step, normalization), rtol=1e-12, atol=1e-12)
+
+
+def test_isolated_nodes_and_zero_weights_keep_their_features():
+    features = np.array([[1.0], [2.0], [5.0], [7.0]])
+    graph = Graph(features, [(0, 1), (2, 3)], weights=[1.0, 0.0])
+    assert wl_iterations(neighbour_average(graph, "sum"), features, 2)[-1].ravel().tolist() == [1.5, 1.5, 5, 7]
+    lonely = Graph(features, [(0, 1)])
+    assert wl_iterations(neighbour_average(lonely), features, 1)[-1].ravel().tolist() == [1.5, 1.5, 5, 7]
+
+
+def test_a_constant_field_stays_and_a_linear_one_in_a_regular_mesh_too():
+    side = 9
+    x, y = np.meshgrid(np.arange(side), np.arange(side))
+    features = np.column_stack([np.ones(side**2), x.ravel() + 2.0 * y.ravel()])
+    number = np.arange(side**2).reshape(side, side)
+    edges = np.vstack(
+        [np.c_[number[:, :-1].ravel(), number[:, 1:].ravel()], np.c_[number[:-1].ravel(), number[1:].ravel()]]
+    )
+    last = wl_iterations(neighbour_average(Graph(features, edges)), features, 1)[-1]
+    np.testing.assert_allclose(last[:, 0], 1, rtol=1e-15)
+    inside = (np.abs(x - 4) < 4) & (np.abs(y - 4) < 4)
+    np.testing.assert_allclose(last[inside.ravel(), 1], features[inside.ravel(), 1], rtol=1e-14)
+
+
+@given(st.integers(1, 60))
+def test_chebyshev_series_is_exact(power):
+    c = chebyshev_coefficients(power)
+    y = np.linspace(-1, 1, 50)
+    np.testing.assert_allclose(np.polynomial.chebyshev.chebval(y, c), ((1 + y) / 2) ** power, atol=1e-13)
+    assert (c > 0).all()
+    assert c.sum() == pytest.approx(1, abs=1e-13)
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-9])
+@pytest.mark.parametrize("step", [20, 60])
+def test_the_error_of_large_steps_stays_below_the_tolerance(tolerance, step):
+    points, cells = plate(900)
+    graph = Graph.from_cells(points, cells)
+    matrix = neighbour_average(graph)
+    rng = np.random.default_rng(0)
+    features = np.column_stack([points - points.mean(0), rng.standard_normal((900, 2))])
+    exact = wl_iterations(matrix, features, 3, step)
+    quick = wl_iterations(matrix, features, 3, step, tolerance)
+    degree = np.diff(graph.adjacency.indptr)[:, None]
+
+    def norm(x):
+        return np.sqrt((degree * x**2).sum(0))
+
+    for a, b in zip(exact, quick, strict=True):
+        assert (norm(a - b) <= tolerance * norm(features)).all()
+    assert not np.array_equal(exact[-1], quick[-1])
+
+
+def count_products(monkeypatch):
+    """Count the sparse products that wl.py runs from here on."""
+    from scipy import sparse
+
+    calls = []
+    product, add = sparse.csr_array.__matmul__, wl._add_product
+    monkeypatch.setattr(sparse.csr_array, "__matmul__", lambda a, b: calls.append(1) or product(a, b))
+    monkeypatch.setattr(wl, "_add_product", lambda *arrays: calls.append(1) or add(*arrays))
+    return calls
+
+
+def test_thirty_thousand_nodes_with_step_173_take_eighty_products(monkeypatch):
+    points, cells = plate(30_000)
+    graph = Graph.from_cells(points, cells)
+    matrix = neighbour_average(graph, dtype=np.float32)
+    features = (points - points.mean(0)).astype(np.float32)
+    calls = count_products(monkeypatch)
+    wl_iterations(matrix, features, 3, 173, 1e-6)
+    assert 70 <= len(calls) <= 90
+
+
+def test_weights_that_let_the_norm_exceed_one_take_the_plain_recursion():
+    rng = np.random.default_rng(0)
+    graph = random_graph(rng, weighted=True)
+    heavy = Graph(graph.features, graph.edges, 3 * graph.weights)
+    for normalization in ("count", "sum"):
+        matrix = neighbour_average(heavy, normalization)
+        exact = wl_iterations(matrix, heavy.features, 2, 30)
+        quick = wl_iterations(matrix, heavy.features, 2, 30, 1e-8)
+        assert np.array_equal(exact[-1], quick[-1]) == (normalization == "count")
+        np.testing.assert_allclose(quick[-1], exact[-1], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("step", [1, 40])
+def test_stacked_graphs_get_the_bits_they_have_alone(step):
+    points, cells = plate(500)
+    graph = Graph.from_cells(points, cells)
+    matrix = neighbour_average(graph, dtype=np.float32)
+    many = np.random.default_rng(0).standard_normal((500, 13)).astype(np.float32)
+    together = wl_iterations(matrix, many, 3, step, 1e-6)
+    for start, stop in ((0, 1), (1, 3), (3, 6), (6, 13)):
+        alone = wl_iterations(matrix, np.ascontiguousarray(many[:, start:stop]), 3, step, 1e-6)
+        for a, b in zip(together, alone, strict=True):
+            np.testing.assert_array_equal(a[:, start:stop], b)
+
+
+def test_negative_weights_cannot_be_normalised_by_their_sum():
+    graph = Graph([[0.0], [1.0]], [(0, 1)], [-1.0])
+    with pytest.raises(ValueError, match='needs edge weights that are not negative; use "count"'):
+        neighbour_average(graph, "sum")

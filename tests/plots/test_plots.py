@@ -1,0 +1,159 @@
+"""Displays store the right numbers and draw them."""
+
+import io
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from tests.test_regression import SMALL, plates
+
+from swwl import SWWL, Matern52, PrincipalSWWL, RobustGPRegressor, write_graph
+from swwl.evaluation.scores import Prediction, score
+from swwl.mesh.graph import Graph
+from swwl.plots import (
+    CalibrationDisplay,
+    CurvesDisplay,
+    DesignDisplay,
+    EffectDisplay,
+    ImportanceDisplay,
+    ParityDisplay,
+    ResidualsDisplay,
+    draw_mesh,
+)
+from tests.conftest import plate
+
+
+@pytest.fixture(scope="module")
+def table():
+    return plates(40)
+
+
+@pytest.fixture(scope="module")
+def model(table):
+    kernel = PrincipalSWWL("mesh", n_components=2, **SMALL) * Matern52("load")
+    return RobustGPRegressor(kernel, n_starts=1).fit(table[:30], ["weight", "stiffness"])
+
+
+def draw(display):
+    """Draw on an axis of a figure without a window, save it, and return the axis."""
+    figure = Figure()
+    assert display.plot(ax=figure.subplots()) is display
+    figure.savefig(io.BytesIO(), format="png")
+    return display.ax_
+
+
+def test_parity(model, table):
+    display = ParityDisplay.from_estimator(model, table[30:], table["stiffness"][30:], "stiffness")
+    mean, std = model.predict(table[30:], return_std=True)
+    np.testing.assert_allclose(display.prediction.mean, mean[:, 1])
+    np.testing.assert_allclose(display.prediction.std, std[:, 1])
+    lower, upper = model.predict_interval(table[30:])
+    np.testing.assert_allclose(display.prediction.interval(0.95), [lower[:, 1], upper[:, 1]])
+    axis = draw(display)
+    assert axis.get_xlabel() == "stiffness, simulated"
+    left = ParityDisplay.from_leave_one_out(model)
+    assert f"Q² = {score(left.y, left.prediction).q2:.3f}" in draw(left).get_title(loc="left")
+    with pytest.raises(ValueError, match="no target 'lift'; its targets are weight, stiffness"):
+        ParityDisplay.from_leave_one_out(model, "lift")
+
+
+def test_residuals_name_odd_cases():
+    mean = np.linspace(0, 1, 20)
+    y = mean + np.where(np.arange(20) == 7, 0.5, 0.01)
+    prediction = Prediction(mean, np.full(20, 0.1), np.full(20, 0.1), np.inf)
+    display = ResidualsDisplay.from_predictions(y, prediction, labels=[f"case {i}" for i in range(20)])
+    np.testing.assert_allclose(display.residual[7], 5)
+    axis = draw(display)
+    assert [text.get_text() for text in axis.texts] == ["case 7"]
+    assert "1 beyond" in axis.get_title(loc="left")
+
+
+def test_calibration_of_faultless_intervals():
+    rng = np.random.default_rng(0)
+    n = 4000
+    mean, std = rng.standard_normal(n), np.full(n, 2.0)
+    y = mean + 2 * rng.standard_normal(n)
+    display = CalibrationDisplay.from_predictions(y, Prediction(mean, std, std, np.inf))
+    assert np.abs(display.coverage - display.levels).max() < 0.03
+    draw(display)
+
+
+def test_curves_widen_outside_the_training_range(model, table):
+    load = table["load"][:30]
+    values = np.linspace(load.min(), load.max() + 3 * np.ptp(load), 12)
+    display = CurvesDisplay.from_estimator(model, table["mesh"][35], ("load", values), target="weight")
+    width = display.table["upper95"] - display.table["lower95"]
+    assert width.iloc[-1] > 2 * width.iloc[0]
+    row = pd.DataFrame({"mesh": [table["mesh"][35]], "load": [values[3]]})
+    np.testing.assert_allclose(display.table["mean"][3], model.predict(row)[0, 0])
+    draw(display)
+    two = CurvesDisplay.from_estimator(model, table["mesh"][35], ("load", values[:3]), ("load", [1.0, 2.0]))
+    assert len(two.table) == 6
+    with pytest.raises(ValueError, match="no numeric input 'height'; it has: load"):
+        CurvesDisplay.from_estimator(model, table["mesh"][35], ("height", values))
+
+
+def test_importance_sums_up_the_rest(model):
+    display = ImportanceDisplay.from_estimator(model, "weight", most=2)
+    assert display.importance.index.tolist() == model.importance_["weight"].sort_values(ascending=False).index.tolist()
+    names = [label.get_text() for label in draw(display).get_yticklabels()]
+    assert names[-1] == f"{len(display.importance) - 2} more together"
+
+
+def test_map_marks_the_case_far_from_all_others(table):
+    odd = Graph.from_cells(plate(60, 0, 9.0)[0], plate(60, 0, 9.0)[1])
+    meshes = [*table["mesh"][:29], odd]
+    spoiled = table[:30].assign(mesh=pd.Series(meshes, dtype=object))
+    kernel = SWWL("mesh", **SMALL) * Matern52("load")
+    model = RobustGPRegressor(kernel, n_starts=1, calibrate=False).fit(spoiled, "weight")
+    display = DesignDisplay.from_estimator(model, labels=[f"case {i}" for i in range(30)])
+    assert display.outliers[29]
+    axis = draw(display)
+    assert "case 29" in [text.get_text() for text in axis.texts]
+    np.testing.assert_allclose(display.values, spoiled["weight"])
+    std = DesignDisplay.from_estimator(model, colour="std")
+    np.testing.assert_allclose(std.values, model.leave_one_out().std)
+    scalars = RobustGPRegressor(Matern52("load"), n_starts=1).fit(table[:30], table["load"][:30] ** 2)
+    assert draw(DesignDisplay.from_estimator(scalars)).get_xlabel() == "component 1 (100 %)"
+    with pytest.raises(ValueError, match="colour must be"):
+        DesignDisplay.from_estimator(model, colour="red")
+
+
+def test_effect_of_projections_and_quantiles(table):
+    model = RobustGPRegressor(SWWL("mesh", **SMALL) * Matern52("load"), n_starts=1)
+    display = EffectDisplay.from_estimator(
+        model, table[:30], "weight", (table[30:], table["weight"][30:]), n_projections=(2, 6), n_quantiles=(5, 10)
+    )
+    kernel = SWWL("mesh", **SMALL | {"n_projections": 6, "n_quantiles": 10}) * Matern52("load")
+    alone = RobustGPRegressor(kernel, n_starts=1, calibrate=False).fit(table[:30], "weight")
+    error = np.sqrt(np.mean((alone.predict(table[30:]) - table["weight"][30:]) ** 2))
+    np.testing.assert_allclose(display.table["rmse"].iloc[-1], error)
+    assert [text.get_text() for text in draw(display).get_legend().get_texts()] == ["Q = 5", "Q = 10"]
+
+
+def test_meshes_of_all_kinds_are_drawn(tmp_path):
+    import meshio
+
+    points, triangles = plate(60)
+    flat = np.column_stack([points, np.zeros(len(points))])
+    meshio.Mesh(flat, [("triangle", triangles)]).write(tmp_path / "plane.vtu")
+    curved = np.column_stack([points, np.sin(points[:, 0])])
+    meshio.Mesh(curved, [("triangle", triangles)]).write(tmp_path / "surface.vtu")
+    cube = np.array([[x, y, z] for z in (0, 1) for y in (0, 1) for x in (0, 1)], float)
+    meshio.Mesh(cube, [("hexahedron", [[0, 1, 3, 2, 4, 5, 7, 6]])]).write(tmp_path / "solid.vtu")
+    write_graph(tmp_path / "graph.npz", Graph([[0.0], [1.0]], [[0, 1]]))
+    for name in ("plane.vtu", "surface.vtu", "solid.vtu", "graph.npz"):
+        figure = Figure()
+        assert draw_mesh(figure, tmp_path / name, "a mesh").get_title() == "a mesh"
+        figure.savefig(io.BytesIO(), format="png")
+
+
+def test_without_an_axis_pyplot_makes_one(model):
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    display = ImportanceDisplay.from_estimator(model).plot()
+    assert display.ax_.figure.number in pyplot.get_fignums()
+    pyplot.close(display.ax_.figure)
