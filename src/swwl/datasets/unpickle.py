@@ -37,7 +37,7 @@ def loads_plain(data: bytes) -> Any:
     >>> loads_plain(pickle.dumps(print))
     Traceback (most recent call last):
     ...
-    ValueError: The pickle asks for builtins.print, but only plain data and NumPy arrays are read.
+    swwl.errors.InputError: The pickle asks for builtins.print, but only plain data and NumPy arrays are read.
     """
     try:
         _check_sizes(data)

@@ -1,0 +1,104 @@
+"""Prediction: what a Gaussian process says of new (or left-out) observations, from the solver to the report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+from scipy.stats import t as student
+
+from swwl.errors import InputError
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    r"""Student-t predictions: location, scale and degrees of freedom (normal where these are infinite).
+
+    Attributes
+    ----------
+    mean : ndarray of shape (M,) or (M, k)
+        For M cases and k targets.
+    scale : ndarray of the same shape
+    df : float
+
+    Examples
+    --------
+    >>> prediction = Prediction(np.array([1.0, 2.0]), np.array([0.1, 0.2]), 10.0)
+    >>> prediction.std.round(4).tolist()
+    [0.1118, 0.2236]
+    >>> lower, upper = prediction.interval(0.95)
+    >>> upper.round(3).tolist()
+    [1.223, 2.446]
+    """
+
+    mean: Array
+    scale: Array
+    df: float
+
+    def __len__(self) -> int:
+        return len(self.mean)
+
+    @property
+    def std(self) -> Array:
+        r"""Standard deviation, :math:`\sqrt{\mathrm{df} / (\mathrm{df} - 2)}` times the scale; inf where df <= 2."""
+        return to_std(self.scale, self.df)
+
+    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Return the bounds (lower, upper) of the central interval, each of the shape of ``mean``."""
+        half = quantile(self.df, level) * self.scale
+        return self.mean - half, self.mean + half
+
+    def widened(self, factor: Any) -> Prediction:
+        """Return the same prediction with its scale times a factor, or one factor per target."""
+        return Prediction(self.mean, self.scale * factor, self.df)
+
+    def take(self, rows: Any) -> Prediction:
+        """Return the predictions of some cases: positions, a slice or a mask."""
+        return Prediction(self.mean[rows], self.scale[rows], self.df)
+
+    def columns(self) -> Prediction:
+        """Return it with a column per target, arrays of shape (M, k), also where there is a single one."""
+        shape = (len(self.mean), -1) if len(self.mean) else (0, self.mean.shape[1] if self.mean.ndim == 2 else 1)
+        return Prediction(self.mean.reshape(shape), self.scale.reshape(shape), self.df)
+
+    def column(self, k: int) -> Prediction:
+        """Return the predictions of target k, arrays of shape (M,)."""
+        table = self.columns()
+        return Prediction(table.mean[:, k], table.scale[:, k], self.df)
+
+    @classmethod
+    def from_std(cls, mean: Array, std: Array, df: float) -> Prediction:
+        """Make a prediction of means and standard deviations; df must exceed 2."""
+        return cls(mean, std / to_std(np.ones(1), df)[0], df)
+
+
+def quantile(df: float, level: float) -> float:
+    """Return the half width, in scales, of the central interval: Student-t, or normal where df is inf.
+
+    Examples
+    --------
+    >>> round(quantile(np.inf, 0.95), 3), round(quantile(10.0, 0.95), 3)
+    (1.96, 2.228)
+    """
+    if not 0.0 < level < 1.0:
+        raise InputError(f"level is {level!r}, but it must lie strictly between 0 and 1.")
+    upper = 0.5 + 0.5 * level
+    return float(norm.ppf(upper) if np.isinf(df) else student.ppf(upper, df))
+
+
+def to_std(scale: Array, df: float) -> Array:
+    """Turn scales into standard deviations, times sqrt(df / (df - 2)); inf where df <= 2 has no variance.
+
+    Examples
+    --------
+    >>> to_std(np.array([1.0]), 4.0).round(3).tolist(), to_std(np.array([1.0]), 2.0).tolist()
+    ([1.414], [inf])
+    """
+    if np.isinf(df):
+        return scale
+    return np.sqrt(df / (df - 2.0)) * scale if df > 2.0 else np.full_like(scale, np.inf)
