@@ -24,6 +24,7 @@ True
 from swwl.errors import GPWarning
 from swwl.gp.factors import Coordinates
 from swwl.gp.loo import LeaveOneOut
+from swwl.gp.prediction import Prediction
 from swwl.gp.robust import RobustGP
 
-__all__ = ["Coordinates", "GPWarning", "LeaveOneOut", "RobustGP"]
+__all__ = ["Coordinates", "GPWarning", "LeaveOneOut", "Prediction", "RobustGP"]

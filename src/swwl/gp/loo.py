@@ -20,7 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from swwl.gp.correlations import Array
-from swwl.gp.posterior import Posterior, quantile, to_std
+from swwl.gp.posterior import Posterior
+from swwl.gp.prediction import Prediction, quantile
 
 
 class LeaveOneOut(NamedTuple):
@@ -48,8 +49,8 @@ class LeaveOneOut(NamedTuple):
         return self.mean - half, self.mean + half
 
 
-def leave_one_out(posterior: Posterior) -> LeaveOneOut:
-    """Compute `LeaveOneOut` with arrays of shape (N, k)."""
+def leave_one_out(posterior: Posterior) -> Prediction:
+    """Predict every training observation from all others, arrays of shape (N, k)."""
     n = len(posterior.y)
     g = posterior.trend_solve
     projected = posterior.inverse_diagonal - np.einsum("ij,ij->i", g, g)  # the diagonal of Q
@@ -61,6 +62,5 @@ def leave_one_out(posterior: Posterior) -> LeaveOneOut:
     sigma2 = np.maximum(s2 - posterior.alpha * residual, 0.0) / (dof - 1)
     # Maximum likelihood has no term for the trend's uncertainty
     unit = 1.0 / (posterior.inverse_diagonal[:, None] if normal else projected)
-    scale = np.sqrt(sigma2 * unit)
     df = posterior.df if normal else posterior.df - 1
-    return LeaveOneOut(posterior.y - residual, to_std(scale, df), scale, df)
+    return Prediction(posterior.y - residual, np.sqrt(sigma2 * unit), df)

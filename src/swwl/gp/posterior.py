@@ -16,13 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import lapack
-from scipy.stats import norm
-from scipy.stats import t as student
 
-from swwl.errors import InputError
 from swwl.gp.correlations import Array
 from swwl.gp.factors import Factor, cross_correlation, cross_derivatives, multiply_derivatives
 from swwl.gp.objective import NotPositiveDefinite, factorise, half_solve, solve
+from swwl.gp.prediction import to_std as to_std  # its old place, still asked for by evaluation/scores.py
 
 
 @dataclass(frozen=True)
@@ -82,33 +80,6 @@ class Posterior:
     trend_factor: Array
     y: Array
     uncertainty: RangeUncertainty | None = None
-
-
-def quantile(df: float, level: float) -> float:
-    """Return the half width, in scales, of the central interval: Student-t, or normal when df is inf.
-
-    Examples
-    --------
-    >>> round(quantile(np.inf, 0.95), 3), round(quantile(10.0, 0.95), 3)
-    (1.96, 2.228)
-    """
-    if not 0.0 < level < 1.0:
-        raise InputError(f"level is {level!r}, but it must lie strictly between 0 and 1.")
-    upper = 0.5 + 0.5 * level
-    return float(norm.ppf(upper) if np.isinf(df) else student.ppf(upper, df))
-
-
-def to_std(scale: Array, df: float) -> Array:
-    """Turn scales into standard deviations, times sqrt(df / (df - 2)); inf where df <= 2 has no variance.
-
-    Examples
-    --------
-    >>> to_std(np.array([1.0]), 4.0).round(3).tolist(), to_std(np.array([1.0]), 2.0).tolist()
-    ([1.414], [inf])
-    """
-    if np.isinf(df):
-        return scale
-    return np.sqrt(df / (df - 2.0)) * scale if df > 2.0 else np.full_like(scale, np.inf)
 
 
 def predict_mean(posterior: Posterior, cross: Array, trend: Array) -> Array:

@@ -13,20 +13,19 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from swwl.errors import InputError
-from swwl.gp import diagnose, inputs, fitting
+from swwl.gp import diagnose, fitting, inputs
 from swwl.gp.correlations import Array
 from swwl.gp.factors import cross_correlation
-from swwl.gp.loo import LeaveOneOut, leave_one_out
+from swwl.gp.loo import leave_one_out
 from swwl.gp.posterior import (
     Posterior,
     draw,
     predict_joint,
     predict_mean,
     predict_scale,
-    quantile,
     sample_prior,
-    to_std,
 )
+from swwl.gp.prediction import Prediction, to_std
 from swwl.gp.prior import default_prior, relative_importance
 from swwl.gp.state import coordinates_from_state, model_to_state, params_from_state, posterior_from_state
 from swwl.parallel import one_blas_thread
@@ -317,11 +316,13 @@ class RobustGP(BaseEstimator):
         """
         if return_std and return_cov:
             raise InputError("return_std and return_cov are both set, but at most one of them is wanted.")
+        if return_std:
+            prediction = self.predict_distribution(
+                distances, include_nugget=include_nugget, trend_columns=trend_columns
+            )
+            return prediction.mean, prediction.std
         posterior, factors, cross, trend = self._prepare(distances, trend_columns)
         mean = self._shaped(predict_mean(posterior, cross, trend))
-        if return_std:
-            scale = predict_scale(posterior, factors, cross, trend, include_nugget)
-            return mean, self._shaped(to_std(scale, posterior.df))
         if return_cov:
             joint = self._joint(posterior, factors, cross, trend, test_distances, include_nugget)
             cov = to_std(np.ones(1), posterior.df)[0] ** 2 * joint
@@ -348,22 +349,37 @@ class RobustGP(BaseEstimator):
         level : float, default=0.95
             Probability inside, in (0, 1).
         """
-        width = quantile(self._fitted().df, level)
+        prediction = self.predict_distribution(distances, include_nugget=include_nugget, trend_columns=trend_columns)
+        return prediction.interval(level)
+
+    def predict_distribution(self, distances, *, include_nugget=True, trend_columns=None) -> Prediction:
+        """Predict at new points with all that is known about them.
+
+        Parameters
+        ----------
+        distances, include_nugget, trend_columns
+            As in `predict`.
+
+        Returns
+        -------
+        Prediction
+            Mean, scale and degrees of freedom, arrays of shape (M,) or (M, k).
+        """
         posterior, factors, cross, trend = self._prepare(distances, trend_columns)
         mean = predict_mean(posterior, cross, trend)
-        half = width * predict_scale(posterior, factors, cross, trend, include_nugget)
-        return self._shaped(mean - half), self._shaped(mean + half)
+        scale = predict_scale(posterior, factors, cross, trend, include_nugget)
+        return Prediction(self._shaped(mean), self._shaped(scale), posterior.df)
 
-    def leave_one_out(self) -> LeaveOneOut:
+    def leave_one_out(self) -> Prediction:
         """Predict every training observation from all others, ranges and nugget fixed.
 
         Returns
         -------
-        LeaveOneOut
-            A named tuple (mean, std, scale, df); ``interval(level)`` gives bounds.
+        Prediction
+            Mean, scale and degrees of freedom, arrays of shape (N,) or (N, k).
         """
         loo = leave_one_out(self._fitted())
-        return LeaveOneOut(self._shaped(loo.mean), self._shaped(loo.std), self._shaped(loo.scale), loo.df)
+        return Prediction(self._shaped(loo.mean), self._shaped(loo.scale), loo.df)
 
     def sample(
         self,
