@@ -45,9 +45,9 @@ def sort_floor() -> Iterator[Line]:
 
 def _error(graph, embedding) -> float:
     """Return the largest error of a row against double precision and np.quantile, relative to its spread."""
-    from swwl.embedding.wl import neighbour_average, wl_iterations
+    from swwl.embedding.wl import neighbor_average, wl_iterations
 
-    kept = wl_iterations(neighbour_average(graph), graph.features, embedding.n_iterations)
+    kept = wl_iterations(neighbor_average(graph), graph.features, embedding.n_iterations)
     projected = (np.hstack(kept) - embedding.center_) @ embedding.directions_
     exact = np.column_stack([reference_quantiles(p, embedding.n_quantiles, "linear") for p in projected.T]).ravel()
     row = embedding.transform([graph])[0] * np.sqrt(len(exact))

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lapack
 
 from swwl.embedding.transformer import SWWLEmbedding
-from swwl.embedding.wl import neighbour_average, wl_iterations
+from swwl.embedding.wl import neighbor_average, wl_iterations
 from swwl.errors import InputError
 from swwl.mesh.graph import Graph
 
@@ -166,7 +166,7 @@ def in_child(function: Callable[..., T], *arguments: Any) -> T:
 def projections(graph: Graph, embedding: SWWLEmbedding) -> NDArray[np.float32]:
     """Return what the embedding has to sort for a graph, (P, n): the part of its work that no cleverness removes."""
     features = graph.features - graph.features.mean(0)
-    kept = wl_iterations(neighbour_average(graph), features, embedding.n_iterations)
+    kept = wl_iterations(neighbor_average(graph), features, embedding.n_iterations)
     return np.ascontiguousarray((np.hstack(kept) @ embedding.directions_).T, dtype=np.float32)
 
 

@@ -144,6 +144,9 @@ class Memory:
             self._hashes = _read_index(self.folder / "index.jsonl")
             _remove_stale(self.folder)
 
+    def __reduce__(self) -> tuple[type[Memory], tuple[Path | None]]:
+        return Memory, (self.folder,)  # a lock does not travel to other processes
+
     def get(self, path: Path, kind: str, key: str) -> Arrays | None:
         """Return what was kept for the present content of a file, or None.
 
@@ -235,7 +238,10 @@ class Memory:
             warnings.warn(f"{self.folder}: embeddings are not kept ({reason}).", StorageWarning, stacklevel=4)
 
 
-def as_memory(memory: Memory | str | os.PathLike | None) -> Memory:
+MemoryLike = Memory | str | os.PathLike[str] | None
+
+
+def as_memory(memory: MemoryLike) -> Memory:
     """Return a memory as it is, or that of a folder; None counts, but keeps nothing."""
     return memory if isinstance(memory, Memory) else Memory(memory)
 

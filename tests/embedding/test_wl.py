@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from swwl import Graph
 from swwl.embedding import wl
-from swwl.embedding.wl import chebyshev_coefficients, neighbour_average, wl_iterations
+from swwl.embedding.wl import chebyshev_coefficients, neighbor_average, wl_iterations
 from tests.conftest import plate, random_graph, reference_wl
 
 
@@ -14,16 +14,16 @@ from tests.conftest import plate, random_graph, reference_wl
 @pytest.mark.parametrize("step", [1, 4])
 def test_iterations_equal_the_definition(normalization, weighted, step):
     graph = random_graph(np.random.default_rng(0), weighted=weighted)
-    kept = wl_iterations(neighbour_average(graph, normalization), graph.features, 3, step)
+    kept = wl_iterations(neighbor_average(graph, normalization), graph.features, 3, step)
     np.testing.assert_allclose(np.hstack(kept), reference_wl(graph, 3, step, normalization), rtol=1e-12, atol=1e-12)
 
 
 def test_isolated_nodes_and_zero_weights_keep_their_features():
     features = np.array([[1.0], [2.0], [5.0], [7.0]])
     graph = Graph(features, [(0, 1), (2, 3)], weights=[1.0, 0.0])
-    assert wl_iterations(neighbour_average(graph, "sum"), features, 2)[-1].ravel().tolist() == [1.5, 1.5, 5, 7]
+    assert wl_iterations(neighbor_average(graph, "sum"), features, 2)[-1].ravel().tolist() == [1.5, 1.5, 5, 7]
     lonely = Graph(features, [(0, 1)])
-    assert wl_iterations(neighbour_average(lonely), features, 1)[-1].ravel().tolist() == [1.5, 1.5, 5, 7]
+    assert wl_iterations(neighbor_average(lonely), features, 1)[-1].ravel().tolist() == [1.5, 1.5, 5, 7]
 
 
 def test_a_constant_field_stays_and_a_linear_one_in_a_regular_mesh_too():
@@ -34,7 +34,7 @@ def test_a_constant_field_stays_and_a_linear_one_in_a_regular_mesh_too():
     edges = np.vstack(
         [np.c_[number[:, :-1].ravel(), number[:, 1:].ravel()], np.c_[number[:-1].ravel(), number[1:].ravel()]]
     )
-    last = wl_iterations(neighbour_average(Graph(features, edges)), features, 1)[-1]
+    last = wl_iterations(neighbor_average(Graph(features, edges)), features, 1)[-1]
     np.testing.assert_allclose(last[:, 0], 1, rtol=1e-15)
     inside = (np.abs(x - 4) < 4) & (np.abs(y - 4) < 4)
     np.testing.assert_allclose(last[inside.ravel(), 1], features[inside.ravel(), 1], rtol=1e-14)
@@ -54,7 +54,7 @@ def test_chebyshev_series_is_exact(power):
 def test_the_error_of_large_steps_stays_below_the_tolerance(tolerance, step):
     points, cells = plate(900)
     graph = Graph.from_cells(points, cells)
-    matrix = neighbour_average(graph)
+    matrix = neighbor_average(graph)
     rng = np.random.default_rng(0)
     features = np.column_stack([points - points.mean(0), rng.standard_normal((900, 2))])
     exact = wl_iterations(matrix, features, 3, step)
@@ -74,16 +74,16 @@ def count_products(monkeypatch):
     from scipy import sparse
 
     calls = []
-    product, add = sparse.csr_array.__matmul__, wl._add_product
+    product, add = sparse.csr_array.__matmul__, wl.add_product
     monkeypatch.setattr(sparse.csr_array, "__matmul__", lambda a, b: calls.append(1) or product(a, b))
-    monkeypatch.setattr(wl, "_add_product", lambda *arrays: calls.append(1) or add(*arrays))
+    monkeypatch.setattr(wl, "add_product", lambda *arrays: calls.append(1) or add(*arrays))
     return calls
 
 
 def test_thirty_thousand_nodes_with_step_173_take_eighty_products(monkeypatch):
     points, cells = plate(30_000)
     graph = Graph.from_cells(points, cells)
-    matrix = neighbour_average(graph, dtype=np.float32)
+    matrix = neighbor_average(graph, dtype=np.float32)
     features = (points - points.mean(0)).astype(np.float32)
     calls = count_products(monkeypatch)
     wl_iterations(matrix, features, 3, 173, 1e-6)
@@ -95,7 +95,7 @@ def test_weights_that_let_the_norm_exceed_one_take_the_plain_recursion():
     graph = random_graph(rng, weighted=True)
     heavy = Graph(graph.features, graph.edges, 3 * graph.weights)
     for normalization in ("count", "sum"):
-        matrix = neighbour_average(heavy, normalization)
+        matrix = neighbor_average(heavy, normalization)
         exact = wl_iterations(matrix, heavy.features, 2, 30)
         quick = wl_iterations(matrix, heavy.features, 2, 30, 1e-8)
         assert np.array_equal(exact[-1], quick[-1]) == (normalization == "count")
@@ -106,7 +106,7 @@ def test_weights_that_let_the_norm_exceed_one_take_the_plain_recursion():
 def test_stacked_graphs_get_the_bits_they_have_alone(step):
     points, cells = plate(500)
     graph = Graph.from_cells(points, cells)
-    matrix = neighbour_average(graph, dtype=np.float32)
+    matrix = neighbor_average(graph, dtype=np.float32)
     many = np.random.default_rng(0).standard_normal((500, 13)).astype(np.float32)
     together = wl_iterations(matrix, many, 3, step, 1e-6)
     for start, stop in ((0, 1), (1, 3), (3, 6), (6, 13)):
@@ -118,4 +118,4 @@ def test_stacked_graphs_get_the_bits_they_have_alone(step):
 def test_negative_weights_cannot_be_normalised_by_their_sum():
     graph = Graph([[0.0], [1.0]], [(0, 1)], [-1.0])
     with pytest.raises(ValueError, match='needs edge weights that are not negative; use "count"'):
-        neighbour_average(graph, "sum")
+        neighbor_average(graph, "sum")

@@ -92,7 +92,7 @@ def _squared(a: NDArray, b: NDArray, blocks: list[slice], symmetric: bool) -> ND
     products = np.zeros((len(a), len(b)))
     norms_a, norms_b = np.zeros(len(a)), np.zeros(len(b))
     for block in blocks:
-        # Any point amid the rows will do as centre, so its own rounding does not matter.
+        # Any point amid the rows will do as center, so its own rounding does not matter.
         center = b[:, block].mean(axis=0).astype(np.float64)
         left = a[:, block] - center
         right = left if symmetric else b[:, block] - center

@@ -58,7 +58,7 @@ def draw_directions(dimension: int, n_projections: int, rule: str, rng: np.rando
         edge = np.finfo(np.float64).eps
         columns = special.ndtri(np.clip(points, edge, 1 - edge)).T
     lengths = np.linalg.norm(columns, axis=0)
-    # A zero vector has probability zero, but the centre of the Sobol cube is one; any fixed direction will do.
+    # A zero vector has probability zero, but the center of the Sobol cube is one; any fixed direction will do.
     columns = np.where(lengths > 0, columns, np.eye(dimension)[:, :1])
     return columns / np.where(lengths > 0, lengths, 1)
 

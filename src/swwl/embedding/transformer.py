@@ -6,9 +6,8 @@ Graphs, or whatever :func:`swwl.as_graph` takes, go in one by one; one row per g
 from __future__ import annotations
 
 import math
-import numbers
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from itertools import chain
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from swwl.embedding.batches import Progress, Recipe, as_items, moments_of, offsets_of, quantiles_of, stream
-from swwl.embedding.sliced import DIRECTIONS, QUANTILES, draw_directions, quantile_levels
-from swwl.embedding.wl import NORMALIZATIONS
+from swwl.embedding.batches import Batch
+from swwl.embedding.options import check_options, given_scale
+from swwl.embedding.pipeline import Moments, Recipe
+from swwl.embedding.sliced import draw_directions, quantile_levels
 from swwl.errors import InputError
+from swwl.parallel import Progress
+from swwl.storage import MemoryLike, as_memory
 
 
 class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -68,6 +70,9 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Rows are then :math:`(H+1) P Q` long, block by block.
     fields : sequence of str
         Node fields to append to the coordinates of meshes.
+    memory : Memory, path or None
+        A folder in which the embeddings of mesh files are kept from one run to the next, keyed by what a file holds
+        and by the options here. Rows are bit for bit those of a run without.
 
     Attributes
     ----------
@@ -90,8 +95,9 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     -----
     ``fit``, ``transform`` and ``fit_transform`` take a list, a pandas column, an array of objects, or any iterable,
     also one that yields graphs only once. Graphs are read and embedded as they come, and a few per thread are held at a
-    time. One pass over an iterator is enough for ``fit_transform``, unless ``step="sqrt"`` or ``scale=True`` have to
-    see all graphs before the first can be embedded: then an iterator's graphs are kept in memory.
+    time. A file or an object that stands in several rows is read and embedded once. One pass over an iterator is
+    enough for ``fit_transform``, unless ``step="sqrt"`` or ``scale=True`` have to see all graphs before the first can
+    be embedded: then an iterator's graphs are kept in memory.
 
     Rows do not depend on the number of threads, nor on which graphs are embedded together or in which order. (Where
     scipy is compiled to fuse products with sums, as on ARM, large steps on plane meshes that share a topology are an
@@ -133,6 +139,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tolerance: float = 1e-5,
         per_iteration: bool = False,
         fields: Sequence[str] = (),
+        memory: MemoryLike = None,
     ):
         self.n_iterations = n_iterations
         self.step = step
@@ -149,9 +156,12 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.tolerance = tolerance
         self.per_iteration = per_iteration
         self.fields = fields
+        self.memory = memory
 
-    def fit(self, X: Any, y: Any = None, *, progress: Progress | None = None) -> SWWLEmbedding:
-        """Draw the directions; learn the centre and, where asked for, the step and the scale.
+    def fit(
+        self, X: Any, y: Any = None, *, progress: Progress | None = None, memory: MemoryLike = None
+    ) -> SWWLEmbedding:
+        """Draw the directions; learn the center and, where asked for, the step and the scale.
 
         Parameters
         ----------
@@ -159,14 +169,15 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         y : ignored
         progress : callable, optional
             Called as ``progress(done, total)`` as graphs are done; ``total`` is None for an iterator.
+        memory : Memory or path, optional
+            In place of the constructor's.
         """
-        items, means = self._prepare(X, progress)
-        if means is None:
-            means = list(self._stream(offsets_of, items, progress))
-        self.center_ = _mean(means)
+        batch = self._batch(X, progress, memory)
+        recipe, centers = self._prepare(batch)
+        self.center_ = _mean(batch.spread(batch.centers(recipe) if centers is None else centers))
         return self
 
-    def transform(self, X: Any, *, progress: Progress | None = None) -> NDArray[np.float32]:
+    def transform(self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> NDArray[np.float32]:
         """Embed graphs.
 
         Parameters
@@ -174,6 +185,8 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         X : iterable of graphs, or of anything :func:`swwl.as_graph` takes
         progress : callable, optional
             Called as ``progress(done, total)`` as graphs are done; ``total`` is None for an iterator.
+        memory : Memory or path, optional
+            In place of the constructor's.
 
         Returns
         -------
@@ -181,143 +194,117 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             ``(N, (H + 1) * P * Q)`` with ``per_iteration``.
         """
         check_is_fitted(self, "center_")
-        return self._rows(*self._embed(as_items(X), progress))
+        batch = self._batch(X, progress, memory)
+        return self._spread(batch, self._rows(*self._embed(batch, self._recipe())))
 
-    def fit_transform(self, X: Any, y: Any = None, *, progress: Progress | None = None) -> NDArray[np.float32]:
-        """Fit and embed; every graph is read once, or twice where the step or the scale are to be learned."""
-        items, _ = self._prepare(X, None)
-        quantiles, offsets = self._embed(items, progress)
-        self.center_ = _mean(offsets)
-        return self._rows(quantiles, offsets)
+    def fit_transform(
+        self, X: Any, y: Any = None, *, progress: Progress | None = None, memory: MemoryLike = None
+    ) -> NDArray[np.float32]:
+        """Fit and embed; every distinct graph is read once, or twice where all have to be seen before any is embedded.
+
+        That is the case where the step or the scale are to be learned and there are more graphs than fit into memory.
+        """
+        batch = self._batch(X, progress, memory)
+        recipe, _ = self._prepare(batch)
+        quantiles, centers = self._embed(batch, recipe)
+        self.center_ = _mean(batch.spread(centers))
+        return self._spread(batch, self._rows(quantiles, centers))
 
     @property
     def _n_features_out(self) -> int:
-        blocks = self.n_iterations + 1 if self.per_iteration else 1
-        return blocks * self.n_projections * self.n_quantiles
+        return self._n_blocks * self.n_projections * self.n_quantiles
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         return tags
 
-    def _check_parameters(self) -> None:
-        for name, least in (("n_iterations", 0), ("n_projections", 1), ("n_quantiles", 2), ("step", 1)):
-            value = getattr(self, name)
-            if name == "step" and value == "sqrt":
-                continue
-            if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
-                also = ' or "sqrt"' if name == "step" else ""
-                raise InputError(f"{name} must be an integer of at least {least}{also}, not {value!r}.")
-        choices: dict[str, tuple] = {
-            "quantiles": QUANTILES,
-            "directions": DIRECTIONS,
-            "node_weights": (None, "area", "uniform"),
-            "r": (1, 2),
-            "normalization": NORMALIZATIONS,
-        }
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise InputError(f"{name} must be one of {list(allowed)}, not {getattr(self, name)!r}.")
-        if not self.tolerance >= 0:
-            raise InputError(f"tolerance must not be negative, but is {self.tolerance!r}.")
-        if isinstance(self.fields, str):
-            raise InputError(f"fields must be a sequence of names, such as [{self.fields!r}], not one string.")
+    def _batch(self, X: Any, progress: Progress | None, memory: MemoryLike) -> Batch:
+        return Batch(X, as_memory(self.memory if memory is None else memory), self.n_jobs, progress)
 
-    def _prepare(self, X: Any, progress: Progress | None) -> tuple[Iterable, list[NDArray] | None]:
-        """Settle width, step, scale and directions. Returns the items and, if they are known by now, the offsets."""
-        self._check_parameters()
-        items = as_items(X)
+    def _options(self) -> Recipe:
+        """Return the options as a recipe, enough to read graphs."""
+        names = ("node_weights", "normalization", "n_iterations", "tolerance", "n_quantiles", "quantiles")
+        return Recipe(fields=tuple(self.fields), **{name: getattr(self, name) for name in names})
+
+    def _recipe(self) -> Recipe:
+        """Return the options together with what ``fit`` settled."""
+        return replace(
+            self._options(),
+            n_features=self.n_node_features_,
+            step=self.step_,
+            scale=self.scale_,
+            directions=tuple(np.split(self.directions_, self._n_blocks)),
+        )
+
+    @property
+    def _n_blocks(self) -> int:
+        return self.n_iterations + 1 if self.per_iteration else 1
+
+    def _prepare(self, batch: Batch) -> tuple[Recipe, list[NDArray[np.float64]] | None]:
+        """Settle width, step, scale and directions. Returns the recipe and, if they are known by now, the centers."""
+        check_options(self.get_params(deep=False))
         if self.step != "sqrt" and self.scale is not True:
-            iterator = iter(items)
-            first = next(iterator, None)
-            if first is None:
-                raise InputError("There are no graphs to fit; at least one is needed.")
-            (_, mean, _, _), *_ = moments_of([(0, first)], self._recipe(settled=False))
-            self._settle(len(mean), int(self.step), given_scale(self.scale, len(mean)))
-            return items if isinstance(items, Sized) else chain([first], iterator), None
+            width = len(batch.first(self._options()).mean)
+            return self._settle(width, int(self.step), given_scale(self.scale, width)), None
 
-        items = items if isinstance(items, Sized) else list(items)
-        moments = list(stream(moments_of, items, self._recipe(settled=False), self.n_jobs, progress))
+        moments = batch.moments(self._options())
         if not moments:
             raise InputError("There are no graphs to fit; at least one is needed.")
-        counts = np.array([count for count, *_ in moments], float)
-        width = len(moments[0][1])
-        for index, (_, mean, _, _) in enumerate(moments):
+        width = len(moments[0].mean)
+        all_moments = batch.spread(moments)
+        for index, (_, mean, _, _) in enumerate(all_moments):
             if len(mean) != width:
-                raise InputError(f"Graph {index} has {len(mean)} features per node, but graph 0 has {width}.")
+                error = InputError(f"has {len(mean)} features per node, but graph 0 has {width}.")
+                raise error.of_item(index, f"Graph {index}", continues=True)
+        counts = np.array([count for count, *_ in all_moments], float)
         step = max(1, round(math.sqrt(counts.mean()))) if self.step == "sqrt" else int(self.step)
-        scale = _pooled_deviation(moments) if self.scale is True else given_scale(self.scale, width)
-        self._settle(width, step, scale)
+        scale = _pooled_deviation(all_moments) if self.scale is True else given_scale(self.scale, width)
+        recipe = self._settle(width, step, scale)
         if not all(averaging for *_, averaging in moments):
-            return items, None
-        return items, [np.tile(mean / scale, self.n_iterations + 1) for _, mean, _, _ in moments]
+            return recipe, None
+        return recipe, [np.tile(mean / scale, self.n_iterations + 1) for _, mean, _, _ in moments]
 
-    def _settle(self, n_features: int, step: int, scale: NDArray[np.float64]) -> None:
+    def _settle(self, n_features: int, step: int, scale: NDArray[np.float64]) -> Recipe:
         self.n_node_features_ = n_features
         self.step_ = step
         self.scale_ = scale
         self.levels_ = quantile_levels(self.n_quantiles, self.quantiles)
         rng = _generator(self.random_state)
-        n_kept = self.n_iterations + 1
-        blocks, size = (n_kept, n_features) if self.per_iteration else (1, n_kept * n_features)
-        draws = [draw_directions(size, self.n_projections, self.directions, rng) for _ in range(blocks)]
+        size = (self.n_iterations + 1) * n_features // self._n_blocks
+        draws = [draw_directions(size, self.n_projections, self.directions, rng) for _ in range(self._n_blocks)]
         self.directions_ = np.concatenate(draws)
+        return self._recipe()
 
-    def _recipe(self, settled: bool = True) -> Recipe:
-        """Gather what the threads need: until width, step and scale are settled, no more than loading needs."""
-        blocks = self.n_iterations + 1 if self.per_iteration else 1
-        return Recipe(
-            fields=tuple(self.fields),
-            node_weights=self.node_weights,
-            normalization=self.normalization,
-            n_iterations=self.n_iterations,
-            tolerance=self.tolerance,
-            n_quantiles=self.n_quantiles,
-            rule=self.quantiles,
-            n_features=self.n_node_features_ if settled else None,
-            step=self.step_ if settled else 1,
-            scale=self.scale_ if settled else np.ones(1),
-            directions=np.split(self.directions_, blocks) if settled else [],
-        )
-
-    def _stream(self, function: Callable, items: Iterable, progress: Progress | None) -> Iterator:
-        return stream(function, items, self._recipe(), self.n_jobs, progress)
-
-    def _embed(self, items: Iterable, progress: Progress | None) -> tuple[NDArray[np.float32], list[NDArray]]:
-        """Return every graph's quantiles about its own centre, (N, blocks, Q, P), and those centres."""
-        pieces = self._stream(quantiles_of, items, progress)
-        offsets = []
-        if isinstance(items, Sized):
-            blocks = self._n_features_out // (self.n_projections * self.n_quantiles)
-            quantiles = np.empty((len(items), blocks, self.n_quantiles, self.n_projections), np.float32)
-            for row, (piece, offset) in zip(quantiles, pieces, strict=True):
+    def _embed(self, batch: Batch, recipe: Recipe) -> tuple[NDArray[np.float32], list[NDArray[np.float64]]]:
+        """Return the quantiles of distinct graphs about their own centers, (N, blocks, Q, P), and those centers."""
+        shape = (self._n_blocks, self.n_quantiles, self.n_projections)
+        centers = []
+        if not batch.is_lazy:
+            quantiles = np.empty((len(batch), *shape), np.float32)
+            for row, (piece, center) in zip(quantiles, batch.embedded(recipe), strict=True):
                 row[...] = piece
-                offsets.append(offset)
-            return quantiles, offsets
+                centers.append(center)
+            return quantiles, centers
         kept = []
-        for piece, offset in pieces:
+        for piece, center in batch.embedded(recipe):
             kept.append(piece)
-            offsets.append(offset)
-        return np.stack(kept) if kept else np.empty((0, 1, 1, self._n_features_out), np.float32), offsets
+            centers.append(center)
+        return np.stack(kept) if kept else np.empty((0, *shape), np.float32), centers
 
-    def _rows(self, quantiles: NDArray[np.float32], offsets: list[NDArray]) -> NDArray[np.float32]:
-        """Bring the quantiles, in place, from each graph's own centre to the common one; scale them."""
+    def _rows(self, quantiles: NDArray[np.float32], centers: list[NDArray[np.float64]]) -> NDArray[np.float32]:
+        """Bring the quantiles, in place, from each graph's own center to the common one; scale them."""
         factor = (self.n_projections * self.n_quantiles) ** (-1 / self.r)
-        directions = self.directions_.reshape(-1, self.directions_.shape[0] // quantiles.shape[1], self.n_projections)
-        for row, offset in zip(quantiles, offsets, strict=True):
-            shift = (offset - self.center_).reshape(len(row), 1, -1) @ directions
+        directions = self.directions_.reshape(self._n_blocks, -1, self.n_projections)
+        for row, center in zip(quantiles, centers, strict=True):
+            shift = (center - self.center_).reshape(len(row), 1, -1) @ directions
             row[...] = (row + shift) * factor
         return quantiles.reshape(len(quantiles), self._n_features_out)
 
-
-def given_scale(scale: Any, width: int) -> NDArray[np.float64]:
-    """Return what features are divided by where that is not to be learned, shape (width,); ones for False."""
-    if scale is False or scale is None:
-        return np.ones(width)
-    given = np.array(scale, dtype=np.float64)
-    if given.shape != (width,) or not (np.isfinite(given) & (given > 0)).all():
-        raise InputError(f"scale must be True, False or {width} positive numbers, one per feature, not {scale!r}.")
-    return given
+    @staticmethod
+    def _spread(batch: Batch, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return one row for every item, of those for distinct ones."""
+        return rows if batch.inverse is None or len(batch.inverse) == len(rows) else rows[batch.inverse]
 
 
 def _sum(rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -325,11 +312,11 @@ def _sum(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.array([math.fsum(column) for column in rows.T])
 
 
-def _mean(offsets: list[NDArray]) -> NDArray[np.float64]:
+def _mean(offsets: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     return _sum(np.array(offsets)) / len(offsets)
 
 
-def _pooled_deviation(moments: Sequence) -> NDArray[np.float64]:
+def _pooled_deviation(moments: Sequence[Moments]) -> NDArray[np.float64]:
     """Return the standard deviation of each feature over the nodes of all graphs; one where it is constant."""
     counts = np.array([[count] for count, *_ in moments], float)
     means = np.array([mean for _, mean, _, _ in moments])

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
-from scipy.sparse import _sparsetools
 
+from swwl.embedding._inplace import add_product, scaled
 from swwl.errors import InputError
 from swwl.mesh.graph import Graph
 
@@ -19,7 +19,7 @@ NORMALIZATIONS = ("count", "sum")
 _PIECE = 16_384
 
 
-def neighbour_average(graph: Graph, normalization: str = "count", dtype: DTypeLike = np.float64) -> sparse.csr_array:
+def neighbor_average(graph: Graph, normalization: str = "count", dtype: DTypeLike = np.float64) -> sparse.csr_array:
     r"""Return the matrix :math:`M` that replaces each node's features by an average over its neighbours.
 
     .. math:: M_{uv} = w(u, v) / \deg(u)
@@ -41,7 +41,7 @@ def neighbour_average(graph: Graph, normalization: str = "count", dtype: DTypeLi
     Examples
     --------
     >>> star = Graph([[0.0], [1.0], [2.0], [9.0]], [(0, 1), (0, 2)])
-    >>> neighbour_average(star).toarray()
+    >>> neighbor_average(star).toarray()
     array([[0. , 0.5, 0.5, 0. ],
            [1. , 0. , 0. , 0. ],
            [1. , 0. , 0. , 0. ],
@@ -66,7 +66,7 @@ def neighbour_average(graph: Graph, normalization: str = "count", dtype: DTypeLi
 
 
 def is_averaging(graph: Graph, normalization: str) -> bool:
-    """Whether every row of :func:`neighbour_average` is a true average: non-negative, with sum one.
+    """Whether every row of :func:`neighbor_average` is a true average: non-negative, with sum one.
 
     Then a shift of the features passes through all iterations unchanged.
     """
@@ -122,7 +122,7 @@ def wl_iterations(
     Parameters
     ----------
     matrix : csr_array of shape (n, n)
-        From :func:`neighbour_average`.
+        From :func:`neighbor_average`.
     features : ndarray of shape (n, c)
         Columns are independent of each other: graphs of one topology may stand side by side, bit for bit with
         the results that each would have alone.
@@ -143,7 +143,7 @@ def wl_iterations(
     Examples
     --------
     >>> from swwl import Graph
-    >>> pair = neighbour_average(Graph([[0.0], [1.0]], [(0, 1)]))
+    >>> pair = neighbor_average(Graph([[0.0], [1.0]], [(0, 1)]))
     >>> [kept.ravel().tolist() for kept in wl_iterations(pair, np.array([[0.0], [1.0]]), 2)]
     [[0.0, 1.0], [0.5, 0.5], [0.5, 0.5]]
     """
@@ -190,14 +190,14 @@ def _chebyshev_series(matrix: sparse.csr_array, features: NDArray, series: Seque
     coefficients[:, 3::4] *= -1
     even = np.array(features, order="C")
     odd = np.ascontiguousarray(matrix @ features, features.dtype)
-    minus, plus = (_pairwise(matrix, factor, features) for factor in (-2, 2))
+    minus, plus = (scaled(matrix, factor, features) for factor in (-2, 2))
     sums = [np.zeros_like(even) for _ in series]
     terms, totals = (even.reshape(-1), odd.reshape(-1)), [total.reshape(-1) for total in sums]
     scratch = np.empty(min(_PIECE, even.size), even.dtype)
     for k in range(0, coefficients.shape[1], 2):
         if k:
-            _add_product(minus, odd, even)
-            _add_product(plus, even, odd)
+            add_product(minus, odd, even)
+            add_product(plus, even, odd)
         live = [(total, row[k : k + 2]) for total, row in zip(totals, coefficients, strict=True) if row[k]]
         for start in range(0, even.size, _PIECE):
             piece = slice(start, start + _PIECE)
@@ -206,21 +206,3 @@ def _chebyshev_series(matrix: sparse.csr_array, features: NDArray, series: Seque
                 for term, coefficient in zip(terms, pair, strict=True):
                     part += np.multiply(term[piece], coefficient, out=scratch[: len(part)])
     return sums
-
-
-def _pairwise(matrix: sparse.csr_array, factor: float, features: NDArray) -> sparse.csr_array:
-    """Return a multiple of the matrix, complex where features have two columns: one complex column is faster."""
-    data = matrix.data.astype(features.dtype) * features.dtype.type(factor)
-    if features.shape[1] == 2:
-        data = data.astype(np.result_type(data, np.complex64))
-    return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
-
-
-def _add_product(matrix: sparse.csr_array, features: NDArray, result: NDArray) -> None:
-    """Add the product to the result, in place, which scipy's public functions cannot do."""
-    x, y = (array.reshape(-1).view(matrix.dtype) for array in (features, result))
-    structure = (*matrix.shape, matrix.indptr, matrix.indices, matrix.data)
-    if len(x) == matrix.shape[0]:
-        _sparsetools.csr_matvec(*structure, x, y)
-    else:
-        _sparsetools.csr_matvecs(*structure[:2], len(x) // matrix.shape[0], *structure[2:], x, y)

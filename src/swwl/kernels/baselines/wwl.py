@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from swwl.embedding.wl import neighbour_average, wl_iterations
+from swwl.embedding.wl import neighbor_average, wl_iterations
 from swwl.errors import InputError
 from swwl.kernels.base import Progress
 from swwl.kernels.baselines.common import Baseline, masses, pair_matrix, plain_matrix, require
@@ -104,7 +104,7 @@ def wl_cloud(
     >>> points.tolist(), mass.tolist()
     ([[0.0, 0.5], [1.0, 0.5]], [0.5, 0.5])
     """
-    matrix = neighbour_average(graph, normalization)
+    matrix = neighbor_average(graph, normalization)
     return np.hstack(wl_iterations(matrix, graph.features, n_iterations, step, tolerance)), masses(graph)
 
 

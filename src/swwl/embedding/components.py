@@ -1,0 +1,72 @@
+"""Principal components of wide rows: few coordinates that carry most of what tells meshes apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from swwl.embedding.distances import pairwise_distances
+
+# Columns brought to double precision at a time.
+_BLOCK = 1024
+
+
+def principal_components(
+    rows: NDArray[Any], most: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    r"""Find the leading principal components of wide rows from their N x N Gram matrix.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (N, K)
+    most : int
+        How many components are wanted; fewer are returned where the rows do not span as many.
+
+    Returns
+    -------
+    mean : ndarray of shape (K,)
+    components : ndarray of shape (K, k)
+        Orthonormal columns; the entry of largest magnitude of each is positive.
+    ratio : ndarray of shape (k,)
+        Share of the variance that each carries.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0, 0.0], [1.0, 1.0], [3.0, 3.0]])
+    >>> mean, components, ratio = principal_components(rows, 2)
+    >>> components.round(6).T.tolist(), ratio.round(6).tolist()
+    ([[0.707107, 0.707107]], [1.0])
+    """
+    n, k = rows.shape
+    mean = rows.mean(axis=0, dtype=np.float64)
+    most = min(most, n - 1, k)
+    if most <= 0:
+        return mean, np.empty((k, 0)), np.empty(0)
+    gram = -0.5 * pairwise_distances(rows, squared=True)
+    gram -= gram.mean(axis=0)
+    gram -= gram.mean(axis=1, keepdims=True)
+    total = np.trace(gram)
+    values, vectors = linalg.eigh(gram, subset_by_index=[n - most, n - 1])
+    values, vectors = values[::-1], vectors[:, ::-1]
+    kept = values > 1e-10 * max(total, np.finfo(float).tiny)
+    values, vectors = values[kept], vectors[:, kept]
+    vectors = vectors / np.sqrt(values)
+    components = np.empty((k, len(values)))
+    for start in range(0, k, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        components[block] = (rows[:, block] - mean[block]).T @ vectors
+    largest = np.abs(components).argmax(axis=0)
+    components *= np.sign(components[largest, np.arange(len(values))])
+    return mean, components, values / total if len(values) else values
+
+
+def project(rows: NDArray[Any], mean: NDArray[np.float64], components: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the coordinates of rows (N, K) on components (K, k), in double precision, block by block."""
+    coordinates = np.zeros((len(rows), components.shape[1]))
+    for start in range(0, rows.shape[1], _BLOCK):
+        block = slice(start, start + _BLOCK)
+        coordinates += (rows[:, block] - mean[block]) @ components[block]
+    return coordinates

@@ -1,0 +1,107 @@
+"""The options that embeddings and kernels on graphs share, checked in one place by their names."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swwl.embedding.sliced import DIRECTIONS, QUANTILES
+from swwl.embedding.wl import NORMALIZATIONS
+from swwl.errors import InputError
+
+NODE_WEIGHTS = (None, "area", "uniform")
+
+_LEAST = {
+    "n_iterations": 0,
+    "step": 1,
+    "n_projections": 1,
+    "n_quantiles": 2,
+    "n_layers": 0,
+    "n_outputs": 1,
+    "n_epochs": 1,
+    "batch_size": 1,
+    "max_iter": 1,
+    "t_max": 1,
+}
+_CHOICES: dict[str, tuple[Any, ...]] = {
+    "quantiles": QUANTILES,
+    "directions": DIRECTIONS,
+    "node_weights": NODE_WEIGHTS,
+    "r": (1, 2),
+    "normalization": NORMALIZATIONS,
+}
+_POSITIVE = ("w", "mu", "learning_rate", "disconnected")
+
+
+def check_options(options: Mapping[str, Any], **choices: tuple[Any, ...]) -> None:
+    """Refuse what an option cannot be; options that are not known here are left alone.
+
+    Parameters
+    ----------
+    options : mapping
+        Values by the names of constructor arguments, as ``get_params`` gives them.
+    **choices : tuple
+        What an option of this name may be where that differs from :class:`swwl.SWWLEmbedding`.
+
+    Examples
+    --------
+    >>> check_options({"n_iterations": 3, "normalization": "summ"})
+    Traceback (most recent call last):
+    ...
+    swwl.errors.InputError: normalization must be one of ['count', 'sum'], not 'summ'.
+    """
+    allowed = _CHOICES | choices
+    for name, value in options.items():
+        if name in allowed:
+            plain = value is None or (isinstance(value, (str, numbers.Real)) and not isinstance(value, bool))
+            if not plain or value not in allowed[name]:
+                raise InputError(f"{name} must be one of {list(allowed[name])}, not {value!r}.")
+        elif name in _LEAST and not (name == "step" and isinstance(value, str) and value == "sqrt"):
+            _check_count(name, value)
+        elif name in _POSITIVE:
+            if not isinstance(value, numbers.Real) or not (math.isfinite(value) and value > 0):
+                raise InputError(f"{name} must be positive, but is {value!r}.")
+        elif name == "tolerance":
+            if not isinstance(value, numbers.Real) or not value >= 0:
+                raise InputError(f"tolerance must not be negative, but is {value!r}.")
+        elif name == "fields" and isinstance(value, str):
+            raise InputError(f"fields must be a sequence of names, such as [{value!r}], not one string.")
+
+
+def _check_count(name: str, value: Any) -> None:
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < _LEAST[name]:
+        also = ' or "sqrt"' if name == "step" else ""
+        raise InputError(f"{name} must be an integer of at least {_LEAST[name]}{also}, not {value!r}.")
+
+
+def check_exponent(alpha: Any, most: float = 2.0, *, name: str = "alpha", why: str = "") -> None:
+    """Refuse exponents of a distance with which a correlation is not positive definite.
+
+    Examples
+    --------
+    >>> check_exponent(3)
+    Traceback (most recent call last):
+    ...
+    swwl.errors.InputError: alpha must lie in (0, 2], but is 3.
+    """
+    if not isinstance(alpha, numbers.Real) or not 0 < alpha <= most:
+        raise InputError(f"{name} must lie in (0, {most:g}]{why and ' ' + why}, but is {alpha!r}.")
+
+
+def given_scale(scale: Any, width: int) -> NDArray[np.float64]:
+    """Return what features are divided by where that is not to be learned, shape (width,); ones for False."""
+    if scale is False or scale is None:
+        return np.ones(width)
+    wanted = f"scale must be True, False or {width} positive numbers, one per feature, not {scale!r}."
+    try:
+        given = np.array(scale, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(wanted) from None
+    if given.shape != (width,) or not (np.isfinite(given) & (given > 0)).all():
+        raise InputError(wanted)
+    return given

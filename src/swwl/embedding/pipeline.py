@@ -1,0 +1,194 @@
+"""Graphs in, quantiles and centers out: the mathematics of the embedding, without threads, files or names.
+
+``wl.py`` and ``sliced.py`` hold the two steps; here they are put together for graphs that are iterated at once.
+``batches.py`` brings the graphs, ``transformer.py`` makes rows of the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swwl.embedding.sliced import projected_quantiles
+from swwl.embedding.wl import is_averaging, neighbor_average, wl_iterations
+from swwl.errors import InputError
+from swwl.mesh.graph import Graph, unite
+from swwl.storage import fingerprint
+
+# Graphs with at most so many nodes are iterated as one: for each by itself, starting a product takes longer than it.
+_SMALL = 1_000
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to embed a graph: options under the names of :class:`swwl.SWWLEmbedding`, and what its ``fit`` settled.
+
+    Until that is settled (``directions`` is empty), a recipe serves to read graphs and to take their moments.
+    """
+
+    fields: tuple[str, ...]
+    node_weights: str | None
+    normalization: str
+    n_iterations: int
+    tolerance: float
+    n_quantiles: int
+    quantiles: str
+    n_features: int | None = None
+    step: int = 1
+    scale: NDArray[np.float64] | None = None
+    directions: tuple[NDArray[np.float64], ...] = ()
+
+    @cached_property
+    def reading_key(self) -> str:
+        """Under which name the moments of a file are kept: all that they depend on besides the file."""
+        return fingerprint(self.fields, self.node_weights == "area", self.normalization)
+
+    @cached_property
+    def key(self) -> str:
+        """Under which name the quantiles of a file are kept: all that they depend on besides the file."""
+        options = (self.n_iterations, self.tolerance, self.n_quantiles, self.quantiles, self.step, self.scale)
+        return fingerprint(self.reading_key, self.node_weights, *options, *self.directions)
+
+
+class Moments(NamedTuple):
+    """What ``fit`` asks of a graph: its nodes, mean and variance of every feature (d,), whether shifts are kept."""
+
+    n_nodes: int
+    mean: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    averaging: bool
+
+
+class Embedded(NamedTuple):
+    """A graph's projected quantiles about its own center, (blocks, Q, P) float32, and that center, ((H + 1) d,)."""
+
+    quantiles: NDArray[np.float32]
+    center: NDArray[np.float64]
+
+
+def moments(graph: Graph, recipe: Recipe) -> Moments:
+    """Return the moments of a graph's features.
+
+    Examples
+    --------
+    >>> recipe = Recipe((), None, "count", 1, 0.0, 3, "linear")
+    >>> moments(Graph([[0.0], [2.0]], [(0, 1)]), recipe)
+    Moments(n_nodes=2, mean=array([1.]), variance=array([1.]), averaging=True)
+    """
+    features = _by_feature(graph)
+    averaging = is_averaging(graph, recipe.normalization)
+    return Moments(graph.n_nodes, features.mean(axis=1), features.var(axis=1), averaging)
+
+
+def center_of(graph: Graph, recipe: Recipe) -> NDArray[np.float64]:
+    """Return a graph's own center in the space of node embeddings, ((H + 1) d,)."""
+    if is_averaging(graph, recipe.normalization):
+        return np.tile(_by_feature(graph).mean(axis=1) / _scale(recipe), recipe.n_iterations + 1)
+    ((_, center),) = _node_embeddings([graph], recipe)
+    return center
+
+
+def embed(graphs: Sequence[Graph], recipe: Recipe) -> Iterator[Embedded]:
+    """Yield what every graph is embedded as, in order; with the same bits alone and in any company.
+
+    Parameters
+    ----------
+    graphs : sequence of Graph
+        With as many features as the recipe says.
+    recipe : Recipe
+        Settled.
+    """
+    for group in _groups(graphs, recipe):
+        for graph, (nodes, center) in zip(group, _node_embeddings(group, recipe), strict=True):
+            weights = None if recipe.node_weights == "uniform" else graph.node_weights
+            blocks = np.split(nodes, len(recipe.directions), axis=1)
+            quantiles = [
+                projected_quantiles(block, theta, recipe.n_quantiles, recipe.quantiles, weights)
+                for block, theta in zip(blocks, recipe.directions, strict=True)
+            ]
+            yield Embedded(np.array(quantiles), center)
+
+
+def _groups(graphs: Sequence[Graph], recipe: Recipe) -> Iterator[list[Graph]]:
+    """Split into runs of neighbors that are iterated together: small ones, and larger ones of one topology."""
+    keys: list[Any] = []
+    leader = None
+    for index, graph in enumerate(graphs):
+        if _is_small(graph, recipe):
+            keys.append(("small", graph.weighted))
+        elif recipe.step > 1:
+            leader = leader if leader is not None and graph.same_topology(leader) else graph
+            keys.append(id(leader))
+        else:
+            keys.append(index)
+    for _, run in groupby(zip(keys, graphs, strict=True), key=lambda pair: pair[0]):
+        yield [graph for _, graph in run]
+
+
+def _is_small(graph: Graph, recipe: Recipe) -> bool:
+    return graph.n_nodes <= _SMALL and is_averaging(graph, recipe.normalization)
+
+
+def _node_embeddings(
+    graphs: Sequence[Graph], recipe: Recipe
+) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float64]]]:
+    """Yield the node embeddings about their own center, (n, (H + 1) d) float32 in Fortran order, and that center.
+
+    Small graphs are iterated as one, larger ones of one topology as columns of one matrix; either way each gets the
+    bits that it would get alone. Where iterations keep shifts the features are centered first and single precision
+    does for the rest; where they do not (weights under "count"), the iterations run in double precision and their
+    results are centered.
+    """
+    averaging = is_averaging(graphs[0], recipe.normalization)
+    dtype = np.float32 if averaging else np.float64
+    scale = _scale(recipe)
+    d = graphs[0].n_features
+    if _is_small(graphs[0], recipe):
+        whole, stops = unite(graphs), np.cumsum([graph.n_nodes for graph in graphs]).tolist()
+        places = [(slice(stop - graph.n_nodes, stop), slice(d)) for graph, stop in zip(graphs, stops, strict=True)]
+    else:
+        whole = graphs[0]
+        places = [(slice(None), slice(k * d, (k + 1) * d)) for k in range(len(graphs))]
+    width = places[-1][1].stop
+    # scipy multiplies a matrix with four columns faster than with three, so idle ones are added.
+    stacked = np.zeros((whole.n_nodes, width if width <= 2 else -(-width // 4) * 4), dtype)
+    means = np.empty((len(graphs), d))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for graph, place, mean in zip(graphs, places, means, strict=True):
+            features = _by_feature(graph)
+            features.mean(axis=1, out=mean)
+            if averaging:
+                features -= mean[:, None]
+            stacked[place] = (features / scale[:, None]).T
+    matrix = neighbor_average(whole, recipe.normalization, dtype) if recipe.n_iterations else None
+    kept = wl_iterations(matrix, stacked, recipe.n_iterations, recipe.step, recipe.tolerance)
+    centers = np.tile(means / scale, len(kept))
+    for graph, place, center in zip(graphs, places, centers, strict=True):
+        rows = np.empty((len(kept) * d, graph.n_nodes), dtype)
+        for h, iteration in enumerate(kept):
+            rows[h * d : (h + 1) * d] = iteration[place].T
+        if averaging:
+            nodes = rows
+        else:
+            center = rows.mean(axis=1)
+            with np.errstate(over="ignore"):
+                nodes = (rows - center[:, None]).astype(np.float32)
+        if not (np.isfinite(nodes.min()) and np.isfinite(nodes.max())):  # both are nan where any entry is
+            raise InputError("its features spread too far for single precision.")
+        yield nodes.T, center
+
+
+def _scale(recipe: Recipe) -> NDArray[np.float64]:
+    assert recipe.scale is not None
+    return recipe.scale
+
+
+def _by_feature(graph: Graph) -> NDArray[np.float64]:
+    """Copy the features to contiguous rows (d, n): NumPy is ten times slower over the short rows of (n, d)."""
+    return graph.features.T.copy()
