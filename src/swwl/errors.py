@@ -7,8 +7,11 @@ threads and processes. Any other exception is a bug of ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 
 class InputError(ValueError):
@@ -16,51 +19,61 @@ class InputError(ValueError):
 
     Attributes
     ----------
-    places : tuple of str
-        Where it was found, the widest place first: a column, a file, a line, a graph.
     item : int or None
         Which entry of a list or a column it was, counted from 0, if it was one.
 
     Examples
     --------
     >>> error = InputError("The graph has no nodes; at least one is needed.")
-    >>> str(error.within("Graph 3").within("Column 'mesh'"))
-    "Column 'mesh': Graph 3: The graph has no nodes; at least one is needed."
+    >>> str(error.of_item(3, "Graph 3").within("Column 'mesh'"))
+    "Column 'mesh', graph 3: The graph has no nodes; at least one is needed."
     """
 
-    places: tuple[str, ...] = ()
     item: int | None = None
-    _inner = 0
+    _inside: tuple[str, ...] = ()
+    _around: tuple[str, ...] = ()
     _continues = False
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where it was found, the widest place first."""
+        if len(self._around) < 2:
+            return (*self._around, *self._inside)
+        *wider, name = self._around
+        return (", ".join([*wider, name[0].lower() + name[1:]]), *self._inside)
 
     def within(self, place: str) -> InputError:
         """Add a wider place, and return the error itself."""
-        self.places = (place, *self.places)
+        if self._around:
+            self._around = (place, *self._around)
+        else:
+            self._inside = (place, *self._inside)
         return self
 
-    def of_item(self, item: int, place: str, *, continues: bool = False) -> InputError:
+    def of_item(self, item: int, name: str, *, continues: bool = False) -> InputError:
         """Add which entry of a list or a column it was; ``continues`` where the message goes on after its name.
 
         >>> str(InputError("has 3 features, but fit saw 2.").of_item(4, "Graph 4", continues=True))
         'Graph 4 has 3 features, but fit saw 2.'
         """
-        self.item, self._inner, self._continues = item, len(self.places), continues
-        return self.within(place)
+        self.item, self._around, self._continues = item, (name,), continues
+        return self
 
-    def named(self, place: str) -> InputError:
+    def named(self, name: str) -> InputError:
         """Say which item it was in words that the user knows better, such as the line of a table.
 
         >>> error = InputError("the file is empty.").within("a.vtu").of_item(4, "Graph 4").within("Column 'mesh'")
         >>> str(error.named("table.csv: line 6"))
         'table.csv: line 6: a.vtu: the file is empty.'
         """
-        self.places = (place, *self.places[len(self.places) - self._inner :])
-        return self
+        self._around = ()
+        return self.within(name)
 
     def __str__(self) -> str:
-        places = ": ".join(self.places)
-        joint = (" " if self._continues else ": ") if places else ""
-        return places + joint + super().__str__()
+        places, message = [*self.places], super().__str__()
+        if self._continues:
+            message = f"{places.pop()} {message}"
+        return ": ".join([*places, message])
 
 
 class InputTypeError(InputError, TypeError):
@@ -92,6 +105,35 @@ def located(place: str) -> Iterator[None]:
     except InputError as error:
         error.within(place)
         raise
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def renamed_arguments(**names: str) -> Callable[[Function], Function]:
+    """Let a function take arguments by their former names, with a DeprecationWarning.
+
+    Parameters
+    ----------
+    **names : str
+        ``old="new"``.
+    """
+
+    def decorate(function: Function) -> Function:
+        @wraps(function)
+        def renamed(*args: Any, **values: Any) -> Any:
+            for old, new in names.items():
+                if old in values:
+                    if new in values:
+                        raise InputTypeError(f"{old} is the former name of {new}; give {new} alone.")
+                    text = f"The argument {old} is now called {new}."
+                    warnings.warn(text, DeprecationWarning, stacklevel=2)
+                    values[new] = values.pop(old)
+            return function(*args, **values)
+
+        return cast(Function, renamed)
+
+    return decorate
 
 
 class GPWarning(UserWarning):

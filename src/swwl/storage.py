@@ -2,6 +2,7 @@
 
 - :func:`atomic_write`: a file appears complete or not at all;
 - :func:`fingerprint`: a name for options and arrays, equal for equal values;
+- :func:`storable`: classes that model files may name;
 - :class:`Memory`: arrays kept for files, by what a file holds and what was done with it;
 - :class:`Journal`: finished rows of a long comparison; :class:`MatrixCache`: its matrices.
 """
@@ -21,7 +22,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,6 +99,16 @@ def _update(digest: Any, part: Any) -> None:
             _update(digest, item)
     else:
         digest.update(f"{part!r};".encode())
+
+
+STORABLE: dict[str, type] = {}
+Kind = TypeVar("Kind", bound=type)
+
+
+def storable(kind: Kind) -> Kind:
+    """Let a class of ours be named in model files; no other class can be."""
+    STORABLE[kind.__name__] = kind
+    return kind
 
 
 class Memory:
@@ -179,7 +190,8 @@ class Memory:
         if entry is None or not self._writable:
             return
         try:
-            entry.parent.mkdir(parents=True, exist_ok=True)
+            self._make_folder()
+            entry.parent.mkdir(exist_ok=True)
             with atomic_write(entry) as file:
                 np.savez(file, n_nodes=np.asarray(n_nodes), **arrays)
         except OSError as error:
@@ -220,8 +232,7 @@ class Memory:
             return
         line = json.dumps([name, list(stamp), digest]) + "\n"
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            (self.folder / "format").write_text(_FORMAT, encoding="utf-8")
+            self._make_folder()
             # One write at the end of the file: lines of several runs do not mix.
             handle = os.open(self.folder / "index.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
             try:
@@ -230,6 +241,13 @@ class Memory:
                 os.close(handle)
         except OSError as error:
             self._give_up(error)
+
+    def _make_folder(self) -> None:
+        """Make the folder and say, before anything else is in it, what the names of its entries mean."""
+        assert self.folder is not None
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if not (self.folder / "format").exists():
+            (self.folder / "format").write_text(_FORMAT, encoding="utf-8")
 
     def _give_up(self, error: OSError) -> None:
         if self._writable:
@@ -259,11 +277,13 @@ def _check_format(folder: Path) -> None:
             StorageWarning,
             stacklevel=4,
         )
-    for entry in entries:
-        try:
+    try:
+        for entry in entries:
             entry.unlink()
-        except OSError:
-            continue
+        if found != _FORMAT:
+            (folder / "format").write_text(_FORMAT, encoding="utf-8")
+    except OSError:
+        return
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:

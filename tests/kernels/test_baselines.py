@@ -23,6 +23,7 @@ from swwl.kernels.baselines import (
     graphhopper_gram,
     propagation_gram,
     rpw_distances,
+    wwl,
     wwl_distances,
 )
 from swwl.kernels.baselines.common import for_grakel, pair_matrix, require
@@ -281,8 +282,9 @@ def test_one_interface_for_all(factor, graphs):
     np.testing.assert_allclose(first, second, rtol=1e-6)
     with pytest.raises(ValueError, match=r"Column 'graph', graph 1 has 2 features per node, but fit saw 3"):
         kernel.represent([graphs[0], Graph(np.zeros((2, 2)), [])])
-    with pytest.raises(ValueError, match=r"exponent must lie in \(0, 2\], but is 3"):
-        clone(factor).set_params(exponent=3).fit(graphs)
+    name = factor.exponent_name
+    with pytest.raises(ValueError, match=rf"{name} must lie in \(0, 2\], but is 3"):
+        clone(factor).set_params(**{name: 3}).fit(graphs)
     with pytest.raises(ValueError, match="no graphs to fit"):
         clone(factor).fit([])
 
@@ -345,7 +347,7 @@ def test_it_works_in_a_gaussian_process(factor, tmp_path):
         model.fit(table[:36], target[:36])
     else:
         name = type(factor).__name__
-        with pytest.warns(IndefiniteKernelWarning, match=f"{name} gives no positive definite kernel"):
+        with pytest.warns(IndefiniteKernelWarning, match=f"{name} does not give a positive definite kernel"):
             model.fit(table[:36], target[:36])
     mean, std = model.predict(table[36:], return_std=True)
     assert np.isfinite(std).all()
@@ -389,7 +391,7 @@ def test_a_wild_factor_still_fits():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GPWarning)
         with pytest.warns(IndefiniteKernelWarning, match="A constant is added to the distances"):
-            model = RobustGPRegressor(Wild(exponent=2.0), n_starts=1).fit(table, target)
+            model = RobustGPRegressor(Wild(alpha=2.0), n_starts=1).fit(table, target)
     assert model.kernel_.factors[0].shifts_[0] > 0.1
     assert np.isfinite(model.leave_one_out().std).all()
 
@@ -512,3 +514,61 @@ def test_importing_the_baselines_needs_no_extra(monkeypatch):
     assert not {"ot", "grakel", "torch"} & set(wanted)
     with pytest.raises(ImportError, match="needs no_such_module"):
         require("no_such_module", "This test")
+
+
+@pytest.mark.parametrize(
+    ("factor", "message"),
+    [
+        (WWL(normalization="summ"), r"normalization must be one of \['count', 'sum'\], not 'summ'"),
+        (WWL(n_iterations=-1), "n_iterations must be an integer of at least 0, not -1"),
+        (WWL(step="log"), "step must be an integer of at least 1 or \"sqrt\", not 'log'"),
+        (WWL(fields="pressure"), r"fields must be a sequence of names, such as \['pressure'\]"),
+        (WWL(node_weights="mass"), "node_weights must be one of"),
+        (FGW(max_iter=0), "max_iter must be an integer of at least 1"),
+        (FGW(disconnected=0.0), "disconnected must be positive"),
+        (RPW(weights=[[1.0]], n_layers=-1), "n_layers must be an integer of at least 0"),
+        (RPW(weights=[[1.0]], directions="sobol"), r"directions must be one of \['uniform', 'basis'\]"),
+        (Propagation(t_max=0), "t_max must be an integer of at least 1"),
+        (Propagation(w=-1.0), "w must be positive"),
+        (GraphHopper(mu=0.0), "mu must be positive"),
+    ],
+)
+def test_options_are_checked(factor, message):
+    with pytest.raises(ValueError, match=message):
+        factor.fit([Graph([[0.0], [1.0]], [(0, 1)])])
+
+
+def test_steps_of_the_root_of_n():
+    graphs = [Graph(np.arange(9.0)[:, None], [(k, k + 1) for k in range(8)]) for _ in range(2)]
+    kernel = WWL(step="sqrt", n_iterations=2)
+    kernel.fit(graphs)
+    assert kernel.step_ == 3
+    np.testing.assert_allclose(kernel.represent(graphs)[0][0], WWL(step=3, n_iterations=2).fit(graphs)[0][0])
+
+
+def test_weights_of_nodes_can_be_left_out():
+    weighted = Graph([[0.0], [1.0]], [(0, 1)], node_weights=[3.0, 1.0])
+    plain = Graph([[0.0], [1.0]], [(0, 1)])
+    kernel = WWL(n_iterations=0)
+    assert kernel.items(kernel.fit([weighted, plain]))[0][0, 1] == pytest.approx(0.25)
+    uniform = WWL(n_iterations=0, node_weights="uniform")
+    assert uniform.items(uniform.fit([weighted, plain]))[0][0, 1] == 0
+
+
+def test_graphs_in_many_rows_are_compared_once(monkeypatch):
+    rng = np.random.default_rng(0)
+    graphs = [Graph(rng.normal(size=(4, 1)), [(0, 1), (1, 2), (2, 3)]) for _ in range(3)]
+    column = [graphs[k] for k in (0, 1, 0, 2, 1, 0)]
+    calls = []
+    monkeypatch.setattr(
+        wwl, "wasserstein", lambda one, two, sinkhorn: calls.append(1) or float(np.abs(one[0] - two[0]).sum())
+    )
+    kernel = WWL(n_iterations=0)
+    matrix = kernel.items(kernel.fit(column))[0]
+    assert len(calls) == 3
+    assert matrix[0, 2] == 0 and matrix[0, 1] == matrix[2, 4] > 0
+
+
+def test_the_former_name_of_the_exponent():
+    with pytest.warns(DeprecationWarning, match="exponent is now called alpha"):
+        assert WWL(exponent=1.5).alpha == 1.5

@@ -1,13 +1,26 @@
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
 
-from swwl import ASWWL, SWWL, Gaussian, Matern32, Matern52, Power, Precomputed, PrincipalSWWL, pairwise_distances
+from swwl import (
+    ASWWL,
+    SWWL,
+    Gaussian,
+    Matern32,
+    Matern52,
+    Power,
+    Precomputed,
+    PrincipalSWWL,
+    RobustGPRegressor,
+    pairwise_distances,
+)
+from swwl.embedding.components import principal_components, project
 from swwl.gp import Coordinates
-from swwl.kernels import Product
+from swwl.kernels import Factor, Product, Rows
 from swwl.kernels.base import as_product
-from swwl.kernels.sliced import principal_components, project
+from swwl.models.selection import ladder
 from tests.conftest import random_graph
 
 SMALL = {"n_iterations": 1, "n_projections": 6, "n_quantiles": 9}
@@ -136,7 +149,7 @@ def test_principal_components_equal_those_of_the_singular_value_decomposition():
 def test_identical_graphs_have_no_components(graphs):
     kernel = PrincipalSWWL("g", **SMALL)
     kernel.fit([graphs[0]] * 5)
-    assert kernel.ladder(5) == [0]
+    assert ladder(kernel, 5) == [0]
 
 
 @pytest.mark.parametrize(
@@ -170,3 +183,92 @@ def test_precomputed_distances_are_looked_up():
         kernel.represent([5])
     with pytest.raises(ValueError, match="square"):
         Precomputed("id", np.zeros((2, 3))).fit([0])
+
+
+def test_columns_of_similar_names_keep_their_parameters():
+    kernel = SWWL("a") * SWWL("a__b")
+    kernel.set_params(a__n_projections=7, a__b__n_projections=9)
+    assert [f.n_projections for f in kernel.factors] == [7, 9]
+    kernel.set_params(a__b=Matern52("a__b"))
+    assert repr(kernel.factors[1]) == "Matern52('a__b')"
+    assert kernel.factors[0].n_projections == 7
+    with pytest.raises(ValueError, match="COLUMN__PARAMETER, such as a__"):
+        kernel.set_params(n_projections=3)
+
+
+def test_factors_say_what_they_take_and_give(graphs):
+    rows = np.random.default_rng(0).normal(size=(14, 3))
+    swwl, principal = SWWL("g", **SMALL), PrincipalSWWL("g", n_components=2, **SMALL)
+    speed, given, vectors = Matern52("s"), Precomputed("id", np.zeros((14, 14))), Rows("r")
+    assert [f.takes for f in (swwl, principal, speed, given, vectors)] == [
+        "graphs",
+        "graphs",
+        "numbers",
+        "rows",
+        "rows",
+    ]
+    assert [f.gives for f in (swwl, principal, speed)] == ["distances", "coordinates", "distances"]
+    seen = swwl.fit(graphs)
+    np.testing.assert_array_equal(swwl.vectors(seen), seen)
+    np.testing.assert_array_equal(principal.vectors(principal.fit(graphs)), seen)
+    column = np.arange(14) * 2.5
+    represented = speed.fit(column)
+    np.testing.assert_allclose(speed.numbers(represented), column)
+    assert speed.vectors(represented).shape == (14, 1)
+    assert given.vectors(given.fit(np.arange(14))) is None and given.numbers(np.arange(14)) is None
+    np.testing.assert_array_equal(vectors.vectors(vectors.fit(list(rows))), rows)
+
+
+def test_given_vectors_are_compared_by_their_distances():
+    rows = np.random.default_rng(1).normal(size=(6, 4))
+    kernel = Rows("r", alpha=1.5)
+    seen = kernel.fit([list(row) for row in rows])
+    np.testing.assert_allclose(kernel.items(seen)[0], cdist(rows, rows), atol=1e-12)
+    np.testing.assert_allclose(kernel.items(kernel.represent(rows[:2]), seen)[0], cdist(rows[:2], rows), atol=1e-12)
+    assert kernel.correlations() == [("power", 1.5)]
+    for column, message in [
+        ([[1.0], [1.0, 2.0]], "row 1 has 2 numbers and row 0 has 1"),
+        ([[1.0], "a.vtu"], "row 1 is 'a.vtu'"),
+        ([[1.0], [np.nan]], "vectors of finite numbers, but row 1"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            Rows("r").fit(column)
+    with pytest.raises(ValueError, match="length 3, but fit saw 4"):
+        kernel.represent(rows[:, :3])
+
+
+def test_distances_on_demand_are_those_at_once(graphs):
+    for kernel in (SWWL("g", **SMALL), ASWWL("g", **SMALL), PrincipalSWWL("g", n_components=3, **SMALL)):
+        rows = kernel.fit(graphs)
+        for block, item in zip(kernel.blocks(rows), kernel.items(rows), strict=True):
+            if not isinstance(item, Coordinates):
+                np.testing.assert_array_equal(block.dense(), item)
+                np.testing.assert_allclose(block.take([1, 5], [0, 2, 3]).dense(), item[np.ix_([1, 5], [0, 2, 3])])
+
+
+class Halves(Factor):
+    """A user's factor with the least there has to be."""
+
+    takes = "numbers"
+
+    def __init__(self, column):
+        self.column = column
+
+    def fit(self, values, progress=None):
+        return np.asarray(values, float) / 2
+
+    represent = fit
+
+    def items(self, first, second=None):
+        return [np.abs(first[:, None] - (first if second is None else second))]
+
+    def correlations(self):
+        return ["matern52"]
+
+
+def test_a_factor_of_the_users_own_is_enough():
+    x = np.linspace(0, 1, 20)
+    model = RobustGPRegressor(Halves("x")).fit(pd.DataFrame({"x": x, "y": np.sin(4 * x)}), "y", memory=None)
+    assert model.score(pd.DataFrame({"x": x + 0.01}), np.sin(4 * (x + 0.01))) > 0.999
+    with pytest.raises(TypeError, match="Factor must define items or blocks"):
+        Factor().items(x)

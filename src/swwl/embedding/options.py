@@ -90,7 +90,8 @@ def check_exponent(alpha: Any, most: float = 2.0, *, name: str = "alpha", why: s
     swwl.errors.InputError: alpha must lie in (0, 2], but is 3.
     """
     if not isinstance(alpha, numbers.Real) or not 0 < alpha <= most:
-        raise InputError(f"{name} must lie in (0, {most:g}]{why and ' ' + why}, but is {alpha!r}.")
+        reason = ": with a larger one the kernel is not positive definite." if why else "."
+        raise InputError(f"{name} must lie in (0, {most:g}]{why and ' ' + why}, but is {alpha!r}{reason}")
 
 
 def given_scale(scale: Any, width: int) -> NDArray[np.float64]:

@@ -21,9 +21,10 @@ from swwl.embedding.pipeline import Moments, Recipe
 from swwl.embedding.sliced import draw_directions, quantile_levels
 from swwl.errors import InputError
 from swwl.parallel import Progress
-from swwl.storage import MemoryLike, as_memory
+from swwl.storage import MemoryLike, as_memory, storable
 
 
+@storable
 class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Embed graphs so that distance between rows is sliced Wasserstein distance between graphs.
 

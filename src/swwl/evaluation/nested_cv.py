@@ -18,10 +18,10 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.svm import SVC
 
-from swwl.errors import InputError, InputTypeError
+from swwl.errors import InputError, InputTypeError, renamed_arguments
 from swwl.evaluation.folds import Split, outer_splits
 from swwl.kernels import SWWL, Factor
-from swwl.kernels.baselines import FGW, RPW, WWL, GramBaseline, GraphHopper, Propagation, common
+from swwl.kernels.baselines import FGW, RPW, WWL, GraphHopper, Propagation, common
 from swwl.storage import Journal, MatrixCache, fingerprint
 
 GAMMAS = tuple(10.0**k for k in range(-4, 0))
@@ -73,6 +73,7 @@ class Grid:
     exponents: Sequence[float]
 
 
+@renamed_arguments(costs="Cs", exponents="alphas", seeds="random_states")
 def nested_cv(
     graphs: Any,
     y: ArrayLike,
@@ -83,9 +84,9 @@ def nested_cv(
     n_outer: int = 10,
     n_inner: int = 5,
     gammas: Sequence[float] = GAMMAS,
-    costs: Sequence[float] = COSTS,
-    exponents: Sequence[float] = (1.0,),
-    seeds: Sequence[int] = (0,),
+    Cs: Sequence[float] = COSTS,
+    alphas: Sequence[float] = (1.0,),
+    random_states: Sequence[int] = (0,),
     n_jobs: int | None = None,
     journal: Any = None,
     cache: Any = None,
@@ -114,10 +115,10 @@ def nested_cv(
         authors' code has it for seed 0. Inner folds are stratified.
     n_outer, n_inner : int
         Numbers of folds.
-    gammas, costs, exponents : sequences of float
-        What the inner loop tries.
-    seeds : sequence of int
-        Each shuffles all folds anew.
+    gammas, Cs, alphas : sequences of float
+        What the inner loop tries: :math:`\gamma`, C and the exponent :math:`\alpha`.
+    random_states : sequence of int
+        Each shuffles all folds in another way.
     n_jobs : int, optional
         Threads for the folds, by joblib's rules; factors have their own ``n_jobs``.
     journal : path, optional
@@ -152,7 +153,7 @@ def nested_cv(
     Notes
     -----
     Matrices are built for all graphs at once: what a setting learns without classes (``scale=True``) it learns from
-    test graphs too. A supervised factor (RPW) is trained anew on each outer training fold, and its inner folds are
+    test graphs too. A supervised factor (RPW) is trained again on each outer training fold, and its inner folds are
     drawn from the graphs it was trained on, as its authors do.
 
     Examples
@@ -162,16 +163,16 @@ def nested_cv(
     >>> lengths = np.repeat([1.0, 2.0], 12) + 0.1 * rng.random(24)
     >>> rods = [Graph([[0.0], [length]], [(0, 1)]) for length in lengths]
     >>> settings = [SWWL(n_iterations=h, n_projections=5, n_quantiles=5) for h in (0, 1)]
-    >>> table = nested_cv(rods, np.repeat(["short", "long"], 12), {"SWWL": settings}, n_outer=3, n_inner=2, costs=[1e3])
+    >>> table = nested_cv(rods, np.repeat(["short", "long"], 12), {"SWWL": settings}, n_outer=3, n_inner=2, Cs=[1e3])
     >>> len(table), float(table["accuracy"].mean())
     (3, 1.0)
     """
     versions = dict(graphs) if isinstance(graphs, Mapping) else {"": list(graphs)}
     classes, labels = _check(versions, y)
-    grid = Grid(tuple(gammas), tuple(costs), tuple(exponents))
+    grid = Grid(tuple(gammas), tuple(Cs), tuple(alphas))
     if not (grid.gammas and grid.costs and grid.exponents):
         raise InputError("The grid of gamma, C and exponents is empty; at least one value of each is wanted.")
-    splits = [split for seed in seeds for split in outer_splits(labels, folds, n_outer, n_inner, seed, classes)]
+    splits = [split for seed in random_states for split in outer_splits(labels, folds, n_outer, n_inner, seed, classes)]
     record = Journal(journal)
     store = MatrixCache(cache)
     settings = {name: [given] if isinstance(given, Factor) else list(given) for name, given in kernels.items()}
@@ -241,7 +242,7 @@ class _Kernel:
         self.shared: dict[int, NDArray[np.float64]] = {}
         self.seconds = 0.0
         for number, (_, graphs, factor) in enumerate(self.options):
-            if _learns(factor):
+            if factor.supervised:
                 self.seconds = np.nan
                 continue
             key = matrix_key(factor, graphs) if store.folder is not None else ""
@@ -267,10 +268,6 @@ def matrix_key(factor: Factor, graphs: list) -> str:
     return fingerprint(repr(factor), graphs)
 
 
-def _learns(factor: Factor) -> bool:
-    return factor.supervised and getattr(factor, "weights", None) is None
-
-
 def _matrix(factor: Any, graphs: list, train: NDArray | None = None, labels: NDArray | None = None) -> NDArray:
     """Return the distances among all graphs (N, N), or their Gram matrix, with the factor fitted on ``train``."""
     if train is None or labels is None:
@@ -278,7 +275,7 @@ def _matrix(factor: Any, graphs: list, train: NDArray | None = None, labels: NDA
     else:
         factor.fit([graphs[i] for i in train], y=labels[train])
         rows = factor.represent(graphs)
-    items = [factor.gram(rows)] if isinstance(factor, GramBaseline) else factor.items(rows)
+    items = [factor.gram(rows)] if factor.gives == "gram" else factor.items(rows)
     if len(items) != 1 or not isinstance(items[0], np.ndarray):
         raise InputTypeError(f"nested_cv needs one matrix of distances per kernel, which {factor!r} does not give.")
     if not np.isfinite(items[0]).all():
@@ -331,7 +328,7 @@ def _outer_fold(kernel: _Kernel, split: Split, grid: Grid) -> dict[str, Any]:
 
 def _kernels(block: NDArray[np.float64], factor: Factor, grid: Grid) -> Any:
     """Yield exponent, gamma and kernel matrix for every choice of the grid; NaN where there is none to make."""
-    if isinstance(factor, GramBaseline):
+    if factor.gives == "gram":
         yield float("nan"), float("nan"), block
         return
     for exponent in grid.exponents:

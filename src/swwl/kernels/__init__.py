@@ -11,7 +11,7 @@ SWWL('mesh', n_projections=20) * Matern52('speed') * Matern52('pressure')
 from swwl.errors import IndefiniteKernelWarning
 from swwl.kernels.base import Factor, Product
 from swwl.kernels.numeric import Gaussian, Matern32, Matern52, Power
-from swwl.kernels.precomputed import Precomputed
+from swwl.kernels.precomputed import Precomputed, Rows
 from swwl.kernels.sliced import ASWWL, SWWL, PrincipalSWWL
 
 __all__ = [
@@ -26,4 +26,5 @@ __all__ = [
     "Precomputed",
     "PrincipalSWWL",
     "Product",
+    "Rows",
 ]

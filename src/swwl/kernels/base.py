@@ -3,43 +3,61 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
 from swwl.errors import InputError, InputTypeError
-from swwl.gp import Coordinates
+from swwl.gp.blocks import Block, Coordinates, Distances
+from swwl.kernels.indefinite import shift_needed, shifted
+from swwl.parallel import Progress
+from swwl.storage import MemoryLike
 
 Item = NDArray[np.float64] | Coordinates
-Correlation = str | tuple[str, float]
-Progress = Callable[[int, int | None], None]
+CorrelationName = str | tuple[str, float]
 
 
 class Factor(BaseEstimator):
     """One factor of a kernel: a distance on one column and a correlation of it.
 
-    Parameters are stored as given, by scikit-learn's rules (``get_params``, ``set_params``, ``clone``). A factor of
-    one's own has a ``column`` and these methods:
+    Parameters are stored as given, by scikit-learn's rules (``get_params``, ``set_params``, ``clone``). To write your
+    own factor, give it a ``column``, say what it ``takes``, and define these methods:
 
     - ``fit(values, progress=None)`` learns from a training column and returns its representation;
     - ``represent(values, progress=None)`` returns the representation of another column;
     - ``items(first, second=None)`` turns representations into a list of what :class:`swwl.RobustGP` takes: (N, M)
-      distances from ``first`` to ``second`` (or among ``first``), or the :class:`Coordinates` of ``first``;
+      distances from ``first`` to ``second`` (or among ``first``), or the :class:`Coordinates` of ``first``; or
+      ``blocks``, the same on demand;
     - ``correlations()`` and ``range_names()`` name a correlation per item and a name per range;
     - ``units()`` says what one unit of distance is, per range, in the units of the column.
 
-    A factor that is not ``positive_definite`` makes :class:`swwl.RobustGPRegressor` warn, and add the constant to its
-    distances that :mod:`swwl.kernels.indefinite` finds. One that is ``supervised`` has a ``fit`` that takes classes
-    as ``y``.
+    Attributes
+    ----------
+    takes : {"graphs", "numbers", "rows"}
+        What the column holds: graphs (or meshes, or files of them), numbers, or anything else of the factor's own, such
+        as vectors or row numbers.
+    gives : {"distances", "coordinates", "gram"}
+        What representations are compared by: distances; coordinates with a range each; or a kernel of its own, in the
+        method ``gram(first, second=None)``, with the distances that it induces.
+    positive_definite : bool
+        Where it is False, :class:`swwl.RobustGPRegressor` warns, and a constant is added to distances that makes the
+        kernel positive definite on the training set (see ``indefinite.py``).
+    supervised : bool
+        Whether ``fit`` learns from classes, given as ``y``.
     """
 
+    takes: ClassVar[Literal["graphs", "numbers", "rows"]] = "rows"
+    gives: ClassVar[Literal["distances", "coordinates", "gram"]] = "distances"
+    positive_definite: ClassVar[bool] = True
     column: str
-    positive_definite = True
-    supervised = False
     shifts_: NDArray[np.float64]
+
+    @property
+    def supervised(self) -> bool:
+        """Whether ``fit`` learns from classes."""
+        return False
 
     def __mul__(self, other: Factor | Product) -> Product:
         return Product(self, other)
@@ -53,19 +71,59 @@ class Factor(BaseEstimator):
                 shown.append(f"{name}={_short(value)}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
-    def fit(self, values: Any, progress: Progress | None = None) -> Any:
-        """Learn from a training column; return its representation."""
+    def fit(self, values: Any, progress: Progress | None = None, **options: Any) -> Any:
+        """Learn from a training column; return its representation.
+
+        Parameters
+        ----------
+        values : iterable of length N
+        progress : callable, optional
+        **options
+            ``memory`` for factors that take graphs, ``y`` for supervised ones.
+        """
         raise TypeError(f"{type(self).__name__} must define fit.")
 
-    def represent(self, values: Any, progress: Progress | None = None) -> Any:
-        """Return the representation of a column."""
+    def represent(self, values: Any, progress: Progress | None = None, **options: Any) -> Any:
+        """Return the representation of a column; ``memory`` may be given to factors that take graphs."""
         raise TypeError(f"{type(self).__name__} must define represent.")
 
     def items(self, first: Any, second: Any = None) -> list[Item]:
         """Return distances (N, M) or coordinates, one per correlation."""
-        raise TypeError(f"{type(self).__name__} must define items.")
+        self._require("items", "blocks")
+        return [block if isinstance(block, Coordinates) else block.dense() for block in self.blocks(first, second)]
 
-    def correlations(self) -> list[Correlation]:
+    def blocks(self, first: Any, second: Any = None) -> list[Block]:
+        """Return the items on demand: nothing is computed until rows and columns are asked for."""
+        self._require("items", "blocks")
+        return [
+            item if isinstance(item, Coordinates) else Distances(item, symmetric=second is None)
+            for item in self.items(first, second)
+        ]
+
+    def training_blocks(self, rows: Any) -> list[Block]:
+        """Return the blocks among training rows, made positive definite where they are not by themselves.
+
+        Sets ``shifts_`` of such a factor: the constants that were added, one per item.
+        """
+        if self.positive_definite:
+            return self.blocks(rows)
+        pairs = zip(self.items(rows), self.correlations(), strict=True)
+        found = [(np.asarray(item), _exponent(correlation)) for item, correlation in pairs]
+        self.shifts_ = np.array([shift_needed(*pair) for pair in found])
+        return [Distances(shifted(*pair, shift, True)) for pair, shift in zip(found, self.shifts_, strict=True)]
+
+    def new_blocks(self, rows: Any, train: Any = None) -> list[Block]:
+        """Return the blocks of new rows, to the training rows or among themselves, with the training's constants."""
+        if self.positive_definite:
+            return self.blocks(rows, train)
+        triples = zip(self.items(rows, train), self.correlations(), self.shifts_, strict=True)
+        same = train is None
+        return [
+            Distances(shifted(np.asarray(item), _exponent(name), shift, same), symmetric=same)
+            for item, name, shift in triples
+        ]
+
+    def correlations(self) -> list[CorrelationName]:
         """Return one correlation per item."""
         raise TypeError(f"{type(self).__name__} must define correlations.")
 
@@ -77,13 +135,56 @@ class Factor(BaseEstimator):
         """Return what one unit of distance is in the units of the column, per range."""
         return np.ones(len(self.range_names()))
 
+    def vectors(self, rows: Any) -> NDArray[Any] | None:
+        """Return a representation as vectors (N, K) whose distances are the factor's, or None if there are none.
+
+        Maps of a training set show them.
+        """
+        return None
+
+    def numbers(self, rows: Any) -> NDArray[np.float64] | None:
+        """Return a representation as numbers in the units of the column, (N,), or None if it takes none."""
+        return None
+
+    def most_components(self) -> int | None:
+        """Return up to how many components could have ranges of their own, or None where that is not to be chosen."""
+        return None
+
+    def use_components(self, number: int) -> None:
+        """Give ranges of their own to the first ``number`` components."""
+        raise TypeError(f"{type(self).__name__} must define use_components.")
+
+    def _require(self, *names: str) -> None:
+        if all(getattr(type(self), name) is getattr(Factor, name) for name in names):
+            raise TypeError(f"{type(self).__name__} must define {' or '.join(names)}.")
+
 
 def _short(value: Any) -> str:
     return f"<array of shape {np.shape(value)}>" if isinstance(value, np.ndarray) else repr(value)
 
 
+def _exponent(correlation: CorrelationName) -> float:
+    """Return the power that decides; Matérn correlations need Euclidean distances, as the Gaussian does."""
+    return 2.0 if isinstance(correlation, str) else float(correlation[1])
+
+
+def options_for(factor: Factor, memory: MemoryLike = None, y: Any = None) -> dict[str, Any]:
+    """Return those of the options that a factor's ``fit`` and ``represent`` take.
+
+    Factors of users need not know ``memory``: it is passed on only where there is one, to factors that take graphs.
+    """
+    options: dict[str, Any] = {}
+    if memory is not None and factor.takes == "graphs":
+        options["memory"] = memory
+    if y is not None and factor.supervised:
+        options["y"] = y
+    return options
+
+
 class Product:
     """The product of several factors; made with ``*``.
+
+    Every factor has a column of its own; kernels are multiplied, never added.
 
     Parameters
     ----------
@@ -126,21 +227,30 @@ class Product:
     def set_params(self, **params: Any) -> Product:
         """Set parameters named as in :meth:`get_params`."""
         for key, value in params.items():
-            position = next(
-                (k for k, f in enumerate(self.factors) if key == f.column or key.startswith(f"{f.column}__")), None
-            )
-            if position is None:
+            # Columns may have "__" in their names: a whole name goes before a beginning, a longer before a shorter.
+            fitting = [f for f in self.factors if key == f.column or key.startswith(f"{f.column}__")]
+            if not fitting:
                 columns = ", ".join(factor.column for factor in self.factors)
-                raise InputError(f"The kernel has no parameter {key!r}; its columns are: {columns}.")
-            if key == self.factors[position].column:
-                self.factors[position] = value
+                raise InputError(
+                    f"The kernel has no parameter {key!r}; its columns are: {columns}. Parameters are named "
+                    f"COLUMN__PARAMETER, such as {self.factors[0].column}__{_some_parameter(self.factors[0])}."
+                )
+            factor = max(fitting, key=lambda f: (key == f.column, len(f.column)))
+            if key == factor.column:
+                self.factors[self.factors.index(factor)] = value
             else:
-                self.factors[position].set_params(**{key.split("__", 1)[1]: value})
+                factor.set_params(**{key[len(factor.column) + 2 :]: value})
         return self
 
 
+def _some_parameter(factor: Factor) -> str:
+    return next((name for name in factor.get_params(deep=False) if name != "column"), "column")
+
+
 def as_product(kernel: Factor | Product) -> Product:
-    """Return a kernel as a product; refuse what is none, or uses a column twice."""
+    """Return a kernel as a product; refuse what is not one, or uses a column twice."""
+    if not isinstance(kernel, (Factor, Product)):
+        raise InputTypeError(f"The kernel must be made of factors, such as SWWL('mesh'), not {kernel!r}.")
     product = kernel if isinstance(kernel, Product) else Product(kernel)
     seen: dict[str, Factor] = {}
     for factor in product.factors:

@@ -8,13 +8,9 @@ known (Lingoes, 1971; Roth et al., 2003). It acts as a nugget that no graph shar
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-
-from swwl.kernels.base import Correlation, Factor, Item
 
 
 def shift_needed(distances: NDArray[np.float64], exponent: float) -> float:
@@ -31,14 +27,14 @@ def shift_needed(distances: NDArray[np.float64], exponent: float) -> float:
     >>> line = np.abs(np.subtract.outer([0.0, 1.0, 2.0], [0.0, 1.0, 2.0]))
     >>> shift_needed(line, 2.0)
     0.0
-    >>> round(shift_needed(line**2, 2.0), 3)  # squared distances are no distances
+    >>> round(shift_needed(line**2, 2.0), 3)  # squared distances are not distances
     4.0
     """
     powers = distances**exponent
-    centred = powers - powers.mean(axis=0)
-    centred -= centred.mean(axis=1, keepdims=True)
-    lowest = float(linalg.eigh(-0.5 * centred, eigvals_only=True, subset_by_index=[0, 0])[0])
-    rounding = 1e-10 * float(np.abs(centred).max(initial=0.0))
+    centered = powers - powers.mean(axis=0)
+    centered -= centered.mean(axis=1, keepdims=True)
+    lowest = float(linalg.eigh(-0.5 * centered, eigvals_only=True, subset_by_index=[0, 0])[0])
+    rounding = 1e-10 * float(np.abs(centered).max(initial=0.0))
     return 0.0 if lowest > -rounding else -2 * lowest + rounding
 
 
@@ -55,30 +51,3 @@ def shifted(distances: NDArray[np.float64], exponent: float, shift: float, same:
     if same:
         np.fill_diagonal(moved, 0.0)
     return moved
-
-
-def training_items(factor: Factor, rows: Any) -> list[Item]:
-    """Return the items of a factor among training graphs, made positive definite.
-
-    Sets ``shifts_`` of a factor that is not positive definite by itself: the constants, one per item.
-    """
-    if not factor.positive_definite:
-        pairs = zip(factor.items(rows), factor.correlations(), strict=True)
-        found = [(np.asarray(item), _exponent(correlation)) for item, correlation in pairs]
-        factor.shifts_ = np.array([shift_needed(*pair) for pair in found])
-        return [shifted(*pair, shift, True) for pair, shift in zip(found, factor.shifts_, strict=True)]
-    return factor.items(rows)
-
-
-def new_items(factor: Factor, rows: Any, train: Any = None) -> list[Item]:
-    """Return the items of new graphs, to the training graphs or among themselves, with the training's constants."""
-    items = factor.items(rows, train)
-    if factor.positive_definite:
-        return items
-    triples = zip(items, factor.correlations(), factor.shifts_, strict=True)
-    return [shifted(np.asarray(item), _exponent(c), shift, train is None) for item, c, shift in triples]
-
-
-def _exponent(correlation: Correlation) -> float:
-    """Return the power that decides; Matérn correlations need Euclidean distances, as the Gaussian does."""
-    return 2.0 if isinstance(correlation, str) else float(correlation[1])

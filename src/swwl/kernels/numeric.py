@@ -1,4 +1,4 @@
-r"""Factors on numeric columns: :math:`c(\beta\,|s - s'|)`, the column standardised on the training set."""
+r"""Factors on numeric columns: :math:`c(\beta\,|s - s'|)`, the column standardized on the training set."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from swwl.embedding.options import check_exponent
 from swwl.errors import InputError
-from swwl.kernels.base import Correlation, Factor, Item, Progress
+from swwl.kernels.base import CorrelationName, Factor, Item
+from swwl.parallel import Progress
+from swwl.storage import storable
 
 
 class Numeric(Factor):
@@ -25,33 +28,42 @@ class Numeric(Factor):
         Mean and standard deviation of the training column (one where it is constant).
     """
 
+    takes = "numbers"
     name: str
 
     def __init__(self, column: str):
         self.column = column
 
-    def fit(self, values: Any, progress: Progress | None = None) -> NDArray[np.float64]:
-        """Learn mean and spread; return the standardised column, shape (N,)."""
+    def fit(self, values: Any, progress: Progress | None = None, **options: Any) -> NDArray[np.float64]:
+        """Learn mean and spread; return the standardized column, shape (N,)."""
         numbers = self._numbers(values)
         self.mean_ = float(numbers.mean())
         spread = float(numbers.std())
         self.spread_ = spread if spread > 1e-12 * max(1e-300, np.abs(numbers).max()) else 1.0
         return self.represent(values)
 
-    def represent(self, values: Any, progress: Progress | None = None) -> NDArray[np.float64]:
-        """Standardise a column by the training set's mean and spread, shape (N,)."""
+    def represent(self, values: Any, progress: Progress | None = None, **options: Any) -> NDArray[np.float64]:
+        """Standardize a column by the training set's mean and spread, shape (N,)."""
         return (self._numbers(values) - self.mean_) / self.spread_
 
-    def items(self, first: NDArray, second: NDArray | None = None) -> list[Item]:
+    def items(self, first: NDArray[np.float64], second: NDArray[np.float64] | None = None) -> list[Item]:
         """Return absolute differences, (N, M)."""
         return [np.abs(first[:, None] - (first if second is None else second))]
 
-    def correlations(self) -> list[Correlation]:
+    def vectors(self, rows: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Return the standardized column, (N, 1)."""
+        return rows[:, None]
+
+    def numbers(self, rows: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Return the column in its own units, (N,)."""
+        return rows * self.spread_ + self.mean_
+
+    def correlations(self) -> list[CorrelationName]:
         """Return the correlation's name."""
         return [self.name]
 
     def units(self) -> NDArray[np.float64]:
-        """Return the spread of the training column: one unit of standardised distance."""
+        """Return the spread of the training column: one unit of standardized distance."""
         return np.array([self.spread_])
 
     def _numbers(self, values: Any) -> NDArray[np.float64]:
@@ -72,13 +84,14 @@ class Numeric(Factor):
         return numbers
 
 
+@storable
 class Matern52(Numeric):
     r"""Matérn 5/2: :math:`(1 + t + t^2/3) e^{-t}`, :math:`t = \sqrt5 \beta |s - s'|`.
 
     Parameters
     ----------
     column : str
-        Name of a column of numbers, standardised on the training set.
+        Name of a column of numbers, standardized on the training set.
 
     Examples
     --------
@@ -89,37 +102,40 @@ class Matern52(Numeric):
     name = "matern52"
 
 
+@storable
 class Matern32(Numeric):
     r"""Matérn 3/2: :math:`(1 + t) e^{-t}`, :math:`t = \sqrt3 \beta |s - s'|`.
 
     Parameters
     ----------
     column : str
-        Name of a column of numbers, standardised on the training set.
+        Name of a column of numbers, standardized on the training set.
     """
 
     name = "matern32"
 
 
+@storable
 class Gaussian(Numeric):
     r"""Gaussian: :math:`e^{-(\beta |s - s'|)^2}`.
 
     Parameters
     ----------
     column : str
-        Name of a column of numbers, standardised on the training set.
+        Name of a column of numbers, standardized on the training set.
     """
 
     name = "gaussian"
 
 
+@storable
 class Power(Numeric):
     r"""Power exponential: :math:`e^{-(\beta |s - s'|)^\alpha}`.
 
     Parameters
     ----------
     column : str
-        Name of a column of numbers, standardised on the training set.
+        Name of a column of numbers, standardized on the training set.
     alpha : float
         Exponent in (0, 2].
 
@@ -133,8 +149,7 @@ class Power(Numeric):
         self.column = column
         self.alpha = alpha
 
-    def correlations(self) -> list[Correlation]:
+    def correlations(self) -> list[CorrelationName]:
         """Return the correlation's name and exponent."""
-        if not 0 < self.alpha <= 2:
-            raise InputError(f"alpha must lie in (0, 2], but is {self.alpha!r}.")
+        check_exponent(self.alpha)
         return [("power", float(self.alpha))]

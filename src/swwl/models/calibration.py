@@ -1,29 +1,23 @@
-r"""How wide intervals have to be: cross-validation with the ranges estimated anew in every fold.
+r"""How wide intervals have to be: cross-validation with the ranges estimated again in every fold.
 
 Student-t intervals take the estimated ranges for true ones. With many ranges and few rows they come out too narrow, and
 leave-one-out, which uses those same ranges, does not show it. Folds that estimate their own ranges do.
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
-from swwl.gp import Coordinates, GPWarning, RobustGP
-from swwl.kernels.base import Item
+from swwl.errors import GPWarning
+from swwl.gp import RobustGP
+from swwl.gp.blocks import Block
 
 _FOLDS = 5
 # With fewer rows the folds tell nothing; with more they need not use all of them.
 _FEWEST_ROWS, _MOST_ROWS = 30, 1000
-
-
-def take(item: Item, rows: NDArray[np.intp], columns: NDArray[np.intp] | None = None) -> Item:
-    """Return training distances (or coordinates) between some rows and some columns, by default the same ones."""
-    if isinstance(item, Coordinates):
-        return Coordinates(item.values[rows])
-    return item[np.ix_(rows, rows if columns is None else columns)]
 
 
 def n_folds(n_rows: int) -> int:
@@ -33,7 +27,7 @@ def n_folds(n_rows: int) -> int:
 
 def interval_factor(
     make_gp: Callable[[], RobustGP],
-    items: list[Item],
+    blocks: Sequence[Block],
     targets: NDArray[np.float64],
     trend_columns: NDArray[np.float64] | None,
     seed: int,
@@ -49,7 +43,8 @@ def interval_factor(
     ----------
     make_gp : callable
         Returns an unfitted process.
-    items : list of distances (N, N) or coordinates
+    blocks : sequence of Block
+        Among all N rows.
     targets : ndarray of shape (N, k)
         Fitted together, as one process.
     trend_columns : ndarray of shape (N, m) or None
@@ -72,10 +67,10 @@ def interval_factor(
         trends = [None if trend_columns is None else trend_columns[rows] for rows in (train, test)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
-            gp = make_gp().fit([take(item, train) for item in items], targets[train], trends[0])
-        cross = [take(item, test, train) for item in items]
-        mean, std = gp.predict(cross, return_std=True, trend_columns=trends[1])
-        squares.append(((targets[test] - mean) / std) ** 2)
+            gp = make_gp().fit([block.take(train) for block in blocks], targets[train], trends[0])
+        cross = [block.take(test, train) for block in blocks]
+        prediction = gp.predict_distribution(cross, trend_columns=trends[1])
+        squares.append(((targets[test] - prediction.mean) / prediction.std) ** 2)
         if on_fit is not None:
             on_fit()
     return np.maximum(1.0, np.sqrt(np.concatenate(squares).mean(axis=0)))

@@ -2,23 +2,88 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.metrics import accuracy_score
 from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
+from swwl.embedding.options import check_exponent
 from swwl.errors import InputError, InputTypeError
-from swwl.kernels import ASWWL, SWWL
-from swwl.kernels.base import Progress, as_product
-from swwl.kernels.baselines import Baseline, GramBaseline
-from swwl.kernels.numeric import Numeric
-from swwl.kernels.precomputed import Precomputed
+from swwl.kernels import SWWL, Product
+from swwl.kernels.base import as_product, options_for
+from swwl.models.modelfile import save_model
 from swwl.models.tables import as_table, column
+from swwl.parallel import Progress
+from swwl.storage import MemoryLike, storable
 
 
+@dataclass(frozen=True)
+class Machine:
+    """A fitted support vector machine as arrays; what model files keep.
+
+    Attributes
+    ----------
+    support : ndarray of int, shape (S,)
+        Training rows that support it, class by class.
+    n_support : ndarray of int, shape (k,)
+        How many of them there are of each class.
+    dual : ndarray of shape (k - 1, S)
+        Coefficients, in libsvm's order.
+    intercept : ndarray of shape (k (k - 1) / 2,)
+    """
+
+    support: NDArray[np.intp]
+    n_support: NDArray[np.intp]
+    dual: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+
+    def duels(self, kernel: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the decision between every two classes, (M, k (k - 1) / 2), positive for the first of them.
+
+        Parameters
+        ----------
+        kernel : ndarray of shape (M, N)
+            Between new rows and all training rows.
+        """
+        known = kernel[:, self.support]
+        ends = np.cumsum([0, *self.n_support])
+        own = [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        k = len(own)
+        columns = []
+        for i in range(k):
+            for j in range(i + 1, k):
+                # libsvm keeps the coefficients of class i against a later class j in row j - 1, those of j in row i.
+                value = known[:, own[i]] @ self.dual[j - 1, own[i]] + known[:, own[j]] @ self.dual[i, own[j]]
+                columns.append(value + self.intercept[len(columns)])
+        return np.column_stack(columns)
+
+    def votes(self, kernel: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return how many duels every class wins, (M, k), and the sum of its decisions, (M, k)."""
+        duels = self.duels(kernel)
+        k = len(self.n_support)
+        won, sums = np.zeros((len(kernel), k)), np.zeros((len(kernel), k))
+        pairs = [(i, j) for i in range(k) for j in range(i + 1, k)]
+        for (i, j), value in zip(pairs, duels.T, strict=True):
+            won[:, i] += value > 0
+            won[:, j] += value <= 0
+            sums[:, i] += value
+            sums[:, j] -= value
+        return won, sums
+
+
+def machine_of(svc: SVC) -> Machine:
+    """Return the arrays of a fitted machine."""
+    sign = -1.0 if len(svc.classes_) == 2 else 1.0  # with two classes scikit-learn turns libsvm's signs round
+    return Machine(svc.support_, svc.n_support_, sign * svc.dual_coef_, sign * svc.intercept_)
+
+
+@storable
 class GraphSVC(ClassifierMixin, BaseEstimator):
     r"""Support vector classification of graphs.
 
@@ -75,74 +140,150 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         self.C = C
         self.class_weight = class_weight
 
-    def fit(self, X: Any, y: Any, *, progress: Progress | None = None) -> GraphSVC:
+    def fit(self, X: Any, y: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> GraphSVC:
         """Embed the graphs and fit the machine.
 
         Parameters
         ----------
         X : DataFrame, Series or list of graphs
-        y : array-like of shape (N,)
-            Classes.
+        y : array-like of shape (N,), or str
+            Classes, or the name of their column in ``X``.
         progress : callable, optional
             Called as ``progress(done, total)`` while graphs are embedded.
+        memory : Memory or path, optional
+            Where embeddings of mesh files are kept; see :class:`swwl.SWWLEmbedding`.
         """
-        if not 0 < self.alpha <= 2:
-            raise InputError(f"alpha must lie in (0, 2], but is {self.alpha!r}.")
+        check_exponent(self.alpha)
         table = as_table(X)
-        labels = np.asarray(y)
-        if labels.shape != (len(table),):
-            raise InputError(f"Classes have shape {labels.shape}, but there are {len(table)} graphs.")
+        labels = _labels(table, y)
         self.classes_ = np.unique(labels)
         if len(self.classes_) < 2:
             raise InputError(f"All graphs are of class {str(labels[0])!r}; at least two classes are needed.")
         self.kernel_ = as_product(SWWL() if self.kernel is None else clone(self.kernel))
         for factor in self.kernel_.factors:
-            if type(factor) not in (SWWL, ASWWL, Precomputed) and not isinstance(factor, (Numeric, Baseline)):
+            if factor.gives == "coordinates":
                 raise InputTypeError(
                     f"GraphSVC needs distances, which {type(factor).__name__} does not give; use SWWL."
                 )
-        self._train = [
-            f.fit(column(table, f.column), progress, **({"y": labels} if f.supervised else {}))
-            for f in self.kernel_.factors
+        self.feature_names_in_ = np.array([factor.column for factor in self.kernel_.factors], dtype=object)
+        self.train_rows_ = [
+            factor.fit(column(table, factor.column), progress, **options_for(factor, memory, labels))
+            for factor in self.kernel_.factors
         ]
-        powers, gram = self._parts(self._train)
-        self.gamma_ = _median_gamma(powers) if self.gamma == "scale" else float(self.gamma)
+        powers, gram = self._parts(self.train_rows_)
+        self.gamma_ = _median_gamma(powers) if isinstance(self.gamma, str) else float(self.gamma)
         self.svc_ = SVC(kernel="precomputed", C=self.C, class_weight=self.class_weight)
         self.svc_.fit(np.exp(-self.gamma_ * powers) * gram, labels)
+        self._machine = machine_of(self.svc_)
+        self.metadata_: dict[str, Any] = {}
         return self
 
-    def predict(self, X: Any) -> NDArray:
+    def predict(self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> NDArray[Any]:
         """Return the class of each graph, shape (M,)."""
-        return self.svc_.predict(self._cross(X))
+        won, _ = self._fitted().votes(self._cross(X, progress, memory))
+        return np.asarray(self.classes_[won.argmax(axis=1)])
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the machine's decision values, shape (M,) or (M, n_classes)."""
-        return self.svc_.decision_function(self._cross(X))
+    def decision_function(
+        self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None
+    ) -> NDArray[np.float64]:
+        """Return decision values: (M,), positive for the second of two classes, or (M, n_classes).
 
-    def __sklearn_tags__(self):
+        For several classes they are scikit-learn's "ovr" values: duels won, and a term below one half that orders
+        classes with equally many by the sum of their decisions.
+        """
+        won, sums = self._fitted().votes(self._cross(X, progress, memory))
+        if len(self.classes_) == 2:
+            return -sums[:, 0]
+        return won + sums / (3 * (np.abs(sums) + 1))
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy; ``y`` as for :meth:`fit`."""
+        check_is_fitted(self, "gamma_")
+        return float(accuracy_score(_labels(as_table(X), y), self.predict(X), sample_weight=sample_weight))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted classifier to one file, without pickle; :func:`swwl.load_model` reads it."""
+        save_model(path, self)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return what the fitted classifier is made of, for a model file."""
+        machine = self._fitted()
+        params = self.get_params(deep=False)
+        kernel = params.pop("kernel")
+        params["class_weight"] = _as_pairs(params["class_weight"])
+        return {
+            "params": params,
+            "kernel": None if kernel is None else as_product(kernel).factors,
+            "fitted_kernel": self.kernel_.factors,
+            "train": self.train_rows_,
+            "classes": self.classes_ if self.classes_.dtype.kind != "O" else [str(c) for c in self.classes_],
+            "gamma": self.gamma_,
+            "machine": [machine.support, machine.n_support, machine.dual, machine.intercept],
+            "metadata": self.metadata_,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> GraphSVC:
+        """Make a fitted classifier again of what :meth:`get_state` returned."""
+        params = dict(state["params"])
+        if isinstance(params["class_weight"], list):
+            params["class_weight"] = {label: weight for label, weight in params["class_weight"]}
+        model = cls(None if state["kernel"] is None else Product(*state["kernel"]), **params)
+        model.kernel_ = Product(*state["fitted_kernel"])
+        model.feature_names_in_ = np.array([factor.column for factor in model.kernel_.factors], dtype=object)
+        model.train_rows_ = state["train"]
+        model.classes_ = np.asarray(state["classes"])
+        model.gamma_ = float(state["gamma"])
+        model._machine = Machine(*state["machine"])
+        model.metadata_ = dict(state["metadata"])
+        return model
+
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         return tags
 
-    def _parts(self, first: list, second: list | None = None) -> tuple[Any, Any]:
+    def _parts(self, first: list[Any], second: list[Any] | None = None) -> tuple[Any, Any]:
         """Return the sum of the distances to the power alpha, and the product of the kernels given as such."""
         others = [None] * len(first) if second is None else second
         powers: Any = 0.0
         gram: Any = 1.0
         for factor, own, other in zip(self.kernel_.factors, first, others, strict=True):
-            if isinstance(factor, GramBaseline):
+            if factor.gives == "gram":
                 gram = gram * factor.gram(own, other)
                 continue
             for distances in factor.items(own, other):
                 powers = powers + np.asarray(distances) ** self.alpha
         return powers, gram
 
-    def _cross(self, X: Any) -> NDArray[np.float64]:
-        check_is_fitted(self, "svc_")
+    def _fitted(self) -> Machine:
+        check_is_fitted(self, "gamma_")
+        return self._machine
+
+    def _cross(self, X: Any, progress: Progress | None, memory: MemoryLike) -> NDArray[np.float64]:
         table = as_table(X)
-        rows = [factor.represent(column(table, factor.column)) for factor in self.kernel_.factors]
-        powers, gram = self._parts(rows, self._train)
-        return np.exp(-self.gamma_ * powers) * gram
+        rows = [
+            factor.represent(column(table, factor.column), progress, **options_for(factor, memory))
+            for factor in self.kernel_.factors
+        ]
+        powers, gram = self._parts(rows, self.train_rows_)
+        return np.asarray(np.exp(-self.gamma_ * powers) * gram)
+
+
+def _labels(table: Any, y: Any) -> NDArray[Any]:
+    labels = np.asarray(column(table, y, "fit") if isinstance(y, str) else y)
+    if labels.shape != (len(table),):
+        raise InputError(f"Classes have shape {labels.shape}, but there are {len(table)} graphs.")
+    return labels
+
+
+def _as_pairs(class_weight: Any) -> Any:
+    """Return weights by class as pairs: JSON would make texts of the classes."""
+    if not isinstance(class_weight, dict):
+        return class_weight
+    return [
+        [label.item() if isinstance(label, np.generic) else label, weight] for label, weight in class_weight.items()
+    ]
 
 
 def _median_gamma(powers: Any) -> float:

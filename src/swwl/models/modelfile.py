@@ -1,31 +1,29 @@
 """A fitted model in one file: a zip of a JSON manifest and NumPy arrays, written and read without pickle.
 
-The manifest names classes out of a fixed list, so that loading a file can run no code but ours.
+The manifest names classes that called themselves :func:`swwl.storage.storable`, so that loading a file can run no code
+but ours. A model says what it is made of in ``get_state`` and is made again by ``from_state``.
 """
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import os
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-import pandas as pd
 
 import swwl
-from swwl.embedding.transformer import SWWLEmbedding
+import swwl.kernels.baselines  # so that all kernels are known
 from swwl.errors import InputError, InputTypeError, MissingFileError
-from swwl.gp import RobustGP
-from swwl.kernels import ASWWL, SWWL, Gaussian, Matern32, Matern52, Power, Precomputed, PrincipalSWWL, Product
-from swwl.kernels.baselines import FGW, RPW, WWL, GraphHopper, Propagation
-from swwl.models.regression import RobustGPRegressor, selection_table
-from swwl.storage import atomic_write
+from swwl.storage import STORABLE, Memory, atomic_write
 
 FORMAT = "swwl-model"
-VERSION = 1
+VERSION = 2
+_READABLE = (1, 2)
 
 # What reading something else than a whole model file ends in.
 _DAMAGES = (
@@ -39,47 +37,34 @@ _DAMAGES = (
     OSError,
     TypeError,
 )
-
-_CLASSES: dict[str, Any] = {
-    cls.__name__: cls
-    for cls in (
-        *(ASWWL, SWWL, Gaussian, Matern32, Matern52, Power, Precomputed, PrincipalSWWL, SWWLEmbedding),
-        *(FGW, RPW, WWL, GraphHopper, Propagation),
-    )
-}
+# Arguments that had another name in files of format 1.
+_FORMER = {"exponent": "alpha"}
 
 
-def save_model(path: str | os.PathLike, model: RobustGPRegressor) -> None:
-    """Write a fitted regressor to ``path``, under a temporary name until it is complete.
+class Model(Protocol):
+    """What can be saved."""
+
+    def get_state(self) -> dict[str, Any]:
+        """Return what the fitted model is made of: arrays, factors, and what JSON holds."""
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Any:
+        """Make the model again."""
+
+
+def save_model(path: str | os.PathLike[str], model: Model) -> None:
+    """Write a fitted model to ``path``, under a temporary name until it is complete.
 
     Parameters
     ----------
     path : str or path
-    model : RobustGPRegressor
+    model : RobustGPRegressor or GraphSVC
         Fitted. Its ``metadata_`` may hold what JSON can: numbers, texts, lists and dicts with texts for keys.
     """
-    if not hasattr(model, "gps_"):
-        raise InputError("The model is not fitted yet; fit it before saving it.")
-    params = model.get_params(deep=False)
-    params.pop("kernel")
-    arrays: list[np.ndarray] = []
-    manifest = {
-        "format": FORMAT,
-        "version": VERSION,
-        "swwl": swwl.__version__,
-        "params": params,
-        "kernel": None if model.kernel is None else as_list(model.kernel),
-        "fitted_kernel": as_list(model.kernel_),
-        "trend": model._trend if model.trend != "linear" else None,
-        "train": model._train,
-        "targets": model.target_names_,
-        "single": model._single,
-        "calibration": model.calibration_.tolist(),
-        "selection": model.selection_.to_dict("records"),
-        "gps": [gp.get_state() for gp in model.gps_],
-        "metadata": model.metadata_,
-    }
-    text = json.dumps(_encode(manifest, arrays), indent=1)
+    state = model.get_state()
+    arrays: list[np.ndarray[Any, Any]] = []
+    manifest = {"format": FORMAT, "version": VERSION, "swwl": swwl.__version__, "model": type(model).__name__}
+    text = json.dumps(_encode(manifest | state, arrays, {}), indent=1)
     with atomic_write(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(_entry("manifest.json"), text)
         for number, array in enumerate(arrays):
@@ -87,16 +72,21 @@ def save_model(path: str | os.PathLike, model: RobustGPRegressor) -> None:
                 np.lib.format.write_array(entry, array, allow_pickle=False)
 
 
-def load_model(path: str | os.PathLike) -> RobustGPRegressor:
-    """Read a model that :meth:`RobustGPRegressor.save` wrote; it predicts bit for bit as it did.
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """Read a model that its ``save`` wrote; it predicts bit for bit as it did.
 
     Parameters
     ----------
     path : str or path
 
+    Returns
+    -------
+    RobustGPRegressor or GraphSVC
+        Whatever was saved.
+
     Raises
     ------
-    FileNotFoundError, ValueError
+    InputError
         With the path and what is wrong: no such file, not a model, damaged, or written by a newer version.
     """
     path = Path(path)
@@ -106,39 +96,18 @@ def load_model(path: str | os.PathLike) -> RobustGPRegressor:
         with zipfile.ZipFile(path) as archive:
             manifest = json.loads(archive.read("manifest.json"))
             if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-                raise InputError(f"{path}: is no swwl model file.")
-            if manifest["version"] != VERSION:
+                raise InputError(f"{path}: is not a swwl model file.")
+            if manifest["version"] not in _READABLE:
                 raise InputError(
-                    f"{path}: was written by swwl {manifest.get('swwl')} in format {manifest['version']}, "
-                    f"but this is swwl {swwl.__version__}, which reads format {VERSION}."
+                    f"{path}: was written by swwl {manifest.get('swwl')} in format {manifest['version']!r}, but this "
+                    f"is swwl {swwl.__version__}, which reads formats {' and '.join(map(str, _READABLE))}."
                 )
             count = sum(name.startswith("arrays/") for name in archive.namelist())
             arrays = [_read_array(archive, f"arrays/{number}.npy") for number in range(count)]
-        return _rebuild(_decode(manifest, arrays))
+        kind = STORABLE[manifest.get("model", "RobustGPRegressor")]
+        return kind.from_state(_decode(manifest, arrays))  # type: ignore[attr-defined]
     except _DAMAGES as error:
-        raise InputError(f"{path}: is no swwl model file, or a damaged one ({error}).") from error
-
-
-def as_list(kernel: Any) -> list:
-    """Return the factors of a kernel."""
-    return kernel.factors if isinstance(kernel, Product) else [kernel]
-
-
-def _rebuild(manifest: dict) -> RobustGPRegressor:
-    kernel = None if manifest["kernel"] is None else Product(*manifest["kernel"])
-    model = RobustGPRegressor(kernel, **manifest["params"])
-    model.kernel_ = Product(*manifest["fitted_kernel"])
-    model.feature_names_in_ = np.array([factor.column for factor in model.kernel_.factors], dtype=object)
-    model.target_names_ = manifest["targets"]
-    model.selection_ = selection_table(manifest["selection"])
-    model.gps_ = [RobustGP.from_state(state) for state in manifest["gps"]]
-    model._single = manifest["single"]
-    model.calibration_ = pd.Series(manifest["calibration"], index=model.target_names_)
-    model._train = manifest["train"]
-    model.metadata_ = dict(manifest["metadata"])
-    model._trend = manifest["trend"] if manifest["trend"] is not None else model._trend_factors(pd.DataFrame())
-    model._describe()
-    return model
+        raise InputError(f"{path}: is not a swwl model file, or a damaged one ({error}).") from error
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -146,32 +115,36 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
 
 
-def _read_array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+def _read_array(archive: zipfile.ZipFile, name: str) -> np.ndarray[Any, Any]:
     return np.lib.format.read_array(io.BytesIO(archive.read(name)), allow_pickle=False)
 
 
-def _encode(value: Any, arrays: list[np.ndarray]) -> Any:
-    """Turn a value into what JSON holds; arrays are put aside and referred to by number."""
+def _encode(value: Any, arrays: list[np.ndarray[Any, Any]], known: dict[int, int]) -> Any:
+    """Turn a value into what JSON holds; arrays are put aside, each once, and referred to by number."""
     if isinstance(value, np.ndarray):
-        arrays.append(value)
-        return {"$array": len(arrays) - 1}
+        if id(value) not in known:
+            known[id(value)] = len(arrays)
+            arrays.append(value)
+        return {"$array": known[id(value)]}
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, dict):
-        return {str(key): _encode(item, arrays) for key, item in value.items()}
+        return {str(key): _encode(item, arrays, known) for key, item in value.items()}
     if isinstance(value, tuple):
-        return {"$tuple": [_encode(item, arrays) for item in value]}
+        return {"$tuple": [_encode(item, arrays, known) for item in value]}
     if isinstance(value, list):
-        return [_encode(item, arrays) for item in value]
-    if type(value).__name__ in _CLASSES:
+        return [_encode(item, arrays, known) for item in value]
+    if type(value).__name__ in STORABLE:
+        # Where embeddings are kept is a matter of this machine, not of the model.
+        params = {name: item for name, item in value.get_params(deep=False).items() if name != "memory"}
         fitted = {name: item for name, item in vars(value).items() if name.endswith("_")}
         return {
             "$object": type(value).__name__,
-            "params": _encode(value.get_params(deep=False), arrays),
-            "fitted": _encode(fitted, arrays),
+            "params": _encode(params, arrays, known),
+            "fitted": _encode(fitted, arrays, known),
         }
-    if isinstance(value, (np.random.Generator, np.random.RandomState)):
-        return None  # it has drawn the directions, which are kept
+    if isinstance(value, (np.random.Generator, np.random.RandomState, Memory)):
+        return None  # a generator has drawn the directions, which are kept
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     raise InputTypeError(
@@ -179,7 +152,7 @@ def _encode(value: Any, arrays: list[np.ndarray]) -> Any:
     )
 
 
-def _decode(value: Any, arrays: list[np.ndarray]) -> Any:
+def _decode(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     """Undo :func:`_encode`."""
     if isinstance(value, list):
         return [_decode(item, arrays) for item in value]
@@ -190,8 +163,15 @@ def _decode(value: Any, arrays: list[np.ndarray]) -> Any:
     if "$tuple" in value:
         return tuple(_decode(item, arrays) for item in value["$tuple"])
     if "$object" in value:
-        result = _CLASSES[value["$object"]](**_decode(value["params"], arrays))
+        kind = STORABLE[value["$object"]]
+        result = kind(**_present(kind, _decode(value["params"], arrays)))
         for name, item in _decode(value["fitted"], arrays).items():
             setattr(result, name, item)
         return result
     return {key: _decode(item, arrays) for key, item in value.items()}
+
+
+def _present(kind: type, params: dict[str, Any]) -> dict[str, Any]:
+    """Return arguments under the names that they have now."""
+    known = inspect.signature(kind).parameters
+    return {name if name in known else _FORMER.get(name, name): value for name, value in params.items()}

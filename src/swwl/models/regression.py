@@ -8,23 +8,31 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from swwl.errors import InputError, InputTypeError
-from swwl.gp import Coordinates, GPWarning, LeaveOneOut, RobustGP
-from swwl.kernels import IndefiniteKernelWarning, Matern52, PrincipalSWWL, Product
-from swwl.kernels.base import Factor, Item, Progress, as_product
-from swwl.kernels.indefinite import new_items, training_items
-from swwl.kernels.numeric import Gaussian, Numeric
-from swwl.models.calibration import interval_factor, n_folds, take
-from swwl.models.tables import as_table, column, is_graphs, is_numeric, split_targets
+from swwl.errors import GPWarning, IndefiniteKernelWarning, InputError
+from swwl.gp import RobustGP
+from swwl.gp.blocks import Block
+from swwl.gp.prediction import Prediction
+from swwl.kernels import Product
+from swwl.kernels.base import Factor, as_product, options_for
+from swwl.models.calibration import interval_factor, n_folds
+from swwl.models.defaults import default_kernel
+from swwl.models.modelfile import save_model
+from swwl.models.processes import FitCounter, Layout, fit_processes
+from swwl.models.selection import choose_components, ladder, selection_table
+from swwl.models.tables import as_table, column, split_targets
+from swwl.models.trend import check_trend, trend_factors, trend_matrix
+from swwl.parallel import Progress
+from swwl.storage import MemoryLike, storable
 
-# Rows on which numbers of components are compared: enough to tell them apart, few enough to be quick.
-_SELECTION_ROWS = 400
+Array = NDArray[np.float64]
 
 
+@storable
 class RobustGPRegressor(RegressorMixin, BaseEstimator):
     r"""Gaussian process regression on tables whose columns hold meshes and numbers.
 
@@ -111,7 +119,13 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(
-        self, X: Any, y: Any, *, progress: Progress | None = None, gp_progress: Progress | None = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        progress: Progress | None = None,
+        gp_progress: Progress | None = None,
+        memory: MemoryLike = None,
     ) -> RobustGPRegressor:
         """Embed the graphs, once, and estimate ranges and nugget.
 
@@ -126,33 +140,83 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         gp_progress : callable, optional
             Called in the same way while Gaussian processes are fitted: to choose numbers of components, on all rows,
             and on the folds of the calibration.
+        memory : Memory or path, optional
+            Where embeddings of mesh files are kept from one run to the next; see :class:`swwl.SWWLEmbedding`.
         """
         table = as_table(X)
-        targets, self.target_names_, self._single = split_targets(table, y)
+        targets, self.target_names_, single = split_targets(table, y)
+        self._layout = Layout(self.target_names_, single, self.share_ranges)
         inputs = table.drop(columns=self.target_names_, errors="ignore")
-        if self.kernel is not None and not isinstance(self.kernel, (Factor, Product)):
-            raise InputTypeError(f"The kernel must be made of factors, such as SWWL('mesh'), not {self.kernel!r}.")
         self.kernel_ = as_product(default_kernel(inputs) if self.kernel is None else clone(self.kernel))
-        self.feature_names_in_ = np.array([factor.column for factor in self.kernel_.factors], dtype=object)
-        columns = [column(table, factor.column) for factor in self.kernel_.factors]
-        if isinstance(self.trend, str) and self.trend not in ("constant", "zero", "linear"):
-            raise InputError(f'trend must be "constant", "zero", "linear" or a list of columns, not {self.trend!r}.')
-        self._train = [
-            factor.fit(values, progress) for factor, values in zip(self.kernel_.factors, columns, strict=True)
+        factors = self.kernel_.factors
+        self.feature_names_in_ = np.array([factor.column for factor in factors], dtype=object)
+        columns = [column(table, factor.column) for factor in factors]
+        check_trend(self.trend)
+        self.train_targets_ = targets
+        self.train_rows_ = [
+            factor.fit(values, progress, **options_for(factor, memory))
+            for factor, values in zip(factors, columns, strict=True)
         ]
-        self._trend = self._trend_factors(table)
-        trend_columns = self._trend_columns(table)
+        self._trend = trend_factors(self.trend, factors, table)
+        trend_columns = trend_matrix(self._trend, table)
 
         self._warn_about_indefinite_factors()
-        items = [training_items(factor, rows) for factor, rows in zip(self.kernel_.factors, self._train, strict=True)]
-        fits = _Fits(gp_progress, self._count_fits(targets))
-        self.selection_ = self._choose_components(items, targets, trend_columns, fits)
-        self.gps_ = self._fit_gps(items, targets, trend_columns, self.n_starts, fits)
-        factors = self._calibrate(items, targets, trend_columns, fits)
-        self.calibration_ = pd.Series(factors, index=self.target_names_)
+        blocks = [factor.training_blocks(rows) for factor, rows in zip(factors, self.train_rows_, strict=True)]
+        counter = FitCounter(gp_progress, self._count_fits())
+
+        def log_posterior(among: list[list[Block]], rows: NDArray[np.intp]) -> float:
+            trend = None if trend_columns is None else trend_columns[rows]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
+                groups = self._layout.groups(targets[rows])
+                gps = fit_processes(self._make_gp, factors, among, groups, trend, counter)
+            return sum(gp.log_posterior_ for gp in gps)
+
+        self.selection_ = choose_components(
+            factors, self.train_rows_, blocks, log_posterior, len(targets), self.random_state
+        )
+        held = [[block.held() for block in group] for group in blocks]
+
+        def make_gp(names: list[str]) -> RobustGP:
+            return self._make_gp(names, self.n_starts)
+
+        self.gps_ = fit_processes(make_gp, factors, held, self._layout.groups(targets), trend_columns, counter)
+        widths = self._calibrate([block for group in held for block in group], trend_columns, counter)
+        self.calibration_ = pd.Series(widths, index=self.target_names_)
         self.metadata_: dict[str, Any] = {}
         self._describe()
         return self
+
+    def predict_distribution(
+        self,
+        X: Any,
+        *,
+        include_nugget: bool = True,
+        progress: Progress | None = None,
+        memory: MemoryLike = None,
+    ) -> Prediction:
+        """Predict at new rows, with all that is known about the predictions.
+
+        Parameters
+        ----------
+        X : DataFrame, list of graphs or array
+            With the columns that the kernel names.
+        include_nugget : bool
+            Predict a new observation (default), or the function without its noise.
+        progress : callable, optional
+            Called as ``progress(done, total)`` while graphs are embedded.
+        memory : Memory or path, optional
+            Where embeddings of mesh files are kept.
+
+        Returns
+        -------
+        Prediction
+            Arrays of shape (M,) or (M, k): ``mean``, ``std``, ``interval(level)``.
+        """
+        cross, _, trend = self._blocks(X, progress=progress, memory=memory)
+        options: dict[str, Any] = {"include_nugget": include_nugget, "trend_columns": trend}
+        parts = [gp.predict_distribution(cross, **options) for gp in self.gps_]
+        return self._layout.join_predictions(parts, self.calibration_)
 
     def predict(
         self,
@@ -162,21 +226,18 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         *,
         include_nugget: bool = True,
         progress: Progress | None = None,
+        memory: MemoryLike = None,
     ) -> Any:
         """Predict at new rows.
 
         Parameters
         ----------
-        X : DataFrame, list of graphs or array
-            With the columns that the kernel names.
+        X, include_nugget, progress, memory
+            See :meth:`predict_distribution`.
         return_std : bool
             Also return the standard deviation of the Student-t prediction.
         return_cov : bool
             Also return the joint covariance.
-        include_nugget : bool
-            Predict a new observation (default), or the function without its noise.
-        progress : callable, optional
-            Called as ``progress(done, total)`` while graphs are embedded.
 
         Returns
         -------
@@ -188,93 +249,145 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         """
         if return_std and return_cov:
             raise InputError("return_std and return_cov exclude each other; the diagonal of cov is std squared.")
-        cross, among, trend = self._items(X, joint=return_cov, progress=progress)
-        options: dict[str, Any] = {"include_nugget": include_nugget, "trend_columns": trend}
         if return_std:
-            means, stds = zip(*(gp.predict(cross, return_std=True, **options) for gp in self.gps_), strict=True)
-            return self._join(means), self._join(stds) * self._width()
-        if return_cov:
-            options |= {"return_cov": True, "test_distances": among}
-            means, covs = zip(*(gp.predict(cross, **options) for gp in self.gps_), strict=True)
-            stacked = np.concatenate([cov if cov.ndim == 3 else cov[None] for cov in covs])
-            stacked *= self.calibration_.to_numpy()[:, None, None] ** 2
-            return self._join(means), stacked[0] if self._single else stacked
-        return self._join([gp.predict(cross, trend_columns=trend) for gp in self.gps_])
+            found = self.predict_distribution(X, include_nugget=include_nugget, progress=progress, memory=memory)
+            return found.mean, found.std
+        cross, among, trend = self._blocks(X, joint=return_cov, progress=progress, memory=memory)
+        if not return_cov:
+            return self._layout.join([gp.predict(cross, trend_columns=trend) for gp in self.gps_])
+        options: dict[str, Any] = {"include_nugget": include_nugget, "trend_columns": trend}
+        options |= {"return_cov": True, "test_distances": among}
+        means, covs = zip(*(gp.predict(cross, **options) for gp in self.gps_), strict=True)
+        stacked = np.concatenate([cov if cov.ndim == 3 else cov[None] for cov in covs])
+        stacked *= self.calibration_.to_numpy()[:, None, None] ** 2
+        return self._layout.join(means), stacked[0] if self._layout.single else stacked
 
     def predict_interval(
-        self, X: Any, level: float = 0.95, *, include_nugget: bool = True
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        self,
+        X: Any,
+        level: float = 0.95,
+        *,
+        include_nugget: bool = True,
+        progress: Progress | None = None,
+        memory: MemoryLike = None,
+    ) -> tuple[Array, Array]:
         """Return the bounds of central Student-t intervals, each of shape (M,) or (M, k).
 
         Parameters
         ----------
-        X : DataFrame, list of graphs or array
+        X, include_nugget, progress, memory
+            See :meth:`predict_distribution`.
         level : float
             Probability inside, in (0, 1).
-        include_nugget : bool
-            Intervals for a new observation (default), or for the function without its noise.
         """
-        cross, _, trend = self._items(X)
-        bounds = [
-            gp.predict_interval(cross, level, include_nugget=include_nugget, trend_columns=trend) for gp in self.gps_
-        ]
-        lower, upper = (self._join(bound) for bound in zip(*bounds, strict=True))
-        middle, half = (lower + upper) / 2, self._width() * (upper - lower) / 2
-        return middle - half, middle + half
+        found = self.predict_distribution(X, include_nugget=include_nugget, progress=progress, memory=memory)
+        return found.interval(level)
 
     def sample(
-        self, X: Any, n_samples: int = 1, random_state: int | None = None, *, include_nugget: bool = False
-    ) -> NDArray[np.float64]:
-        """Draw joint samples of the posterior at new rows, shape (n_samples, M) or (n_samples, M, k)."""
-        cross, among, trend = self._items(X, joint=True)
+        self,
+        X: Any,
+        n_samples: int = 1,
+        random_state: int | None = None,
+        *,
+        include_nugget: bool = False,
+        progress: Progress | None = None,
+        memory: MemoryLike = None,
+    ) -> Array:
+        """Draw joint samples of the posterior at new rows, shape (n_samples, M) or (n_samples, M, k).
+
+        scikit-learn's ``sample_y`` has the samples last.
+        """
+        cross, among, trend = self._blocks(X, joint=True, progress=progress, memory=memory)
         seeds = np.random.default_rng(random_state).integers(2**32, size=len(self.gps_))
         draws = [
             gp.sample(cross, among, n_samples, int(seed), include_nugget=include_nugget, trend_columns=trend)
             for gp, seed in zip(self.gps_, seeds, strict=True)
         ]
-        mean = self._join([gp.predict(cross, trend_columns=trend) for gp in self.gps_])
-        return mean + self._width() * (self._join(draws) - mean)
+        mean = self._layout.join([gp.predict(cross, trend_columns=trend) for gp in self.gps_])
+        return mean + self._layout.widths(self.calibration_) * (self._layout.join(draws) - mean)
 
-    def leave_one_out(self) -> LeaveOneOut:
+    def leave_one_out(self) -> Prediction:
         """Predict every training row from all others, ranges and nugget fixed.
 
         Returns
         -------
-        LeaveOneOut
-            Named tuple (mean, std, scale, df), arrays of shape (N,) or (N, k); ``interval(level)`` gives bounds.
+        Prediction
+            Arrays of shape (N,) or (N, k): ``mean``, ``std``, ``interval(level)``.
         """
         check_is_fitted(self, "gps_")
-        parts = [gp.leave_one_out() for gp in self.gps_]
-        mean, std, scale = (self._join([getattr(p, name) for p in parts]) for name in ("mean", "std", "scale"))
-        return LeaveOneOut(mean, std * self._width(), scale * self._width(), parts[0].df)
+        return self._layout.join_predictions([gp.leave_one_out() for gp in self.gps_], self.calibration_)
 
-    def save(self, path: str | os.PathLike) -> None:
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the coefficient of determination, averaged over targets.
+
+        Parameters
+        ----------
+        X : DataFrame, list of graphs or array
+        y : as for :meth:`fit`
+            Targets, or the names of their columns in ``X``.
+        sample_weight : array-like of shape (M,), optional
+        """
+        check_is_fitted(self, "gps_")
+        targets, _, _ = split_targets(as_table(X), y, to_learn=False)
+        mean = self.predict(X).reshape(len(targets), -1)
+        return float(r2_score(targets, mean, sample_weight=sample_weight))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, without pickle; :func:`swwl.load_model` reads it."""
-        from swwl.models.modelfile import save_model
-
         save_model(path, self)
 
-    def __sklearn_tags__(self):
+    def get_state(self) -> dict[str, Any]:
+        """Return what the fitted model is made of, for a model file."""
+        check_is_fitted(self, "gps_")
+        params = self.get_params(deep=False)
+        params.pop("kernel")
+        return {
+            "params": params,
+            "kernel": None if self.kernel is None else as_product(self.kernel).factors,
+            "fitted_kernel": self.kernel_.factors,
+            "trend": self._trend if self.trend != "linear" else None,
+            "train": self.train_rows_,
+            "targets": self.target_names_,
+            "single": self._layout.single,
+            "calibration": self.calibration_.tolist(),
+            "selection": self.selection_.to_dict("records"),
+            "gps": [gp.get_state() for gp in self.gps_],
+            "metadata": self.metadata_,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> RobustGPRegressor:
+        """Make a fitted model again of what :meth:`get_state` returned."""
+        kernel = None if state["kernel"] is None else Product(*state["kernel"])
+        model = cls(kernel, **state["params"])
+        model.kernel_ = Product(*state["fitted_kernel"])
+        model.feature_names_in_ = np.array([factor.column for factor in model.kernel_.factors], dtype=object)
+        model.target_names_ = state["targets"]
+        model.selection_ = selection_table(state["selection"])
+        model.gps_ = [RobustGP.from_state(gp) for gp in state["gps"]]
+        model.train_targets_ = np.column_stack([gp["y"] for gp in state["gps"]])
+        model.train_rows_ = state["train"]
+        model._layout = Layout(model.target_names_, state["single"], model.share_ranges)
+        model.calibration_ = pd.Series(state["calibration"], index=model.target_names_)
+        model.metadata_ = dict(state["metadata"])
+        linear = trend_factors(model.trend, model.kernel_.factors) if model.trend == "linear" else []
+        model._trend = linear if state["trend"] is None else state["trend"]
+        model._describe()
+        return model
+
+    @property
+    def train_inputs_(self) -> pd.DataFrame:
+        """The numeric columns that the model was fitted to, in their own units."""
+        check_is_fitted(self, "gps_")
+        pairs = zip(self.kernel_.factors, self.train_rows_, strict=True)
+        found = {factor.column: factor.numbers(rows) for factor, rows in pairs}
+        return pd.DataFrame({name: values for name, values in found.items() if values is not None})
+
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.target_tags.multi_output = True
         return tags
-
-    def _trend_factors(self, table: pd.DataFrame) -> list[Numeric]:
-        """Return what standardises the columns of the trend."""
-        if self.trend == "linear":
-            return [factor for factor in self.kernel_.factors if isinstance(factor, Numeric)]
-        standardisers: list[Numeric] = (
-            [Gaussian(name) for name in self.trend] if not isinstance(self.trend, str) else []
-        )
-        for factor in standardisers:
-            factor.fit(column(table, factor.column, "The trend"))
-        return standardisers
-
-    def _trend_columns(self, table: pd.DataFrame) -> NDArray[np.float64] | None:
-        if not self._trend:
-            return None
-        return np.column_stack([f.represent(column(table, f.column, "The trend")) for f in self._trend])
 
     def _make_gp(self, names: list[str] | None = None, n_starts: int = 1) -> RobustGP:
         return RobustGP(
@@ -293,161 +406,48 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         names = [type(factor).__name__ for factor in self.kernel_.factors if not factor.positive_definite]
         if names:
             warnings.warn(
-                f"{', '.join(names)} gives no positive definite kernel. A constant is added to the distances between "
+                f"{', '.join(names)} does not give a positive definite kernel. A constant is added to the distances between "
                 f"different graphs, so that it is one on the training set; at new graphs variances may be too small.",
                 IndefiniteKernelWarning,
                 stacklevel=3,
             )
 
-    def _groups(self, targets: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-        """Split the targets into those that are fitted together, (N, k) or (N,) each."""
-        return [targets] if self.share_ranges and not self._single else list(targets.T)
-
-    def _count_fits(self, targets: NDArray[np.float64]) -> int:
+    def _count_fits(self) -> int:
         """Return how many processes will be fitted: one per target on all rows, in each fold and for each choice."""
-        n_rows = min(len(targets), _SELECTION_ROWS)
-        ladders = [f.ladder(n_rows) for f in self.kernel_.factors if _chooses(f)]
-        folds = n_folds(len(targets)) if self.calibrate else 0
-        return len(self._groups(targets)) * (1 + folds + sum(map(len, ladders)))
+        n = len(self.train_targets_)
+        tried = sum(len(ladder(factor, n)) for factor in self.kernel_.factors)
+        folds = n_folds(n) if self.calibrate else 0
+        return len(self._layout.groups(self.train_targets_)) * (1 + folds + tried)
 
-    def _fit_gps(self, items, targets, trend_columns, n_starts, fits) -> list[RobustGP]:
-        flat: list[Item] = [item for group in items for item in group]
-        names = [name for f, group in zip(self.kernel_.factors, items, strict=True) for name in _item_names(f, group)]
-        gps = []
-        for group in self._groups(targets):
-            gps.append(self._make_gp(names, n_starts).fit(flat, group, trend_columns))
-            fits.one_more()
-        return gps
-
-    def _calibrate(self, items, targets, trend_columns, fits) -> NDArray[np.float64]:
+    def _calibrate(self, blocks: list[Block], trend_columns: Array | None, counter: FitCounter) -> Array:
+        targets = self.train_targets_
         if not self.calibrate:
             return np.ones(targets.shape[1])
-        flat: list[Item] = [item for group in items for item in group]
-        groups = [group.reshape(len(targets), -1) for group in self._groups(targets)]
+        groups = [group.reshape(len(targets), -1) for group in self._layout.groups(targets)]
         return np.concatenate(
             [
-                interval_factor(self._make_gp, flat, group, trend_columns, self.random_state, fits.one_more)
+                interval_factor(self._make_gp, blocks, group, trend_columns, self.random_state, counter.one_more)
                 for group in groups
             ]
         )
 
-    def _width(self) -> Any:
-        """Return the calibration of all targets, in the shape that multiplies their standard deviations."""
-        factors = self.calibration_.to_numpy()
-        return factors[0] if self._single else factors
-
-    def _choose_components(self, items, targets, trend_columns, fits) -> pd.DataFrame:
-        """Set n_components="auto" to the number with the largest marginal posterior; update ``items`` in place."""
-        rows: list[dict[str, Any]] = []
-        n = len(targets)
-        sample = np.sort(np.random.default_rng(self.random_state).permutation(n)[:_SELECTION_ROWS])
-        for position, factor in enumerate(self.kernel_.factors):
-            if not _chooses(factor):
-                continue
-            tried = []
-            for number in factor.ladder(len(sample)):
-                factor.use_components(number)
-                items[position] = factor.items(self._train[position])
-                subset = [[take(item, sample) for item in group] for group in items]
-                columns = None if trend_columns is None else trend_columns[sample]
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
-                    gps = self._fit_gps(subset, targets[sample], columns, 1, fits)
-                tried.append((sum(gp.log_posterior_ for gp in gps), number))
-            _, best = max(tried)
-            factor.use_components(best)
-            items[position] = factor.items(self._train[position])
-            rows += [
-                {"column": factor.column, "n_components": k, "log_posterior": value, "chosen": k == best}
-                for value, k in tried
-            ]
-        return selection_table(rows)
-
     def _describe(self) -> None:
         """Put ranges and importance under readable names."""
         units = np.concatenate([factor.units() for factor in self.kernel_.factors])
-        self.ranges_ = self._by_range([units / gp.beta_ for gp in self.gps_])
-        self.importance_ = self._by_range([gp.importance_ for gp in self.gps_])
+        self.ranges_ = self._layout.by_range(self.kernel_.factors, [units / gp.beta_ for gp in self.gps_])
+        self.importance_ = self._layout.by_range(self.kernel_.factors, [gp.importance_ for gp in self.gps_])
 
-    def _by_range(self, columns: list[NDArray]) -> Any:
-        index = [name for factor in self.kernel_.factors for name in factor.range_names()]
-        names = self.target_names_ if len(columns) == len(self.target_names_) else ["all targets"]
-        table = pd.DataFrame(np.column_stack(columns), index=index, columns=names)
-        return table.iloc[:, 0] if len(columns) == 1 else table
-
-    def _items(
-        self, X: Any, joint: bool = False, progress: Progress | None = None
-    ) -> tuple[list[Item], list[Item], NDArray | None]:
-        """Return distances from new rows to the training rows and, if ``joint``, among themselves."""
+    def _blocks(
+        self, X: Any, *, joint: bool = False, progress: Progress | None = None, memory: MemoryLike = None
+    ) -> tuple[list[Block], list[Block], Array | None]:
+        """Return blocks from new rows to the training rows and, if ``joint``, among themselves."""
         check_is_fitted(self, "gps_")
         table = as_table(X)
-        cross: list[Item] = []
-        among: list[Item] = []
-        for factor, train in zip(self.kernel_.factors, self._train, strict=True):
-            rows = factor.represent(column(table, factor.column), progress)
-            cross += new_items(factor, rows, train)
-            among += new_items(factor, rows) if joint else []
-        return cross, among, self._trend_columns(table)
-
-    def _join(self, parts: Any) -> NDArray[np.float64]:
-        """Put the results of all targets side by side in the last axis; drop it for a single target."""
-        return parts[0] if self._single or self.share_ranges else np.stack(parts, axis=-1)
-
-
-class _Fits:
-    """Counts fitted processes and tells the caller."""
-
-    def __init__(self, progress: Progress | None, total: int):
-        self._progress, self._done, self._total = progress, 0, total
-
-    def one_more(self) -> None:
-        self._done += 1
-        if self._progress is not None:
-            self._progress(self._done, self._total)
-
-
-def _chooses(factor: Factor) -> bool:
-    return isinstance(factor, PrincipalSWWL) and factor.n_components == "auto"
-
-
-def selection_table(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """Return how numbers of components were chosen as a table, which may be empty."""
-    return pd.DataFrame(rows, columns=["column", "n_components", "log_posterior", "chosen"])
-
-
-def _item_names(factor: Factor, group: list[Item]) -> list[str]:
-    """Name each item of a factor for messages; a group of coordinates has many ranges but one name."""
-    left = factor.range_names()
-    names = []
-    for item in group:
-        if isinstance(item, Coordinates):
-            names.append(f"{factor.column} (components)")
-            left = left[item.values.shape[1] :]
-        else:
-            names.append(left.pop(0))
-    return names
-
-
-def default_kernel(table: pd.DataFrame) -> Product:
-    """Return PrincipalSWWL on each column of graphs times Matern52 on each column of numbers.
-
-    Examples
-    --------
-    >>> default_kernel(pd.DataFrame({"mesh": ["a.vtu", "b.vtu"], "speed": [1.0, 2.0]}))
-    PrincipalSWWL('mesh') * Matern52('speed')
-    """
-    factors: list[Factor] = []
-    for name in table.columns:
-        values = column(table, name)
-        if is_numeric(values):
-            factors.append(Matern52(name))
-        elif is_graphs(values):
-            factors.append(PrincipalSWWL(name))
-        else:
-            raise InputError(
-                f"Column {name!r} holds {values.iloc[0]!r}, neither numbers nor meshes, and has no kernel; "
-                f"drop it, or name the columns to use: kernel=SWWL('mesh') * Matern52('speed')."
-            )
-    if not factors:
-        raise InputError("The table has no columns to learn from.")
-    return Product(*factors)
+        cross: list[Block] = []
+        among: list[Block] = []
+        for factor, train in zip(self.kernel_.factors, self.train_rows_, strict=True):
+            rows = factor.represent(column(table, factor.column), progress, **options_for(factor, memory))
+            cross += factor.new_blocks(rows, train)
+            among += factor.new_blocks(rows) if joint else []
+        # Every target asks for all of them.
+        return [block.held() for block in cross], [block.held() for block in among], trend_matrix(self._trend, table)

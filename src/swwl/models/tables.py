@@ -63,12 +63,16 @@ def column(table: pd.DataFrame, name: str, what: str = "The kernel") -> pd.Serie
     return found
 
 
-def split_targets(table: pd.DataFrame, y: Any) -> tuple[NDArray[np.float64], list[str], bool]:
-    """Return the targets (N, k), their names, and whether there is just one, given without a list around it."""
+def split_targets(table: pd.DataFrame, y: Any, *, to_learn: bool = True) -> tuple[NDArray[np.float64], list[str], bool]:
+    """Return the targets (N, k), their names, and whether there is just one, given without a list around it.
+
+    With ``to_learn`` they have to vary.
+    """
     if isinstance(y, str):
-        return split_targets(table, column(table, y, "fit"))
+        return split_targets(table, column(table, y, "fit"), to_learn=to_learn)
     if isinstance(y, (list, tuple)) and y and all(isinstance(name, str) for name in y):
-        return split_targets(table, pd.DataFrame({name: column(table, name, "fit") for name in y}))
+        named = pd.DataFrame({name: column(table, name, "fit") for name in y})
+        return split_targets(table, named, to_learn=to_learn)
     names = [str(y.name)] if isinstance(y, pd.Series) and y.name is not None else None
     if isinstance(y, pd.DataFrame):
         names = [str(name) for name in y.columns]
@@ -88,7 +92,7 @@ def split_targets(table: pd.DataFrame, y: Any) -> tuple[NDArray[np.float64], lis
         if bad.size:
             some = ", ".join(map(str, bad[:5])) + (", …" if bad.size > 5 else "")
             raise InputError(f"Target {name!r} is not finite in {bad.size} of {len(target)} rows (row {some}).")
-        if len(target) > 1 and np.ptp(target) == 0:
+        if to_learn and len(target) > 1 and np.ptp(target) == 0:
             raise InputError(f"Target {name!r} is {target[0]:g} in all {len(target)} rows: there is nothing to learn.")
     return values, names, single
 

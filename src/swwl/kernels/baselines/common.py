@@ -10,12 +10,12 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from swwl.embedding.batches import as_items, read_graph
-from swwl.embedding.transformer import given_scale
-from swwl.errors import InputError, MissingPackageError
-from swwl.kernels.base import Correlation, Factor, Item, Progress
-from swwl.kernels.sliced import _named
+from swwl.embedding.batches import as_items, load_graph
+from swwl.embedding.options import check_exponent, check_options, given_scale
+from swwl.errors import InputError, MissingPackageError, located
+from swwl.kernels.base import CorrelationName, Factor, Item
 from swwl.mesh.graph import Graph
+from swwl.parallel import Progress, each_once
 
 # Graphs on each side of a block of pairs: enough to outweigh the sending of both sides to another process.
 _BLOCK = 32
@@ -38,34 +38,41 @@ def require(module: str, who: str) -> Any:
         ) from error
 
 
-def load_graphs(values: Any, n_features: int | None = None, fields: Sequence[str] = ()) -> list[Graph]:
+def load_graphs(
+    values: Any, n_features: int | None = None, fields: Sequence[str] = (), node_weights: str | None = None
+) -> list[Graph]:
     """Read a list of graphs, or of anything :func:`swwl.as_graph` takes, and check that their features agree.
 
     Parameters
     ----------
     values : iterable
+        What stands in it several times is read once.
     n_features : int, optional
         Features per node that ``fit`` saw.
     fields : sequence of str
         Node fields to append to the coordinates of meshes.
+    node_weights : None, "area" or "uniform"
 
     Examples
     --------
-    >>> load_graphs([Graph([[0.0], [1.0]], [(0, 1)])])
-    [Graph(2 nodes, 1 edges, 1 feature)]
+    >>> load_graphs([Graph([[0.0], [1.0], [2.0]], [(0, 1), (1, 2)])])
+    [Graph(3 nodes, 2 edges, 1 feature)]
     """
+    distinct, inverse = each_once(as_items(values))
     graphs: list[Graph] = []
-    for index, item in enumerate(as_items(values)):
-        graph = read_graph(f"Graph {index}", item, fields)
+    for place, item in enumerate(distinct):
+        number = inverse.index(place)
+        graph = load_graph(number, item, fields, "area" if node_weights == "area" else None)
         wanted = n_features if n_features is not None else graphs[0].n_features if graphs else graph.n_features
         if graph.n_features != wanted:
-            title = f"Graph {index}" + (f" ({graph.name})" if graph.name else "")
+            title = f"Graph {number}" + (f" ({graph.name})" if graph.name else "")
             saw = "fit saw" if n_features is not None else "graph 0 has"
-            raise InputError(f"{title} has {graph.n_features} features per node, but {saw} {wanted}.")
+            error = InputError(f"has {graph.n_features} features per node, but {saw} {wanted}.")
+            raise error.of_item(number, title, continues=True)
         graphs.append(graph)
     if not graphs and n_features is None:
         raise InputError("There are no graphs to fit; at least one is needed.")
-    return graphs
+    return [graphs[place] for place in inverse]
 
 
 def feature_scale(graphs: Sequence[Graph], scale: Any) -> NDArray[np.float64]:
@@ -89,17 +96,20 @@ def feature_scale(graphs: Sequence[Graph], scale: Any) -> NDArray[np.float64]:
     return np.where(spread <= 1e-12 * np.abs(nodes).max(axis=0), 1.0, spread)
 
 
-def masses(graph: Graph) -> NDArray[np.float64]:
-    """Return the mass of every node, shape (n,), with sum one: equal masses unless the graph carries weights."""
-    if graph.node_weights is None:
+def masses(graph: Graph, node_weights: str | None = None) -> NDArray[np.float64]:
+    """Return the mass of every node, shape (n,), with sum one.
+
+    Equal masses, unless the graph carries weights and ``node_weights`` is not "uniform".
+    """
+    if graph.node_weights is None or node_weights == "uniform":
         return np.full(graph.n_nodes, 1 / graph.n_nodes)
     return graph.node_weights / graph.node_weights.sum()
 
 
 def pair_matrix(
     function: Callable[[Any, Any], float],
-    first: Sequence,
-    second: Sequence | None = None,
+    first: Sequence[Any],
+    second: Sequence[Any] | None = None,
     *,
     diagonal: bool = True,
     n_jobs: int | None = None,
@@ -154,7 +164,7 @@ def pair_matrix(
 
 
 def _block(
-    function: Callable, first: Sequence, second: Sequence, same: bool, diagonal: bool
+    function: Callable[[Any, Any], float], first: Sequence[Any], second: Sequence[Any], same: bool, diagonal: bool
 ) -> tuple[NDArray[np.float64], int]:
     """Return the values of one block of pairs, and how many there were to evaluate."""
     block = np.zeros((len(first), len(second)))
@@ -172,8 +182,9 @@ class Baseline(Factor):
     """A factor that compares graphs pair by pair; subclasses say how.
 
     They define ``prepare(graph)``, what is kept of a graph, made of arrays, tuples and lists so that model files can
-    hold it, and ``distances(first, second)``. All have the parameters ``column``, ``scale``, ``fields``,
-    ``exponent`` and ``n_jobs``.
+    hold it, and ``distances(first, second)``. All have the parameters ``column``, ``scale``, ``fields`` and
+    ``n_jobs`` (processes, where :class:`swwl.SWWL` has threads), and an exponent of the distance, which is called
+    ``alpha`` unless ``exponent_name`` says otherwise.
 
     Attributes
     ----------
@@ -181,13 +192,15 @@ class Baseline(Factor):
     scale_ : ndarray of shape (d,)
     """
 
+    takes = "graphs"
     scale: Any
     fields: Sequence[str]
-    exponent: float
+    node_weights: str | None = None
     n_jobs: int | None
+    exponent_name = "alpha"
     _progress: Progress | None = None
 
-    def fit(self, values: Any, progress: Progress | None = None, y: Any = None) -> list:
+    def fit(self, values: Any, progress: Progress | None = None, *, y: Any = None, **options: Any) -> list[Any]:
         """Learn the scale and, where the factor is supervised, from the classes; return what is kept of the graphs.
 
         Parameters
@@ -197,47 +210,60 @@ class Baseline(Factor):
             Called as ``progress(done, total)``, also by the next call of :meth:`items`, with numbers of pairs.
         y : array-like of shape (N,), optional
             Classes; only supervised factors use them.
+        **options
+            ``memory`` is taken, but not used: what takes time is pairs of graphs.
         """
         self._check()
-        with _named(self.column):
-            graphs = load_graphs(values, None, self.fields)
+        with located(f"Column {self.column!r}"):
+            graphs = load_graphs(values, None, self.fields, self.node_weights)
             self.n_node_features_ = graphs[0].n_features
             self.scale_ = feature_scale(graphs, self.scale)
             self._learn(graphs, y, progress)
             return self._prepared(graphs, progress)
 
-    def represent(self, values: Any, progress: Progress | None = None) -> list:
+    def represent(self, values: Any, progress: Progress | None = None, **options: Any) -> list[Any]:
         """Return what is kept of other graphs."""
-        with _named(self.column):
-            return self._prepared(load_graphs(values, self.n_node_features_, self.fields), progress)
+        with located(f"Column {self.column!r}"):
+            graphs = load_graphs(values, self.n_node_features_, self.fields, self.node_weights)
+            return self._prepared(graphs, progress)
 
-    def items(self, first: list, second: list | None = None) -> list[Item]:
-        """Return the distances, (N, M)."""
-        return [self.distances(first, second)]
+    def items(self, first: list[Any], second: list[Any] | None = None) -> list[Item]:
+        """Return the distances, (N, M); pairs of graphs that stand in several rows are compared once."""
+        own, rows = each_once(first)
+        if second is None:
+            return [self.distances(own)[np.ix_(rows, rows)] if len(own) < len(first) else self.distances(own)]
+        other, columns = each_once(second)
+        return [self.distances(own, other)[np.ix_(rows, columns)]]
 
-    def correlations(self) -> list[Correlation]:
-        r"""Return :math:`e^{-(\beta d)^\alpha}` with :math:`\alpha` the ``exponent``."""
-        return ["gaussian" if self.exponent == 2 else ("power", float(self.exponent))]
+    def correlations(self) -> list[CorrelationName]:
+        r"""Return :math:`e^{-(\beta d)^\alpha}`."""
+        exponent = getattr(self, self.exponent_name)
+        return ["gaussian" if exponent == 2 else ("power", float(exponent))]
 
     def prepare(self, graph: Graph) -> Any:
         """Return what is kept of a graph, its features scaled."""
         raise TypeError(f"{type(self).__name__} must define prepare.")
 
-    def distances(self, first: list, second: list | None = None) -> NDArray[np.float64]:
+    def distances(self, first: list[Any], second: list[Any] | None = None) -> NDArray[np.float64]:
         """Return the distances between graphs, (N, M)."""
         raise TypeError(f"{type(self).__name__} must define distances.")
 
     def _learn(self, graphs: list[Graph], y: Any, progress: Progress | None) -> None:
         """Learn more than the scale; most baselines have nothing to learn."""
 
-    def _prepared(self, graphs: list[Graph], progress: Progress | None) -> list:
+    def _prepared(self, graphs: list[Graph], progress: Progress | None) -> list[Any]:
         # Pairs take the time, not graphs: progress is told by items, which is called next.
         self._progress = progress
-        return [self.prepare(rescaled(graph, self.scale_)) for graph in graphs]
+        distinct, inverse = each_once(graphs)
+        kept = self._prepare_all([rescaled(graph, self.scale_) for graph in distinct])
+        return [kept[place] for place in inverse]
+
+    def _prepare_all(self, graphs: list[Graph]) -> list[Any]:
+        return [self.prepare(graph) for graph in graphs]
 
     def _check(self) -> None:
-        if not 0 < self.exponent <= 2:
-            raise InputError(f"exponent must lie in (0, 2], but is {self.exponent!r}.")
+        check_options(self.get_params(deep=False))
+        check_exponent(getattr(self, self.exponent_name), name=self.exponent_name)
 
 
 def rescaled(graph: Graph, scale: NDArray[np.float64]) -> Graph:
@@ -252,23 +278,24 @@ class GramBaseline(Baseline):
 
     .. math:: d(G, G')^2 = k(G, G) + k(G', G') - 2 k(G, G'),
 
-    :math:`2 - 2k` where the kernel is normalised to :math:`k(G, G) = 1`. Subclasses define ``prepare`` and
+    :math:`2 - 2k` where the kernel is normalized to :math:`k(G, G) = 1`. Subclasses define ``prepare`` and
     ``raw_gram``, and have the parameter ``normalize`` too. :class:`swwl.GraphSVC` uses the Gram matrix itself.
     """
 
+    gives = "gram"
     normalize: bool
 
     def raw_gram(
-        self, first: list, second: list | None = None
+        self, first: list[Any], second: list[Any] | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return the kernel, (N, M), and the self-similarities of both sides, (N,) and (M,)."""
         raise TypeError(f"{type(self).__name__} must define raw_gram.")
 
-    def gram(self, first: list, second: list | None = None) -> NDArray[np.float64]:
-        """Return the kernel matrix, (N, M), with a diagonal of ones if it is to be normalised."""
+    def gram(self, first: list[Any], second: list[Any] | None = None) -> NDArray[np.float64]:
+        """Return the kernel matrix, (N, M), with a diagonal of ones if it is to be normalized."""
         return self._gram(first, second)[0]
 
-    def distances(self, first: list, second: list | None = None) -> NDArray[np.float64]:
+    def distances(self, first: list[Any], second: list[Any] | None = None) -> NDArray[np.float64]:
         """Return the distances that the kernel induces, (N, M)."""
         matrix, left, right = self._gram(first, second)
         squared = left[:, None] + right - 2 * matrix
@@ -276,7 +303,9 @@ class GramBaseline(Baseline):
             np.fill_diagonal(squared, 0.0)
         return np.sqrt(np.maximum(squared, 0.0, out=squared), out=squared)
 
-    def _gram(self, first, second) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    def _gram(
+        self, first: list[Any], second: list[Any] | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         matrix, left, right = self.raw_gram(first, second)
         if not self.normalize:
             return matrix, left, right
@@ -285,7 +314,7 @@ class GramBaseline(Baseline):
             if bad.size:
                 raise InputError(
                     f"Graph {bad[0]} has a self-similarity of {side[bad[0]]:g} under {type(self).__name__}, so the "
-                    f"kernel cannot be normalised; drop that graph, or pass normalize=False."
+                    f"kernel cannot be normalized; drop that graph, or pass normalize=False."
                 )
         # Each side by itself, so that entries do not depend on the rounding of a product of both.
         matrix = matrix / np.sqrt(left)[:, None] / np.sqrt(right)
@@ -299,12 +328,14 @@ def plain_matrix(
     factor: Baseline, graphs: Any, others: Any, progress: Progress | None, y: Any = None
 ) -> NDArray[np.float64]:
     """Return what a factor gives, Gram matrix or distances, fitted on ``others`` (on ``graphs`` without them)."""
-    train = factor.fit(graphs if others is None else others, progress, y)
+    train = factor.fit(graphs if others is None else others, progress, y=y)
     build = factor.gram if isinstance(factor, GramBaseline) else factor.distances
     return build(train) if others is None else build(factor.represent(graphs, progress), train)
 
 
-def for_grakel(features: NDArray, edges: NDArray, weights: NDArray | None = None) -> list:
+def for_grakel(
+    features: NDArray[np.float64], edges: NDArray[np.int32], weights: NDArray[np.float64] | None = None
+) -> list[Any]:
     """Return a graph as GraKeL takes it: a dense adjacency and a dictionary of attributes.
 
     Examples

@@ -12,9 +12,10 @@ from scipy.sparse.csgraph import shortest_path
 from scipy.spatial.distance import cdist
 
 from swwl.errors import InputError
-from swwl.kernels.base import Progress
 from swwl.kernels.baselines.common import Baseline, masses, pair_matrix, plain_matrix, require
 from swwl.mesh.graph import Graph
+from swwl.parallel import Progress
+from swwl.storage import storable
 
 # Features (n, d), shortest paths (n, n), masses (n,).
 Structured = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
@@ -22,6 +23,7 @@ Structured = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]
 _METRICS = ("sqeuclidean", "euclidean")
 
 
+@storable
 class FGW(Baseline):
     r"""The fused Gromov-Wasserstein kernel :math:`\exp(-(\beta\,\mathrm{FGW}(G, G'))^{\text{exponent}})`.
 
@@ -47,7 +49,10 @@ class FGW(Baseline):
         authors' rule; one edge counts where there is no path at all).
     max_iter : int
         Iterations of the conditional gradient.
-    exponent, scale, fields, n_jobs
+    exponent : float
+        Exponent of the distance in (0, 2]. Other kernels call it ``alpha``, which here is the weight of the structure,
+        as in its paper and in POT.
+    scale, fields, node_weights, n_jobs
         See :class:`WWL`.
 
     Notes
@@ -66,6 +71,7 @@ class FGW(Baseline):
     """
 
     positive_definite = False
+    exponent_name = "exponent"
 
     def __init__(
         self,
@@ -78,6 +84,7 @@ class FGW(Baseline):
         exponent: float = 1.0,
         scale: Any = False,
         fields: Sequence[str] = (),
+        node_weights: str | None = None,
         n_jobs: int | None = None,
     ):
         self.column = column
@@ -88,13 +95,14 @@ class FGW(Baseline):
         self.exponent = exponent
         self.scale = scale
         self.fields = fields
+        self.node_weights = node_weights
         self.n_jobs = n_jobs
 
     def prepare(self, graph: Graph) -> Structured:
         """Return features (n, d), shortest paths (n, n) and masses (n,)."""
-        return graph.features, path_lengths(graph, self.disconnected), masses(graph)
+        return graph.features, path_lengths(graph, self.disconnected), masses(graph, self.node_weights)
 
-    def distances(self, first: list, second: list | None = None) -> NDArray[np.float64]:
+    def distances(self, first: list[Any], second: list[Any] | None = None) -> NDArray[np.float64]:
         """Return fused Gromov-Wasserstein distances, (N, M)."""
         require("ot", "FGW")
         function = partial(fused_distance, alpha=self.alpha, metric=self.metric, max_iter=self.max_iter)

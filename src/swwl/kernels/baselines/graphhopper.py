@@ -11,16 +11,18 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from swwl.errors import InputError
-from swwl.kernels.base import Progress
-from swwl.kernels.baselines.common import GramBaseline, for_grakel, pair_matrix, plain_matrix, require, rescaled
+from swwl.errors import InputError, renamed_arguments
+from swwl.kernels.baselines.common import GramBaseline, for_grakel, pair_matrix, plain_matrix, require
 from swwl.mesh.graph import Graph
+from swwl.parallel import Progress
+from swwl.storage import storable
 
 _NODE_KERNELS = ("gaussian", "linear")
 # Path counts (n, m, m) and features (n, d).
 Paths = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
+@storable
 class GraphHopper(GramBaseline):
     r"""The GraphHopper kernel: pairs of shortest paths of one length, compared node by node.
 
@@ -37,7 +39,7 @@ class GraphHopper(GramBaseline):
         :math:`\kappa`.
     mu : float
         :math:`\mu`, for the Gaussian one.
-    normalize, exponent, scale, fields, n_jobs
+    normalize, alpha, scale, fields, n_jobs
         See :class:`Propagation`.
 
     Notes
@@ -57,6 +59,7 @@ class GraphHopper(GramBaseline):
     GraphHopper('mesh', node_kernel='linear')
     """
 
+    @renamed_arguments(exponent="alpha")
     def __init__(
         self,
         column: str = "graph",
@@ -64,7 +67,7 @@ class GraphHopper(GramBaseline):
         node_kernel: str = "gaussian",
         mu: float = 1.0,
         normalize: bool = True,
-        exponent: float = 2.0,
+        alpha: float = 2.0,
         scale: Any = False,
         fields: Sequence[str] = (),
         n_jobs: int | None = None,
@@ -73,12 +76,14 @@ class GraphHopper(GramBaseline):
         self.node_kernel = node_kernel
         self.mu = mu
         self.normalize = normalize
-        self.exponent = exponent
+        self.alpha = alpha
         self.scale = scale
         self.fields = fields
         self.n_jobs = n_jobs
 
-    def raw_gram(self, first: list, second: list | None = None) -> tuple[NDArray, NDArray, NDArray]:
+    def raw_gram(
+        self, first: list[Any], second: list[Any] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return the kernel, (N, M), and the self-similarities of both sides."""
         function = partial(hopper, mu=float(self.mu) if self.node_kernel == "gaussian" else None)
         matrix = pair_matrix(function, first, second, n_jobs=self.n_jobs, progress=self._progress)
@@ -87,18 +92,14 @@ class GraphHopper(GramBaseline):
         left, right = (np.array([function(graph, graph) for graph in side]) for side in (first, second))
         return matrix, left, right
 
-    def _prepared(self, graphs: list[Graph], progress: Progress | None) -> list[Paths]:
-        self._progress = progress
-        scaled = (rescaled(graph, self.scale_) for graph in graphs)
-        return list(Parallel(n_jobs=self.n_jobs)(delayed(path_counts)(graph) for graph in scaled))
+    def _prepare_all(self, graphs: list[Graph]) -> list[Paths]:
+        return list(Parallel(n_jobs=self.n_jobs)(delayed(path_counts)(graph) for graph in graphs))
 
     def _check(self) -> None:
         super()._check()
         require("grakel", "GraphHopper")
         if self.node_kernel not in _NODE_KERNELS:
             raise InputError(f"node_kernel must be one of {list(_NODE_KERNELS)}, not {self.node_kernel!r}.")
-        if not self.mu > 0:
-            raise InputError(f"mu must be positive, but is {self.mu!r}.")
 
 
 def path_counts(graph: Graph) -> Paths:

@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from swwl.errors import InputError
-from swwl.kernels.base import Progress
+from swwl.errors import InputError, renamed_arguments
 from swwl.kernels.baselines.common import GramBaseline, for_grakel, plain_matrix, require
 from swwl.mesh.graph import Graph
+from swwl.parallel import Progress
+from swwl.storage import storable
 
 _METRICS = ("L1", "L2")
 
 
+@storable
 class Propagation(GramBaseline):
     r"""The propagation kernel: nodes that fall into the same bins while their features diffuse.
 
@@ -39,7 +41,7 @@ class Propagation(GramBaseline):
         Draws the bins.
     normalize : bool
         Whether to divide by the root of both self-similarities.
-    exponent : float
+    alpha : float
         Of the induced distance in a Gaussian process, in (0, 2]; :class:`swwl.GraphSVC` uses the kernel itself.
     scale, fields, n_jobs
         See :class:`WWL`.
@@ -59,6 +61,7 @@ class Propagation(GramBaseline):
     Propagation('mesh', t_max=3)
     """
 
+    @renamed_arguments(exponent="alpha")
     def __init__(
         self,
         column: str = "graph",
@@ -68,7 +71,7 @@ class Propagation(GramBaseline):
         metric: str = "L1",
         random_state: int = 0,
         normalize: bool = True,
-        exponent: float = 2.0,
+        alpha: float = 2.0,
         scale: Any = False,
         fields: Sequence[str] = (),
         n_jobs: int | None = None,
@@ -79,7 +82,7 @@ class Propagation(GramBaseline):
         self.metric = metric
         self.random_state = random_state
         self.normalize = normalize
-        self.exponent = exponent
+        self.alpha = alpha
         self.scale = scale
         self.fields = fields
         self.n_jobs = n_jobs
@@ -88,7 +91,9 @@ class Propagation(GramBaseline):
         """Return features (n, d), edges (m, 2) and edge weights (m,) or None."""
         return graph.features, graph.edges, graph.weights
 
-    def raw_gram(self, first: list, second: list | None = None) -> tuple[NDArray, NDArray, NDArray]:
+    def raw_gram(
+        self, first: list[Any], second: list[Any] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return the kernel, (N, M), and the self-similarities of both sides."""
         graphs = first if second is None else [*first, *second]
         counts = bin_counts(graphs, self.t_max, self.w, self.metric, self.random_state)
@@ -102,10 +107,6 @@ class Propagation(GramBaseline):
     def _check(self) -> None:
         super()._check()
         require("grakel", "Propagation")
-        if not isinstance(self.t_max, (int, np.integer)) or self.t_max < 1:
-            raise InputError(f"t_max must be an integer of at least 1, not {self.t_max!r}.")
-        if not self.w > 0:
-            raise InputError(f"w must be positive, but is {self.w!r}.")
         if self.metric not in _METRICS:
             raise InputError(f"metric must be one of {list(_METRICS)}, not {self.metric!r}.")
 

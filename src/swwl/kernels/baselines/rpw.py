@@ -8,17 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from swwl.embedding.options import check_exponent, check_options
 from swwl.embedding.sliced import draw_directions
-from swwl.errors import InputError
-from swwl.kernels.base import Progress
+from swwl.errors import InputError, renamed_arguments
 from swwl.kernels.baselines.common import Baseline, masses, plain_matrix, rescaled
 from swwl.kernels.baselines.projected import Sorted, projected_distances, sort_cloud
 from swwl.kernels.baselines.sgcn import convolve, train_weights
 from swwl.mesh.graph import Graph
+from swwl.parallel import Progress
+from swwl.storage import storable
 
 _DIRECTIONS = ("uniform", "basis")
 
 
+@storable
 class RPW(Baseline):
     r"""The kernel :math:`\exp(-(\beta\,\mathrm{RPW}(G, G'))^\alpha)` on a metric learned from classes.
 
@@ -49,9 +52,9 @@ class RPW(Baseline):
         Of the training.
     random_state : int
         Draws the directions and the first weights, and shuffles the batches.
-    exponent : float
+    alpha : float
         :math:`\alpha` in (0, 2].
-    scale, fields, n_jobs
+    scale, fields, node_weights, n_jobs
         See :class:`WWL`.
 
     Attributes
@@ -78,8 +81,12 @@ class RPW(Baseline):
            [3., 0.]])
     """
 
-    supervised = True
+    @property
+    def supervised(self) -> bool:
+        """Whether there are weights to learn."""
+        return self.weights is None
 
+    @renamed_arguments(exponent="alpha")
     def __init__(
         self,
         column: str = "graph",
@@ -93,9 +100,10 @@ class RPW(Baseline):
         learning_rate: float = 1e-2,
         batch_size: int = 8,
         random_state: int = 0,
-        exponent: float = 1.0,
+        alpha: float = 1.0,
         scale: Any = False,
         fields: Sequence[str] = (),
+        node_weights: str | None = None,
         n_jobs: int | None = None,
     ):
         self.column = column
@@ -108,16 +116,19 @@ class RPW(Baseline):
         self.learning_rate = learning_rate
         self.batch_size = batch_size
         self.random_state = random_state
-        self.exponent = exponent
+        self.alpha = alpha
         self.scale = scale
         self.fields = fields
+        self.node_weights = node_weights
         self.n_jobs = n_jobs
 
     def prepare(self, graph: Graph) -> Sorted:
         """Return the cloud of the graph's outputs, sorted along every direction."""
-        return sort_cloud((convolve(graph, self.n_layers) @ self.weights_, masses(graph)), self.directions_)
+        return sort_cloud(
+            (convolve(graph, self.n_layers) @ self.weights_, masses(graph, self.node_weights)), self.directions_
+        )
 
-    def distances(self, first: list, second: list | None = None) -> NDArray[np.float64]:
+    def distances(self, first: list[Any], second: list[Any] | None = None) -> NDArray[np.float64]:
         """Return restricted projected Wasserstein distances, (N, M)."""
         return projected_distances(first, second, n_jobs=self.n_jobs, progress=self._progress)
 
@@ -138,7 +149,10 @@ class RPW(Baseline):
             rng = np.random.default_rng(self.random_state)
             self.directions_ = draw_directions(size, self.n_projections, "gaussian", rng)
         if given is None:
-            clouds = [(convolve(rescaled(graph, self.scale_), self.n_layers), masses(graph)) for graph in graphs]
+            clouds = [
+                (convolve(rescaled(graph, self.scale_), self.n_layers), masses(graph, self.node_weights))
+                for graph in graphs
+            ]
             given = train_weights(
                 clouds,
                 y,
@@ -152,9 +166,8 @@ class RPW(Baseline):
         self.weights_ = given
 
     def _check(self) -> None:
-        super()._check()
-        if self.directions not in _DIRECTIONS:
-            raise InputError(f"directions must be one of {list(_DIRECTIONS)}, not {self.directions!r}.")
+        check_options(self.get_params(deep=False), directions=_DIRECTIONS)
+        check_exponent(self.alpha)
 
 
 def rpw_distances(

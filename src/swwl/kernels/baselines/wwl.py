@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from swwl.embedding.wl import neighbor_average, wl_iterations
-from swwl.errors import InputError
-from swwl.kernels.base import Progress
+from swwl.errors import InputError, renamed_arguments
 from swwl.kernels.baselines.common import Baseline, masses, pair_matrix, plain_matrix, require
 from swwl.mesh.graph import Graph
+from swwl.parallel import Progress
+from swwl.storage import storable
 
 Cloud = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
+@storable
 class WWL(Baseline):
     r"""The Wasserstein Weisfeiler-Lehman kernel :math:`\exp(-(\beta W_1(\mu_G, \mu_{G'}))^\alpha)`.
 
@@ -31,12 +33,14 @@ class WWL(Baseline):
     ----------
     column : str
         Name of a column of graphs.
-    n_iterations, step, normalization, tolerance, scale, fields
+    n_iterations, normalization, tolerance, scale, fields, node_weights
         See :class:`swwl.SWWLEmbedding`.
+    step : int or "sqrt"
+        "sqrt" is the rounded square root of the mean number of nodes in ``fit``.
     sinkhorn : float, optional
         Entropic regularisation, relative to the largest cost of each pair; then the cost of the regularised plan is
         returned, which is not below the exact one. By default the distance is exact.
-    exponent : float
+    alpha : float
         :math:`\alpha` in (0, 2]; the kernel of its paper has 1. :class:`swwl.GraphSVC` has its own.
     n_jobs : int, optional
         Processes, by joblib's rules.
@@ -53,18 +57,20 @@ class WWL(Baseline):
 
     positive_definite = False
 
+    @renamed_arguments(exponent="alpha")
     def __init__(
         self,
         column: str = "graph",
         *,
         n_iterations: int = 3,
-        step: int = 1,
+        step: int | str = 1,
         normalization: str = "count",
         tolerance: float = 1e-5,
         sinkhorn: float | None = None,
-        exponent: float = 1.0,
+        alpha: float = 1.0,
         scale: Any = False,
         fields: Sequence[str] = (),
+        node_weights: str | None = None,
         n_jobs: int | None = None,
     ):
         self.column = column
@@ -73,18 +79,25 @@ class WWL(Baseline):
         self.normalization = normalization
         self.tolerance = tolerance
         self.sinkhorn = sinkhorn
-        self.exponent = exponent
+        self.alpha = alpha
         self.scale = scale
         self.fields = fields
+        self.node_weights = node_weights
         self.n_jobs = n_jobs
 
     def prepare(self, graph: Graph) -> Cloud:
         """Return the node embeddings (n, (H + 1) d) and their masses (n,)."""
-        return wl_cloud(graph, self.n_iterations, self.step, self.normalization, self.tolerance)
+        step = getattr(self, "step_", self.step)  # models of format 1 have no step_
+        cloud = wl_cloud(graph, self.n_iterations, step, self.normalization, self.tolerance)
+        return cloud, masses(graph, self.node_weights)
 
-    def distances(self, first: list, second: list | None = None) -> NDArray[np.float64]:
+    def distances(self, first: list[Any], second: list[Any] | None = None) -> NDArray[np.float64]:
         """Return Wasserstein distances, (N, M)."""
         return cloud_distances(first, second, sinkhorn=self.sinkhorn, n_jobs=self.n_jobs, progress=self._progress)
+
+    def _learn(self, graphs: list[Graph], y: Any, progress: Progress | None) -> None:
+        nodes = np.mean([graph.n_nodes for graph in graphs])
+        self.step_ = max(1, round(float(np.sqrt(nodes)))) if isinstance(self.step, str) else int(self.step)
 
     def _check(self) -> None:
         super()._check()
@@ -95,17 +108,16 @@ class WWL(Baseline):
 
 def wl_cloud(
     graph: Graph, n_iterations: int, step: int = 1, normalization: str = "count", tolerance: float = 0.0
-) -> Cloud:
-    """Return the Weisfeiler-Lehman node embeddings of a graph, (n, (H + 1) d), and the nodes' masses, (n,).
+) -> NDArray[np.float64]:
+    """Return the Weisfeiler-Lehman node embeddings of a graph, (n, (H + 1) d).
 
     Examples
     --------
-    >>> points, mass = wl_cloud(Graph([[0.0], [1.0]], [(0, 1)]), 1)
-    >>> points.tolist(), mass.tolist()
-    ([[0.0, 0.5], [1.0, 0.5]], [0.5, 0.5])
+    >>> wl_cloud(Graph([[0.0], [1.0]], [(0, 1)]), 1).tolist()
+    [[0.0, 0.5], [1.0, 0.5]]
     """
     matrix = neighbor_average(graph, normalization)
-    return np.hstack(wl_iterations(matrix, graph.features, n_iterations, step, tolerance)), masses(graph)
+    return np.hstack(wl_iterations(matrix, graph.features, n_iterations, step, tolerance))
 
 
 def wasserstein(first: Cloud, second: Cloud, sinkhorn: float | None = None) -> float:
