@@ -406,8 +406,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         names = [type(factor).__name__ for factor in self.kernel_.factors if not factor.positive_definite]
         if names:
             warnings.warn(
-                f"{', '.join(names)} does not give a positive definite kernel. A constant is added to the distances between "
-                f"different graphs, so that it is one on the training set; at new graphs variances may be too small.",
+                f"{', '.join(names)} does not give a positive definite kernel. A constant is added to the distances "
+                f"between different graphs, so that it is one on the training set; at new graphs variances may be too small.",
                 IndefiniteKernelWarning,
                 stacklevel=3,
             )
