@@ -1,4 +1,4 @@
-"""What one generated sample costs, beside one Cholesky factorisation of 1000 rows timed in the same run."""
+"""What one generated sample costs, beside one Cholesky factorization of 1000 rows timed in the same run."""
 
 import tempfile
 import time
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 from scipy import linalg
-from swwl_paper.measure import Line, best_times
 
+from benchmarks.measure import Line, best_times
 from swwl import datasets
 from swwl.datasets.folder import mesh_name
 from swwl.datasets.meshfile import write_mesh
