@@ -21,7 +21,7 @@ def run() -> Iterator[Line]:
     (unit,) = best_times(lambda: linalg.cholesky(np.eye(1000) + 1e-3))
     for name, nodes, n_samples in CASES:
         start = time.perf_counter()
-        samples = datasets.make(name, n_samples, nodes=nodes)
+        samples = datasets.make_samples(name, n_samples, n_nodes=nodes)
         made = (time.perf_counter() - start) / n_samples
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "meshes").mkdir()
