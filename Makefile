@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench paper clean
 
 demo: .venv/installed
 	$(BIN)/swwl demo
@@ -19,15 +19,19 @@ lint: .venv/installed
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks
 
-.venv/installed: pyproject.toml
+# `swwl reproduce` itself is there with .venv/installed; this adds the kernels and MMG that some experiments need.
+paper: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable './paper[baselines,mmg]'
+
+.venv/installed: pyproject.toml paper/pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "swwl needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --editable ./paper
 	touch $@
 
-# torch 2.13.0 and PyTorch Geometric: the peers that the benchmarks measure beside us, never needed by swwl itself.
+# torch and PyTorch Geometric: the peers that the benchmarks measure beside us, never needed by swwl itself.
 .venv/installed-bench: .venv/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 torch_geometric
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	touch $@
 
 clean:

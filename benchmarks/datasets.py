@@ -1,4 +1,4 @@
-"""What one generated sample costs, beside one Cholesky factorisation of 1000 rows timed in the same run."""
+"""What one generated sample costs, beside one Cholesky factorization of 1000 rows timed in the same run."""
 
 import tempfile
 import time
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 from scipy import linalg
-from swwl_paper.measure import Line, best_times
 
+from benchmarks.measure import Line, best_times
 from swwl import datasets
 from swwl.datasets.folder import mesh_name
 from swwl.datasets.meshfile import write_mesh
@@ -21,7 +21,7 @@ def run() -> Iterator[Line]:
     (unit,) = best_times(lambda: linalg.cholesky(np.eye(1000) + 1e-3))
     for name, nodes, n_samples in CASES:
         start = time.perf_counter()
-        samples = datasets.make(name, n_samples, nodes=nodes)
+        samples = datasets.make_samples(name, n_samples, n_nodes=nodes)
         made = (time.perf_counter() - start) / n_samples
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "meshes").mkdir()

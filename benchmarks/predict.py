@@ -8,9 +8,9 @@ from pathlib import Path
 import meshio
 import numpy as np
 import pandas as pd
-from swwl_paper.measure import Line, best_times
-from swwl_paper.shapes import surface, surface_mesh
 
+from benchmarks.measure import Line, best_times
+from benchmarks.shapes import shell, shell_mesh
 from swwl import Graph, Matern52, PrincipalSWWL, RobustGPRegressor, load_model, read_graph
 
 N_TRAIN, N_NODES = 1000, 30_000
@@ -20,7 +20,7 @@ def run() -> Iterator[Line]:
     """Fit, save, load, and time a prediction and its parts."""
     rng = np.random.default_rng(0)
     speed = rng.uniform(0.9, 1.1, N_TRAIN)
-    meshes = [surface(N_NODES, seed) for seed in range(N_TRAIN)]
+    meshes = [shell(N_NODES, seed) for seed in range(N_TRAIN)]
     height = np.array([np.ptp(mesh.features[:, 1]) for mesh in meshes])
     table = pd.DataFrame({"mesh": pd.Series(meshes, dtype=object), "speed": speed})
     start = time.perf_counter()
@@ -30,7 +30,7 @@ def run() -> Iterator[Line]:
     with tempfile.TemporaryDirectory() as folder:
         fitted.save(Path(folder) / "model.swwl")
         model = load_model(Path(folder) / "model.swwl")
-        points, triangles = surface_mesh(N_NODES, N_TRAIN + 1)
+        points, triangles = shell_mesh(N_NODES, N_TRAIN + 1)
         new = Graph.from_cells(points, triangles)
         path = Path(folder) / "new.vtu"
         meshio.Mesh(points, [("triangle", triangles)]).write(path)

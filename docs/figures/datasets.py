@@ -20,7 +20,7 @@ from PIL import Image
 from swwl import datasets
 
 HERE = Path(__file__).parent
-COLOURS = "viridis"  # readable with any kind of colour vision, and in grey
+COLORS = "viridis"  # readable with any kind of color vision, and in gray
 N_SHOWN = 4
 VIEW = (15, -80)  # elevation and azimuth from which blades are seen, degrees: on the pressure side
 
@@ -29,23 +29,23 @@ plt.rcParams.update({"font.size": 8, "axes.spines.top": False, "axes.spines.righ
 
 def tensile2d() -> plt.Figure:
     """Plates with their von Mises stress; the largest stress against pressure, yield stress and radius."""
-    samples = datasets.make("tensile2d", 160, nodes=900, jobs=-1)
+    samples = datasets.make_samples("tensile2d", 160, n_nodes=900, n_jobs=-1)
     figure, top, bottom = layout("Notched plates under tension: von Mises stress", N_SHOWN, 3)
     norm = shared_norm(samples, "von_mises")
     for axes, sample in zip(top, samples, strict=False):
         image = draw_plane(axes, sample, "von_mises", norm, edges=True)
         axes.set_title(f"largest stress {sample.targets['max_von_mises']:.0f} MPa")
     figure.colorbar(image, ax=top, label="von Mises stress, MPa", shrink=0.8)
-    colour = column(samples, "notch_radius")
+    color = column(samples, "notch_radius")
     for axes, name in zip(bottom, ("pressure", "yield_stress", "notch_radius"), strict=True):
-        points = scatter(axes, samples, name, "max_von_mises", colour)
+        points = scatter(axes, samples, name, "max_von_mises", color)
     figure.colorbar(points, ax=bottom, label="notch radius")
     return figure
 
 
 def airfoil() -> plt.Figure:
     """Airfoils with the pressure coefficient around them; lift and drag against the inputs."""
-    samples = datasets.make("airfoil", 160, nodes=3000, jobs=-1)
+    samples = datasets.make_samples("airfoil", 160, n_nodes=3000, n_jobs=-1)
     figure, top, bottom = layout("Airfoils in a stream: pressure coefficient", 3, 4, height=5.2)
     norm = Normalize(-1.5, 1)
     shown = [samples[i] for i in (0, 1, 6)]
@@ -59,32 +59,32 @@ def airfoil() -> plt.Figure:
         )
     figure.colorbar(image, ax=top, label="pressure coefficient", extend="min", shrink=0.9)
     pairs = (("incidence", "lift"), ("camber", "lift"), ("velocity", "drag"), ("thickness", "drag"))
-    colour = column(samples, "incidence")
+    color = column(samples, "incidence")
     for axes, (name, target) in zip(bottom, pairs, strict=True):
-        points = scatter(axes, samples, name, target, colour)
+        points = scatter(axes, samples, name, target, color)
     figure.colorbar(points, ax=bottom, label="incidence, °")
     return figure
 
 
 def blade() -> plt.Figure:
     """Blades with the pressure on their surface; mass flow and efficiency against the inputs."""
-    samples = datasets.make("blade", 240, nodes=1500, jobs=-1)
-    varied = datasets.make("blade", N_SHOWN, nodes=1500, random_topology=True)
+    samples = datasets.make_samples("blade", 240, n_nodes=1500, n_jobs=-1)
+    varied = datasets.make_samples("blade", N_SHOWN, n_nodes=1500, random_topology=True)
     figure, top, bottom = layout("Rotor blades: surface pressure", N_SHOWN, 4, projection="3d")
     norm = shared_norm(samples, "pressure")
     for axes, sample in zip(top, [*samples[:2], *varied[2:]], strict=True):
         draw_surface(axes, sample, "pressure", norm)
         axes.set_title(f"{len(sample.points)} nodes, efficiency {sample.targets['efficiency']:.3f}")
-    figure.colorbar(plt.cm.ScalarMappable(scaled(norm, 1e-3), COLOURS), ax=top, label="pressure, kPa", shrink=0.8)
+    figure.colorbar(plt.cm.ScalarMappable(scaled(norm, 1e-3), COLORS), ax=top, label="pressure, kPa", shrink=0.8)
     pairs = (
         ("pressure", "massflow"),
         ("exit_angle_mid", "massflow"),
         ("pressure", "efficiency"),
         ("exit_angle_mid", "efficiency"),
     )
-    colour = column(samples, "speed")
+    color = column(samples, "speed")
     for axes, (name, target) in zip(bottom, pairs, strict=True):
-        points = scatter(axes, samples, name, target, colour)
+        points = scatter(axes, samples, name, target, color)
     figure.colorbar(points, ax=bottom, label="speed, rpm")
     return figure
 
@@ -99,7 +99,7 @@ def layout(title: str, n_top: int, n_bottom: int, height: float = 4.8, projectio
 
 
 class _Panels:
-    """A figure whose colour bars go to the row that their axes are in."""
+    """A figure whose color bars go to the row that their axes are in."""
 
     def __init__(self, figure, upper, lower) -> None:
         self.figure, self._rows = figure, (upper, lower)
@@ -117,9 +117,9 @@ class _Panels:
 
 
 def draw_plane(axes, sample, field: str, norm: Normalize, edges: bool):
-    """Draw a plane mesh with a field; return what a colour bar needs."""
+    """Draw a plane mesh with a field; return what a color bar needs."""
     mesh = Triangulation(*sample.points.T, sample.cells["triangle"])
-    image = axes.tripcolor(mesh, sample.fields[field], shading="gouraud", cmap=COLOURS, norm=norm)
+    image = axes.tripcolor(mesh, sample.fields[field], shading="gouraud", cmap=COLORS, norm=norm)
     if edges:
         axes.triplot(mesh, color="white", lw=0.15, alpha=0.6)
     axes.set_aspect("equal")
@@ -128,7 +128,7 @@ def draw_plane(axes, sample, field: str, norm: Normalize, edges: bool):
 
 
 def draw_surface(axes, sample, field: str, norm: Normalize) -> None:
-    """Draw a surface in space, its faces coloured by a field."""
+    """Draw a surface in space, its faces colored by a field."""
     axial, tangential, radial = sample.points.T * 1e3
     triangles = sample.cells["triangle"]
     # The thin trailing edge confuses the drawing order: leave out what looks away from the viewer.
@@ -137,16 +137,16 @@ def draw_surface(axes, sample, field: str, norm: Normalize) -> None:
     a, b, c = sample.points[triangles].transpose(1, 0, 2)
     triangles = triangles[np.cross(b - a, c - a) @ towards > 0]
     faces = axes.plot_trisurf(axial, tangential, radial, triangles=triangles, lw=0.12, edgecolor="white")
-    faces.set_facecolor(plt.get_cmap(COLOURS)(norm(sample.fields[field][triangles].mean(1))))
+    faces.set_facecolor(plt.get_cmap(COLORS)(norm(sample.fields[field][triangles].mean(1))))
     axes.set_box_aspect((np.ptp(axial), np.ptp(tangential), np.ptp(radial)), zoom=1.2)
     axes.view_init(*VIEW)
     axes.axis("off")
 
 
-def scatter(axes, samples, name: str, target: str, colour: np.ndarray):
-    """Plot a target against an input; return what a colour bar needs."""
+def scatter(axes, samples, name: str, target: str, color: np.ndarray):
+    """Plot a target against an input; return what a color bar needs."""
     values = [sample.targets[target] for sample in samples]
-    points = axes.scatter(column(samples, name), values, c=colour, s=7, cmap=COLOURS, lw=0)
+    points = axes.scatter(column(samples, name), values, c=color, s=7, cmap=COLORS, lw=0)
     axes.set_xlabel(name.replace("_", " "))
     axes.set_ylabel(target.replace("_", " "))
     return points
@@ -164,7 +164,7 @@ def shared_norm(samples, field: str) -> Normalize:
 
 
 def scaled(norm: Normalize, factor: float) -> Normalize:
-    """Return the same colours for values in another unit."""
+    """Return the same colors for values in another unit."""
     return Normalize(norm.vmin * factor, norm.vmax * factor)
 
 

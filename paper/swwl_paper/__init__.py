@@ -21,12 +21,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from swwl.errors import InputError
-from swwl_paper.study import SIZES, Skipped, Study
 
-__all__ = ["EXPERIMENTS", "SIZES", "Skipped", "Study", "reproduce"]
+# ``swwl --help`` imports this module for its command, and need not wait for pandas.
+if TYPE_CHECKING:
+    from swwl_paper.study import Study
 
 EXPERIMENTS = (
     "rgasp",
@@ -40,6 +41,7 @@ EXPERIMENTS = (
     "table5",
     "scaling",
 )
+SIZES = ("small", "medium", "full")
 
 
 def reproduce(
@@ -48,7 +50,7 @@ def reproduce(
     folder: str | Path = "results",
     *,
     seed: int = 0,
-    jobs: int = -1,
+    n_jobs: int = -1,
     options: Mapping[str, Sequence[str]] | None = None,
     command: str = "",
     out: Any = None,
@@ -63,8 +65,8 @@ def reproduce(
         Minutes, an hour or so, or the paper's sizes and hours.
     folder : path
         For ``NAME.csv``, ``NAME.md``, ``NAME.png`` and ``NAME.json``.
-    seed, jobs, options, command, out
-        See :class:`Study`.
+    seed, n_jobs, options, command, out
+        See :class:`swwl_paper.study.Study`.
 
     Returns
     -------
@@ -73,12 +75,14 @@ def reproduce(
 
     Raises
     ------
-    Skipped
+    swwl_paper.study.Skipped
         The experiment needs data or a library that is not here.
     """
+    from swwl_paper.study import Study
+
     if name not in EXPERIMENTS:
         raise InputError(f"There is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}.")
-    study = Study(name, size, Path(folder), seed=seed, jobs=jobs, options=options, command=command, out=out)
+    study = Study(name, size, Path(folder), seed=seed, n_jobs=n_jobs, options=options, command=command, out=out)
     module = importlib.import_module(f"swwl_paper.{name.replace('-', '_')}")
     study.begin()
     module.run(study)

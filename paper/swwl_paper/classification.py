@@ -48,7 +48,7 @@ class Plan:
 
 
 def load_set(name: str, *, labels: bool) -> tuple[list[Graph], NDArray[np.int64]]:
-    """Load a set with or without its labels; say what is needed where it is not to be had."""
+    """Load a set with or without its labels; say what is needed where it is not there."""
     try:
         return load_tu(name, labels=labels)
     except (FileNotFoundError, ConnectionError) as error:

@@ -12,6 +12,7 @@ import typer
 
 from swwl.cli.console import Output
 from swwl.errors import InputError
+from swwl_paper import EXPERIMENTS, SIZES
 
 
 def reproduce(
@@ -20,6 +21,9 @@ def reproduce(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder for results [results-SIZE].")] = None,
     dataset: Annotated[list[str] | None, typer.Option(help="Only this data set; may be repeated.")] = None,
     kernel: Annotated[list[str] | None, typer.Option(help="Only this kernel; may be repeated.")] = None,
+    reference: Annotated[
+        Path | None, typer.Option(help="R's answers for rgasp [rgasp_reference.json in the folder SWWL_DATA].")
+    ] = None,
     seed: Annotated[int, typer.Option(help="First seed of everything random.")] = 0,
     jobs: Annotated[int, typer.Option(help="Threads and processes; -1 is one per core.")] = -1,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
@@ -44,8 +48,8 @@ def reproduce(
       swwl reproduce all
       swwl reproduce table2 --size full --dataset BZR --kernel SWWL --kernel WWL -o results
     """
-    from swwl_paper import EXPERIMENTS, SIZES, Skipped
     from swwl_paper import reproduce as run
+    from swwl_paper.study import Skipped
 
     wanted = list(EXPERIMENTS) if "all" in names else names
     for name in wanted:
@@ -55,14 +59,15 @@ def reproduce(
         raise InputError(f"--size is {size!r}, but must be one of {', '.join(SIZES)}.")
     out = Output(quiet)
     folder = output or Path(f"results-{size}")
-    options = {"dataset": dataset or [], "kernel": kernel or []}
+    narrowed = {"dataset": dataset or [], "kernel": kernel or []}
+    options = narrowed | ({} if reference is None else {"reference": [str(reference)]})
     skipped = []
     for name in wanted:
         start = time.perf_counter()
         out.say(f"\n{name}, size {size}", style="bold")
-        command = _command(name, size, options, seed)
+        command = _command(name, size, narrowed, seed)
         try:
-            run(name, size, folder, seed=seed, jobs=jobs, options=options, command=command, out=out)
+            run(name, size, folder, seed=seed, n_jobs=jobs, options=options, command=command, out=out)
         except Skipped as reason:
             skipped.append(name)
             out.say(f"{name} was skipped: {reason}")

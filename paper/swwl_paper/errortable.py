@@ -171,11 +171,11 @@ def draw(frame: pd.DataFrame) -> Any:
         for ax, ((name, target), part) in zip(axes.flat, panels, strict=False):
             kinds = list(dict.fromkeys(part["meshes"]))
             for number, meshes in enumerate(kinds):
-                colour, marker = _LOOKS.get(str(meshes), _PUBLISHED_LOOK)
+                color, marker = _LOOKS.get(str(meshes), _PUBLISHED_LOOK)
                 rows = part[part["meshes"] == meshes]
                 places = [models.index(model) + 0.22 * (number - (len(kinds) - 1) / 2) for model in rows["model"]]
                 bars = ax.errorbar(
-                    rows["relative"], places, xerr=rows["relative_std"], fmt=marker, ms=5, color=colour, lw=1, capsize=2
+                    rows["relative"], places, xerr=rows["relative_std"], fmt=marker, ms=5, color=color, lw=1, capsize=2
                 )
                 handles.setdefault(str(meshes) if meshes in _LOOKS else "as published", bars)
             ax.axvline(1, color="0.5", lw=0.8, ls=":")

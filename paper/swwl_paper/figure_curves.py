@@ -80,7 +80,7 @@ def predict(study: Study) -> pd.DataFrame:
     data["mesh"] = pd.Series([MeshFile(path, None, cache) for path in data["mesh"]], dtype=object)
     train, new = data[: size.n_train], data[size.n_train :]
     model = RobustGPRegressor(
-        PrincipalSWWL("mesh", n_jobs=study.jobs, random_state=study.seed) * Matern52("speed") * Matern52("pressure"),
+        PrincipalSWWL("mesh", n_jobs=study.n_jobs, random_state=study.seed) * Matern52("speed") * Matern52("pressure"),
         random_state=study.seed,
     )
     model.fit(
@@ -124,7 +124,7 @@ def blades(study: Study, size: Size) -> pd.DataFrame:
         nodes=size.nodes,
         seed=study.seed,
         file_format="npz",
-        jobs=study.jobs,
+        jobs=study.n_jobs,
         progress=study.progress("making blades"),
     )
     return datasets.load(folder, shape=True)

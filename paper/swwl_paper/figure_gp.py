@@ -41,7 +41,7 @@ OBSERVED = (0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
 _PICTURES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _PICTURE_NODES = 500  # at this size a coarse mesh shows the idea better than the one in use
 _VIEW = (62.0, -80.0)  # elevation and azimuth in degrees
-_COLOURS = (VERMILLION, GREEN, PURPLE, ORANGE, GREY)
+_COLORS = (VERMILLION, GREEN, PURPLE, ORANGE, GREY)
 
 
 def run(study: Study) -> None:
@@ -98,7 +98,7 @@ def sample_path(study: Study, size: Size) -> pd.DataFrame:
     graphs = [Graph.from_cells(blade.points, blade.cells["triangle"]) for blade in blades]
     truth = np.array([blade.targets["efficiency"] for blade in blades])
 
-    kernel = SWWL("graph", n_quantiles=size.n_quantiles, n_jobs=study.jobs, random_state=study.seed)
+    kernel = SWWL("graph", n_quantiles=size.n_quantiles, n_jobs=study.n_jobs, random_state=study.seed)
     model = RobustGPRegressor(kernel, nugget=1e-6, calibrate=False, random_state=study.seed)
     with warnings.catch_warnings():
         # So few graphs hardly tell a process from noise, as the notes say; more would leave little to look at.
@@ -150,7 +150,7 @@ def draw(table: pd.DataFrame) -> Any:
         axes = figure.subplots(2, 2, sharey="row", height_ratios=(4, 1.3))
         for k in range(N_SAMPLES):
             for axis, name in zip(axes[0], ("prior", "posterior"), strict=True):
-                axis.plot(*_series(table, f"{name} {k + 1}"), color=_COLOURS[k % len(_COLOURS)], lw=1, alpha=0.9)
+                axis.plot(*_series(table, f"{name} {k + 1}"), color=_COLORS[k % len(_COLORS)], lw=1, alpha=0.9)
         left, right = axes[0]
         x, lower = _series(table, "lower95")
         upper = _series(table, "upper95")[1]
@@ -188,8 +188,8 @@ def _pictures(strip: Any) -> None:
         points, facing, shade = _seen(blade.points, blade.triangles)
         axis = strip.inset_axes((position - width / 2, 0, width, 1), transform=strip.get_xaxis_transform())
         light, dark = np.array(to_rgb(SKY)), np.array(to_rgb(BLUE))
-        colours = light + (dark - light) * (1 - shade[:, None])
-        axis.add_collection(PolyCollection(points[facing], facecolors=colours, edgecolors="white", linewidths=0.15))
+        colors = light + (dark - light) * (1 - shade[:, None])
+        axis.add_collection(PolyCollection(points[facing], facecolors=colors, edgecolors="white", linewidths=0.15))
         axis.fill(*points[-len(blade.along) :].T, color=BLACK, lw=0)  # the tip
         axis.set_aspect("equal")
         axis.autoscale_view()

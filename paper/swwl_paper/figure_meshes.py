@@ -1,4 +1,4 @@
-"""Meshes of the data sets: generated ones in full and coarsened by MMG, and published ones where they are at hand."""
+"""Meshes of the data sets: generated ones in full and coarsened by MMG, and published ones where they are there."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def run(study: Study) -> None:
         else:
             missing.append(name)
     if missing:
-        notes.append(f"Not at hand, for want of a folder that SWWL_DATA names or of their files: {', '.join(missing)}.")
+        notes.append(f"Left out, since no folder that SWWL_DATA names holds them: {', '.join(missing)}.")
     pictures = generated + real
     rows = study.rows(["set", "mesh"])
     for p in pictures:
@@ -158,7 +158,7 @@ def _zoomed(path: Path) -> tuple[str, Path]:
 
 
 def _draw_graph(part: Any, graph: Graph) -> Any:
-    """Draw nodes and edges of a graph in the plane; where features are no coordinates, at places that suit it."""
+    """Draw nodes and edges of a graph in the plane; where features are not coordinates, at places that suit it."""
     places = graph.features if graph.n_features == 2 else spectral_places(graph)
     with style():
         axis = part.add_subplot()

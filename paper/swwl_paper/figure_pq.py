@@ -95,7 +95,7 @@ def fit_missing(study: Study, plan: Plan, version: Version, models: list[str], r
                 n_quantiles=q,
                 node_weights="uniform",
                 random_state=seed,
-                n_jobs=study.jobs,
+                n_jobs=study.n_jobs,
             )
             wide = embedding.fit_transform([graphs[i] for i in cases], progress=progress)
             for p in sorted({p for _, p, other in here if other == q}):
@@ -114,7 +114,7 @@ def fit_missing(study: Study, plan: Plan, version: Version, models: list[str], r
             for model, p, q in here
         )
         progress = study.progress(f"fits with seed {seed}")
-        results: Iterator[dict[str, Any]] = Parallel(n_jobs=study.jobs, return_as="generator")(tasks)
+        results: Iterator[dict[str, Any]] = Parallel(n_jobs=study.n_jobs, return_as="generator")(tasks)
         for done, ((model, p, q), result) in enumerate(zip(here, results, strict=True), 1):
             key = {"model": model, "n_projections": p, "n_quantiles": q, "seed": seed}
             kept = {name: result[name] for name in ("rmse", "rmse_relative", "q2", "components", "seconds")}
@@ -199,10 +199,10 @@ def draw(frame: pd.DataFrame) -> Any:
             means = groups.mean().reset_index()
             EffectDisplay(means, TARGET).plot(ax)
             top = 0.0
-            for colour, (q, line) in zip(CYCLE, means.groupby("n_quantiles"), strict=False):
+            for color, (q, line) in zip(CYCLE, means.groupby("n_quantiles"), strict=False):
                 spread = groups.std(ddof=0).loc[q].to_numpy()
                 low, high = line["rmse"] - spread, line["rmse"] + spread
-                ax.fill_between(line["n_projections"], low, high, color=colour, alpha=0.12, lw=0)
+                ax.fill_between(line["n_projections"], low, high, color=color, alpha=0.12, lw=0)
                 top = max(top, float(high.max()))
             ax.set_ylim(0, 1.05 * top)
             ax.set_title(MODELS[model].title)

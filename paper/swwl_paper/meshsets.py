@@ -142,7 +142,7 @@ def made(study: Study, name: str, n: int, nodes: int) -> pd.DataFrame:
         nodes=nodes,
         seed=study.seed,
         file_format="npz",
-        jobs=study.jobs,
+        jobs=study.n_jobs,
         progress=study.progress(f"{name}: simulations"),
     ).iloc[:n]
 
@@ -163,7 +163,7 @@ def coarser(
                 nodes,
                 tolerance=tolerance,
                 file_format="npz",
-                jobs=study.jobs,
+                jobs=study.n_jobs,
                 progress=study.progress(f"{name}: coarsening to {nodes} nodes"),
             )
         except ImportError as error:
@@ -180,7 +180,7 @@ def read(study: Study, table: pd.DataFrame, name: str) -> list[Graph]:
     progress = study.progress(f"{name}: reading meshes")
     tasks = (delayed(as_graph)(mesh, node_weights="area") for mesh in table["mesh"])
     graphs: list[Graph] = []
-    for graph in Parallel(n_jobs=study.jobs, prefer="threads", return_as="generator")(tasks):
+    for graph in Parallel(n_jobs=study.n_jobs, prefer="threads", return_as="generator")(tasks):
         if graphs and graph.same_topology(graphs[0]):
             graph.adjacency = graphs[0].adjacency
         graphs.append(graph)

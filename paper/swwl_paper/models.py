@@ -88,7 +88,7 @@ def represent(
     n_train: int,
     *,
     seed: int,
-    jobs: int = 1,
+    n_jobs: int = 1,
     options: dict[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> NDArray[np.float64]:
@@ -99,8 +99,8 @@ def represent(
     sees : str
         A key of ``EMBEDDINGS``, "coordinates", "WWL" or "PK".
     graphs : sequence of n Graphs
-        The first ``n_train`` are the training cases, from which an embedding learns centre, scale and step.
-    n_train, seed, jobs : int
+        The first ``n_train`` are the training cases, from which an embedding learns center, scale and step.
+    n_train, seed, n_jobs : int
     options : dict
         Of :class:`SWWLEmbedding`; the paper's H = 3, P = 50 and Q = 500 are its defaults.
     progress : callable, optional
@@ -116,11 +116,11 @@ def represent(
         return isometric(coordinates(graphs))
     if sees == "WWL":
         plain = [Graph(graph.features, graph.edges, graph.weights) for graph in graphs]
-        return wwl_distances(plain, n_jobs=jobs, progress=progress, **options)[None]
+        return wwl_distances(plain, n_jobs=n_jobs, progress=progress, **options)[None]
     if sees == "PK":
         grams = [propagation_gram(graphs, w=w, scale=True, random_state=seed) for w in WIDTHS]
         return np.sqrt(np.maximum(2 - 2 * np.stack(grams), 0))
-    embedding = SWWLEmbedding(**EMBEDDINGS[sees], **options, random_state=seed, n_jobs=jobs)
+    embedding = SWWLEmbedding(**EMBEDDINGS[sees], **options, random_state=seed, n_jobs=n_jobs)
     train = embedding.fit_transform(graphs[:n_train], progress=progress)
     rows = np.concatenate([train, embedding.transform(graphs[n_train:])])
     blocks = embedding.n_iterations + 1 if embedding.per_iteration else 1

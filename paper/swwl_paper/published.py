@@ -37,7 +37,7 @@ def published(name: str, n_train: int, n_test: int, exact: bool) -> Version:
         return Version(
             name, "contours", n_train, n_test, (), ("drag", "lift"), load_naca0012, one_topology=True, **common
         )
-    # Contact areas differ between grains by two orders of magnitude: neighbours are averaged with them as weights.
+    # Contact areas differ between grains by two orders of magnitude: neighbors are averaged with them as weights.
     options = {"scale": True, "normalization": "sum"}
     targets = ("stiffness", "strength")
     return Version(

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from swwl.errors import MissingFileError
 from swwl.gp import GPWarning, RobustGP
 from swwl.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, new_figure, style
 from swwl_paper.study import Skipped, Study
@@ -35,7 +36,7 @@ _FLOOR = 1e-16
 
 def run(study: Study) -> None:
     """Compare every stored fit."""
-    reference = json.loads(find_reference().read_text(encoding="utf-8"))
+    reference = json.loads(find_reference(study).read_text(encoding="utf-8"))
     study.note(R=reference["meta"]["R"], RobustGaSP=reference["meta"]["RobustGaSP"])
     rows = study.rows(["fit"])
     progress = study.progress("fits of R's")
@@ -54,21 +55,27 @@ def run(study: Study) -> None:
         texts(frame),
         "Largest differences, relative to the largest value compared: of the objective and of its gradient where R's "
         "are stored, of means and of standard deviations predicted with R's estimates. Gain: our optimum less R's. "
-        "Left out: R's gradient of products of several Matérn 3/2 (m32_prod), which misses a factor, so that its "
-        "optimum is none; its optima under other priors (ref_xi, ref_gamma) and at given ranges.",
+        "Left out: R's gradient of products of several Matérn 3/2 (m32_prod), which misses a factor, so that it "
+        "stops short of the optimum; its optima under other priors (ref_xi, ref_gamma) and at given ranges.",
     )
     study.figure(draw_differences(frame))
 
 
-def find_reference() -> Path:
-    """Return R's answers: in the folder that ``SWWL_DATA`` names, or among the tests of a clone."""
-    places = [Path(__file__).parents[3] / "tests" / "gp" / "data" / FILE]
-    if os.environ.get("SWWL_DATA"):
-        places.insert(0, Path(os.environ["SWWL_DATA"]) / FILE)
-    for place in places:
-        if place.is_file():
-            return place
-    raise Skipped(f"R's answers, {FILE}, are needed in the folder that SWWL_DATA names; a clone has them in its tests.")
+def find_reference(study: Study) -> Path:
+    """Return the file of R's answers: the option "reference", or the one in the folder that ``SWWL_DATA`` names."""
+    given = study.options.get("reference")
+    if given:
+        path = Path(given[0])
+        if not path.is_file():
+            raise MissingFileError(f"{path}: there is no such file of R's answers.")
+        return path
+    folder = os.environ.get("SWWL_DATA")
+    if folder and (Path(folder) / FILE).is_file():
+        return Path(folder) / FILE
+    raise Skipped(
+        f"R's answers are read from {FILE} in the folder that SWWL_DATA names, or from the file that --reference "
+        f"names; a clone of swwl has it in tests/gp/data."
+    )
 
 
 @dataclass(frozen=True)
@@ -149,7 +156,7 @@ def compare(reference: dict[str, Any], name: str) -> dict[str, Any]:
         ours = float(free.log_posterior_)
     theirs = float("nan") if fit["log_post"] is None else float(fit["log_post"])
     notes = [
-        "R's gradient misses a factor, so its optimum is none" if wrong_gradient else "",
+        "R's gradient misses a factor, so it stops short of the optimum" if wrong_gradient else "",
         f"R's optimum under another prior ({settings['prior']})" if other_prior else "",
         "ranges given" if fixed_ranges else "",
     ]
@@ -246,8 +253,8 @@ def draw_differences(frame: pd.DataFrame) -> Any:
         left, right = figure.subplots(1, 2, sharey=True, width_ratios=(2.2, 1))
         values = frame[list(looks)].to_numpy(float).clip(_FLOOR)
         left.hlines(place, np.nanmin(values, axis=1), np.nanmax(values, axis=1), color="#D5D5D5", linewidth=1.5)
-        for k, (name, (marker, colour)) in enumerate(looks.items()):
-            left.scatter(values[:, k], place, 16, color=colour, marker=marker, label=name, zorder=3)
+        for k, (name, (marker, color)) in enumerate(looks.items()):
+            left.scatter(values[:, k], place, 16, color=color, marker=marker, label=name, zorder=3)
         left.set(xscale="log", title="Relative difference from R", ylim=(place[-1] - 0.8, 0.8))
         left.set_yticks(place, frame["fit"], fontsize=6.5)
         figure.legend(*left.get_legend_handles_labels(), loc="outside upper right", ncols=4)
@@ -255,8 +262,8 @@ def draw_differences(frame: pd.DataFrame) -> Any:
         right.hlines(place, 0, gain, color="#D5D5D5", linewidth=1.5)
         higher = gain > 1e-3
         lower = gain < -1e-3
-        for mask, colour in ((~(higher | lower), GREY), (higher, BLUE), (lower, VERMILLION)):
-            right.scatter(gain[mask], place[mask], 16, color=colour, zorder=3)
+        for mask, color in ((~(higher | lower), GREY), (higher, BLUE), (lower, VERMILLION)):
+            right.scatter(gain[mask], place[mask], 16, color=color, zorder=3)
         right.set_xscale("symlog", linthresh=1e-6)
         reach = max(1.0, np.nanmax(np.abs(gain)))
         right.set(title="Our log posterior less R's", xlim=(-3 * 1e-3, 5 * reach), xticks=[-1e-4, 0, 1e-4, 1e-2, 1])

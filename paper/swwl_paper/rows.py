@@ -43,10 +43,10 @@ class Rows:
             try:
                 found = pd.read_csv(self.path, keep_default_na=False, na_values=["nan"])
             except ValueError as error:
-                raise InputError(f"{self.path}: is no table ({error}); delete it to begin anew.") from None
+                raise InputError(f"{self.path}: is not a table ({error}); delete it to start again.") from None
             missing = [key for key in self.keys if key not in found]
             if missing:
-                raise InputError(f"{self.path}: has no column {missing[0]!r}; delete it to begin anew.")
+                raise InputError(f"{self.path}: has no column {missing[0]!r}; delete it to start again.")
             self._rows = found.to_dict("records")
             self._known = {self._key(row) for row in self._rows}
 
@@ -58,7 +58,7 @@ class Rows:
         return self._key(key) in self._known
 
     def add(self, *rows: Mapping[str, Any]) -> None:
-        """Add rows, and write the file anew under a temporary name until it is complete."""
+        """Add rows, and write the whole file again, under a temporary name until it is complete."""
         for row in rows:
             key = self._key(row)
             if key in self._known:

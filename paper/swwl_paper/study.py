@@ -17,9 +17,9 @@ import pandas as pd
 import swwl
 from swwl.errors import InputError
 from swwl.storage import atomic_write
+from swwl_paper import SIZES
 from swwl_paper.rows import Rows
 
-SIZES = ("small", "medium", "full")
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas", "POT", "grakel", "torch", "mmgpy")
 T = TypeVar("T")
 
@@ -42,10 +42,11 @@ class Study:
     folder : Path
     seed : int
         First seed of everything random.
-    jobs : int
+    n_jobs : int
         Threads and processes; -1 is one per core.
     options : dict
-        What narrows the experiment, such as ``{"dataset": ["BZR"]}``. It does not hinder going on with wider ones.
+        What narrows the experiment, such as ``{"dataset": ["BZR"]}``, which does not hinder going on with wider ones;
+        and ``{"reference": [path]}``, the file of R's answers for "rgasp".
     command : str
         For the provenance.
     out : object with ``say``, ``table`` and ``progress``, optional
@@ -73,14 +74,14 @@ class Study:
         folder: Path,
         *,
         seed: int = 0,
-        jobs: int = -1,
+        n_jobs: int = -1,
         options: Mapping[str, Sequence[str]] | None = None,
         command: str = "",
         out: Any = None,
     ):
         if size not in SIZES:
             raise InputError(f"The size is {size!r}, but must be one of {', '.join(SIZES)}.")
-        self.name, self.size, self.folder, self.seed, self.jobs = name, size, Path(folder), seed, jobs
+        self.name, self.size, self.folder, self.seed, self.n_jobs = name, size, Path(folder), seed, n_jobs
         self.options = {key: list(values) for key, values in (options or {}).items()}
         self.command = command or f"swwl reproduce {name} --size {size}"
         self.out = out
@@ -158,7 +159,7 @@ class Study:
                 record = json.loads(path.read_text(encoding="utf-8"))
                 found = {key: record[key] for key in same}
             except (ValueError, KeyError, TypeError):
-                raise InputError(f"{path}: is no record of an experiment; delete it to begin anew.") from None
+                raise InputError(f"{path}: is not the record of an experiment; delete it to start again.") from None
             if found != same:
                 raise InputError(
                     f"{self.folder}: holds {self.name} at size {found['size']!r} with seed {found['seed']}, but size "

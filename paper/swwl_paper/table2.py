@@ -76,7 +76,7 @@ def _cross_validate(study: Study, dataset: str, kernel: str, seeds: list[int], n
         versions = {"attributes": load_set(dataset, labels=False)[0], "labels": load_set(dataset, labels=True)[0]}
         grid = TUNED
     kept = some_of(y, n_graphs)
-    with warnings.catch_warnings(), parallel_config(n_jobs=study.jobs):
+    with warnings.catch_warnings(), parallel_config(n_jobs=study.n_jobs):
         warnings.simplefilter("ignore", FoldWarning)  # said once, below the table
         table = nested_cv(
             {name: [version[i] for i in kept] for name, version in versions.items()},
@@ -84,7 +84,7 @@ def _cross_validate(study: Study, dataset: str, kernel: str, seeds: list[int], n
             {kernel: settings_of(kernel, dataset)},
             dataset=dataset,
             seeds=seeds,
-            n_jobs=study.jobs,  # for threads joblib does not take it from its configuration
+            n_jobs=study.n_jobs,  # for threads joblib does not take it from its configuration
             journal=study.work("table2") / f"{dataset}-{kernel.replace(' ', '-')}.json",
             cache=study.work("matrices"),
             progress=study.progress(f"{dataset}, {kernel}"),

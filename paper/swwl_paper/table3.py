@@ -60,7 +60,7 @@ def run(study: Study) -> None:
                 if rows.has(dataset=dataset, kernel=kernel, setting=repr(factor)):
                     continue
                 try:
-                    with parallel_config(n_jobs=study.jobs):
+                    with parallel_config(n_jobs=study.n_jobs):
                         prepare, matrix, built = build_times(factor, part, classes[kept])
                 except ImportError as error:
                     study.say(f"{kernel} is left out: {error}")
@@ -159,11 +159,11 @@ def _draw(frame: pd.DataFrame) -> Any:
     figure.get_layout_engine().set(rect=(0, 0.04, 1, 0.96))
     with style():
         ax = figure.subplots()
-        for kernel, colour, marker in zip(TIMED, CYCLE, MARKERS, strict=False):
+        for kernel, color, marker in zip(TIMED, CYCLE, MARKERS, strict=False):
             found = [(place, seconds[kernel, name]) for place, name in enumerate(datasets) if (kernel, name) in seconds]
             if found:
                 places, values = zip(*found, strict=True)
-                ax.plot(places, values, marker, color=colour, label=kernel)
+                ax.plot(places, values, marker, color=color, label=kernel)
         ax.set_yscale("log")
         ax.set_xticks(range(len(datasets)), datasets)
         ax.set_xlim(-0.5, len(datasets) - 0.5)

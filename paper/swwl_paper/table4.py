@@ -1,6 +1,6 @@
 """Errors of Gaussian process regression on simulation meshes: RMSE over seeds, as in the paper's Table 4.
 
-Generated sets have one split, as in the paper, and seeds draw the directions of the embedding and the optimiser's
+Generated sets have one split, as in the paper, and seeds draw the directions of the embedding and the optimizer's
 starts; published sets are small, and seeds draw their training and test cases, too.
 """
 
@@ -116,7 +116,7 @@ def run(study: Study) -> None:
     frame = rows.frame()
     shown = frame if frame.empty else frame[frame["dataset"].isin(names) & frame["model"].isin(kernels)]
     if shown.empty:
-        raise Skipped("none of the data sets is to be had here, or none of the kernels suits them")
+        raise Skipped("none of the data sets is here, or none of the kernels suits them")
     for title, table, notes in tables(shown):
         study.show(title, table, notes)
     study.figure(draw(shown))
@@ -130,7 +130,7 @@ def versions(study: Study, plan: Plan, name: str) -> list[Version]:
 
 
 def applies(model: str, version: Version) -> bool:
-    """Whether a row of the table can be had for a data set."""
+    """Whether a row of the table makes sense for a data set."""
     if version.meshes == "cut down" and model not in CUT_DOWN:
         return False
     needs = {
@@ -205,7 +205,7 @@ def run_version(study: Study, plan: Plan, version: Version, kernels: list[str], 
             for model, target in here
         )
         progress = study.progress(f"{version.dataset}, {version.meshes}: fits with seed {seed}")
-        results: Iterator[dict[str, Any]] = Parallel(n_jobs=study.jobs, return_as="generator")(tasks)
+        results: Iterator[dict[str, Any]] = Parallel(n_jobs=study.n_jobs, return_as="generator")(tasks)
         for done, ((model, target), result) in enumerate(zip(here, results, strict=True), 1):
             key = {**own, "model": model, "target": target, "seed": seed}
             rows.add(key | about | result | {"embedding_seconds": seen[model][1]})
@@ -248,8 +248,8 @@ class _Sight:
         start = time.perf_counter()
         progress = self.study.progress(f"{self.version.dataset}, {self.version.meshes}: {sees}, seed {seed}")
         options = dict(self.version.options)
-        jobs, n_train = self.study.jobs, self.version.n_train
-        seen = represent(sees, graphs, n_train, seed=seed, jobs=jobs, options=options, progress=progress)
+        n_jobs, n_train = self.study.n_jobs, self.version.n_train
+        seen = represent(sees, graphs, n_train, seed=seed, n_jobs=n_jobs, options=options, progress=progress)
         return seen, time.perf_counter() - start
 
     def _transport(self) -> tuple[NDArray, float]:

@@ -83,7 +83,7 @@ def run(study: Study) -> None:
     """Measure, judge and draw."""
     sets = study.chosen("dataset", list(CASES))
     counts = study.pick(SIZES)
-    threads = study.jobs if study.jobs > 0 else THREADS
+    threads = study.n_jobs if study.n_jobs > 0 else THREADS
     study.note(threads=threads, **OPTIONS)
     rows = study.rows(["set", "kernel", "step"])
     for name in sets:
@@ -96,7 +96,7 @@ def run(study: Study) -> None:
         "Meshes are like those of Rotor37, Tensile2d and AirfRANS. Embedding: H = 3, P = 50, Q = 500, without making "
         "the meshes; where fewer were measured than the paper has, time is in proportion. The floor of an embedding is "
         "np.sort of the projections in one thread, that of distances one float32 matrix product, that of "
-        "training one Cholesky factorisation and inverse. Distances and training cost the same for both "
+        "training one Cholesky factorization and inverse. Distances and training cost the same for both "
         "kernels; the paper's are shown beside the same number of meshes. MB is the peak of a "
         "process that does this step alone, Python and its libraries included; it holds the embeddings of all meshes "
         "that are measured.",
@@ -303,7 +303,7 @@ def time_distances(plan: _Plan) -> dict[str, Any]:
 
 
 def time_training(plan: _Plan) -> dict[str, Any]:
-    """Time the fit of a Gaussian process on the mesh and all scalars, and one factorisation and inverse."""
+    """Time the fit of a Gaussian process on the mesh and all scalars, and one factorization and inverse."""
     n = plan.counts.training
     design = plan.design()[:n]
     items = [np.load(plan.path + "-distances.npy")[:n, :n]]

@@ -4,13 +4,13 @@ import json
 
 import numpy as np
 import pytest
-from swwl_paper import classification, reproduce, table2, table3
-from swwl_paper.classification import Plan, settings_of, some_of
 from typer.testing import CliRunner
 
 from swwl import Graph
 from swwl.cli.app import app
 from swwl.evaluation.nested_cv import paper_settings
+from swwl_paper import classification, reproduce, table2, table3
+from swwl_paper.classification import Plan, settings_of, some_of
 
 TINY = Plan(datasets=("BZR", "ENZYMES"), kernels=("SWWL", "SWWL tuned"), seeds={"": 1}, graphs={"": 24})
 
@@ -34,9 +34,9 @@ def molecules(monkeypatch):
 
 
 def test_table2_fills_a_row_per_fold_and_goes_on(tmp_path, molecules, monkeypatch):
-    reproduce("table2", "small", tmp_path, jobs=1, options={"dataset": ["BZR"], "kernel": ["SWWL"]})
+    reproduce("table2", "small", tmp_path, n_jobs=1, options={"dataset": ["BZR"], "kernel": ["SWWL"]})
     first = (tmp_path / "table2.csv").read_bytes()
-    study = reproduce("table2", "small", tmp_path, jobs=1)
+    study = reproduce("table2", "small", tmp_path, n_jobs=1)
     assert (tmp_path / "table2.csv").read_bytes().startswith(first)
     frame = study.rows(["dataset", "kernel", "seed", "fold"]).frame()
     assert len(frame) == 2 * 2 * 10
@@ -48,7 +48,7 @@ def test_table2_fills_a_row_per_fold_and_goes_on(tmp_path, molecules, monkeypatc
     assert "85.43 ± 4.05" in page and "always the largest class" in page and "Balanced accuracy" in page
     assert (tmp_path / "table2.png").exists()
     monkeypatch.setattr(table2, "nested_cv", None)  # nothing is left to be done
-    reproduce("table2", "small", tmp_path, jobs=1)
+    reproduce("table2", "small", tmp_path, n_jobs=1)
     assert len(json.loads((tmp_path / "table2.json").read_text())["commands"]) == 1
 
 
@@ -56,12 +56,12 @@ def test_graphs_left_out_are_said(tmp_path, molecules, monkeypatch):
     plan = Plan(datasets=("BZR",), kernels=("SWWL", "PK"), seeds={"": 1}, graphs={"": None, ("PK", "BZR"): 20})
     monkeypatch.setitem(table2.SIZES, "small", plan)
     pytest.importorskip("grakel", reason="GraKeL is not installed: it needs Python below 3.13")
-    reproduce("table2", "small", tmp_path, jobs=1)
+    reproduce("table2", "small", tmp_path, n_jobs=1)
     assert "† Cut down: PK on 20 graphs of BZR" in (tmp_path / "table2.md").read_text()
 
 
 def test_table3_scales_what_it_did_not_time(tmp_path, molecules):
-    study = reproduce("table3", "small", tmp_path, jobs=1, options={"kernel": ["SWWL"]})
+    study = reproduce("table3", "small", tmp_path, n_jobs=1, options={"kernel": ["SWWL"]})
     frame = study.rows(["dataset", "kernel", "setting"]).frame()
     assert len(frame) == 4 and (frame["n_graphs"] == 40).all() and (frame["timed_graphs"] == 24).all()
     expected = frame["prepare_seconds"] * 40 / 24 + frame["matrix_seconds"] * (40 / 24) ** 2
@@ -79,7 +79,7 @@ def test_a_missing_library_leaves_out_its_kernel(tmp_path, molecules, monkeypatc
 
     monkeypatch.setattr(table2, "settings_of", missing)
     monkeypatch.setitem(table2.SIZES, "small", Plan(("BZR",), ("WWL", "SWWL"), {"": 1}, {"": 24}))
-    study = reproduce("table2", "small", tmp_path, jobs=1)
+    study = reproduce("table2", "small", tmp_path, n_jobs=1)
     assert set(study.rows(["dataset", "kernel", "seed", "fold"]).frame()["kernel"]) == {"SWWL"}
 
 

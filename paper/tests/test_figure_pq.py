@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+
+from swwl import Graph, SWWLEmbedding
 from swwl_paper import figure_pq, reproduce
 from swwl_paper.meshsets import Size
 from swwl_paper.rows import Rows
-
-from swwl import Graph, SWWLEmbedding
 
 
 @pytest.fixture(autouse=True)
@@ -36,10 +36,10 @@ def test_rows_table_figure_and_going_on(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Rows, "add", cut_off)
     with pytest.raises(KeyboardInterrupt):
-        reproduce("figure-pq", folder=tmp_path / "parts", jobs=1)
+        reproduce("figure-pq", folder=tmp_path / "parts", n_jobs=1)
     monkeypatch.setattr(Rows, "add", add)
     for name in ("parts", "whole"):
-        reproduce("figure-pq", folder=tmp_path / name, jobs=1)
+        reproduce("figure-pq", folder=tmp_path / name, n_jobs=1)
     parts, whole = (pd.read_csv(tmp_path / name / "figure-pq.csv") for name in ("parts", "whole"))
     pd.testing.assert_frame_equal(parts.drop(columns="seconds"), whole.drop(columns="seconds"))
     assert len(whole) == 2 * 2 * 3

@@ -6,9 +6,9 @@ from importlib.util import find_spec
 import numpy as np
 import pandas as pd
 import pytest
-from swwl_paper import figure_curves, figure_gp, figure_meshes, reproduce
 
 from swwl import read_graph
+from swwl_paper import figure_curves, figure_gp, figure_meshes, reproduce
 
 needs_mmg = pytest.mark.skipif(find_spec("mmgpy") is None, reason="mmgpy (the extra [mmg]) is not installed")
 
@@ -16,7 +16,7 @@ needs_mmg = pytest.mark.skipif(find_spec("mmgpy") is None, reason="mmgpy (the ex
 def run(module, name, size, folder, monkeypatch):
     """Run an experiment at a size of the test's own."""
     monkeypatch.setattr(module, "SIZES", {"small": size})
-    return reproduce(name, "small", folder, jobs=1)
+    return reproduce(name, "small", folder, n_jobs=1)
 
 
 def refuse(*args, **kwargs):
@@ -183,7 +183,7 @@ def test_meshes_without_mmg(tmp_path, monkeypatch):
         graph = read_graph(study.work("meshes") / f"{name}-{TINY[name].full}-seed0.vtu")
         assert table[table["set"] == name][["nodes", "edges"]].to_numpy().tolist() == [[graph.n_nodes, graph.n_edges]]
     page = study.path(".md").read_text(encoding="utf-8")
-    assert "swwl[mmg]" in page and "want of" in page and "NACA 0012, deformed, car" in page
+    assert "swwl[mmg]" in page and "Left out, since no folder" in page and "NACA 0012, deformed, car" in page
     assert study.path(".png").stat().st_size > 10_000
 
 

@@ -5,9 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
+
 from swwl_paper import EXPERIMENTS
 
-DOCS = Path(__file__).parent.parent / "docs"
+PAPER = Path(__file__).parent.parent
 PAGE = """# Results
 
 Words.
@@ -25,7 +26,7 @@ old
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("results_page", DOCS / "results.py")
+    spec = importlib.util.spec_from_file_location("results_page", PAPER / "results.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -42,7 +43,7 @@ def page(tmp_path):
 def test_blocks_are_filled_and_words_kept(script, page, capsys):
     (page.parent / "results" / "table4.md").write_text("**Errors é**\n\n| a |\n|---|\n| \\1 |\n\n_swwl_\n", "utf-8")
     assert script.main(["--check"], page) == 1
-    assert "run python docs/results.py" in capsys.readouterr().err
+    assert "run python paper/results.py" in capsys.readouterr().err
     assert page.read_text(encoding="utf-8") == PAGE
     assert script.main([], page) == 0
     text = page.read_text(encoding="utf-8")
@@ -78,11 +79,11 @@ def test_what_would_break_the_page_is_refused(script, page, capsys):
 
 def test_the_page_is_up_to_date_and_has_all_experiments(script):
     assert script.main(["--check"]) == 0
-    text = (DOCS / "results.md").read_text(encoding="utf-8")
+    text = (PAPER / "results.md").read_text(encoding="utf-8")
     bodies = {match["name"]: match["body"].strip() for match in script.BLOCK.finditer(text)}
     assert sorted(bodies) == sorted(EXPERIMENTS)
     images = re.findall(r"\(results/([a-z0-9-]+)\.png\)", text)
     assert sorted(images) == sorted(EXPERIMENTS)
-    missing = script.missing_images(text, DOCS)
+    missing = script.missing_images(text, PAPER)
     run = [name for name, body in bodies.items() if body != script.MISSING]
     assert not {f"results/{name}.png" for name in run} & set(missing)

@@ -1,20 +1,21 @@
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
-from swwl_paper import Skipped, Study, rgasp
+
+from swwl.errors import InputError
+from swwl_paper import reproduce, rgasp
+from swwl_paper.study import Skipped, Study
 
 FITS = ("A_m32_prod_nug_converged", "B_m52_prod_fixedrange", "B_m52_prod_ref_xi_converged", "C_m52x3_nug_converged")
 
 
 @pytest.fixture
-def four_fits(tmp_path, monkeypatch):
+def four_fits(rgasp_reference, tmp_path, monkeypatch):
     """A folder of data with four of R's fits: a wrong gradient, given ranges, another prior, and a good one."""
-    data = Path(__file__).parents[1] / "gp" / "data" / rgasp.FILE
-    reference = json.loads(data.read_text())
+    reference = json.loads(rgasp_reference.read_text(encoding="utf-8"))
     reference["fits"] = {name: reference["fits"][name] for name in FITS}
-    (tmp_path / rgasp.FILE).write_text(json.dumps(reference))
+    (tmp_path / rgasp.FILE).write_text(json.dumps(reference), encoding="utf-8")
     monkeypatch.setenv("SWWL_DATA", str(tmp_path))
     return reference
 
@@ -59,8 +60,14 @@ def test_goes_on_where_it_stopped(four_fits, tmp_path, monkeypatch):
     assert calls == [*FITS[:3], *FITS[2:]]
 
 
-def test_says_what_is_missing(monkeypatch, tmp_path):
+def test_the_reference_is_a_given_file_or_one_of_the_data(monkeypatch, tmp_path):
     monkeypatch.setenv("SWWL_DATA", str(tmp_path))
-    monkeypatch.setattr(rgasp, "FILE", "nowhere.json")
-    with pytest.raises(Skipped, match="SWWL_DATA"):
-        rgasp.find_reference()
+    with pytest.raises(Skipped, match="SWWL_DATA names, or from the file that --reference"):
+        rgasp.find_reference(Study("rgasp", "small", tmp_path))
+    mine, theirs = tmp_path / "mine.json", tmp_path / rgasp.FILE
+    for path in (mine, theirs):
+        path.write_text("{}")
+    assert rgasp.find_reference(Study("rgasp", "small", tmp_path)) == theirs
+    assert rgasp.find_reference(Study("rgasp", "small", tmp_path, options={"reference": [str(mine)]})) == mine
+    with pytest.raises(InputError, match="nowhere.json: there is no such file"):
+        reproduce("rgasp", folder=tmp_path / "out", options={"reference": ["nowhere.json"]})

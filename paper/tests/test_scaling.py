@@ -1,8 +1,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from swwl_paper import Study, scaling, slopes
+
+from swwl_paper import scaling, slopes
 from swwl_paper.measure import Line, fit_power_law
+from swwl_paper.study import Study
 
 TINY = scaling.Size(
     nodes=(30, 60, 90),

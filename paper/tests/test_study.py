@@ -5,12 +5,12 @@ import json
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from swwl_paper import EXPERIMENTS, Study, reproduce
-from swwl_paper.rows import Rows
-from swwl_paper.study import markdown
 from typer.testing import CliRunner
 
 from swwl.cli.app import app
+from swwl_paper import EXPERIMENTS, reproduce
+from swwl_paper.rows import Rows
+from swwl_paper.study import Study, markdown
 
 
 def begun(folder, **options):
@@ -43,7 +43,7 @@ def test_another_size_or_seed_needs_another_folder(tmp_path):
     with pytest.raises(ValueError, match="with seed 1 is wanted"):
         begun(tmp_path, seed=1)
     (tmp_path / "table4.json").write_text("{")
-    with pytest.raises(ValueError, match="is no record of an experiment"):
+    with pytest.raises(ValueError, match="is not the record of an experiment"):
         begun(tmp_path)
 
 
@@ -82,7 +82,7 @@ def test_rows_keep_texts_numbers_and_gaps(tmp_path):
     with pytest.raises(ValueError, match="has no column 'fold'"):
         Rows(tmp_path / "t.csv", ["fold"])
     (tmp_path / "empty.csv").write_text("")
-    with pytest.raises(ValueError, match="is no table"):
+    with pytest.raises(ValueError, match="is not a table"):
         Rows(tmp_path / "empty.csv", ["fold"])
 
 

@@ -7,12 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.decomposition import PCA
-from swwl_paper import Skipped, errortable, meshsets, models, published, reproduce, table4
-from swwl_paper.meshsets import Size, Version
-from swwl_paper.rows import Rows
 
 import swwl
 from swwl import Graph, Matern52, RobustGPRegressor, SWWLEmbedding, datasets, pairwise_distances
+from swwl_paper import errortable, meshsets, models, published, reproduce, table4
+from swwl_paper.meshsets import Size, Version
+from swwl_paper.rows import Rows
+from swwl_paper.study import Skipped, Study
 
 COLUMNS = {
     *("dataset", "meshes", "model", "target", "seed", "nodes", "n_train", "n_test", "rmse", "rmse_relative"),
@@ -69,7 +70,7 @@ def meshes_as_they_are(monkeypatch):
 
 
 def run_on(dataset, folder, **options):
-    return reproduce("table4", folder=folder, jobs=1, options={"dataset": [dataset], **options})
+    return reproduce("table4", folder=folder, n_jobs=1, options={"dataset": [dataset], **options})
 
 
 def numbers(folder):
@@ -147,7 +148,7 @@ def test_goes_on_where_it_stopped(tmp_path, monkeypatch):
 def test_published_sets(tmp_path, data_folder):
     names = ["airfrans", "naca0012", "polycrystals"]
     options = {"dataset": names, "kernel": ["scalars", "SWWL", "SWWL-area", "PCA", "WWL"]}
-    reproduce("table4", folder=tmp_path, jobs=1, options=options)
+    reproduce("table4", folder=tmp_path, n_jobs=1, options=options)
     frame = pd.read_csv(tmp_path / "table4.csv")
     assert set(frame["dataset"]) == set(names)
     rows = frame.groupby(["dataset", "model"]).size()
@@ -202,7 +203,7 @@ def test_coarsening_falls_back_to_a_looser_tolerance(tmp_path, monkeypatch):
         return table
 
     monkeypatch.setattr(datasets, "coarsen_dataset", fails_at_first)
-    study = swwl_paper.Study("table4", "small", tmp_path)
+    study = Study("table4", "small", tmp_path)
     table = pd.DataFrame({"mesh": ["a", "b"]})
     assert meshsets.coarser(study, table, "blade", 100) is table
     assert meshsets.coarser(study, table, "blade", 100) is table
@@ -212,7 +213,7 @@ def test_coarsening_falls_back_to_a_looser_tolerance(tmp_path, monkeypatch):
 
 
 def test_a_larger_set_serves_a_smaller_wish(tmp_path):
-    study = swwl_paper.Study("table4", "small", tmp_path, jobs=1)
+    study = Study("table4", "small", tmp_path, n_jobs=1)
     large = meshsets.made(study, "blade", 4, 260)
     small = meshsets.made(study, "blade", 2, 260)
     assert len(large) == 4

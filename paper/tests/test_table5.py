@@ -3,10 +3,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from swwl_paper import Study, measure, table5, timetable
 
 from swwl import Graph
 from swwl.datasets import GENERATORS
+from swwl_paper import measure, table5, timetable
+from swwl_paper.study import Study
 
 COLUMNS = {
     "set", "kernel", "step", "nodes", "meshes", "measured", "seconds", "seconds_of_all", "paper_seconds", "floor",
@@ -38,7 +39,7 @@ def tiny(monkeypatch):
 
 
 def make(folder):
-    study = Study("table5", "small", folder, jobs=1)
+    study = Study("table5", "small", folder, n_jobs=1)
     study.begin()
     return study
 
@@ -74,7 +75,7 @@ def test_goes_on_where_it_stopped(tiny, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     def blades():
-        study = Study("table5", "small", tmp_path, jobs=1, options={"dataset": ["blade"]})
+        study = Study("table5", "small", tmp_path, n_jobs=1, options={"dataset": ["blade"]})
         study.begin()
         table5.run(study)
 

@@ -1,6 +1,9 @@
-"""How good the triangles of a mesh are."""
+"""What tests of data sets share: the quality of meshes, the bytes of folders."""
 
 from __future__ import annotations
+
+import hashlib
+from pathlib import Path
 
 import numpy as np
 
@@ -23,3 +26,9 @@ def smallest_angle(points: np.ndarray, triangles: np.ndarray) -> float:
     behind = np.roll(corners, 1, axis=1) - corners
     cosine = (ahead * behind).sum(2) / (np.linalg.norm(ahead, axis=2) * np.linalg.norm(behind, axis=2))
     return float(np.rad2deg(np.arccos(np.clip(cosine.max(), -1, 1))))
+
+
+def fingerprint(folder):
+    """Digest of every file by its path in the folder."""
+    files = sorted(path for path in Path(folder).rglob("*") if path.is_file())
+    return {str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}

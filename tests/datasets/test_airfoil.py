@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from swwl.datasets import make
+from swwl.datasets import make_samples
 from swwl.datasets.airfoil import N_PANELS, simulate
 from swwl.datasets.airfoil.boundary_layer import drag_coefficient, march, sides, squire_young
 from swwl.datasets.airfoil.geometry import Naca4
@@ -168,7 +168,7 @@ def test_pressure_coefficient_field():
 
 
 def test_design_is_solvable():
-    samples = make("airfoil", 300, nodes=500, seed=11)
+    samples = make_samples("airfoil", 300, n_nodes=500, random_state=11)
     assert sum(sample.redraws for sample in samples) < 0.02 * 300
     drags = [sample.targets["drag"] for sample in samples]
     assert 0.006 < min(drags) < max(drags) < 0.02

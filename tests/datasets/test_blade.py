@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from swwl.datasets import make
+from swwl.datasets import make_samples
 from swwl.datasets.blade import BLADE, DESIGN_SPEED, rotor
 from swwl.datasets.blade.geometry import Blade
 from swwl.datasets.blade.loading import surface_pressure
@@ -171,7 +171,7 @@ def test_chord_and_thickness_are_those_asked_for():
 
 def test_design_is_solvable():
     """At least 98 of 100 draws have an operating point with an efficiency below one."""
-    samples = make("blade", 400, nodes=500, seed=3)
+    samples = make_samples("blade", 400, n_nodes=500, random_state=3)
     assert sum(sample.redraws for sample in samples) < 0.02 * 400
     assert all(0.7 < sample.targets["efficiency"] < 1 for sample in samples)
     assert all(1.7 < sample.targets["pressure_ratio"] < 2.4 for sample in samples)

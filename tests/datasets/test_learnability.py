@@ -18,7 +18,7 @@ def explained(inputs, target):
     return 1 - np.mean((predicted - target) ** 2) / np.var(target)
 
 
-def summarise_meshes(samples, n_components):
+def summarize_meshes(samples, n_components):
     """Principal components of the quantiles of the nodes' coordinates along twenty directions."""
     dimension = samples[0].points.shape[1]
     directions = np.random.default_rng(0).normal(size=(dimension, 20))
@@ -32,11 +32,11 @@ def summarise_meshes(samples, n_components):
     [("tensile2d", 200, 400, 4), ("airfoil", 150, 500, 4), ("blade", 300, 300, 10)],
 )
 def test_geometry_and_scalars_matter(name, n_samples, nodes, n_components):
-    samples = datasets.make(name, n_samples, nodes=nodes, seed=1)
+    samples = datasets.make_samples(name, n_samples, n_nodes=nodes, random_state=1)
     assert sum(sample.redraws for sample in samples) < 0.02 * n_samples
     scalars = np.array([list(sample.scalars.values()) for sample in samples])
     shape = np.array([list(sample.shape.values()) for sample in samples])
-    meshes = summarise_meshes(samples, n_components)
+    meshes = summarize_meshes(samples, n_components)
     for target in datasets.GENERATORS[name].targets:
         values = np.array([sample.targets[target] for sample in samples])
         alone = explained(scalars, values)

@@ -12,7 +12,7 @@ import pytest
 from scipy.spatial import Delaunay
 
 from swwl import as_graph, read_graph
-from swwl.datasets import download, load_plaid
+from swwl.datasets import fetch_plaid, load_plaid, plaid
 from tests.conftest import plate, write_cgns
 
 NO_PYPLAID = "pyplaid (the extra [plaid]) is not installed"
@@ -82,7 +82,7 @@ def test_what_is_wrong_with_a_folder(tmp_path):
     write_samples(tmp_path / "samples", 2)
     mesh = tmp_path / "samples" / "sample_000000001" / "meshes" / "mesh_000000000.cgns"
     mesh.write_bytes(mesh.read_bytes()[:500])
-    with pytest.raises(ValueError, match=r"sample_000000001.*mesh_000000000\.cgns: it is damaged or no CGNS file"):
+    with pytest.raises(ValueError, match=r"sample_000000001.*mesh_000000000\.cgns: it is damaged or not a CGNS file"):
         load_plaid(tmp_path)
     mesh.unlink()
     with pytest.raises(ValueError, match="sample_000000001: there is no CGNS file"):
@@ -110,7 +110,7 @@ def test_without_pyplaid(tmp_path, monkeypatch):
     ):
         load_plaid(tmp_path)
     with pytest.raises(ImportError, match=r"Downloading Rotor37 takes pyplaid 1\.0 .*pip install 'swwl\[plaid\]'"):
-        download("Rotor37", tmp_path / "new")
+        fetch_plaid("Rotor37", tmp_path / "new")
     (tmp_path / "infos.yaml").unlink()
     (tmp_path / "all.parquet").write_bytes(b"")
     with pytest.raises(ImportError, match=r"takes pyarrow, .*pip install 'swwl\[plaid\]'"):
@@ -119,10 +119,10 @@ def test_without_pyplaid(tmp_path, monkeypatch):
 
 def test_downloads_refused(tmp_path):
     with pytest.raises(ValueError, match="no PLAID set 'Rotor 37'; there are Rotor37, Tensile2d, AirfRANS"):
-        download("Rotor 37", tmp_path)
+        fetch_plaid("Rotor 37", tmp_path)
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(FileExistsError, match="is not empty"):
-        download("Rotor37", tmp_path)
+        fetch_plaid("Rotor37", tmp_path)
 
 
 def test_download_without_a_network(tmp_path, monkeypatch):
@@ -132,7 +132,32 @@ def test_download_without_a_network(tmp_path, monkeypatch):
     with pytest.raises(
         ConnectionError, match=r"PhysArena/Tensile2d cannot be fetched from the hub .*is there a network"
     ):
-        download("Tensile2d", tmp_path / "new")
+        fetch_plaid("Tensile2d", tmp_path / "new")
+
+
+def test_fetched_once(tmp_path, monkeypatch):
+    """A set that was downloaded is read; another one, or half of one, is not taken for it."""
+    asked = []
+
+    def hub(name, repository, folder, split_ids):
+        asked.append((repository, split_ids))
+        write_samples(folder / "data" / "train", 2)
+        if split_ids == {"train": [7]}:
+            raise ConnectionError("broke off")
+
+    monkeypatch.setattr(plaid, "_download", hub)
+    monkeypatch.setenv("SWWL_CACHE", str(tmp_path / "cache"))
+    first = fetch_plaid("Rotor37", split_ids={"train": range(2)})
+    again = fetch_plaid("Rotor37", split_ids={"train": [0, 1]})
+    pd.testing.assert_frame_equal(first, again)
+    assert asked == [("PhysArena/Rotor37", {"train": [0, 1]})]
+    assert (tmp_path / "cache" / "plaid" / "PhysArena--Rotor37" / "data").is_dir()
+    with pytest.raises(FileExistsError, match="is not empty"):
+        fetch_plaid("Rotor37")
+    for _ in range(2):
+        with pytest.raises((ConnectionError, FileExistsError), match="broke off|is not empty"):
+            fetch_plaid("Rotor37", tmp_path / "half", split_ids={"train": [7]})
+    assert len(asked) == 2
 
 
 @pytest.mark.parametrize("old", [False, True])
@@ -157,7 +182,7 @@ def test_download_by_hub_name(old, tmp_path, monkeypatch):
 
     monkeypatch.setattr(storage, "download_from_hub", new_way)
     monkeypatch.setattr(huggingface_hub, "snapshot_download", old_way)
-    table = download("Rotor37", tmp_path / "rotor")
+    table = fetch_plaid("Rotor37", tmp_path / "rotor")
     assert table["speed"].tolist() == [0, 1]
     assert asked == ["PhysArena/Rotor37"] * (1 + old)
 

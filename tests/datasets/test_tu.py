@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from swwl import Graph
-from swwl.datasets import load_tu
+from swwl.datasets import fetch_tu, load_tu
 from swwl.datasets import tu as tu_module
 from swwl.datasets.fetch import cache_folder, sha256
 
@@ -64,16 +64,16 @@ def load_toy(home, files, **options):
 @pytest.mark.parametrize("name", COUNTS)
 def test_published_counts(name, swwl_data):
     graphs, y = load_tu(name, data_home=swwl_data, download=False, checksum="known")
-    labelled, _ = load_tu(name, data_home=swwl_data, download=False, labels=True)
+    labeled, _ = load_tu(name, data_home=swwl_data, download=False, labels=True)
     n_graphs, nodes, edges, attributes, labels, classes, isolated = COUNTS[name]
     assert len(graphs) == len(y) == n_graphs and len(np.unique(y)) == classes
     assert round(np.mean([g.n_nodes for g in graphs]), 2) == nodes
     assert round(np.mean([g.n_edges for g in graphs]), 2) == edges
     assert {g.n_features for g in graphs} == {attributes}
-    assert {g.n_features for g in labelled} == {attributes + labels}
+    assert {g.n_features for g in labeled} == {attributes + labels}
     assert sum((np.diff(g.adjacency.indptr) == 0).sum() for g in graphs) == isolated
     columns = 2 if name == "Cuneiform" else 1
-    assert all((g.features[:, attributes:].sum(1) == columns).all() for g in labelled)
+    assert all((g.features[:, attributes:].sum(1) == columns).all() for g in labeled)
 
 
 def test_edge_attributes_of_cuneiform(swwl_data):
@@ -153,7 +153,7 @@ def test_corrupt_zip(home):
     good = zipped()
     for bad in (good[: len(good) // 2], b"<html>not found</html>", b"", good[:60] + b"\xff" * 40 + good[100:]):
         (home / "TOY.zip").write_bytes(bad)
-        with pytest.raises(ValueError, match=r"TOY\.zip: .*(damaged or no zip|could not convert)"):
+        with pytest.raises(ValueError, match=r"TOY\.zip: .*(damaged or not a zip|could not convert)"):
             load_tu("TOY", data_home=home)
 
 
@@ -179,10 +179,14 @@ def test_where_sets_are_looked_for(home, tmp_path, monkeypatch):
         (place / "TOY.zip").write_bytes(zipped(files=without(graph_labels=f"{k}\n{k}\n")))
     assert load_tu("TOY", data_home=home)[1][0] == 3
     for k, place in enumerate(places[:3]):
-        assert load_tu("TOY", download=False)[1][0] == k
+        assert load_tu("TOY").y[0] == fetch_tu("TOY", download_if_missing=False).y[0] == k
         (place / "TOY.zip").unlink()
-    with pytest.raises(FileNotFoundError, match=r"TOY\.zip is not in .*data nor in .*cache, and download=False"):
+    with pytest.raises(
+        FileNotFoundError, match=r"TOY\.zip is not in .*data nor in .*cache, and download=False; fetch_tu"
+    ):
         load_tu("TOY", download=False)
+    with pytest.raises(FileNotFoundError, match=r"TOY\.zip is not in .*data nor in .*cache, and download_if_missing=F"):
+        fetch_tu("TOY", download_if_missing=False)
 
 
 class Site(http.server.SimpleHTTPRequestHandler):
@@ -217,21 +221,30 @@ def site(tmp_path, monkeypatch):
 
 def test_download_once(home, site, tmp_path):
     (site / "TOY.zip").write_bytes(zipped())
-    first, _ = load_tu("TOY")
+    first, _ = fetch_tu("TOY")
     kept = tmp_path / "cache" / "tu"
     assert sorted(path.name for path in kept.iterdir()) == ["TOY.zip", "TOY.zip.sha256"]
     assert (kept / "TOY.zip.sha256").read_text() == f"{sha256(site / 'TOY.zip')}  TOY.zip\n"
     (site / "TOY.zip").unlink()
-    again, _ = load_tu("TOY")
+    again, _ = fetch_tu("TOY")
     assert [g.n_nodes for g in first] == [g.n_nodes for g in again]
     (kept / "TOY.zip").write_bytes(zipped(files=without(graph_labels="5\n5\n")))
     with pytest.raises(ValueError, match=r"the one noted when it was downloaded \(TOY\.zip\.sha256\) is"):
-        load_tu("TOY")
+        fetch_tu("TOY")
+
+
+def test_load_tu_says_that_fetch_tu_downloads(home, site):
+    """It used to download; it still does, with a warning, but not on its own account for ever."""
+    (site / "TOY.zip").write_bytes(zipped())
+    with pytest.warns(DeprecationWarning, match="load_tu will read local files only; use fetch_tu"):
+        graphs, y = load_tu("TOY")
+    assert len(graphs) == len(y) == 2
+    load_tu("TOY", download=True)  # there now, so nothing to warn of
 
 
 def test_download_to_a_given_folder(home, site):
     (site / "TOY.zip").write_bytes(zipped())
-    load_tu("TOY", data_home=home)
+    fetch_tu("TOY", data_home=home)
     assert (home / "tu" / "TOY.zip").exists() and not cache_folder().exists()
 
 
@@ -241,7 +254,7 @@ def test_bad_downloads_are_not_kept(home, site, tmp_path):
     (site / "BZR.zip").write_bytes(zipped("BZR"))
     for name, options, error, message in [
         ("TOY", {"checksum": "12ab"}, ValueError, "but 12ab is wanted; the file was not kept"),
-        ("HTML", {}, ValueError, "damaged or no zip"),
+        ("HTML", {}, ValueError, "damaged or not a zip"),
         ("BZR", {}, ValueError, "found 2 graphs, 6 nodes and 3 edges, but BZR has 405, 14479 and 15535"),
         ("CUT", {}, ConnectionError, "CUT.zip: the download broke off"),
         ("SHY", {}, ConnectionError, "the site refuses the download .*503"),
@@ -249,17 +262,26 @@ def test_bad_downloads_are_not_kept(home, site, tmp_path):
         ("Enzyme", {}, FileNotFoundError, "There is no TU set 'Enzyme': .* Did you mean 'ENZYMES'?"),
     ]:
         with pytest.raises(error, match=message):
-            load_tu(name, **options)
+            fetch_tu(name, **options)
         assert not [path for path in (tmp_path / "cache").rglob("*") if path.suffix == ".zip" or ".part" in path.name]
 
 
 def test_no_network(home, monkeypatch):
     monkeypatch.setattr(tu_module, "TU_SITE", "http://127.0.0.1:9/")  # nobody listens there
     with pytest.raises(ConnectionError, match=r"PROTEIN\.zip is not in .*cache, and .*is there a network\? Did you"):
-        load_tu("PROTEIN")
+        fetch_tu("PROTEIN")
 
 
 @pytest.mark.parametrize("name", ["../BZR", "", "a/b", "BZR.zip/", "..", None])
 def test_names_that_are_none(name, home):
     with pytest.raises(ValueError, match="The name of a TU set is made of"):
-        load_tu(name, data_home=home)
+        fetch_tu(name, data_home=home)
+
+
+def test_suggested_names_are_names(home):
+    """Every suggestion is a name of the site; a line break within one used to make two."""
+    suggested = {*tu_module._KNOWN, *tu_module._OTHERS}
+    assert "REDDIT-MULTI-12K" in suggested and not {"REDDIT-", "MULTI-12K"} & suggested
+    assert all(name[-1].isalnum() for name in suggested)
+    with pytest.raises(FileNotFoundError, match="Did you mean 'REDDIT-MULTI-12K'?"):
+        load_tu("REDDIT-MULTI12K", data_home=home, download=False)

@@ -1,20 +1,15 @@
-"""Coarser meshes of the same shape, one at a time and by the folder."""
+"""Coarser meshes of the same shape."""
 
-import hashlib
-import json
-import shutil
 import sys
 from importlib.util import find_spec
 
 import meshio
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from swwl import datasets, read_graph
-from swwl.datasets import coarsen, coarsen_dataset
+from swwl.datasets import coarsen, coarsen_dataset, make_samples
 from swwl.datasets.blade import BLADE
 from swwl.datasets.blade.geometry import Blade
 from swwl.datasets.blade.mesh import surface
@@ -22,7 +17,7 @@ from swwl.datasets.sampling import draw
 from swwl.datasets.tensile2d.mesh import notched_plate
 from swwl.mesh.outline import anchors, enclosed, outline_curves, outline_edges
 from swwl.mesh.transfer import node_normals, transfer
-from tests.conftest import plate, write_cgns
+from tests.conftest import plate
 from tests.datasets.quality import smallest_angle
 
 needs_mmg = pytest.mark.skipif(find_spec("mmgpy") is None, reason="mmgpy (the extra [mmg]) is not installed")
@@ -64,7 +59,7 @@ def sphere(n=20):
 @needs_mmg
 @pytest.mark.parametrize(("radius", "height"), [(0.3, 0.1), (0.15, -0.4), (0.42, 0.4)])
 def test_plate_from_9500_to_1000(radius, height):
-    points, triangles = notched_plate(radius, height, nodes=9500)
+    points, triangles = notched_plate(radius, height, 9500)
     coarse = coarsen((points, triangles), 1000)
     assert abs(len(coarse.points) - 1000) <= 100
     exact = 4 - np.pi * radius**2
@@ -89,7 +84,7 @@ def test_blade_from_30000_to_1000(index):
 @needs_mmg
 def test_thin_holes_stay_open():
     """An airfoil in its O-grid: MMG alone closes the hole, and the total area hardly tells."""
-    (sample,) = datasets.make("airfoil", 1, nodes=12_000)
+    (sample,) = make_samples("airfoil", 1, n_nodes=12_000)
     triangles = sample.cells["triangle"]
     coarse = coarsen((sample.points, sample.cells), 1000)
     before, after = enclosed(sample.points, triangles), enclosed(coarse.points, coarse.cells_dict["triangle"])
@@ -119,7 +114,7 @@ def test_real_car(swwl_data):
 
 @needs_mmg
 def test_the_same_each_time_and_at_any_scale():
-    points, triangles = notched_plate(0.3, 0.1, nodes=1500)
+    points, triangles = notched_plate(0.3, 0.1, 1500)
     one, two, far = (coarsen((p, triangles), 300) for p in (points, points.copy(), 1e3 * points))
     np.testing.assert_array_equal(one.points, two.points)
     np.testing.assert_array_equal(one.cells_dict["triangle"], two.cells_dict["triangle"])
@@ -129,7 +124,7 @@ def test_the_same_each_time_and_at_any_scale():
 @needs_mmg
 def test_fields_are_interpolated(tmp_path):
     """Linear fields exactly, up to how far the outline moved; cell data and texts are dropped."""
-    points, triangles = notched_plate(0.3, 0.1, nodes=2000)
+    points, triangles = notched_plate(0.3, 0.1, 2000)
     fields = {"T": 2 * points[:, 0] - points[:, 1], "v": points[:, ::-1].copy()}
     flat = np.column_stack([points, np.full(len(points), 5.0)])
     mesh = meshio.Mesh(flat, [("triangle", triangles)], point_data=fields, cell_data={"q": [np.ones(len(triangles))]})
@@ -143,14 +138,14 @@ def test_fields_are_interpolated(tmp_path):
 
 @needs_mmg
 def test_hardly_more_nodes_than_wanted():
-    points, triangles = notched_plate(0.3, 0.1, nodes=500)
+    points, triangles = notched_plate(0.3, 0.1, 500)
     same = coarsen((points, triangles), len(points) - 2)
     np.testing.assert_array_equal(same.points, points)
 
 
 @needs_mmg
 def test_too_few_nodes_for_the_shape():
-    (sample,) = datasets.make("airfoil", 1, nodes=3000)
+    (sample,) = make_samples("airfoil", 1, n_nodes=3000)
     with pytest.raises(ValueError, match=r"3010 nodes cannot be coarsened to 60 with .* within 2 %: tries gave"):
         coarsen((sample.points, sample.cells), 60)
 
@@ -262,100 +257,3 @@ def test_nothing_leaks_through_thin_bodies():
     np.testing.assert_allclose(transfer(slab, both, {"s": side}, targets, normals)["s"], 1)
     np.testing.assert_allclose(transfer(slab, both, {"s": side}, targets, -normals)["s"], -1)
     np.testing.assert_allclose(node_normals(slab, both)[:, 2], side)
-
-
-def fingerprint(folder):
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
-
-
-@pytest.fixture(scope="module")
-def blades(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("sets") / "blades"
-    datasets.write("blade", 4, folder, nodes=1500)
-    return folder
-
-
-@needs_mmg
-def test_a_whole_data_set(blades, tmp_path):
-    calls = []
-    table = coarsen_dataset(blades, tmp_path / "coarse", 300, progress=lambda *numbers: calls.append(numbers))
-    assert calls == [(k, 4) for k in range(5)]
-    source = datasets.load(blades, shape=True)
-    pd.testing.assert_frame_equal(table, datasets.load(tmp_path / "coarse"))
-    again = datasets.load(tmp_path / "coarse", shape=True)
-    pd.testing.assert_frame_equal(again.drop(columns="mesh"), source.drop(columns="mesh"))
-    for path in table["mesh"]:
-        graph = read_graph(path, fields=["pressure"])
-        assert 270 <= graph.n_nodes <= 330 and graph.n_features == 4
-    about = json.loads((tmp_path / "coarse" / "about.json").read_text())
-    assert about["coarsened_to"] == 300 and about["source"]["generator"] == "blade"
-    assert set(fingerprint(tmp_path / "coarse")) == set(fingerprint(blades))
-
-
-@needs_mmg
-def test_an_interrupted_run_resumes_to_the_same_bytes(blades, tmp_path):
-    coarsen_dataset(blades, tmp_path / "whole", 300, jobs=1)
-
-    class Stop(Exception):
-        pass
-
-    def stop(done, total):
-        if done == 2:
-            raise Stop
-
-    with pytest.raises(Stop):
-        coarsen_dataset(blades, tmp_path / "broken", 300, jobs=1, progress=stop)
-    with pytest.raises(FileNotFoundError, match="is unfinished, at 2 samples"):
-        datasets.load(tmp_path / "broken")
-    (tmp_path / "broken" / "meshes" / ".00003.vtu.17.part").write_text("half")
-    first = (tmp_path / "broken" / "meshes" / "00000.vtu").stat().st_mtime_ns
-    coarsen_dataset(blades, tmp_path / "broken", 300, jobs=1)
-    assert fingerprint(tmp_path / "broken") == fingerprint(tmp_path / "whole")
-    assert (tmp_path / "broken" / "meshes" / "00000.vtu").stat().st_mtime_ns == first
-    shutil.rmtree(tmp_path / "broken" / "meshes")
-    coarsen_dataset(blades, tmp_path / "broken", 300, jobs=1)
-    assert fingerprint(tmp_path / "broken") == fingerprint(tmp_path / "whole")
-
-
-@needs_mmg
-def test_folders_of_anything_else_are_refused(blades, tmp_path):
-    coarsen_dataset(blades, tmp_path / "coarse", 400, jobs=1)
-    before = fingerprint(tmp_path / "coarse")
-    with pytest.raises(FileExistsError, match="its coarsened_to is 400, wanted is 300"):
-        coarsen_dataset(blades, tmp_path / "coarse", 300)
-    with pytest.raises(FileExistsError, match="is the data set itself"):
-        coarsen_dataset(blades, blades, 300)
-    (tmp_path / "thesis.tex").write_text("years of work")
-    for out, message in [(tmp_path, "holds no coarsened data set"), (tmp_path / "thesis.tex", "is a file")]:
-        with pytest.raises(FileExistsError, match=message):
-            coarsen_dataset(blades, out, 300)
-    assert fingerprint(tmp_path / "coarse") == before
-    for changed, message in [({"file_format": "stl"}, "one of vtu, npz"), ({"jobs": 0}, "jobs must be")]:
-        with pytest.raises(ValueError, match=message):
-            coarsen_dataset(blades, tmp_path / "new", 300, **changed)
-
-
-@needs_mmg
-def test_tables_and_plaid_folders(tmp_path):
-    points, triangles = notched_plate(0.3, 0.1, nodes=800)
-    mesh = meshio.Mesh(points, [("triangle", triangles)])
-    table = pd.DataFrame({"mesh": [mesh, mesh], "load": [1.0, 2.0]}, index=[7, 8])
-    coarse = coarsen_dataset(table, tmp_path / "table", 200, jobs=1, file_format="npz")
-    assert coarse["load"].tolist() == [1, 2]
-    np.testing.assert_array_equal(coarsen(coarse["mesh"][0], 100).points, coarsen(coarse["mesh"][1], 100).points)
-    sample = tmp_path / "plaid" / "data" / "train" / "sample_000000000" / "meshes"
-    sample.mkdir(parents=True)
-    write_cgns(sample / "mesh_000000000.cgns", points, triangles, {"p": points[:, 0]})
-    coarse = coarsen_dataset(tmp_path / "plaid", tmp_path / "coarse", 200, jobs=1)
-    assert coarse["speed"].tolist() == [3.5] and coarse["split"].tolist() == ["train"]
-    assert abs(read_graph(coarse["mesh"][0], fields=["p"]).n_nodes - 200) <= 20
-    table["mesh"] = [mesh, meshio.Mesh(points[:3], [("triangle", [[0, 1, 2]])])]
-    with pytest.raises(ValueError, match="Mesh 1: The mesh has 3 nodes, fewer than the 200 wanted"):
-        coarsen_dataset(table, tmp_path / "bad", 200, jobs=1)
-    with pytest.raises(ValueError, match="no column 'mesh'; its columns are: load"):
-        coarsen_dataset(table[["load"]], tmp_path / "bad", 200)
-    with pytest.raises(ValueError, match="no rows"):
-        coarsen_dataset(table[:0], tmp_path / "bad", 200)
-    with pytest.raises(FileNotFoundError, match="There is no folder"):
-        coarsen_dataset(tmp_path / "nowhere", tmp_path / "bad", 200)

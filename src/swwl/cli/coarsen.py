@@ -37,7 +37,7 @@ def coarsen(
         raise InputError(f"{source}: no such file or folder.")
     if source.is_dir():
         progress = out.progress("meshes")
-        table = coarsen_dataset(source, output, nodes, tolerance=tolerance, jobs=jobs, progress=progress)
+        table = coarsen_dataset(source, output, nodes, tolerance=tolerance, n_jobs=jobs, progress=progress)
         out.say(f"{len(table)} meshes of {source}, with about {nodes} nodes each, are in {output}")
         out.result({"output": output, "meshes": len(table), "nodes": nodes})
         return

@@ -54,16 +54,16 @@ def make(
     from swwl import datasets
 
     out = Output(quiet, as_json)
-    table = datasets.write(
+    table = datasets.write_dataset(
         name.value,
         n,
         output,
-        nodes=nodes,
-        seed=seed,
+        n_nodes=nodes,
+        random_state=seed,
         random_topology=random_topology,
         test_fraction=test_fraction,
         file_format=file_format.value,
-        jobs=jobs,
+        n_jobs=jobs,
         progress=out.progress(name.value),
     )
     generator = datasets.GENERATORS[name.value]

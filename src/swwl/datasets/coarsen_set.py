@@ -1,14 +1,13 @@
 """A whole data set with coarser meshes: the same table, the same folder layout, resumable.
 
-Uses ``coarsen.py`` on every mesh and the files of ``folder.py``.
+Uses `swwl.mesh.coarsen` on every mesh and the files of ``folder.py``.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,33 +15,36 @@ import joblib
 import pandas as pd
 
 from swwl import __version__
+from swwl.datasets.deprecated import renamed_arguments
 from swwl.datasets.folder import (
-    _as_csv,
-    _journal,
-    _read_journal,
-    _read_json,
-    _write_journal,
-    _write_json,
-    _write_text,
+    Row,
+    SampleFolder,
+    check_format,
+    check_jobs,
+    csv_text,
+    is_dataset,
+    load_dataset,
     mesh_name,
+    read_json,
 )
-from swwl.datasets.folder import load as load_folder
-from swwl.datasets.meshfile import FORMATS, is_partial, remove_partial_files, write_mesh
+from swwl.datasets.meshfile import write_mesh
 from swwl.datasets.plaid import load_plaid
 from swwl.datasets.sample import Simulation
 from swwl.errors import InputError, MissingFileError
 from swwl.mesh.coarsen import coarsen, require_mmgpy
+from swwl.parallel import Progress
 
 
+@renamed_arguments(out="folder", nodes="n_nodes", jobs="n_jobs")
 def coarsen_dataset(
     source: str | os.PathLike[str] | pd.DataFrame,
-    out: str | os.PathLike[str],
-    nodes: int,
+    folder: str | os.PathLike[str],
+    n_nodes: int,
     *,
     tolerance: float = 0.02,
     file_format: str = "vtu",
-    jobs: int = 2,
-    progress: Callable[[int, int], None] | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> pd.DataFrame:
     """Coarsen all meshes of a data set into a new folder; takes the extra ``[mmg]``.
 
@@ -52,17 +54,18 @@ def coarsen_dataset(
     Parameters
     ----------
     source : path or pandas.DataFrame
-        A folder that `write` made, a PLAID folder, or a table whose column ``mesh`` holds paths or meshio meshes.
-    out : path
+        A folder that `write_dataset` made, a PLAID folder, or a table whose column ``mesh`` holds paths, `swwl.Mesh`
+        objects or meshio meshes.
+    folder : path
         Folder to make: ``table.csv``, ``about.json`` and ``meshes/``, and ``shape.csv`` if the source has one. One
         that holds anything else is refused.
-    nodes, tolerance
-        As for `coarsen`.
+    n_nodes, tolerance
+        As for `swwl.mesh.coarsen`.
     file_format : {"vtu", "npz"}
-    jobs : int
+    n_jobs : int, optional
         Processes, -1 for one per core. The meshes do not depend on it.
     progress : callable, optional
-        Called with the number done and the number wanted, for instance `Progress("coarsen")`.
+        Called with the number done and the number wanted, for instance `swwl.parallel.ProgressBar("coarsen")`.
 
     Returns
     -------
@@ -74,57 +77,49 @@ def coarsen_dataset(
     ValueError
         Names the mesh that cannot be coarsened; those that were done are kept for the next run.
     """
-    if file_format not in FORMATS:
-        raise InputError(f"The format must be one of {', '.join(FORMATS)}, found {file_format!r}.")
-    if jobs == 0:
-        raise InputError("jobs must be a number of processes, or -1 for one per core, found 0.")
+    check_format(file_format)
+    check_jobs(n_jobs)
     require_mmgpy()
     table, origin, shapes = _open(source)
-    out = Path(out)
+    out = Path(folder)
     if not isinstance(source, pd.DataFrame) and out.resolve() == Path(source).resolve():
         raise FileExistsError(f"{out} is the data set itself: choose another folder for the coarser one.")
-    names = [mesh_name(i, file_format) for i in range(len(table))]
-    rows = [
-        {"mesh": name} | {str(key): value for key, value in row.items() if key != "mesh"}
-        for name, row in zip(names, table.to_dict("records"), strict=True)
-    ]
-    content = _as_csv(rows)
+    rows = _records(table, file_format)
     about = {
-        "coarsened_to": int(nodes),
+        "coarsened_to": int(n_nodes),
         "tolerance": tolerance,
         "version": __version__,
         "format": file_format,
         "n_samples": len(table),
-        "table_sha256": _digest(content, table["mesh"]),
+        "table_sha256": _digest(csv_text(rows), table["mesh"]),
         "source": origin,
     }
-    done = _done(out, about, names)
-    (out / "meshes").mkdir(parents=True, exist_ok=True)
-    missing = [i for i in range(len(table)) if i not in done]
-    if missing:
-        _write_json(out / "about.json", about)
-        _write_journal(out, done)
-    if progress:
-        progress(len(done), len(table))
-    if missing:
-        tasks = (
-            joblib.delayed(_coarsen_one)(table["mesh"].iloc[i], i, nodes, tolerance, out / names[i]) for i in missing
-        )
-        with open(_journal(out), "a", encoding="utf-8") as journal:
-            finished = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks)
-            for count, row in enumerate(finished, len(done) + 1):
-                journal.write(json.dumps(row) + "\n")
-                journal.flush()
-                if progress:
-                    progress(count, len(table))
-    _write_text(out / "table.csv", content)
+    target = SampleFolder(out, about, kind="coarsened")
+    meshes = list(table["mesh"])
+
+    def make(missing: list[int]) -> Iterator[Row]:
+        tasks = (joblib.delayed(_coarsen_one)(meshes[i], i, n_nodes, tolerance, out / target.names[i]) for i in missing)
+        yield from joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
+
+    target.fill(target.rows_left(_all_of), make, about, progress)
+    tables = {"table.csv": rows}
     if shapes is not None:
-        shapes["mesh"] = names
-        _write_text(out / "shape.csv", _as_csv(shapes.to_dict("records")))
-    remove_partial_files(out)
-    remove_partial_files(out / "meshes")
-    _journal(out).unlink(missing_ok=True)
-    return table.assign(mesh=[str(out.resolve() / name) for name in names])
+        tables["shape.csv"] = _records(shapes, file_format)
+    target.finish(tables, about)
+    return table.assign(mesh=[str(out.resolve() / name) for name in target.names])
+
+
+def _all_of(about: dict[str, Any]) -> dict[int, Row]:
+    """Rows of a finished folder: the numbers alone, as there is nothing more to know."""
+    return {i: {"index": i} for i in range(about["n_samples"])}
+
+
+def _records(table: pd.DataFrame, file_format: str) -> list[Row]:
+    """Rows of a table with the names of the new meshes in front."""
+    return [
+        {"mesh": mesh_name(i, file_format)} | {str(key): value for key, value in row.items() if key != "mesh"}
+        for i, row in enumerate(table.to_dict("records"))
+    ]
 
 
 def _digest(content: str, meshes: pd.Series) -> str:
@@ -135,50 +130,33 @@ def _digest(content: str, meshes: pd.Series) -> str:
 
 def _open(source: str | os.PathLike[str] | pd.DataFrame) -> tuple[pd.DataFrame, Any, pd.DataFrame | None]:
     """Return the table, what its about.json says, and the parameters behind the shapes, if any."""
+    origin, shapes = None, None
     if isinstance(source, pd.DataFrame):
         if "mesh" not in source.columns:
             raise InputError(f"The table has no column 'mesh'; its columns are: {', '.join(map(str, source.columns))}.")
-        table, origin, shapes = source, None, None
+        table = source
     else:
         folder = Path(source)
         if not folder.is_dir():
             raise MissingFileError(f"There is no folder {folder}.")
-        shapes = None
-        if (folder / "table.csv").exists() or _journal(folder).exists():
-            table, origin = load_folder(folder), _read_json(folder / "about.json")
+        if is_dataset(folder):
+            table, origin = load_dataset(folder), read_json(folder / "about.json")
             if (folder / "shape.csv").exists():
-                both = load_folder(folder, shape=True)
-                shapes = both[["mesh", *both.columns[len(table.columns) :]]].copy()
+                both = load_dataset(folder, shape=True)
+                shapes = both[["mesh", *both.columns[len(table.columns) :]]]
         else:
-            table, origin = load_plaid(folder), None
+            table = load_plaid(folder)
     if not len(table):
         raise InputError("The table has no rows, so there is nothing to coarsen.")
     return table.reset_index(drop=True), origin, shapes
 
 
-def _done(out: Path, about: dict[str, Any], names: list[str]) -> dict[int, dict[str, Any]]:
-    """Journal entries of meshes that an earlier run for the same request left; refuse a folder of anything else."""
-    if out.exists() and not out.is_dir():
-        raise FileExistsError(f"{out} is a file; a folder is needed.")
-    if not out.exists() or all(is_partial(path) or path.name == "meshes" for path in out.iterdir()):
-        return {}
-    found = _read_json(out / "about.json")
-    if found is None or "coarsened_to" not in found:
-        raise FileExistsError(f"{out} is not empty and holds no coarsened data set: choose another one.")
-    for key, wanted in about.items():
-        if found.get(key) != wanted:
-            raise FileExistsError(
-                f"{out} holds another data set: its {key} is {found.get(key)!r}, wanted is {wanted!r}."
-            )
-    rows = _read_journal(out) if _journal(out).exists() else {i: {"index": i} for i in range(len(names))}
-    return {i: row for i, row in rows.items() if (out / names[i]).exists()}
-
-
-def _coarsen_one(mesh: Any, index: int, nodes: int, tolerance: float, path: Path) -> dict[str, Any]:
+def _coarsen_one(mesh: Any, index: int, n_nodes: int, tolerance: float, path: Path) -> Row:
+    named = f" ({mesh})" if isinstance(mesh, (str, os.PathLike)) else ""
     try:
-        coarse = coarsen(mesh, nodes, tolerance=tolerance)
-    except (ValueError, TypeError) as error:
-        named = f" ({mesh})" if isinstance(mesh, (str, os.PathLike)) and str(mesh) not in str(error) else ""
-        raise InputError(f"Mesh {index}{named}: {error}") from None
+        coarse = coarsen(mesh, n_nodes, tolerance=tolerance)
+    except InputError as error:
+        error.of_item(index, f"Mesh {index}{named}")
+        raise
     write_mesh(path, Simulation(coarse.points, {"triangle": coarse.cells[0].data}, dict(coarse.point_data), {}))
     return {"index": index, "nodes": len(coarse.points)}

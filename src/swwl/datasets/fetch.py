@@ -1,4 +1,4 @@
-"""Find a published file at hand or fetch it once: folders, cache, download, checksums.
+"""Published files: where they are kept, how they are downloaded once, checksums.
 
 Knows nothing of what the file holds; ``tu.py`` reads it.
 """
@@ -13,6 +13,7 @@ import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import IO
 
 from swwl.errors import InputError
 from swwl.storage import atomic_write
@@ -105,7 +106,7 @@ def download(url: str, path: Path, checksum: str | None = None) -> None:
 class _Tee:
     """Write to a file and feed its digest in one go."""
 
-    def __init__(self, file, digest):
+    def __init__(self, file: IO[bytes], digest: hashlib._Hash) -> None:
         self._file, self._digest = file, digest
 
     def write(self, data: bytes) -> int:

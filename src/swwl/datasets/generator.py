@@ -1,22 +1,24 @@
 """What the three generators have in common: inputs from a design, a simulation of each, several at a time.
 
-A physics package (``tensile2d``, ``airfoil``, ``blade``) describes itself by a `Generator`; ``folder.py``
-and the public functions of ``__init__.py`` run it.
+A physics package (``tensile2d``, ``airfoil``, ``blade``) describes itself by a `Generator`; ``generated.py`` runs it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from numbers import Integral
+from typing import TypeVar
 
 import joblib
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from swwl.datasets.sample import Sample, Simulation, Unsolvable
 from swwl.datasets.sampling import Ranges, draw, redraw
 from swwl.errors import InputError
+from swwl.parallel import one_blas_thread
+
+Result = TypeVar("Result")
 
 MAX_REDRAWS = 50
 _TOPOLOGY_STREAM = 2**32  # no redraw counts that far: the stream of random numbers that draws a mesh's resolution
@@ -35,10 +37,10 @@ class Generator:
         Ranges of the inputs that a table shows, and of those that only the mesh shows.
     targets : tuple of str
     simulate : callable
-        ``simulate(inputs, nodes, aspect)`` with all inputs by name, the wanted number of nodes, and the
+        ``simulate(inputs, n_nodes, aspect)`` with all inputs by name, the wanted number of nodes, and the
         cells' length in one direction over that in the other, relative to the usual; returns a `Simulation`
         or raises `Unsolvable`.
-    nodes : int
+    n_nodes : int
         Usual number of nodes.
     node_limits : (int, int)
         Numbers of nodes that the mesher is tested for.
@@ -50,7 +52,7 @@ class Generator:
     shape: Mapping[str, tuple[float, float]]
     targets: tuple[str, ...]
     simulate: Callable[[Mapping[str, float], int, float], Simulation]
-    nodes: int
+    n_nodes: int
     node_limits: tuple[int, int]
 
     @property
@@ -66,38 +68,41 @@ class Request:
     Attributes
     ----------
     generator : Generator
-    nodes : int
-    seed : int
+    n_nodes : int
+    random_state : int
+        The seed of all random numbers.
     random_topology : bool
         Mesh every sample at a resolution of its own.
     """
 
     generator: Generator
-    nodes: int
-    seed: int
+    n_nodes: int
+    random_state: int
     random_topology: bool
 
     def __post_init__(self) -> None:
         low, high = self.generator.node_limits
-        if not low <= self.nodes <= high:
-            raise InputError(f"nodes must be from {low} to {high} for {self.generator.name}, found {self.nodes}.")
-        if not 0 <= self.seed < 2**63:
-            raise InputError(f"seed must be a whole number from 0 on, found {self.seed}.")
+        if not low <= self.n_nodes <= high:
+            raise InputError(
+                f"The number of nodes must be from {low} to {high} for {self.generator.name}, found {self.n_nodes}."
+            )
+        if not isinstance(self.random_state, Integral) or not 0 <= self.random_state < 2**63:
+            raise InputError(f"The seed must be a whole number from 0 on, found {self.random_state!r}.")
 
 
 def make_sample(request: Request, index: int, inputs: Mapping[str, float]) -> Sample:
     """Simulate one sample, with other inputs as long as there is no solution."""
-    generator, seed = request.generator, request.seed
-    nodes, aspect = request.nodes, 1.0
+    generator, seed = request.generator, int(request.random_state)
+    n_nodes, aspect = request.n_nodes, 1.0
     if request.random_topology:
-        nodes, aspect = _random_resolution(nodes, np.random.default_rng([seed, index, _TOPOLOGY_STREAM]))
+        n_nodes, aspect = _random_resolution(n_nodes, np.random.default_rng([seed, index, _TOPOLOGY_STREAM]))
     for attempt in range(MAX_REDRAWS + 1):
         if attempt:
             inputs = redraw(generator.ranges, seed, index, attempt)
         try:
             # One BLAS thread: the rounding must not depend on how many processes share the machine.
-            with threadpool_limits(1):
-                result = generator.simulate(inputs, nodes, aspect)
+            with one_blas_thread():
+                result = generator.simulate(inputs, n_nodes, aspect)
         except Unsolvable as failure:
             reason = failure
             continue
@@ -114,23 +119,27 @@ def make_sample(request: Request, index: int, inputs: Mapping[str, float]) -> Sa
     raise RuntimeError(f"Sample {index} of {generator.name} had no solution in {MAX_REDRAWS} redraws: {reason}")
 
 
-def run(request: Request, indices: list[int], finish: Callable[[Sample], Any], jobs: int = 1) -> Iterator[Any]:
+def run(
+    request: Request, indices: list[int], finish: Callable[[Sample], Result], n_jobs: int | None = None
+) -> Iterator[Result]:
     """Make samples, several at a time, and yield ``finish(sample)`` for each, in the order of `indices`.
 
-    `finish` runs where the sample was made, in another process when `jobs` is not 1, so that large meshes
+    `finish` runs where the sample was made, in another process with several jobs, so that large meshes
     need not travel. Which process makes a sample does not change it.
     """
     if not indices:
         return
-    design = draw(request.generator.ranges, max(indices) + 1, request.seed)
+    design = draw(request.generator.ranges, max(indices) + 1, int(request.random_state))
     tasks = (joblib.delayed(_make_and_finish)(request, i, design[i], finish) for i in indices)
-    yield from joblib.Parallel(n_jobs=jobs, return_as="generator")(tasks)
+    yield from joblib.Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
 
 
-def _make_and_finish(request: Request, index: int, inputs: Mapping[str, float], finish: Callable[[Sample], Any]) -> Any:
+def _make_and_finish(
+    request: Request, index: int, inputs: Mapping[str, float], finish: Callable[[Sample], Result]
+) -> Result:
     return finish(make_sample(request, index, inputs))
 
 
-def _random_resolution(nodes: int, rng: np.random.Generator) -> tuple[int, float]:
+def _random_resolution(n_nodes: int, rng: np.random.Generator) -> tuple[int, float]:
     """Between half and one and a half times the nodes, cells up to 1.4 times longer one way or the other."""
-    return round(nodes * rng.uniform(0.5, 1.5)), float(np.exp(rng.uniform(-1, 1) * np.log(1.4)))
+    return round(n_nodes * rng.uniform(0.5, 1.5)), float(np.exp(rng.uniform(-1, 1) * np.log(1.4)))

@@ -23,9 +23,11 @@ from typing import Any, NamedTuple
 import meshio
 import pandas as pd
 
+from swwl.datasets.fetch import cache_folder
 from swwl.datasets.unpickle import loads_plain
-from swwl.errors import InputError, MissingFileError, MissingPackageError
+from swwl.errors import InputError, MissingFileError, MissingPackageError, located
 from swwl.mesh.io.cgns import is_tree, mesh_of_tree, read_cgns_scalars, scalars_of_tree
+from swwl.storage import atomic_write
 
 HUB = {
     "Rotor37": "PhysArena/Rotor37",
@@ -33,6 +35,7 @@ HUB = {
     "AirfRANS": "PLAID-datasets/AirfRANS_original",
 }
 _EXTRA = "pip install 'swwl[plaid]'"
+_RECORD = "swwl-fetched.json"  # what a folder was filled with
 
 
 class _Entry(NamedTuple):
@@ -49,7 +52,7 @@ def load_plaid(folder: str | os.PathLike[str], split: str | None = None) -> pd.D
     Parameters
     ----------
     folder : path
-        As downloaded by `download`, unpacked from Zenodo, or written by pyplaid.
+        As downloaded by `fetch_plaid`, unpacked from Zenodo, or written by pyplaid.
     split : str, optional
         Take these samples alone.
 
@@ -91,17 +94,21 @@ def load_plaid(folder: str | os.PathLike[str], split: str | None = None) -> pd.D
     return pd.DataFrame(columns | {name: [e.scalars.get(name, float("nan")) for e in entries] for name in names})
 
 
-def download(
-    name: str, folder: str | os.PathLike[str], *, split_ids: dict[str, Iterable[int]] | None = None
+def fetch_plaid(
+    name: str,
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    split_ids: dict[str, Iterable[int]] | None = None,
 ) -> pd.DataFrame:
-    """Fetch a PLAID data set from the Hugging Face hub and read it; takes the extra ``[plaid]``.
+    """Read a PLAID data set, downloaded from the Hugging Face hub the first time; takes the extra ``[plaid]``.
 
     Parameters
     ----------
     name : {"Rotor37", "Tensile2d", "AirfRANS"} or str
         Or the hub's own name of any other set, as "owner/set".
-    folder : path
-        New or empty.
+    folder : path, optional
+        New or empty, or one that this function filled before. By default one for each set in the cache
+        (``SWWL_CACHE``, or this platform's usual place).
     split_ids : dict of str to iterable of int, optional
         Numbers of the samples wanted from each split; all by default.
 
@@ -112,6 +119,8 @@ def download(
 
     Raises
     ------
+    FileExistsError
+        The folder holds something else, other samples, or half of a download that broke off.
     ImportError
         Without the extra.
     ConnectionError
@@ -120,9 +129,29 @@ def download(
     repository = HUB.get(name, name)
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository):
         raise InputError(f"There is no PLAID set {name!r}; there are {', '.join(HUB)}, or any 'owner/set' of the hub.")
-    folder = Path(folder)
+    ids = None if split_ids is None else {split: [int(i) for i in chosen] for split, chosen in split_ids.items()}
+    folder = cache_folder() / "plaid" / repository.replace("/", "--") if folder is None else Path(folder)
+    record = {"repository": repository, "split_ids": ids}
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FileExistsError(f"{folder} is not empty: choose another folder, or read it with load_plaid.")
+        if _fetched(folder) != record:
+            raise FileExistsError(f"{folder} is not empty: choose another folder, or read it with load_plaid.")
+    else:
+        _download(name, repository, folder, ids)
+        # The record comes last: a folder without it holds something else, or half of a set.
+        with atomic_write(folder / _RECORD) as file:
+            file.write(json.dumps(record).encode())
+    return load_plaid(folder)
+
+
+def _fetched(folder: Path) -> Any:
+    """Return what was downloaded to a folder, or None if nothing was."""
+    try:
+        return json.loads((folder / _RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _download(name: str, repository: str, folder: Path, split_ids: dict[str, list[int]] | None) -> None:
     storage = _pyplaid(f"Downloading {name}")
     import huggingface_hub
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError, RepositoryNotFoundError
@@ -139,18 +168,22 @@ def download(
             )
     except RepositoryNotFoundError:
         raise MissingFileError(f"The hub has no data set {repository!r}, or not for everybody.") from None
-    except Exception as error:
-        if isinstance(error, (LocalEntryNotFoundError, OSError)) or "connect" in type(error).__name__.lower():
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            raise ConnectionError(
-                f"{repository} cannot be fetched from the hub ({reason}); is there a network?"
-            ) from None
-        raise
-    return load_plaid(folder)
+    except (LocalEntryNotFoundError, OSError, *_transport_errors()) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise ConnectionError(f"{repository} cannot be fetched from the hub ({reason}); is there a network?") from None
+
+
+def _transport_errors() -> tuple[type[Exception], ...]:
+    """Return what the hub's client raises without a network; older ones raise an OSError."""
+    try:
+        from httpx import TransportError
+    except ImportError:
+        return ()
+    return (TransportError,)
 
 
 def _entries(folder: Path, split: str | None) -> Iterator[_Entry]:
-    """Recognise the kind of folder and read its samples."""
+    """Recognize the kind of folder and read its samples."""
     splits = [path.name for path in folder.glob("data/*") if any(path.glob("sample_*/meshes"))]
     if splits:
         for name in _wanted_splits(folder, splits, split):
@@ -193,7 +226,7 @@ def _cgns_samples(folder: Path, splits: dict[int, str]) -> Iterator[_Entry]:
         try:
             scalars = read_cgns_scalars(meshes[0])
         except (OSError, ValueError, KeyError) as error:
-            raise InputError(f"{meshes[0]}: it is damaged or no CGNS file ({error})") from None
+            raise InputError(f"{meshes[0]}: it is damaged or not a CGNS file ({error})") from None
         if (sample / "scalars.csv").exists():
             scalars |= _read_scalars(sample / "scalars.csv")
         number = sample.name.removeprefix("sample_")
@@ -272,20 +305,20 @@ def _pickled_samples(file: Path) -> Iterator[_Entry]:
     try:
         if table.schema_arrow.names != ["sample"]:
             found = ", ".join(table.schema_arrow.names[:5])
-            raise InputError(f"{file}: wanted one column 'sample', found {found}; fetch the set anew with download().")
+            raise InputError(
+                f"{file}: wanted one column 'sample', found {found}; download the set again with fetch_plaid."
+            )
         split = re.sub(r"-\d+-of-\d+$", "", file.stem)
         for batch in table.iter_batches(batch_size=1, columns=["sample"]):
             for value in batch.column(0):
-                try:
+                with located(str(file)):
                     content = loads_plain(value.as_py())
-                except ValueError as error:
-                    raise InputError(f"{file}: {error}") from None
                 yield _entry(_trees(content), _loose_scalars(content), split, str(file))
     finally:
         table.close()
 
 
-def _trees(content: Any) -> dict[float, list]:
+def _trees(content: Any) -> dict[float, list[Any]]:
     """Find the CGNS trees of a dumped sample by time; where they are kept changed between versions."""
     if isinstance(content, dict):
         if content and all(is_tree(value) for value in content.values()):
@@ -304,11 +337,9 @@ def _loose_scalars(content: Any) -> dict[str, float]:
     return {name: float(value) for name, value in (scalars or {}).items() if not isinstance(value, (str, dict))}
 
 
-def _entry(trees: dict[float, list], scalars: dict[str, float], split: str, where: str) -> _Entry:
+def _entry(trees: dict[float, list[Any]], scalars: dict[str, float], split: str, where: str) -> _Entry:
     if not trees:
         raise InputError(f"{where}: there is no mesh in it.")
     tree = trees[min(trees)]
-    try:
+    with located(where):
         return _Entry(mesh_of_tree(tree), split, scalars | scalars_of_tree(tree))
-    except ValueError as error:
-        raise InputError(f"{where}: {error}") from None

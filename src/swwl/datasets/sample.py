@@ -1,14 +1,18 @@
 """What a generator hands on: one simulated sample, or the news that it cannot be solved.
 
 The physics modules fill `Simulation`; ``generator.py`` adds the inputs and hands `Sample` to the caller or to
-``folder.py``.
+``generated.py``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+import meshio
 import numpy as np
+
+from swwl.datasets.arrays import Floats
 
 
 class Unsolvable(RuntimeError):
@@ -29,10 +33,17 @@ class Simulation:
     targets : dict of str to float
     """
 
-    points: np.ndarray
-    cells: dict[str, np.ndarray]
-    fields: dict[str, np.ndarray]
+    points: Floats
+    cells: dict[str, Any]
+    fields: dict[str, Floats]
     targets: dict[str, float]
+
+    @property
+    def mesh(self) -> meshio.Mesh:
+        """The mesh with its fields."""
+        # four bytes hold the node numbers of any mesh made here
+        cells = [(kind, block.astype(np.int32)) for kind, block in self.cells.items()]
+        return meshio.Mesh(self.points, cells, point_data=dict(self.fields))
 
 
 @dataclass(frozen=True)
@@ -48,7 +59,7 @@ class Sample(Simulation):
     shape : dict of str to float
         The parameters that drew the geometry: known here, hidden from a model that sees the mesh.
     redraws : int
-        How often the inputs were drawn anew because the model had no solution.
+        How often the inputs were drawn again because the model had no solution.
     """
 
     index: int

@@ -1,7 +1,7 @@
 """Space-filling designs: ranges and a seed -> the inputs of sample 0, 1, 2, ...
 
 A scrambled Sobol sequence, so a longer design begins with a shorter one. Inputs that turn out to have no
-solution are drawn anew from a stream of their own, so that sample i depends on the seed and on i alone.
+solution are drawn again from a stream of their own, so that sample i depends on the seed and on i alone.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections.abc import Mapping
 
 import numpy as np
 from scipy.stats import qmc
+
+from swwl.datasets.arrays import Floats
 
 Ranges = Mapping[str, tuple[float, float]]
 
@@ -44,5 +46,5 @@ def redraw(ranges: Ranges, seed: int, index: int, attempt: int) -> dict[str, flo
     return _scale(np.random.default_rng([seed, index, attempt]).random(len(ranges)), ranges)
 
 
-def _scale(unit: np.ndarray, ranges: Ranges) -> dict[str, float]:
+def _scale(unit: Floats, ranges: Ranges) -> dict[str, float]:
     return {name: low + (high - low) * float(u) for u, (name, (low, high)) in zip(unit, ranges.items(), strict=True)}

@@ -9,22 +9,36 @@ import difflib
 import io
 import os
 import re
+import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swwl.datasets.fetch import NotPublished, cache_folder, check_sha256, recorded_sha256
-from swwl.datasets.fetch import download as download_file
-from swwl.errors import InputError, MissingFileError
+from swwl.datasets.fetch import NotPublished, cache_folder, check_sha256, download, recorded_sha256
+from swwl.errors import InputError, MissingFileError, located
 from swwl.mesh.graph import Graph
+from swwl.mesh.labels import with_labels
 
 TU_SITE = "https://www.chrsmrrs.com/graphkerneldatasets/"
+
+
+class LabeledGraphs(NamedTuple):
+    """Graphs with their classes; unpacks as ``graphs, y``.
+
+    Attributes
+    ----------
+    graphs : list of N Graph
+    y : ndarray of shape (N,), int64
+    """
+
+    graphs: list[Graph]
+    y: NDArray[np.int64]
 
 
 class _Known(NamedTuple):
@@ -47,22 +61,22 @@ _KNOWN = {
 _OTHERS = (
     "AIDS BZR_MD COIL-DEL COIL-RAG COLLAB COLORS-3 COX2_MD DBLP_v1 DD DHFR DHFR_MD ER_MD FIRSTMM_DB FRANKENSTEIN "
     "Fingerprint IMDB-BINARY IMDB-MULTI KKI Letter-high Letter-low Letter-med MSRC_21 MSRC_21C MSRC_9 MUTAG "
-    "Mutagenicity NCI1 NCI109 OHSU PROTEINS_full PTC_FM PTC_FR PTC_MM PTC_MR Peking_1 QM9 REDDIT-BINARY REDDIT- "
-    "MULTI-12K REDDIT-MULTI-5K SYNTHETIC SYNTHETICnew Synthie TRIANGLES Tox21_AR ZINC_full deezer_ego_nets "
+    "Mutagenicity NCI1 NCI109 OHSU PROTEINS_full PTC_FM PTC_FR PTC_MM PTC_MR Peking_1 QM9 REDDIT-BINARY "
+    "REDDIT-MULTI-12K REDDIT-MULTI-5K SYNTHETIC SYNTHETICnew Synthie TRIANGLES Tox21_AR ZINC_full deezer_ego_nets "
     "github_stargazers reddit_threads twitch_egos"
 ).split()
 
 
-def load_tu(
+def fetch_tu(
     name: str,
     *,
     labels: bool = False,
     label_weight: float = 1.0,
     edge_weights: bool | int = False,
     data_home: str | os.PathLike[str] | None = None,
-    download: bool = True,
     checksum: str | None = None,
-) -> tuple[list[Graph], NDArray[np.int64]]:
+    download_if_missing: bool = True,
+) -> LabeledGraphs:
     """Load a TU benchmark set, from the disk or, the first time, from its site.
 
     Looked for as ``tu/NAME.zip``, then ``NAME.zip``, in the folder that the environment variable ``SWWL_DATA`` names
@@ -83,11 +97,11 @@ def load_tu(
         differ between the two directions of an edge are averaged.
     data_home : path, optional
         Folder to look in and to download to, instead of ``SWWL_DATA`` and the cache.
-    download : bool
-        Whether the site may be asked.
     checksum : str, optional
         SHA-256 that the zip must have, or "known" for that of the copy which this version was tested with. A
         downloaded file must always keep the checksum it had when it came.
+    download_if_missing : bool
+        Whether the site may be asked.
 
     Returns
     -------
@@ -99,7 +113,7 @@ def load_tu(
     Raises
     ------
     FileNotFoundError, ConnectionError
-        The set is nowhere to be had; says where it was looked for.
+        The set cannot be found; says where it was looked for.
     ValueError
         The file is damaged, incomplete, or another one than wanted.
 
@@ -109,22 +123,50 @@ def load_tu(
 
     Examples
     --------
-    >>> graphs, y = load_tu("BZR")  # doctest: +SKIP
+    >>> graphs, y = fetch_tu("BZR")  # doctest: +SKIP
     >>> len(graphs), graphs[0], int(y[0])  # doctest: +SKIP
     (405, Graph(BZR 0: 30 nodes, 32 edges, 3 features), -1)
     """
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9_.-]*[A-Za-z0-9]", name):
-        raise InputError(f"The name of a TU set is made of letters, digits, '-' and '_', not {name!r}.{_hint(name)}")
-    path = _find(name, data_home)
-    wanted = _wanted_checksum(name, checksum)
+    path = find_tu(name, data_home, checksum)
     if path is None:
-        path = _fetch(name, data_home, download, wanted)
-    else:
-        if wanted is not None:
-            check_sha256(path, wanted, "the checksum wanted")
-        recorded = recorded_sha256(path)
-        if recorded is not None:
-            check_sha256(path, recorded, f"the one noted when it was downloaded ({path.name}.sha256)")
+        if not download_if_missing:
+            raise _not_found(name, data_home, "download_if_missing=False")
+        path = _fetch(name, data_home, _wanted_checksum(name, checksum))
+    return read_tu(path, name, labels=labels, label_weight=label_weight, edge_weights=edge_weights)
+
+
+def load_tu(
+    name: str,
+    *,
+    labels: bool = False,
+    label_weight: float = 1.0,
+    edge_weights: bool | int = False,
+    data_home: str | os.PathLike[str] | None = None,
+    download: bool | None = None,
+    checksum: str | None = None,
+) -> LabeledGraphs:
+    """Load a TU benchmark set from the disk; `fetch_tu` downloads it.
+
+    Parameters
+    ----------
+    name, labels, label_weight, edge_weights, data_home, checksum
+        As for `fetch_tu`.
+    download : bool, optional
+        Deprecated. For now a set that is not on the disk is downloaded, with a warning, unless this is False.
+
+    Returns
+    -------
+    graphs, y
+        As for `fetch_tu`.
+    """
+    path = find_tu(name, data_home, checksum)
+    if path is None:
+        if download is False:
+            raise _not_found(name, data_home, "download=False; fetch_tu downloads it")
+        warnings.warn(
+            "load_tu will read local files only; use fetch_tu, which downloads.", DeprecationWarning, stacklevel=2
+        )
+        path = _fetch(name, data_home, _wanted_checksum(name, checksum))
     return read_tu(path, name, labels=labels, label_weight=label_weight, edge_weights=edge_weights)
 
 
@@ -135,8 +177,8 @@ def read_tu(
     labels: bool = False,
     label_weight: float = 1.0,
     edge_weights: bool | int = False,
-) -> tuple[list[Graph], NDArray[np.int64]]:
-    """Read a TU set from its zip; arguments and results as for `load_tu`."""
+) -> LabeledGraphs:
+    """Read a TU set from its zip; arguments and results as for `fetch_tu`."""
     with _opened(Path(path), name) as archive:
         return _read(archive, labels, label_weight, edge_weights)
 
@@ -145,18 +187,16 @@ def read_tu(
 def _opened(path: Path, name: str) -> Iterator[_Archive]:
     """Open a zip; whatever is wrong with its content becomes an error that names it."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with located(str(path)), zipfile.ZipFile(path) as archive:
             yield _Archive(archive, name)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-        raise InputError(f"{path}: it is damaged or no zip ({error}); delete it and get it again.") from None
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{path}: {error}") from error
+        raise InputError(f"{path}: it is damaged or not a zip ({error}); delete it and get it again.") from None
 
 
 class _Archive:
     """The text files of one set by the second half of their name."""
 
-    def __init__(self, archive: zipfile.ZipFile, name: str):
+    def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
         self._archive, self.name = archive, name
         self._members = {Path(member).name: member for member in archive.namelist()}
 
@@ -166,7 +206,7 @@ class _Archive:
     def file(self, suffix: str) -> str:
         return f"{self.name}_{suffix}.txt"
 
-    def table(self, suffix: str, dtype: type) -> np.ndarray:
+    def table(self, suffix: str, dtype: type[np.generic]) -> NDArray[Any]:
         """Read a file as (lines, columns)."""
         file = self.file(suffix)
         if file not in self._members:
@@ -180,7 +220,7 @@ class _Archive:
         except ValueError as error:
             raise InputError(f"{file}: {error}") from None
 
-    def rows(self, suffix: str, dtype: type, n_rows: int, like: str) -> np.ndarray:
+    def rows(self, suffix: str, dtype: type[np.generic], n_rows: int, like: str) -> NDArray[Any]:
         """Read a file that must have as many lines as another one."""
         table = self.table(suffix, dtype)
         if len(table) != n_rows:
@@ -206,13 +246,12 @@ def _structure(archive: _Archive) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     return owner, edges
 
 
-def _read(
-    archive: _Archive, labels: bool, label_weight: float, edge_weights: bool | int
-) -> tuple[list[Graph], NDArray[np.int64]]:
+def _read(archive: _Archive, labels: bool, label_weight: float, edge_weights: bool | int) -> LabeledGraphs:
     owner, edges = _structure(archive)
     n_graphs, n_nodes = int(owner[-1]) + 1, len(owner)
     y = archive.rows("graph_labels", np.int64, n_graphs, "graph_indicator")[:, 0]
-    features = _features(archive, n_nodes, labels, label_weight)
+    attributes = _attributes(archive, n_nodes, labels)
+    features = np.zeros((n_nodes, 1)) if attributes is None else attributes
     weights = _weights(archive, len(edges), edge_weights)
     order = np.argsort(owner[edges[:, 0]], kind="stable")
     edges, weights = edges[order], None if weights is None else weights[order]
@@ -229,25 +268,24 @@ def _read(
                 name=f"{archive.name} {k}",
             )
         )
-    return graphs, y
-
-
-def _features(archive: _Archive, n_nodes: int, labels: bool, label_weight: float) -> NDArray[np.float64]:
-    """Attributes, then the one-hot labels: (n, d) for all graphs at once."""
-    blocks = []
-    if "node_attributes" in archive:
-        blocks.append(archive.rows("node_attributes", np.float64, n_nodes, "graph_indicator"))
     if labels:
-        if "node_labels" not in archive:
-            raise InputError(f"labels=True is wanted, but {archive.name} has no node labels.")
         table = archive.rows("node_labels", np.int64, n_nodes, "graph_indicator")
-        blocks += [(column[:, None] == np.unique(column)) * float(label_weight) for column in table.T]
-    if not blocks:
-        advice = (
-            "use its labels with labels=True" if "node_labels" in archive else "nor labels: bring your own features"
-        )
+        per_graph = np.split(table, nodes_end[1:-1])
+        graphs = with_labels(graphs, per_graph, label_weight, attributes=attributes is not None)
+    return LabeledGraphs(graphs, y)
+
+
+def _attributes(archive: _Archive, n_nodes: int, labels: bool) -> NDArray[np.float64] | None:
+    """Continuous attributes (n, d) of all graphs at once; None where labels are all there is."""
+    labeled = "node_labels" in archive
+    if labels and not labeled:
+        raise InputError(f"labels=True is wanted, but {archive.name} has no node labels.")
+    if "node_attributes" in archive:
+        return archive.rows("node_attributes", np.float64, n_nodes, "graph_indicator")
+    if not labels:
+        advice = "use its labels with labels=True" if labeled else "nor labels: bring your own features"
         raise InputError(f"{archive.name} has no continuous node attributes; {advice}.")
-    return np.hstack(blocks)
+    return None
 
 
 def _weights(archive: _Archive, n_edges: int, column: bool | int) -> NDArray[np.float64] | None:
@@ -273,30 +311,45 @@ def _folders(data_home: str | os.PathLike[str] | None) -> list[Path]:
     return [*([Path(shared).expanduser()] if shared else []), cache_folder()]
 
 
-def _find(name: str, data_home: str | os.PathLike[str] | None) -> Path | None:
+def find_tu(name: str, data_home: str | os.PathLike[str] | None, checksum: str | None = None) -> Path | None:
+    """Find the zip of a set on the disk and check it; None if it is not there."""
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9_.-]*[A-Za-z0-9]", name):
+        raise InputError(f"The name of a TU set is made of letters, digits, '-' and '_', not {name!r}.{_hint(name)}")
     candidates = [folder / place for folder in _folders(data_home) for place in (f"tu/{name}.zip", f"{name}.zip")]
-    return next((path for path in candidates if path.is_file()), None)
+    path = next((path for path in candidates if path.is_file()), None)
+    wanted = _wanted_checksum(name, checksum)
+    if path is not None:
+        if wanted is not None:
+            check_sha256(path, wanted, "the checksum wanted")
+        recorded = recorded_sha256(path)
+        if recorded is not None:
+            check_sha256(path, recorded, f"the one noted when it was downloaded ({path.name}.sha256)")
+    return path
 
 
-def _fetch(name: str, data_home: str | os.PathLike[str] | None, allowed: bool, checksum: str | None) -> Path:
-    """Download a set and see that it is what it claims to be, before it gets its name."""
-    folders = _folders(data_home)
-    places = " nor in ".join(map(str, folders))
-    if not allowed:
-        raise MissingFileError(f"{name}.zip is not in {places}, and download=False.{_hint(name)}")
-    path = folders[-1] / "tu" / f"{name}.zip"
+def _fetch(name: str, data_home: str | os.PathLike[str] | None, checksum: str | None) -> Path:
+    """Download a set and see that it is what it claims to be; what is not is removed."""
+    path = _folders(data_home)[-1] / "tu" / f"{name}.zip"
     try:
-        download_file(f"{TU_SITE}{name}.zip", path, checksum)
+        download(f"{TU_SITE}{name}.zip", path, checksum)
     except NotPublished as error:
         raise MissingFileError(f"There is no TU set {name!r}: {error}{_hint(name)}") from None
     except ConnectionError as error:
-        raise ConnectionError(f"{name}.zip is not in {places}, and {error}{_hint(name)}") from None
+        raise ConnectionError(f"{name}.zip is not in {_places(data_home)}, and {error}{_hint(name)}") from None
     try:
         _check_counts(name, path)
     except ValueError:
         path.unlink()
         raise
     return path
+
+
+def _not_found(name: str, data_home: str | os.PathLike[str] | None, reason: str) -> MissingFileError:
+    return MissingFileError(f"{name}.zip is not in {_places(data_home)}, and {reason}.{_hint(name)}")
+
+
+def _places(data_home: str | os.PathLike[str] | None) -> str:
+    return " nor in ".join(map(str, _folders(data_home)))
 
 
 def _check_counts(name: str, path: Path) -> None:

@@ -15,6 +15,7 @@ from collections import OrderedDict
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from swwl.errors import InputError
 
@@ -68,7 +69,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _vocabulary() -> dict[tuple[str, str], Any]:
-    """Make the stand-ins, anew for each pickle: a pickle may set attributes of what it is given."""
+    """Make the stand-ins, new ones for each pickle: a pickle may set attributes of what it is given."""
 
     class DType:
         """``numpy.dtype(code, align, copy)``, then a state whose second entry is the byte order."""
@@ -76,10 +77,10 @@ def _vocabulary() -> dict[tuple[str, str], Any]:
         def __init__(self, code: str, *_: Any):
             self.code, self.order = code, "="
 
-        def __setstate__(self, state: tuple) -> None:
+        def __setstate__(self, state: tuple[Any, ...]) -> None:
             self.order = state[1]
 
-        def real(self) -> np.dtype:
+        def real(self) -> np.dtype[Any]:
             if not (isinstance(self.code, str) and self.code[:1] in "biufcSU" and self.code[1:].isdigit()):
                 raise InputError(
                     f"The pickle holds an array of type {self.code!r}, but only numbers and text are read."
@@ -91,18 +92,18 @@ def _vocabulary() -> dict[tuple[str, str], Any]:
         """``_reconstruct(ndarray, (0,), b"b")``, then a state of version, shape, type, order and bytes."""
 
         def __init__(self, *_: Any):
-            self.state: tuple | None = None
+            self.state: tuple[Any, ...] | None = None
 
-        def __setstate__(self, state: tuple) -> None:
+        def __setstate__(self, state: tuple[Any, ...]) -> None:
             self.state = state
 
-        def real(self) -> np.ndarray:
+        def real(self) -> NDArray[Any]:
             if self.state is None:
                 raise InputError("The pickle holds an array without content.")
             _, shape, dtype, fortran, data = self.state
             return from_buffer(data, dtype, shape, "F" if fortran else "C")
 
-    def from_buffer(data: Any, dtype: Any, shape: Any, order: Any) -> np.ndarray:
+    def from_buffer(data: Any, dtype: Any, shape: Any, order: Any) -> NDArray[Any]:
         if not isinstance(data, (bytes, bytearray)) or not isinstance(dtype, DType):
             raise InputError("The pickle holds an array of objects, but only numbers and text are read.")
         return np.frombuffer(bytes(data), dtype.real()).reshape(shape, order=order).copy(order="K")

@@ -70,7 +70,7 @@ def coarsen(mesh: Any, nodes: int, *, tolerance: float = 0.02) -> meshio.Mesh:
     Examples
     --------
     >>> from swwl.datasets.tensile2d.mesh import notched_plate
-    >>> coarse = coarsen(notched_plate(0.3, 0.1, nodes=2000), 500)
+    >>> coarse = coarsen(notched_plate(0.3, 0.1, 2000), 500)
     >>> abs(len(coarse.points) - 500) <= 50
     True
     """

@@ -14,6 +14,7 @@ from swwl.datasets.airfoil.boundary_layer import drag_coefficient
 from swwl.datasets.airfoil.geometry import Naca4
 from swwl.datasets.airfoil.mesh import o_grid
 from swwl.datasets.airfoil.panels import PanelFlow, solve_panels, velocity
+from swwl.datasets.arrays import Floats
 from swwl.datasets.generator import Generator
 from swwl.datasets.sample import Simulation, Unsolvable
 
@@ -21,14 +22,14 @@ N_PANELS = 160
 KINEMATIC_VISCOSITY = 1.56e-5  # of air, m²/s; the chord is 1 m
 
 
-def simulate(inputs: Mapping[str, float], nodes: int, aspect: float = 1.0) -> Simulation:
+def simulate(inputs: Mapping[str, float], n_nodes: int, aspect: float = 1.0) -> Simulation:
     """Solve the flow around an airfoil and mesh the air.
 
     Parameters
     ----------
     inputs : mapping of str to float
         The names of `AIRFOIL`'s scalars and shape.
-    nodes : int
+    n_nodes : int
     aspect : float
         Length of the cells across the airfoil over their length along it.
     """
@@ -38,14 +39,14 @@ def simulate(inputs: Mapping[str, float], nodes: int, aspect: float = 1.0) -> Si
     drag = drag_coefficient(flow, inputs["velocity"] / KINEMATIC_VISCOSITY)
     if not 0 < drag < 0.1:
         raise Unsolvable(f"The boundary layer gave a drag coefficient of {drag}.")
-    points, triangles, parameters = o_grid(airfoil, nodes, aspect)
+    points, triangles, parameters = o_grid(airfoil, n_nodes, aspect)
     pressure = pressure_coefficient(points, parameters, flow)
     return Simulation(
         points, {"triangle": triangles}, {"pressure_coefficient": pressure}, {"lift": flow.lift, "drag": drag}
     )
 
 
-def pressure_coefficient(points: np.ndarray, parameters: np.ndarray, flow: PanelFlow) -> np.ndarray:
+def pressure_coefficient(points: Floats, parameters: Floats, flow: PanelFlow) -> Floats:
     """Pressure coefficients (n,) by Bernoulli's law at points (n, 2), the first of them on the airfoil.
 
     On the airfoil, at contour parameters (n_around,), the speed is the strength of the vortex sheet;
@@ -70,6 +71,6 @@ AIRFOIL = Generator(
     shape={"camber": (0.0, 0.05), "camber_position": (0.3, 0.6), "thickness": (0.08, 0.16)},
     targets=("lift", "drag"),
     simulate=simulate,
-    nodes=12_000,
+    n_nodes=12_000,
     node_limits=(500, 200_000),
 )

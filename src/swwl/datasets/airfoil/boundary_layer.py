@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from swwl.datasets.airfoil.panels import PanelFlow
+from swwl.datasets.arrays import Floats
 
 TRIP = 0.01  # arc length from the stagnation point at which the layer is made turbulent
 _LAST = 0.95  # chordwise end of the march; behind it the inviscid stagnation at the trailing edge is not real
@@ -57,7 +58,7 @@ def drag_coefficient(flow: PanelFlow, reynolds: float, trip: float = TRIP) -> fl
     return sum(squire_young(march(*side, reynolds, trip)) for side in sides(flow))
 
 
-def sides(flow: PanelFlow) -> list[tuple[np.ndarray, np.ndarray]]:
+def sides(flow: PanelFlow) -> list[tuple[Floats, Floats]]:
     """Arc length from the stagnation point and speed, both (k,), along the lower and the upper side."""
     midpoints = (flow.vertices[1:] + flow.vertices[:-1]) / 2
     lengths = np.abs(np.diff(flow.vertices))
@@ -75,10 +76,11 @@ def sides(flow: PanelFlow) -> list[tuple[np.ndarray, np.ndarray]]:
 
 def squire_young(layer: Layer) -> float:
     r"""Drag coefficient of one side, :math:`2 \theta u^{(H + 5) / 2}`."""
-    return 2 * layer.momentum * layer.speed ** ((min(layer.shape, _WAKE_SHAPE) + 5) / 2)
+    decay: float = layer.speed ** ((min(layer.shape, _WAKE_SHAPE) + 5) / 2)
+    return 2 * layer.momentum * decay
 
 
-def march(arc: np.ndarray, speed: np.ndarray, reynolds: float, trip: float = TRIP) -> Layer:
+def march(arc: Floats, speed: Floats, reynolds: float, trip: float = TRIP) -> Layer:
     """Follow the layer along one side.
 
     Parameters
@@ -103,7 +105,7 @@ def march(arc: np.ndarray, speed: np.ndarray, reynolds: float, trip: float = TRI
     return Layer(momentum, shape, float(speed[-1]))
 
 
-def _laminar(arc: np.ndarray, speed: np.ndarray, reynolds: float, trip: float) -> tuple[float, float, int]:
+def _laminar(arc: Floats, speed: Floats, reynolds: float, trip: float) -> tuple[float, float, int]:
     """Thwaites' quadrature: momentum thickness, shape factor and index of the station at transition."""
     fifth = speed**5
     integral = np.append(0, np.cumsum((fifth[1:] + fifth[:-1]) / 2 * np.diff(arc)))

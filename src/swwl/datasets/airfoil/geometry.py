@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from swwl.datasets.arrays import Floats
+
 
 @dataclass(frozen=True)
 class Naca4:
@@ -39,7 +41,7 @@ class Naca4:
     position: float
     thickness: float
 
-    def contour(self, angle: np.ndarray) -> np.ndarray:
+    def contour(self, angle: Floats) -> Floats:
         """Points (n, 2) of the contour at parameters (n,) from 0 to 2π.
 
         The parameter runs clockwise from the trailing edge along the lower side to the leading edge at π
@@ -73,7 +75,7 @@ class Naca4:
         slope = 5 * self.thickness * (0.2969 / 2 - 0.1260 - 2 * 0.3516 + 3 * 0.2843 - 4 * 0.1036)
         return 2 * float(np.arctan(-slope))
 
-    def _camber_line(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _camber_line(self, x: Floats) -> tuple[Floats, Floats]:
         """Height and slope of the camber line: two parabolas that meet at its top."""
         m, p = self.camber, self.position
         front = x < p

@@ -19,6 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from swwl.datasets.arrays import Complexes, Floats, Ints
+
 _BLOCK = 2048  # points treated together: their logarithms against all panels fit the cache
 
 
@@ -39,14 +41,14 @@ class PanelFlow(NamedTuple):
         Lift coefficient.
     """
 
-    vertices: np.ndarray
+    vertices: Complexes
     incidence: float
-    strength: np.ndarray
-    speed: np.ndarray
+    strength: Floats
+    speed: Floats
     lift: float
 
 
-def solve_panels(contour: np.ndarray, incidence: float) -> PanelFlow:
+def solve_panels(contour: Floats, incidence: float) -> PanelFlow:
     """Solve for the vortex sheet on a closed contour.
 
     Parameters
@@ -67,10 +69,10 @@ def solve_panels(contour: np.ndarray, incidence: float) -> PanelFlow:
     >>> abs(solve_panels(contour, 0.0).lift) < 1e-9
     True
     """
-    vertices = contour[:, 0] + 1j * contour[:, 1]
+    vertices: Complexes = contour[:, 0] + 1j * contour[:, 1]
     panels = np.diff(vertices)
     directions = panels / np.abs(panels)
-    midpoints = (vertices[1:] + vertices[:-1]) / 2
+    midpoints: Complexes = (vertices[1:] + vertices[:-1]) / 2
     m = len(panels)
     influence = _influence(midpoints, vertices, on_panel=np.arange(m))
     # (u - iv) * direction = tangential - i * normal component.
@@ -85,7 +87,7 @@ def solve_panels(contour: np.ndarray, incidence: float) -> PanelFlow:
     return PanelFlow(vertices, incidence, strength, speed, float(2 * circulation))
 
 
-def velocity(points: np.ndarray, flow: PanelFlow) -> np.ndarray:
+def velocity(points: Floats, flow: PanelFlow) -> Floats:
     """Velocity (n, 2) at points (n, 2) outside the airfoil, relative to the free stream."""
     targets = points[:, 0] + 1j * points[:, 1]
     induced = np.empty(len(targets), dtype=complex)
@@ -96,7 +98,7 @@ def velocity(points: np.ndarray, flow: PanelFlow) -> np.ndarray:
     return np.column_stack([conjugate.real, -conjugate.imag])
 
 
-def _log_ratio(points: np.ndarray, vertices: np.ndarray) -> np.ndarray:
+def _log_ratio(points: Complexes, vertices: Complexes) -> Complexes:
     """Integrals (n, m) of 1 / (z - s) along panels: log((z - start) / (z - end)), its cut on the panel."""
     offset = points[:, None] - vertices
     log_distance = 0.5 * np.log(offset.real**2 + offset.imag**2)
@@ -104,7 +106,7 @@ def _log_ratio(points: np.ndarray, vertices: np.ndarray) -> np.ndarray:
     return log_distance[:, :-1] - log_distance[:, 1:] + 1j * np.arctan2(ratio.imag, ratio.real)
 
 
-def _influence(points: np.ndarray, vertices: np.ndarray, on_panel: np.ndarray) -> np.ndarray:
+def _influence(points: Complexes, vertices: Complexes, on_panel: Ints) -> Complexes:
     """Conjugate velocity (n, m + 1) at points (n,) due to a unit strength at each vertex.
 
     ``on_panel`` (n,) names the panel each point lies on, where the outer side is meant.
@@ -124,7 +126,7 @@ def _influence(points: np.ndarray, vertices: np.ndarray, on_panel: np.ndarray) -
     return influence * (1j / (2 * np.pi))
 
 
-def _induced(points: np.ndarray, vertices: np.ndarray, strength: np.ndarray) -> np.ndarray:
+def _induced(points: Complexes, vertices: Complexes, strength: Floats) -> Complexes:
     """Conjugate velocity (n,) induced by the whole sheet: as `_influence`, summed by two matrix products."""
     panels = np.diff(vertices)
     directions = panels / np.abs(panels)

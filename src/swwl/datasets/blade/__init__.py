@@ -24,20 +24,20 @@ _REFERENCE = {  # hub, mid-span and tip; how far the range reaches to both sides
 }
 
 
-def simulate(inputs: Mapping[str, float], nodes: int, aspect: float = 1.0) -> Simulation:
+def simulate(inputs: Mapping[str, float], n_nodes: int, aspect: float = 1.0) -> Simulation:
     """Find the operating point of a rotor and mesh one of its blades.
 
     Parameters
     ----------
     inputs : mapping of str to float
         The names of `BLADE`'s scalars and shape.
-    nodes : int
+    n_nodes : int
     aspect : float
         Length of the triangles along the span over their length around, relative to the usual.
     """
     blade = Blade.from_parameters(inputs)
     point = operate(blade, inputs["speed"], inputs["pressure"])
-    mesh = surface(blade, nodes, aspect)
+    mesh = surface(blade, n_nodes, aspect)
     targets = {
         "massflow": point.massflow,
         "pressure_ratio": point.pressure_ratio,
@@ -61,6 +61,6 @@ BLADE = Generator(
     },
     targets=("massflow", "pressure_ratio", "efficiency"),
     simulate=simulate,
-    nodes=3000,
+    n_nodes=3000,
     node_limits=(200, 100_000),
 )

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from swwl.datasets.arrays import Floats
+
 HUB_RADIUS = 0.178
 TIP_RADIUS = 0.252
 HEIGHTS = ("hub", "mid", "tip")
@@ -50,7 +52,7 @@ class Blade:
         }
         return cls(**triples)  # type: ignore[arg-type]
 
-    def sections(self, span: np.ndarray) -> Sections:
+    def sections(self, span: Floats) -> Sections:
         """Sections at heights (k,) from 0 at the hub to 1 at the tip.
 
         >>> blade = Blade((52, 57, 62), (32, 44, 53), (0.05, 0.06, 0.05), (0.08, 0.055, 0.035))
@@ -72,18 +74,18 @@ class Blade:
 class Sections:
     """Blade sections at k heights; all attributes have shape (k,)."""
 
-    radius: np.ndarray
-    inlet_angle: np.ndarray
-    exit_angle: np.ndarray
-    chord: np.ndarray
-    thickness: np.ndarray
+    radius: Floats
+    inlet_angle: Floats
+    exit_angle: Floats
+    chord: Floats
+    thickness: Floats
 
     @property
-    def turning(self) -> np.ndarray:
+    def turning(self) -> Floats:
         """Camber angle in degrees."""
         return self.inlet_angle - self.exit_angle
 
     @property
-    def stagger(self) -> np.ndarray:
+    def stagger(self) -> Floats:
         """Angle of the chord in degrees from the axial direction."""
         return (self.inlet_angle + self.exit_angle) / 2

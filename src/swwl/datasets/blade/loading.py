@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from swwl.datasets.arrays import Floats
 from swwl.datasets.blade.geometry import HUB_RADIUS, TIP_RADIUS
 from swwl.datasets.blade.mesh import SurfaceMesh
 from swwl.datasets.blade.rotor import N_BLADES, Performance, stations
 
 
-def surface_pressure(mesh: SurfaceMesh, point: Performance) -> np.ndarray:
+def surface_pressure(mesh: SurfaceMesh, point: Performance) -> Floats:
     r"""Return the static pressure (n,) at the nodes of a blade, in Pa.
 
     .. math:: p = p_1 + (p_2 - p_1) x \mp \tfrac12 \Delta p\, \tfrac8\pi \sqrt{x (1 - x)},
@@ -29,7 +30,7 @@ def surface_pressure(mesh: SurfaceMesh, point: Performance) -> np.ndarray:
     width = sections.chord * np.cos(np.deg2rad(sections.stagger))
     difference = per_height * point.exit.swirl / (N_BLADES * width)
 
-    def at_rings(values: np.ndarray) -> np.ndarray:
+    def at_rings(values: Floats) -> Floats:
         return np.interp(mesh.span, stations(), values)[:, None]
 
     front, back = at_rings(point.inlet.pressure), at_rings(point.exit.pressure)

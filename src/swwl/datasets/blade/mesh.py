@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from swwl.datasets.arrays import Floats, Ints
 from swwl.datasets.blade.geometry import Blade
 
 _EDGE_DENSITY = 2.0  # extra density of nodes at the leading and trailing edge ...
@@ -33,14 +34,14 @@ class SurfaceMesh(NamedTuple):
         +1 on the suction, -1 on the pressure side.
     """
 
-    points: np.ndarray
-    triangles: np.ndarray
-    span: np.ndarray
-    along: np.ndarray
-    side: np.ndarray
+    points: Floats
+    triangles: Ints
+    span: Floats
+    along: Floats
+    side: Floats
 
 
-def surface(blade: Blade, nodes: int, aspect: float = 1.0) -> SurfaceMesh:
+def surface(blade: Blade, n_nodes: int, aspect: float = 1.0) -> SurfaceMesh:
     """Mesh pressure and suction side of a blade.
 
     A section is a NACA four-digit thickness on a parabolic camber line, its chord turned by the stagger
@@ -49,7 +50,7 @@ def surface(blade: Blade, nodes: int, aspect: float = 1.0) -> SurfaceMesh:
     Parameters
     ----------
     blade : Blade
-    nodes : int
+    n_nodes : int
         Wanted number of nodes, met within 3 % from 500 nodes on.
     aspect : float
         Length of the triangles along the span over their length around, relative to the usual.
@@ -57,11 +58,11 @@ def surface(blade: Blade, nodes: int, aspect: float = 1.0) -> SurfaceMesh:
     Examples
     --------
     >>> blade = Blade((52, 57, 62), (32, 44, 53), (0.056, 0.056, 0.056), (0.08, 0.055, 0.035))
-    >>> mesh = surface(blade, nodes=3000)
+    >>> mesh = surface(blade, n_nodes=3000)
     >>> mesh.points.shape, mesh.triangles.shape
     ((3000, 3), (5880, 3))
     """
-    n_around, n_span = _resolution(nodes, aspect)
+    n_around, n_span = _resolution(n_nodes, aspect)
     along, side = _around(n_around)
     span = np.linspace(0, 1, n_span)
     sections = blade.sections(span)
@@ -78,17 +79,17 @@ def surface(blade: Blade, nodes: int, aspect: float = 1.0) -> SurfaceMesh:
     return SurfaceMesh(points, _triangles(n_around, n_span), span, along, side)
 
 
-def _resolution(nodes: int, aspect: float) -> tuple[int, int]:
+def _resolution(n_nodes: int, aspect: float) -> tuple[int, int]:
     """Nodes around and along the span: the even ring near the ideal whose product fits best."""
-    ideal = np.sqrt(nodes / _SPAN_PER_AROUND * aspect)
+    ideal = np.sqrt(n_nodes / _SPAN_PER_AROUND * aspect)
     candidates = [2 * k for k in range(max(5, int(0.45 * ideal)), max(5, int(0.55 * ideal)) + 1)]
     return min(
-        ((n, max(3, round(nodes / n))) for n in candidates),
-        key=lambda pair: (max(abs(pair[0] * pair[1] / nodes - 1), 5e-3), abs(pair[0] - ideal)),
+        ((n, max(3, round(n_nodes / n))) for n in candidates),
+        key=lambda pair: (max(abs(pair[0] * pair[1] / n_nodes - 1), 5e-3), abs(pair[0] - ideal)),
     )
 
 
-def _around(n_around: int) -> tuple[np.ndarray, np.ndarray]:
+def _around(n_around: int) -> tuple[Floats, Floats]:
     """Chordwise positions and sides of a ring: trailing edge, suction side, leading edge, pressure side."""
     fine = np.linspace(0, 1, 2001)
     density = 1 + _EDGE_DENSITY * (np.exp(-fine / _EDGE_REACH) + np.exp(-(1 - fine) / _EDGE_REACH))
@@ -100,7 +101,7 @@ def _around(n_around: int) -> tuple[np.ndarray, np.ndarray]:
     return along, side
 
 
-def _triangles(n_around: int, n_span: int) -> np.ndarray:
+def _triangles(n_around: int, n_span: int) -> Ints:
     lower = (np.arange(n_span - 1)[:, None] * n_around + np.arange(n_around)).ravel()
     lower_next = (np.arange(n_span - 1)[:, None] * n_around + (np.arange(n_around) + 1) % n_around).ravel()
     upper, upper_next = lower + n_around, lower_next + n_around

@@ -28,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
+from swwl.datasets.arrays import Floats
 from swwl.datasets.blade.geometry import HUB_RADIUS, TIP_RADIUS, Blade, Sections
 from swwl.datasets.sample import Unsolvable
 
@@ -61,16 +62,16 @@ class Triangles(NamedTuple):
         Mass flow of the tube.
     """
 
-    axial: np.ndarray
-    wheel: np.ndarray
-    relative: np.ndarray
-    angle: np.ndarray
-    mach: np.ndarray
-    temperature: np.ndarray
-    pressure: np.ndarray
-    relative_temperature: np.ndarray
-    relative_pressure: np.ndarray
-    mass: np.ndarray
+    axial: Floats
+    wheel: Floats
+    relative: Floats
+    angle: Floats
+    mach: Floats
+    temperature: Floats
+    pressure: Floats
+    relative_temperature: Floats
+    relative_pressure: Floats
+    mass: Floats
 
 
 class Exit(NamedTuple):
@@ -89,14 +90,14 @@ class Exit(NamedTuple):
         What mass conservation would still change of the axial velocity, relative.
     """
 
-    axial: np.ndarray
-    swirl: np.ndarray
-    temperature: np.ndarray
-    pressure: np.ndarray
-    total_temperature: np.ndarray
-    total_pressure: np.ndarray
-    loss: np.ndarray
-    imbalance: np.ndarray
+    axial: Floats
+    swirl: Floats
+    temperature: Floats
+    pressure: Floats
+    total_temperature: Floats
+    total_pressure: Floats
+    loss: Floats
+    imbalance: Floats
 
 
 class Performance(NamedTuple):
@@ -148,7 +149,7 @@ def operate(blade: Blade, speed: float, back_pressure: float) -> Performance:
     """
     sections = blade.sections(stations())
 
-    def surplus(axial: np.ndarray) -> np.ndarray:
+    def surplus(axial: Floats) -> Floats:
         leaving = tube_exits(tube_inlets(axial, speed, sections), sections)
         choked = leaving.imbalance.max(-1) > _IMBALANCE
         return np.where(choked, -1.0, mean_pressure(leaving, sections) / TOTAL_PRESSURE - back_pressure)
@@ -173,23 +174,24 @@ def operate(blade: Blade, speed: float, back_pressure: float) -> Performance:
     return Performance(float(inlet.mass.sum()), pressure_ratio, efficiency, inlet, leaving, sections)
 
 
-def stations() -> np.ndarray:
+def stations() -> Floats:
     """Heights (k,) of the tubes' middles, from 0 at the hub to 1 at the tip."""
     return (np.arange(N_STATIONS) + 0.5) / N_STATIONS
 
 
-def tube_areas(sections: Sections) -> np.ndarray:
+def tube_areas(sections: Sections) -> Floats:
     """Inlet areas (k,) of the tubes; behind the rotor they are smaller by `CONTRACTION`."""
     return 2 * np.pi * sections.radius * (TIP_RADIUS - HUB_RADIUS) / len(sections.radius)
 
 
-def mean_pressure(leaving: Exit, sections: Sections) -> np.ndarray:
+def mean_pressure(leaving: Exit, sections: Sections) -> Floats:
     """Area-averaged static pressure behind the rotor."""
     areas = tube_areas(sections)
-    return leaving.pressure @ areas / areas.sum()
+    mean: Floats = leaving.pressure @ areas / areas.sum()
+    return mean
 
 
-def tube_inlets(axial: np.ndarray, speed: float, sections: Sections) -> Triangles:
+def tube_inlets(axial: Floats, speed: float, sections: Sections) -> Triangles:
     """Velocity triangles in front of the rotor, where there is no swirl, for axial velocities (...,)."""
     wheel = speed * 2 * np.pi / 60 * sections.radius
     axial, wheel = np.broadcast_arrays(np.asarray(axial, dtype=float)[..., None], wheel)
@@ -252,7 +254,7 @@ def tube_exits(inlet: Triangles, sections: Sections) -> Exit:
     )
 
 
-def subsonic_velocity(flux: np.ndarray) -> np.ndarray:
+def subsonic_velocity(flux: Floats) -> Floats:
     r"""Return the smaller root of :math:`w (1 - w^2)^{1/(\gamma-1)} = \text{flux}`, or the sonic velocity.
 
     Newton's method from the left, where the function is concave and the iterates rise monotonically. Beyond
@@ -276,23 +278,23 @@ def subsonic_velocity(flux: np.ndarray) -> np.ndarray:
     return w
 
 
-def solidity(sections: Sections) -> np.ndarray:
+def solidity(sections: Sections) -> Floats:
     """Chord over pitch (k,)."""
     return N_BLADES * sections.chord / (2 * np.pi * sections.radius)
 
 
-def _best_incidence(mach: np.ndarray, sections: Sections) -> np.ndarray:
+def _best_incidence(mach: Floats, sections: Sections) -> Floats:
     """Incidence of least loss in degrees: rises with the Mach number, falls with the camber."""
     return 2 + 3 * np.clip((mach - 0.8) / 0.6, 0, 1) - sections.turning / 40
 
 
-def deviation(incidence: np.ndarray, sections: Sections) -> np.ndarray:
+def deviation(incidence: Floats, sections: Sections) -> Floats:
     """Carter's rule plus a growth with the incidence off its optimum, in degrees."""
     carter = (0.23 + 0.1 * sections.stagger / 50) * sections.turning / np.sqrt(solidity(sections))
     return carter + 0.25 * np.maximum(incidence, -8) + 0.012 * np.maximum(incidence - 4, 0) ** 2
 
 
-def profile_loss(slope: np.ndarray, inlet: Triangles, sections: Sections) -> np.ndarray:
+def profile_loss(slope: Floats, inlet: Triangles, sections: Sections) -> Floats:
     """Loss of the wakes by Lieblein's equivalent diffusion ratio; thick sections lose more at high Mach."""
     cos_1, cos_2 = inlet.axial / inlet.relative, 1 / np.sqrt(1 + slope**2)
     turned = inlet.wheel / inlet.axial - slope
@@ -302,26 +304,28 @@ def profile_loss(slope: np.ndarray, inlet: Triangles, sections: Sections) -> np.
     return 2 * wake * solidity(sections) / cos_2 * (cos_1 / cos_2) ** 2
 
 
-def _incidence_loss(incidence: np.ndarray, mach: np.ndarray) -> np.ndarray:
+def _incidence_loss(incidence: Floats, mach: Floats) -> Floats:
     positive, negative = np.maximum(incidence, 0), np.minimum(incidence, 0)
-    return 0.0009 * positive**2 + 0.0004 * negative**2 * np.maximum(mach, 0.8) ** 3
+    loss: Floats = 0.0009 * positive**2 + 0.0004 * negative**2 * np.maximum(mach, 0.8) ** 3
+    return loss
 
 
-def prandtl_meyer(mach: np.ndarray) -> np.ndarray:
+def prandtl_meyer(mach: Floats) -> Floats:
     """Prandtl-Meyer angle in radians for Mach numbers from 1 on.
 
     >>> float(np.rad2deg(prandtl_meyer(np.array(2.0))).round(2))
     26.38
     """
     excess = np.sqrt(mach**2 - 1)
-    return np.sqrt(6) * np.arctan(excess / np.sqrt(6)) - np.arctan(excess)
+    angle: Floats = np.sqrt(6) * np.arctan(excess / np.sqrt(6)) - np.arctan(excess)
+    return angle
 
 
 _MACH_TABLE = np.linspace(1, 3, 4001)
 _ANGLE_TABLE = prandtl_meyer(_MACH_TABLE)
 
 
-def shock_loss(inlet: Triangles, sections: Sections) -> np.ndarray:
+def shock_loss(inlet: Triangles, sections: Sections) -> Floats:
     """Loss of a normal shock in the passage, blended in just above Mach 1.
 
     Its Mach number is the mean of that at the inlet and of that after a Prandtl-Meyer expansion around the

@@ -15,18 +15,18 @@ from swwl.datasets.tensile2d.mesh import notched_plate
 from swwl.datasets.tensile2d.solver import nodal_von_mises, pull
 
 
-def simulate(inputs: Mapping[str, float], nodes: int, aspect: float = 1.0) -> Simulation:
+def simulate(inputs: Mapping[str, float], n_nodes: int, aspect: float = 1.0) -> Simulation:
     """Mesh a plate, pull it, and read off the largest von Mises stress at a node.
 
     Parameters
     ----------
     inputs : mapping of str to float
         The names of `TENSILE2D`'s scalars and shape.
-    nodes : int
+    n_nodes : int
     aspect : float
         Not used: the triangles are as equilateral as they can be.
     """
-    points, triangles = notched_plate(inputs["notch_radius"], inputs["notch_height"], nodes)
+    points, triangles = notched_plate(inputs["notch_radius"], inputs["notch_height"], n_nodes)
     material = Material(
         inputs["yield_stress"],
         inputs["hardening"],
@@ -56,6 +56,6 @@ TENSILE2D = Generator(
     shape={"notch_radius": (0.15, 0.42), "notch_height": (-0.4, 0.4)},
     targets=("max_von_mises",),
     simulate=simulate,
-    nodes=1000,
+    n_nodes=1000,
     node_limits=(200, 100_000),
 )

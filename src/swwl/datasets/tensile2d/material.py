@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from swwl.datasets.arrays import Floats
 from swwl.datasets.sample import Unsolvable
 
 # sᵀ DEVIATOR s = squared norm of the deviator of the plane stress s = (s11, s22, s12).
@@ -56,19 +57,19 @@ class Material:
         return self.young / (2 * (1 + self.poisson))
 
     @property
-    def elasticity(self) -> np.ndarray:
+    def elasticity(self) -> Floats:
         """Plane-stress stiffness (3, 3) on strains (e11, e22, 2 e12)."""
         nu = self.poisson
         matrix = np.array([[1, nu, 0], [nu, 1, 0], [0, 0, (1 - nu) / 2]])
         return self.young / (1 - nu**2) * matrix
 
-    def flow_stress(self, plastic: np.ndarray, increment: np.ndarray, dt: float) -> np.ndarray:
+    def flow_stress(self, plastic: Floats, increment: Floats, dt: float) -> Floats:
         """Return R(p) + K (Δp/Δt)^(1/n) after the increment Δp that ends at p."""
         rate = increment / dt
         resistance = self.yield_stress - self.hardening * np.expm1(-self.hardening_rate * plastic)
         return resistance + self.viscosity * rate ** (1 / self.exponent)
 
-    def flow_slope(self, plastic: np.ndarray, increment: np.ndarray, dt: float) -> np.ndarray:
+    def flow_slope(self, plastic: Floats, increment: Floats, dt: float) -> Floats:
         """Return the derivative of `flow_stress` in Δp, with p = p_old + Δp."""
         rate = increment / dt
         voce = self.hardening * self.hardening_rate * np.exp(-self.hardening_rate * plastic)
@@ -78,25 +79,24 @@ class Material:
 class State(NamedTuple):
     """Result of a step for m elements: stress (m, 3), plastic strain (m, 3), p (m,), tangent (m, 3, 3)."""
 
-    stress: np.ndarray
-    plastic_strain: np.ndarray
-    plastic: np.ndarray
-    tangent: np.ndarray
+    stress: Floats
+    plastic_strain: Floats
+    plastic: Floats
+    tangent: Floats
 
 
-def von_mises(stress: np.ndarray) -> np.ndarray:
+def von_mises(stress: Floats) -> Floats:
     """Von Mises stress (m,) of plane stresses (m, 3).
 
     >>> von_mises(np.array([[200.0, 0, 0], [0, 0, 100 / np.sqrt(3)]])).round(6).tolist()
     [200.0, 100.0]
     """
     s11, s22, s12 = stress.T
-    return np.sqrt(s11**2 + s22**2 - s11 * s22 + 3 * s12**2)
+    squared: Floats = s11**2 + s22**2 - s11 * s22 + 3 * s12**2
+    return np.sqrt(squared)
 
 
-def return_map(
-    strain: np.ndarray, plastic_strain: np.ndarray, plastic: np.ndarray, material: Material, dt: float
-) -> State:
+def return_map(strain: Floats, plastic_strain: Floats, plastic: Floats, material: Material, dt: float) -> State:
     r"""Advance all elements by one backward Euler step.
 
     The trial stress, turned to :math:`\eta = ((s_{11}+s_{22})/\sqrt2, (s_{22}-s_{11})/\sqrt2, s_{12})`, makes
@@ -157,12 +157,12 @@ def return_map(
     return State(stress, plastic_strain + multiplier[:, None] * (stress @ DEVIATOR), plastic + increment, tangent)
 
 
-def _damping(gamma: np.ndarray, material: Material) -> tuple[np.ndarray, np.ndarray]:
+def _damping(gamma: Floats, material: Material) -> tuple[Floats, Floats]:
     """Factors 1 + a₁γ and 1 + a₂γ by which plastic flow shrinks the turned trial stress."""
     return 1 + material.young / (3 * (1 - material.poisson)) * gamma, 1 + 2 * material.shear * gamma
 
 
-def _deviator_norm(gamma: np.ndarray, eta: np.ndarray, material: Material) -> tuple[np.ndarray, np.ndarray]:
+def _deviator_norm(gamma: Floats, eta: Floats, material: Material) -> tuple[Floats, Floats]:
     """Norm of the stress deviator as a function of the multiplier, and its derivative; eta is the trial."""
     damp_1, damp_2 = _damping(gamma, material)
     pressure_part = eta[:, 0] ** 2 / (3 * damp_1**2)
@@ -172,7 +172,7 @@ def _deviator_norm(gamma: np.ndarray, eta: np.ndarray, material: Material) -> tu
     return norm, -(rate_1 * pressure_part / damp_1 + rate_2 * shear_part / damp_2) / norm
 
 
-def _solve_multiplier(eta: np.ndarray, plastic: np.ndarray, material: Material, dt: float) -> np.ndarray:
+def _solve_multiplier(eta: Floats, plastic: Floats, material: Material, dt: float) -> Floats:
     r"""Solve the scalar equation of every yielding element.
 
     Newton's method on :math:`u = \gamma^{1/n}`, in which the viscous term is nearly linear where
@@ -188,7 +188,7 @@ def _solve_multiplier(eta: np.ndarray, plastic: np.ndarray, material: Material, 
     with np.errstate(over="ignore"):  # little viscosity makes this bound infinite; the other one holds then
         without_relief = dt * ((trial - resistance) / material.viscosity) ** material.exponent
     high = np.minimum(without_viscosity, 1.5 * without_relief / resistance)
-    gamma = high
+    gamma: Floats = high
     for _ in range(60):
         norm, norm_slope = _deviator_norm(gamma, eta, material)
         increment = _TWO_THIRDS * gamma * norm
@@ -204,9 +204,7 @@ def _solve_multiplier(eta: np.ndarray, plastic: np.ndarray, material: Material, 
     raise Unsolvable("The return mapping did not converge.")
 
 
-def _consistent_tangent(
-    stress: np.ndarray, gamma: np.ndarray, norm: np.ndarray, slope: np.ndarray, material: Material
-) -> np.ndarray:
+def _consistent_tangent(stress: Floats, gamma: Floats, norm: Floats, slope: Floats, material: Material) -> Floats:
     """Return the mapped stress' derivative (m, 3, 3) in the strain (Simo and Taylor 1986, section 3)."""
     damp_1, damp_2 = _damping(gamma, material)
     bulk = material.young / (1 - material.poisson) / damp_1
@@ -221,4 +219,5 @@ def _consistent_tangent(
     along = (_THREE_HALVES - slope * _TWO_THIRDS * gamma) / norm
     across = slope * _TWO_THIRDS * norm
     weight = along / (along * np.einsum("mi,mi->m", flow, softened_flow) + across)
-    return softened - weight[:, None, None] * softened_flow[:, :, None] * softened_flow[:, None, :]
+    tangent: Floats = softened - weight[:, None, None] * softened_flow[:, :, None] * softened_flow[:, None, :]
+    return tangent

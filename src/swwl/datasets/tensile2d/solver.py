@@ -2,18 +2,19 @@
 
 Linear triangles in plane stress, the load raised in equal steps, Newton's method with the consistent
 tangent of ``material.py`` in each. Linear systems are solved by conjugate gradients preconditioned with the
-LU factors of an earlier tangent: a factorisation costs as much as some ten solves, and the tangent changes
+LU factors of an earlier tangent: a factorization costs as much as some ten solves, and the tangent changes
 slowly.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from scipy.sparse import coo_array, csc_array
 from scipy.sparse.linalg import LinearOperator, SuperLU, cg, splu
 
+from swwl.datasets.arrays import Floats, Ints
 from swwl.datasets.sample import Unsolvable
 from swwl.datasets.tensile2d.material import Material, return_map, von_mises
 from swwl.errors import InputError
@@ -40,9 +41,9 @@ class Response(NamedTuple):
         Load steps taken.
     """
 
-    displacement: np.ndarray
-    stress: np.ndarray
-    plastic: np.ndarray
+    displacement: Floats
+    stress: Floats
+    plastic: Floats
     steps: int
 
 
@@ -65,7 +66,7 @@ class Elements:
     ([[0.01, 0.0, 0.0]], [0.5])
     """
 
-    def __init__(self, points: np.ndarray, triangles: np.ndarray) -> None:
+    def __init__(self, points: Floats, triangles: Ints) -> None:
         corners = points[triangles]
         following, preceding = np.roll(corners, -1, axis=1), np.roll(corners, -2, axis=1)
         opposite = preceding - following
@@ -85,16 +86,17 @@ class Elements:
         self.operator[:, 2, 0::2] = gradient_y
         self.operator[:, 2, 1::2] = gradient_x
 
-    def strain(self, displacement: np.ndarray) -> np.ndarray:
+    def strain(self, displacement: Floats) -> Floats:
         """Strains (m, 3) of a displacement (2n,)."""
-        return (self.operator @ displacement[self.dofs][:, :, None])[:, :, 0]
+        strains: Floats = self.operator @ displacement[self.dofs][:, :, None]
+        return strains[:, :, 0]
 
-    def force(self, stress: np.ndarray) -> np.ndarray:
+    def force(self, stress: Floats) -> Floats:
         """Nodal forces (2n,) that balance stresses (m, 3) of unit thickness."""
         local = (stress[:, None, :] @ self.operator)[:, 0, :] * self.areas[:, None]
-        return np.bincount(self.dofs.ravel(), local.ravel(), self.n_dofs)
+        return cast(Floats, np.bincount(self.dofs.ravel(), local.ravel(), self.n_dofs))
 
-    def at_nodes(self, values: np.ndarray) -> np.ndarray:
+    def at_nodes(self, values: Floats) -> Floats:
         """Nodal means (n,) of values (m,) per triangle, weighted by area."""
         corners, areas = self.triangles.ravel(), np.repeat(self.areas, 3)
         return np.bincount(corners, areas * np.repeat(values, 3)) / np.bincount(corners, areas)
@@ -110,7 +112,7 @@ class Stiffness:
         Degrees of freedom that may move, ascending.
     """
 
-    def __init__(self, elements: Elements, free: np.ndarray) -> None:
+    def __init__(self, elements: Elements, free: Ints) -> None:
         self._elements = elements
         number = np.full(elements.n_dofs, -1)
         number[free] = np.arange(len(free))
@@ -127,7 +129,7 @@ class Stiffness:
         keys = column_of * len(free) + pattern.indices
         self._slots = np.searchsorted(keys, columns * len(free) + rows)
 
-    def assemble(self, tangent: np.ndarray) -> csc_array:
+    def assemble(self, tangent: Floats) -> csc_array:
         """Return the stiffness for material tangents (m, 3, 3) or one (3, 3) for all."""
         operator, areas = self._elements.operator, self._elements.areas
         local = operator.transpose(0, 2, 1) @ (tangent @ operator) * areas[:, None, None]
@@ -135,7 +137,7 @@ class Stiffness:
         return csc_array((data, self._indices, self._pointers), shape=self._shape)
 
 
-def pull(points: np.ndarray, triangles: np.ndarray, material: Material, pressure: float) -> Response:
+def pull(points: Floats, triangles: Ints, material: Material, pressure: float) -> Response:
     """Pull a plate upwards by a uniform pressure on its top edge, its bottom edge on rollers.
 
     Parameters
@@ -161,12 +163,12 @@ def pull(points: np.ndarray, triangles: np.ndarray, material: Material, pressure
     raise reason
 
 
-def nodal_von_mises(points: np.ndarray, triangles: np.ndarray, response: Response) -> np.ndarray:
+def nodal_von_mises(points: Floats, triangles: Ints, response: Response) -> Floats:
     """Von Mises stress (n,) at the nodes: the area-weighted mean over the triangles around each."""
     return Elements(points, triangles).at_nodes(von_mises(response.stress))
 
 
-def load_path(elements: Elements, material: Material, free: np.ndarray, load: np.ndarray, steps: int) -> Response:
+def load_path(elements: Elements, material: Material, free: Ints, load: Floats, steps: int) -> Response:
     """Raise a load (2n,) linearly from zero in equal steps over `DURATION` seconds.
 
     The start of each step extrapolates the last two states; all but the `free` degrees of freedom stay at
@@ -196,7 +198,7 @@ def load_path(elements: Elements, material: Material, free: np.ndarray, load: np
     return Response(displacement.reshape(-1, 2), state.stress, plastic, steps)
 
 
-def _supports_and_load(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _supports_and_load(points: Floats) -> tuple[Ints, Floats]:
     """Free degrees of freedom, and the nodal forces (2n,) of a unit pressure on the top edge."""
     x, y = points.T
     bottom = np.flatnonzero(y < y.min() + 1e-9)
@@ -217,25 +219,26 @@ class _StaleLU:
     def __init__(self) -> None:
         self._factors: SuperLU | None = None
 
-    def solve(self, matrix: csc_array, right_side: np.ndarray, tolerance: float) -> np.ndarray:
+    def solve(self, matrix: csc_array, right_side: Floats, tolerance: float) -> Floats:
         if self._factors is None:
-            self._factors = _factorise(matrix)
+            self._factors = _factorize(matrix)
         iterations = 0
 
-        def count(_: np.ndarray) -> None:
+        def count(_: Floats) -> None:
             nonlocal iterations
             iterations += 1
 
         preconditioner = LinearOperator(matrix.shape, self._factors.solve)
+        solution: Floats
         solution, _ = cg(matrix, right_side, rtol=tolerance, maxiter=60, M=preconditioner, callback=count)
         if iterations > _REFACTOR_AFTER:
-            self._factors = _factorise(matrix)
+            self._factors = _factorize(matrix)
             if iterations >= 60:
                 solution = self._factors.solve(right_side)
         return solution
 
 
-def _factorise(matrix: csc_array) -> SuperLU:
+def _factorize(matrix: csc_array) -> SuperLU:
     symmetric = dict(SymmetricMode=True)
     try:
         return splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=symmetric)

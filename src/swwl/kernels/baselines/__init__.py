@@ -1,7 +1,7 @@
 """The kernels that SWWL is compared with, behind the same interfaces: factors, ``GraphSVC``, plain matrices.
 
-They are adapters to POT, GraKeL and torch, which the extra brings: ``pip install 'swwl[baselines]'``. Importing this
-package needs none of them.
+They are adapters to POT and GraKeL, which an extra brings: ``pip install 'swwl[baselines]'``; RPW's training needs
+torch, which the extra ``rpw`` brings. Importing this package needs none of them.
 
 >>> from swwl.kernels.baselines import WWL
 >>> WWL("molecule", n_iterations=2)

@@ -33,8 +33,9 @@ def require(module: str, who: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
+        extra = "rpw" if module == "torch" else "baselines"
         raise MissingPackageError(
-            f"{who} needs {module}, which is not installed: pip install 'swwl[baselines]'."
+            f"{who} needs {module}, which is not installed: pip install 'swwl[{extra}]'."
         ) from error
 
 

@@ -1,6 +1,6 @@
 """Fill the marked blocks of ``results.md`` from the files in ``results/``.
 
-Run ``python docs/results.py`` to rewrite the page in place, ``python docs/results.py --check`` to find out whether it
+Run ``python paper/results.py`` to rewrite the page in place, ``python paper/results.py --check`` to find out whether it
 is up to date: exit code 1 says that it is not. A block begins with ``<!-- table4 -->`` and ends with ``<!-- end -->``;
 what stands between them is replaced by what ``swwl reproduce table4`` wrote to ``table4.md``.
 """
@@ -49,13 +49,13 @@ def main(arguments: Sequence[str], page: Path = HERE / "results.md") -> int:
     """Rewrite the page, or check it; return the exit code."""
     unknown = [argument for argument in arguments if argument != "--check"]
     if unknown:
-        print(f"usage: python docs/results.py [--check], not {unknown[0]}", file=sys.stderr)
+        print(f"usage: python paper/results.py [--check], not {unknown[0]}", file=sys.stderr)
         return 2
     before = page.read_text(encoding="utf-8")
     after = fill(before, page.with_suffix(""))
     if "--check" in arguments:
         if after != before:
-            print(f"{page.name} is out of date: run python docs/results.py", file=sys.stderr)
+            print(f"{page.name} is out of date: run python paper/results.py", file=sys.stderr)
         return int(after != before)
     if after != before:
         page.write_text(after, encoding="utf-8")

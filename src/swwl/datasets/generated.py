@@ -1,0 +1,355 @@
+"""The generators' public side: samples and tables in memory, folders on disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from swwl import __version__
+from swwl.datasets.airfoil import AIRFOIL
+from swwl.datasets.blade import BLADE
+from swwl.datasets.folder import (
+    Row,
+    SampleFolder,
+    check_disk,
+    check_format,
+    check_jobs,
+    load_dataset,
+    mesh_name,
+    read_csv,
+)
+from swwl.datasets.generator import Generator, Request, run
+from swwl.datasets.meshfile import write_mesh
+from swwl.datasets.sample import Sample
+from swwl.datasets.tensile2d import TENSILE2D
+from swwl.errors import InputError
+from swwl.parallel import Progress
+
+GENERATORS: dict[str, Generator] = {g.name: g for g in (TENSILE2D, AIRFOIL, BLADE)}
+
+
+def make_tensile2d(
+    n_samples: int = 100,
+    *,
+    n_nodes: int | None = None,
+    random_state: int = 0,
+    random_topology: bool = False,
+    test_fraction: float = 0.2,
+    shape: bool = False,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Make notched plates under tension: plane-stress elasto-viscoplastic finite elements.
+
+    Parameters
+    ----------
+    n_samples : int
+    n_nodes : int, optional
+        Wanted number of nodes per mesh, met within a few per cent; 1000 by default.
+    random_state : int
+        The same one gives the same data, and a larger set begins with the smaller one.
+    random_topology : bool
+        Mesh every sample at a resolution of its own, from half to one and a half times `n_nodes`.
+    test_fraction : float
+        Share of the samples, the last ones, that the column ``split`` calls ``test``.
+    shape : bool
+        Add the parameters that drew the meshes as further columns: what a model on meshes has to find out, so not to
+        be given to one. Here ``notch_radius`` and ``notch_height``.
+    n_jobs : int, optional
+        Processes, -1 for one per core. The data do not depend on it.
+    progress : callable, optional
+        Called with the number done and the number wanted, for instance `swwl.parallel.ProgressBar("plates")`.
+
+    Returns
+    -------
+    table : pandas.DataFrame
+        Columns ``mesh`` (`swwl.Mesh` objects with the field ``von_mises``), ``split``, then the inputs
+        ``yield_stress, hardening, hardening_rate, viscosity, exponent, pressure`` and the target ``max_von_mises``
+        (stresses in MPa).
+
+    Examples
+    --------
+    >>> table = make_tensile2d(3, n_nodes=200)
+    >>> table["max_von_mises"].round(1).tolist()
+    [136.6, 132.8, 113.2]
+    """
+    request = make_request("tensile2d", n_nodes, random_state, random_topology)
+    return _table(request, n_samples, test_fraction, shape, n_jobs, progress)
+
+
+def make_airfoil(
+    n_samples: int = 100,
+    *,
+    n_nodes: int | None = None,
+    random_state: int = 0,
+    random_topology: bool = False,
+    test_fraction: float = 0.2,
+    shape: bool = False,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Make NACA airfoils in a stream: vortex panels with an integral boundary layer.
+
+    Parameters
+    ----------
+    n_samples, n_nodes, random_state, random_topology, test_fraction, shape, n_jobs, progress
+        As for `make_tensile2d`, with 12 000 nodes by default; cells vary in aspect, too, with `random_topology`. The
+        shape is ``camber, camber_position, thickness``.
+
+    Returns
+    -------
+    table : pandas.DataFrame
+        Columns ``mesh`` (`swwl.Mesh` objects with the field ``pressure_coefficient``), ``split``, then the inputs
+        ``incidence, velocity`` (degrees, m/s) and the targets ``lift, drag`` (coefficients).
+
+    Examples
+    --------
+    >>> make_airfoil(2, n_nodes=500).columns.tolist()
+    ['mesh', 'split', 'incidence', 'velocity', 'lift', 'drag']
+    """
+    request = make_request("airfoil", n_nodes, random_state, random_topology)
+    return _table(request, n_samples, test_fraction, shape, n_jobs, progress)
+
+
+def make_blade(
+    n_samples: int = 100,
+    *,
+    n_nodes: int | None = None,
+    random_state: int = 0,
+    random_topology: bool = False,
+    test_fraction: float = 0.2,
+    shape: bool = False,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Make blades of a compressor rotor: a blade-element model with correlated losses.
+
+    Parameters
+    ----------
+    n_samples, n_nodes, random_state, random_topology, test_fraction, shape, n_jobs, progress
+        As for `make_tensile2d`, with 3000 nodes by default; cells vary in aspect, too, with `random_topology`. The
+        shape is ``inlet_angle, exit_angle, chord, thickness``, each at ``_hub``, ``_mid`` and ``_tip``.
+
+    Returns
+    -------
+    table : pandas.DataFrame
+        Columns ``mesh`` (`swwl.Mesh` objects with the field ``pressure``), ``split``, then the inputs ``speed`` (rpm)
+        and ``pressure`` (over inlet total pressure) and the targets ``massflow, pressure_ratio, efficiency``.
+
+    Examples
+    --------
+    >>> table = make_blade(5, n_nodes=300, shape=True)
+    >>> table["split"].tolist()
+    ['train', 'train', 'train', 'train', 'test']
+    >>> table.columns[-3:].tolist()
+    ['thickness_hub', 'thickness_mid', 'thickness_tip']
+    """
+    request = make_request("blade", n_nodes, random_state, random_topology)
+    return _table(request, n_samples, test_fraction, shape, n_jobs, progress)
+
+
+def make_samples(
+    name: str,
+    n_samples: int,
+    *,
+    n_nodes: int | None = None,
+    random_state: int = 0,
+    random_topology: bool = False,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> list[Sample]:
+    """Make samples of a generator by its name; each knows its mesh, all inputs, targets and redraws.
+
+    Parameters
+    ----------
+    name : {"tensile2d", "airfoil", "blade"}
+    n_samples, n_nodes, random_state, random_topology, n_jobs, progress
+        As for `make_tensile2d`.
+
+    Returns
+    -------
+    samples : list of Sample
+        `swwl.as_graph` takes them.
+
+    Examples
+    --------
+    >>> (sample,) = make_samples("blade", 1, n_nodes=500)
+    >>> sample.mesh.points.shape, list(sample.scalars), sample.redraws
+    ((504, 3), ['speed', 'pressure'], 0)
+    """
+    request = make_request(name, n_nodes, random_state, random_topology)
+    return _samples(request, n_samples, n_jobs, progress)
+
+
+def write_dataset(
+    name: str,
+    n_samples: int,
+    folder: str | os.PathLike[str],
+    *,
+    n_nodes: int | None = None,
+    random_state: int = 0,
+    random_topology: bool = False,
+    test_fraction: float = 0.2,
+    file_format: str = "vtu",
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Make a data set in a folder: ``table.csv``, ``shape.csv``, ``about.json`` and ``meshes/``.
+
+    A run that was interrupted, even killed, goes on where it stopped when it is started again, and a folder
+    with fewer samples is added to; both end with the bytes of an unbroken run. A folder that holds anything
+    else is refused.
+
+    Parameters
+    ----------
+    name : {"tensile2d", "airfoil", "blade"}
+    n_samples : int
+    folder : path
+    n_nodes, random_state, random_topology, test_fraction, n_jobs, progress
+        As for `make_tensile2d`.
+    file_format : {"vtu", "npz"}
+
+    Returns
+    -------
+    table : pandas.DataFrame
+        As `load_dataset` reads it, with the absolute paths of the meshes.
+
+    Raises
+    ------
+    FileExistsError
+        When the folder holds something else; nothing is touched then.
+    OSError
+        When the disk is too small.
+    """
+    request = make_request(name, n_nodes, random_state, random_topology)
+    check_format(file_format)
+    _check_sizes(n_samples, test_fraction, n_jobs)
+    about = _about(request, n_samples, test_fraction, file_format)
+    target = SampleFolder(folder, about, kind="generated", free=("test_fraction", "model"), grows=True)
+    rows = target.rows_left(partial(_read_tables, target.path))
+    check_disk(target.path, (n_samples - len(rows)) * request.n_nodes)
+    finish = partial(_write_and_describe, folder=target.path, file_format=file_format)
+
+    def make(missing: list[int]) -> Iterator[Row]:
+        return run(request, missing, finish, n_jobs)
+
+    made = target.fill(rows, make, about | _redraws(rows.values()), progress)
+    splits = _splits(n_samples, test_fraction)
+    tables = {
+        "table.csv": [
+            {"mesh": mesh, "split": split} | row["scalars"] | row["targets"]
+            for mesh, split, row in zip(target.names, splits, made, strict=True)
+        ],
+        "shape.csv": [{"mesh": mesh} | row["shape"] for mesh, row in zip(target.names, made, strict=True)],
+    }
+    target.finish(tables, about | _redraws(made))
+    return load_dataset(folder)
+
+
+def make_request(name: str, n_nodes: int | None, random_state: int, random_topology: bool) -> Request:
+    """Check what is asked of a generator."""
+    if name not in GENERATORS:
+        raise InputError(f"There is no generator {name!r}; there are {', '.join(GENERATORS)}.")
+    generator = GENERATORS[name]
+    return Request(generator, generator.n_nodes if n_nodes is None else n_nodes, random_state, random_topology)
+
+
+def _samples(request: Request, n_samples: int, n_jobs: int | None, progress: Progress | None) -> list[Sample]:
+    _check_sizes(n_samples, 0.0, n_jobs)
+    samples = []
+    for sample in run(request, list(range(n_samples)), _unchanged, n_jobs):
+        samples.append(sample)
+        if progress:
+            progress(len(samples), n_samples)
+    return samples
+
+
+def _table(
+    request: Request,
+    n_samples: int,
+    test_fraction: float,
+    shape: bool,
+    n_jobs: int | None,
+    progress: Progress | None,
+) -> pd.DataFrame:
+    """Put samples into a table with the columns that a folder's has."""
+    _check_sizes(n_samples, test_fraction, n_jobs)
+    samples = _samples(request, n_samples, n_jobs, progress)
+    inputs = pd.DataFrame([s.scalars | s.targets | (s.shape if shape else {}) for s in samples])
+    inputs.insert(0, "mesh", pd.Series([sample.mesh for sample in samples], dtype=object))
+    inputs.insert(1, "split", _splits(n_samples, test_fraction))
+    return inputs
+
+
+def _check_sizes(n_samples: int, test_fraction: float, n_jobs: int | None) -> None:
+    if n_samples < 1:
+        raise InputError(f"n_samples must be at least 1, found {n_samples}.")
+    if not 0 <= test_fraction < 1:
+        raise InputError(f"test_fraction must be at least 0 and below 1, found {test_fraction}.")
+    check_jobs(n_jobs)
+
+
+def _splits(n_samples: int, test_fraction: float) -> Sequence[str]:
+    n_test = round(test_fraction * n_samples)
+    return ["train"] * (n_samples - n_test) + ["test"] * n_test
+
+
+def _about(request: Request, n_samples: int, test_fraction: float, file_format: str) -> dict[str, Any]:
+    generator = request.generator
+    return {
+        "generator": generator.name,
+        "model": generator.model,
+        "version": __version__,
+        "seed": int(request.random_state),
+        "nodes": int(request.n_nodes),
+        "random_topology": request.random_topology,
+        "format": file_format,
+        "n_samples": int(n_samples),
+        "test_fraction": test_fraction,
+        "scalars": {name: list(pair) for name, pair in generator.scalars.items()},
+        "shape": {name: list(pair) for name, pair in generator.shape.items()},
+        "targets": list(generator.targets),
+    }
+
+
+def _redraws(rows: Iterable[Row]) -> dict[str, Any]:
+    """Count how often samples had to be drawn again, in all and for each sample concerned."""
+    counts = {str(row["index"]): row["redraws"] for row in rows if row["redraws"]}
+    return {"redrawn": sum(counts.values()), "redraws": counts}
+
+
+def _write_and_describe(sample: Sample, folder: Path, file_format: str) -> Row:
+    write_mesh(folder / mesh_name(sample.index, file_format), sample)
+    return {
+        "index": sample.index,
+        "redraws": sample.redraws,
+        "scalars": sample.scalars,
+        "shape": sample.shape,
+        "targets": sample.targets,
+    }
+
+
+def _read_tables(folder: Path, about: dict[str, Any]) -> dict[int, Row]:
+    """Rows of a finished data set, exact to the last digit."""
+    if not (folder / "table.csv").exists() or not (folder / "shape.csv").exists():
+        return {}
+    table, shapes, redraws = read_csv(folder / "table.csv"), read_csv(folder / "shape.csv"), about["redraws"]
+    return {
+        i: {
+            "index": i,
+            "redraws": redraws.get(str(i), 0),
+            "scalars": {name: entry[name] for name in about["scalars"]},
+            "shape": {name: drawn[name] for name in about["shape"]},
+            "targets": {name: entry[name] for name in about["targets"]},
+        }
+        for i, (entry, drawn) in enumerate(zip(table, shapes, strict=True))
+    }
+
+
+def _unchanged(sample: Sample) -> Sample:
+    return sample

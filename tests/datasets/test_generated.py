@@ -1,0 +1,105 @@
+"""Tables in memory: the columns of DESIGN, the data of a folder, and the names of earlier versions."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from swwl import as_graph, datasets
+from swwl.parallel import ProgressBar
+
+MAKERS = {
+    "tensile2d": (datasets.make_tensile2d, 200, "von_mises"),
+    "airfoil": (datasets.make_airfoil, 500, "pressure_coefficient"),
+    "blade": (datasets.make_blade, 300, "pressure"),
+}
+COLUMNS = {
+    "tensile2d": "yield_stress hardening hardening_rate viscosity exponent pressure max_von_mises",
+    "airfoil": "incidence velocity lift drag",
+    "blade": "speed pressure massflow pressure_ratio efficiency",
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_table_in_memory_is_the_one_on_disk(name, tmp_path):
+    make, n_nodes, field = MAKERS[name]
+    table = make(5, n_nodes=n_nodes, random_state=2, test_fraction=0.4, shape=True)
+    datasets.write_dataset(name, 5, tmp_path, n_nodes=n_nodes, random_state=2, test_fraction=0.4)
+    written = datasets.load_dataset(tmp_path, shape=True)
+    pd.testing.assert_frame_equal(table.drop(columns="mesh"), written.drop(columns="mesh"), check_exact=True)
+    for mesh, path in zip(table["mesh"], written["mesh"], strict=True):
+        inside, outside = as_graph(mesh, fields=[field]), as_graph(path, fields=[field])
+        np.testing.assert_array_equal(inside.features, outside.features)
+        assert inside.same_topology(outside)
+    plain = make(5, n_nodes=n_nodes, random_state=2)
+    assert plain.columns.tolist() == ["mesh", "split", *COLUMNS[name].split()]
+    assert plain["split"].tolist() == ["train"] * 4 + ["test"]
+
+
+def test_processes_and_length_do_not_change_a_table():
+    few, many = datasets.make_blade(3, n_nodes=300), datasets.make_blade(5, n_nodes=300, n_jobs=2)
+    pd.testing.assert_frame_equal(few.drop(columns=["mesh", "split"]), many[:3].drop(columns=["mesh", "split"]))
+    for one, other in zip(few["mesh"], many["mesh"], strict=False):
+        np.testing.assert_array_equal(one.points, other.points)
+
+
+def test_a_sample_is_a_graph():
+    (sample,) = datasets.make_samples("airfoil", 1, n_nodes=500)
+    graph = as_graph(sample.mesh, fields=["pressure_coefficient"], node_weights="area")
+    np.testing.assert_array_equal(
+        graph.features, np.column_stack([sample.points, sample.fields["pressure_coefficient"]])
+    )
+
+
+def test_progress_is_called():
+    calls = []
+    datasets.make_blade(3, n_nodes=300, progress=lambda *numbers: calls.append(numbers))
+    assert calls == [(1, 3), (2, 3), (3, 3)]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"n_samples": 0}, "n_samples must be at least 1, found 0"),
+        ({"n_nodes": 10}, "number of nodes must be from 200 to 100000 for blade, found 10"),
+        ({"random_state": None}, "seed must be a whole number from 0 on, found None"),
+        ({"test_fraction": 1.0}, "test_fraction must be at least 0 and below 1, found 1.0"),
+        ({"n_jobs": 0}, "number of processes must be"),
+    ],
+)
+def test_bad_arguments(changed, message):
+    with pytest.raises(ValueError, match=message):
+        datasets.make_blade(**({"n_samples": 2} | changed))
+
+
+def test_old_names_work_and_name_the_new_ones(tmp_path):
+    with pytest.warns(DeprecationWarning, match=r"datasets\.make.* is deprecated; use make_blade or make_samples"):
+        samples = datasets.make("blade", 4, nodes=500, seed=0)
+    assert [sample.points.shape for sample in samples] == [(504, 3)] * 4
+    with pytest.warns(DeprecationWarning, match=r"datasets\.write.* is deprecated; use write_dataset"):
+        table = datasets.write("blade", 4, tmp_path, nodes=500, seed=0, jobs=1, file_format="npz")
+    assert table["efficiency"].tolist() == [sample.targets["efficiency"] for sample in samples]
+    with pytest.warns(DeprecationWarning, match=r"datasets\.load is deprecated; use load_dataset"):
+        loaded = datasets.load(tmp_path, shape=True)
+    pd.testing.assert_frame_equal(loaded, datasets.load_dataset(tmp_path, shape=True))
+    with pytest.warns(DeprecationWarning, match=r"use fetch_plaid"), pytest.raises(ValueError, match="no PLAID set"):
+        datasets.download("Rotor 37", tmp_path)
+    with pytest.warns(DeprecationWarning, match=r"use swwl\.parallel\.ProgressBar"):
+        assert datasets.Progress is ProgressBar
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = datasets.nothing
+
+
+def test_old_arguments_of_coarsen_dataset(tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.warns(DeprecationWarning) as caught, pytest.raises(ValueError, match="processes must be"):
+        datasets.coarsen_dataset(tmp_path, out=tmp_path, nodes=300, jobs=0)
+    messages = [str(warning.message) for warning in caught]
+    assert messages == [
+        f"coarsen_dataset({old}=) is deprecated; use {new}=."
+        for old, new in [("out", "folder"), ("nodes", "n_nodes"), ("jobs", "n_jobs")]
+    ]
+    assert {warning.filename for warning in caught} == {__file__}
+    with warnings.catch_warnings(), pytest.raises(TypeError, match="n_jobs and jobs, which are the same"):
+        datasets.coarsen_dataset(tmp_path, tmp_path, 300, jobs=1, n_jobs=1)
