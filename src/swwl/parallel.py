@@ -12,12 +12,11 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from functools import cache
-from typing import Any, TextIO, TypeVar
+from typing import Any, TextIO, cast
 
 from threadpoolctl import ThreadpoolController
 
 Progress = Callable[[int, int | None], None]
-Item = TypeVar("Item")
 
 _LINE_EVERY = 5.0  # seconds between plain lines
 _WIDTH = 30
@@ -33,7 +32,7 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     >>> with one_blas_thread():
     ...     pass
     """
-    return _controller().limit(limits=1, user_api="blas")
+    return cast(AbstractContextManager[Any], _controller().limit(limits=1, user_api="blas"))
 
 
 @cache
@@ -42,7 +41,7 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def each_once(items: Iterable[Item]) -> tuple[list[Item], list[int]]:
+def each_once(items: Iterable[Any]) -> tuple[list[Any], list[int]]:
     """Return the distinct items, in the order in which they first come, and the place of every item among them.
 
     Paths are the same if they are spelled the same; other objects if they are one and the same object.
@@ -52,11 +51,11 @@ def each_once(items: Iterable[Item]) -> tuple[list[Item], list[int]]:
     >>> each_once(["a.vtu", "b.vtu", "a.vtu"])
     (['a.vtu', 'b.vtu'], [0, 1, 0])
     """
-    distinct: list[Item] = []
+    distinct: list[Any] = []
     places: dict[Any, int] = {}
     inverse = []
     for item in items:
-        key = os.fspath(item) if isinstance(item, (str, os.PathLike)) else id(item)
+        key: Any = os.fspath(item) if isinstance(item, (str, os.PathLike)) else id(item)
         if key not in places:
             places[key] = len(distinct)
             distinct.append(item)

@@ -44,7 +44,7 @@ _UMASK_LOCK = threading.Lock()
 
 
 @contextmanager
-def atomic_write(path: str | os.PathLike) -> Iterator[IO[bytes]]:
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a temporary binary file beside ``path`` and rename it to ``path`` if all goes well.
 
     Examples
@@ -143,7 +143,7 @@ class Memory:
     (3, None)
     """
 
-    def __init__(self, folder: str | os.PathLike | None):
+    def __init__(self, folder: str | os.PathLike[str] | None):
         self.folder = None if folder is None else Path(folder)
         self.n_nodes: dict[Path, int] = {}
         self.found: set[Path] = set()
@@ -339,7 +339,7 @@ class Journal:
     [(0, 3)]
     """
 
-    def __init__(self, path: str | os.PathLike | None):
+    def __init__(self, path: str | os.PathLike[str] | None):
         self.path = None if path is None else Path(path)
         self.content: dict[str, Any] = {"format": _JOURNAL, "kernels": {}}
         if self.path is not None and self.path.exists():
@@ -375,8 +375,11 @@ class Journal:
 
 def _replaced(row: dict[str, Any], old: float | None, new: float | None) -> dict[str, Any]:
     """Return a row with NaN, which JSON lacks, in place of None, or the other way round."""
-    same = (lambda v: v is None) if old is None else (lambda v: isinstance(v, float) and math.isnan(v))
-    return {key: new if same(value) else value for key, value in row.items()}
+
+    def is_old(value: Any) -> bool:
+        return value is None if old is None else isinstance(value, float) and math.isnan(value)
+
+    return {key: new if is_old(value) else value for key, value in row.items()}
 
 
 class MatrixCache:
@@ -387,7 +390,7 @@ class MatrixCache:
     folder : path or None
     """
 
-    def __init__(self, folder: str | os.PathLike | None):
+    def __init__(self, folder: str | os.PathLike[str] | None):
         self.folder = None if folder is None else Path(folder)
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,7 @@
 """Pairwise distances: rows of ``embedding.py`` -> the matrices that kernels are made of. Double precision from here."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -64,14 +65,14 @@ def pairwise_distances(
     return result if squared else np.sqrt(result, out=result)
 
 
-def _check(rows: ArrayLike, name: str) -> NDArray:
+def _check(rows: ArrayLike, name: str) -> NDArray[Any]:
     array = np.asarray(rows)
     if array.ndim != 2 or 0 in array.shape:
         raise InputError(f"{name} must hold embeddings as rows, (N, k), but has shape {array.shape}.")
     return array
 
 
-def _squared_differences(a: NDArray, b: NDArray, blocks: list[slice]) -> NDArray[np.float64]:
+def _squared_differences(a: NDArray[Any], b: NDArray[Any], blocks: list[slice]) -> NDArray[np.float64]:
     squared = np.zeros((len(a), len(b)))
     few = a.astype(np.float64)
 
@@ -88,7 +89,7 @@ def _squared_differences(a: NDArray, b: NDArray, blocks: list[slice]) -> NDArray
     return squared
 
 
-def _squared(a: NDArray, b: NDArray, blocks: list[slice], symmetric: bool) -> NDArray[np.float64]:
+def _squared(a: NDArray[Any], b: NDArray[Any], blocks: list[slice], symmetric: bool) -> NDArray[np.float64]:
     products = np.zeros((len(a), len(b)))
     norms_a, norms_b = np.zeros(len(a)), np.zeros(len(b))
     for block in blocks:

@@ -64,10 +64,10 @@ def check_options(options: Mapping[str, Any], **choices: tuple[Any, ...]) -> Non
         elif name in _LEAST and not (name == "step" and isinstance(value, str) and value == "sqrt"):
             _check_count(name, value)
         elif name in _POSITIVE:
-            if not isinstance(value, numbers.Real) or not (math.isfinite(value) and value > 0):
+            if not isinstance(value, (int, float, np.number)) or not (math.isfinite(value) and value > 0):
                 raise InputError(f"{name} must be positive, but is {value!r}.")
         elif name == "tolerance":
-            if not isinstance(value, numbers.Real) or not value >= 0:
+            if not isinstance(value, (int, float, np.number)) or not value >= 0:
                 raise InputError(f"tolerance must not be negative, but is {value!r}.")
         elif name == "fields" and isinstance(value, str):
             raise InputError(f"fields must be a sequence of names, such as [{value!r}], not one string.")
@@ -89,7 +89,7 @@ def check_exponent(alpha: Any, most: float = 2.0, *, name: str = "alpha", why: s
     ...
     swwl.errors.InputError: alpha must lie in (0, 2], but is 3.
     """
-    if not isinstance(alpha, numbers.Real) or not 0 < alpha <= most:
+    if not isinstance(alpha, (int, float, np.number)) or not 0 < alpha <= most:
         reason = ": with a larger one the kernel is not positive definite." if why else "."
         raise InputError(f"{name} must lie in (0, {most:g}]{why and ' ' + why}, but is {alpha!r}{reason}")
 

@@ -5,6 +5,7 @@ Receives (n, s) arrays from ``wl.py``; ``embedding.py`` makes rows of what it re
 
 import threading
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,11 +79,11 @@ def quantile_levels(n_quantiles: int, rule: str) -> NDArray[np.float64]:
 
 
 def projected_quantiles(
-    points: NDArray,
-    directions: NDArray,
+    points: NDArray[Any],
+    directions: NDArray[Any],
     n_quantiles: int,
     rule: str = "linear",
-    weights: NDArray | None = None,
+    weights: NDArray[Any] | None = None,
 ) -> NDArray[np.float32]:
     r"""Project a cloud of points on directions, and take the quantiles of every projection.
 
@@ -156,12 +157,12 @@ def _scratch(size: int) -> NDArray[np.float32]:
     return _memory.array[:size]
 
 
-def _keep_positive(points: NDArray, weights: NDArray) -> tuple[NDArray, NDArray]:
+def _keep_positive(points: NDArray[Any], weights: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     positive = weights > 0
     return (points, weights) if positive.all() else (points[positive], weights[positive])
 
 
-def _pick(ordered: NDArray[np.float32], n_quantiles: int, rule: str) -> NDArray:
+def _pick(ordered: NDArray[np.float32], n_quantiles: int, rule: str) -> NDArray[Any]:
     """Take quantiles of sorted rows (P, n) where all points weigh the same, by NumPy's own expressions."""
     below, above, share = _places(ordered.shape[1], n_quantiles, rule)
     if rule != "linear":
@@ -188,7 +189,7 @@ class _Masses:
         self.rank = np.empty(len(weights), np.int64)
         self.rank[order] = np.arange(len(weights))
 
-    def quantiles(self, values: NDArray[np.float32], levels: NDArray[np.float64], rule: str) -> NDArray:
+    def quantiles(self, values: NDArray[np.float32], levels: NDArray[np.float64], rule: str) -> NDArray[Any]:
         # A float's bits, with all but the sign flipped where negative, order as integers do.
         bits = values.view(np.int32)
         keys = ((bits ^ ((bits >> 31) & 0x7FFFFFFF)).astype(np.int64) << 32) | self.rank

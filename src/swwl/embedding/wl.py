@@ -4,6 +4,7 @@ Takes :class:`swwl.Graph`; hands (n, (H + 1) d) node embeddings to ``sliced.py``
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -112,11 +113,11 @@ def chebyshev_coefficients(power: int, tolerance: float = 0.0) -> NDArray[np.flo
 
 def wl_iterations(
     matrix: sparse.csr_array,
-    features: NDArray,
+    features: NDArray[Any],
     n_iterations: int,
     step: int = 1,
     tolerance: float = 0.0,
-) -> list[NDArray]:
+) -> list[NDArray[Any]]:
     r"""Run :math:`F^{(h+1)} = \tfrac12 (F^{(h)} + M F^{(h)})` and keep :math:`h = 0, T, 2T, \dots, HT`.
 
     Parameters
@@ -162,7 +163,7 @@ def _norm_at_most_one(matrix: sparse.csr_array) -> bool:
     return float(abs(matrix).sum(axis=1).max()) <= 1 + 1e-5
 
 
-def _recursion(matrix: sparse.csr_array, features: NDArray, n_iterations: int, step: int) -> list[NDArray]:
+def _recursion(matrix: sparse.csr_array, features: NDArray[Any], n_iterations: int, step: int) -> list[NDArray[Any]]:
     half = features.dtype.type(0.5)
     kept = []
     current = features
@@ -176,7 +177,9 @@ def _recursion(matrix: sparse.csr_array, features: NDArray, n_iterations: int, s
     return kept
 
 
-def _chebyshev_series(matrix: sparse.csr_array, features: NDArray, series: Sequence[NDArray]) -> list[NDArray]:
+def _chebyshev_series(
+    matrix: sparse.csr_array, features: NDArray[Any], series: Sequence[NDArray[Any]]
+) -> list[NDArray[Any]]:
     """Sum several Chebyshev series of the same matrix with one recurrence T_{k+1} = 2 M T_k - T_{k-1}.
 
     With signs + + - - + + - - ... the terms U_k = ±T_k follow by U_{k+1} = U_{k-1} ± 2 M U_k, in the memory of

@@ -205,7 +205,7 @@ def nested_cv(
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _check(versions: dict[str, list], y: ArrayLike) -> tuple[NDArray, NDArray[np.intp]]:
+def _check(versions: dict[str, list[Any]], y: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp]]:
     labels = np.asarray(y)
     for name, graphs in versions.items():
         if labels.shape != (len(graphs),):
@@ -234,7 +234,7 @@ def _check_factors(name: str, factors: list[Any]) -> None:
 class _Kernel:
     """The matrices of one kernel, one per setting and version of the graphs, built when they are first needed."""
 
-    def __init__(self, versions: dict[str, list], factors: list[Factor], labels: NDArray, store: MatrixCache):
+    def __init__(self, versions: dict[str, list[Any]], factors: list[Factor], labels: NDArray[Any], store: MatrixCache):
         self.options = [
             (version, common.load_graphs(graphs), factor) for version, graphs in versions.items() for factor in factors
         ]
@@ -263,12 +263,14 @@ class _Kernel:
             yield number, _matrix(clone(factor), graphs, split.train, self.labels) if matrix is None else matrix
 
 
-def matrix_key(factor: Factor, graphs: list) -> str:
+def matrix_key(factor: Factor, graphs: list[Any]) -> str:
     """Return the name under which the matrix of a factor for these graphs is kept."""
     return fingerprint(repr(factor), graphs)
 
 
-def _matrix(factor: Any, graphs: list, train: NDArray | None = None, labels: NDArray | None = None) -> NDArray:
+def _matrix(
+    factor: Any, graphs: list[Any], train: NDArray[Any] | None = None, labels: NDArray[Any] | None = None
+) -> NDArray[Any]:
     """Return the distances among all graphs (N, N), or their Gram matrix, with the factor fitted on ``train``."""
     if train is None or labels is None:
         rows = factor.fit(graphs)

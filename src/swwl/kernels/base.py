@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, ClassVar, Literal
+import warnings
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
-from swwl.errors import InputError, InputTypeError
+from swwl.errors import IndefiniteKernelWarning, InputError, InputTypeError
 from swwl.gp.blocks import Block, Coordinates, Distances
 from swwl.kernels.indefinite import shift_needed, shifted
 from swwl.parallel import Progress
 from swwl.storage import MemoryLike
 
-Item = NDArray[np.float64] | Coordinates
-CorrelationName = str | tuple[str, float]
+Item: TypeAlias = NDArray[np.float64] | Coordinates
+CorrelationName: TypeAlias = str | tuple[str, float]
 
 
 class Factor(BaseEstimator):
@@ -262,3 +263,15 @@ def as_product(kernel: Factor | Product) -> Product:
             )
         seen[factor.column] = factor
     return product
+
+
+def warn_about_indefinite(kernel: Product, stacklevel: int = 2) -> None:
+    """Warn where a kernel is not positive definite, and say what is done about it."""
+    names = [type(factor).__name__ for factor in kernel.factors if not factor.positive_definite]
+    if names:
+        warnings.warn(
+            f"{', '.join(names)} does not give a positive definite kernel. A constant is added to the distances "
+            f"between different graphs, which makes it one on the training set; variances at new ones may be too small.",
+            IndefiniteKernelWarning,
+            stacklevel=stacklevel + 1,
+        )

@@ -3,7 +3,6 @@ r"""Factors on columns of graphs: the sliced Wasserstein Weisfeiler-Lehman kerne
 from __future__ import annotations
 
 import inspect
-import numbers
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -219,7 +218,7 @@ class PrincipalSWWL(SWWL):
     ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         """Fit the embedding and its principal components; return the training rows, and their coordinates."""
         k = self.n_components
-        if k != "auto" and not (isinstance(k, numbers.Integral) and not isinstance(k, bool) and k >= 0):
+        if k != "auto" and not (isinstance(k, (int, np.integer)) and not isinstance(k, bool) and k >= 0):
             raise InputError(f'n_components must be "auto" or a whole number, not {k!r}.')
         rows = super().fit(values, progress, memory=memory)
         wanted = MOST_COMPONENTS if k == "auto" else int(k)

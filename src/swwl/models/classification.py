@@ -55,7 +55,7 @@ class Machine:
         ends = np.cumsum([0, *self.n_support])
         own = [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
         k = len(own)
-        columns = []
+        columns: list[NDArray[np.float64]] = []
         for i in range(k):
             for j in range(i + 1, k):
                 # libsvm keeps the coefficients of class i against a later class j in row j - 1, those of j in row i.

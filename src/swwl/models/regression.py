@@ -13,12 +13,12 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from swwl.errors import GPWarning, IndefiniteKernelWarning, InputError
+from swwl.errors import GPWarning, InputError
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.prediction import Prediction
 from swwl.kernels import Product
-from swwl.kernels.base import Factor, as_product, options_for
+from swwl.kernels.base import Factor, as_product, options_for, warn_about_indefinite
 from swwl.models.calibration import interval_factor, n_folds
 from swwl.models.defaults import default_kernel
 from swwl.models.modelfile import save_model
@@ -160,7 +160,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         self._trend = trend_factors(self.trend, factors, table)
         trend_columns = trend_matrix(self._trend, table)
 
-        self._warn_about_indefinite_factors()
+        warn_about_indefinite(self.kernel_, stacklevel=3)
         blocks = [factor.training_blocks(rows) for factor, rows in zip(factors, self.train_rows_, strict=True)]
         counter = FitCounter(gp_progress, self._count_fits())
 
@@ -401,16 +401,6 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             names=names,
             random_state=self.random_state,
         )
-
-    def _warn_about_indefinite_factors(self) -> None:
-        names = [type(factor).__name__ for factor in self.kernel_.factors if not factor.positive_definite]
-        if names:
-            warnings.warn(
-                f"{', '.join(names)} does not give a positive definite kernel. A constant is added to the distances "
-                f"between different graphs, so that it is one on the training set; at new graphs variances may be too small.",
-                IndefiniteKernelWarning,
-                stacklevel=3,
-            )
 
     def _count_fits(self) -> int:
         """Return how many processes will be fitted: one per target on all rows, in each fold and for each choice."""

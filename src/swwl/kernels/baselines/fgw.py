@@ -155,7 +155,7 @@ def fused_distance(
     return max(0.0, float(ot.gromov.fused_gromov_wasserstein2(costs, paths, lengths, mass, weights, **options)))
 
 
-def _key(graph: Structured) -> tuple:
+def _key(graph: Structured) -> tuple[Any, ...]:
     """Return what orders graphs by their content, smaller ones first."""
     return len(graph[2]), *(array.tobytes() for array in graph)
 

@@ -109,7 +109,7 @@ def path_counts(graph: Graph) -> Paths:
     """
     grakel = require("grakel", "GraphHopper")
     number, component = connected_components(graph.adjacency, directed=False)
-    parts: list[tuple[NDArray, NDArray]] = []
+    parts: list[tuple[NDArray[Any], NDArray[Any]]] = []
     edges = graph.edges
     for k in range(number):
         nodes = np.flatnonzero(component == k)

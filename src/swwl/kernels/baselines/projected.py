@@ -3,12 +3,13 @@ r"""Projected Wasserstein distances: plans found on a line, their cost paid in t
 from __future__ import annotations
 
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swwl.kernels.base import Progress
 from swwl.kernels.baselines.common import pair_matrix
+from swwl.parallel import Progress
 
 Cloud = tuple[NDArray[np.float64], NDArray[np.float64]]
 # Points sorted along every direction (P, n, k), their masses in that order (P, n) or None where all are equal, and
@@ -16,7 +17,7 @@ Cloud = tuple[NDArray[np.float64], NDArray[np.float64]]
 Sorted = tuple[NDArray[np.float64], NDArray[np.float64] | None, float]
 
 
-def merge(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[NDArray, NDArray, NDArray]:
+def merge(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return the plan between two sorted lists of masses that keeps the order: rows, columns and masses.
 
     Examples
@@ -35,7 +36,7 @@ def merge(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[NDAr
 
 
 @lru_cache(maxsize=4096)
-def merge_equal(n: int, m: int) -> tuple[NDArray, NDArray, NDArray]:
+def merge_equal(n: int, m: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return the plan of :func:`merge` between n equal masses and m equal ones, with whole numbers until the end."""
     ends = np.union1d(np.arange(1, n + 1) * m, np.arange(1, m + 1) * n)
     starts = np.concatenate([[0], ends[:-1]])
@@ -107,7 +108,7 @@ def mean_plan(
     if all((mass == mass[0]).all() for mass in (first, second)):
         rows, columns, mass = merge_equal(n, m)
         flat = first_order[rows] * m + second_order[columns]
-        total: NDArray = np.bincount(flat.ravel(), np.repeat(mass, number), n * m)
+        total: NDArray[Any] = np.bincount(flat.ravel(), np.repeat(mass, number), n * m)
     else:
         total = np.zeros(n * m, dtype=np.float64)
         for u, v in zip(first_order.T, second_order.T, strict=True):

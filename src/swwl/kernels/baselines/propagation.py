@@ -87,7 +87,7 @@ class Propagation(GramBaseline):
         self.fields = fields
         self.n_jobs = n_jobs
 
-    def prepare(self, graph: Graph) -> tuple[NDArray, NDArray, NDArray | None]:
+    def prepare(self, graph: Graph) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
         """Return features (n, d), edges (m, 2) and edge weights (m,) or None."""
         return graph.features, graph.edges, graph.weights
 
@@ -111,7 +111,7 @@ class Propagation(GramBaseline):
             raise InputError(f"metric must be one of {list(_METRICS)}, not {self.metric!r}.")
 
 
-def bin_counts(graphs: list, t_max: int, w: float, metric: str, random_state: int) -> sparse.csr_array:
+def bin_counts(graphs: list[Any], t_max: int, w: float, metric: str, random_state: int) -> sparse.csr_array:
     """Return how many nodes of every graph fall into every bin of every iteration, (N, bins).
 
     Products of rows are GraKeL's kernel values. Bins depend on the seed and on the number of features alone, so graphs

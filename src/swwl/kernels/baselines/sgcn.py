@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from swwl.errors import InputError
-from swwl.kernels.base import Progress
 from swwl.kernels.baselines.common import require
 from swwl.kernels.baselines.projected import Cloud, line_order, mean_plan
 from swwl.mesh.graph import Graph
+from swwl.parallel import Progress
 
 
 def convolve(graph: Graph, n_layers: int) -> NDArray[np.float64]:
@@ -130,7 +130,7 @@ def _batches(order: NDArray[np.intp], size: int) -> list[NDArray[np.intp]]:
     return batches
 
 
-def _loss(torch: Any, clouds: list[Cloud], labels: NDArray, weights: Any, directions: NDArray) -> Any:
+def _loss(torch: Any, clouds: list[Cloud], labels: NDArray[Any], weights: Any, directions: NDArray[Any]) -> Any:
     """Return the loss of one batch; plans are constants for the gradient, as sorting is piecewise constant."""
     n = len(clouds)
     moments = torch.from_numpy(pair_moments(clouds, weights.detach().numpy(), directions))
