@@ -271,7 +271,7 @@ def warn_about_indefinite(kernel: Product, stacklevel: int = 2) -> None:
     if names:
         warnings.warn(
             f"{', '.join(names)} does not give a positive definite kernel. A constant is added to the distances "
-            f"between different graphs, which makes it one on the training set; variances at new ones may be too small.",
+            f"between different graphs, which makes it one on the training set; variances at new ones may be small.",
             IndefiniteKernelWarning,
             stacklevel=stacklevel + 1,
         )
