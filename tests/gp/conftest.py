@@ -4,6 +4,10 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
+from swwl.gp import Coordinates, Distances
+from swwl.gp.correlations import get_correlation
+from swwl.gp.factors import Term
+
 
 @pytest.fixture(autouse=True, scope="session")
 def one_blas_thread():
@@ -24,3 +28,21 @@ def data():
         return [np.abs(a[:, [j]] - b[:, j]) for j in range(2)]
 
     return axes(x, x), axes(new, x), axes(new, new), y, z, new_z
+
+
+@pytest.fixture(scope="session")
+def make_terms():
+    """Make training terms of n random points: a name is a distance matrix, a number a group of coordinates."""
+
+    def make(items, n, rng=0):
+        rng, out = np.random.default_rng(rng), []
+        for item in items:
+            if isinstance(item, int):
+                z = rng.normal(size=(n, item))
+                out.append(Term(get_correlation("gaussian"), Coordinates(z - z.mean(axis=0))))
+            else:
+                x = rng.random((n, 2))
+                out.append(Term(get_correlation(item), Distances(np.linalg.norm(x[:, None] - x, axis=2))))
+        return out
+
+    return make

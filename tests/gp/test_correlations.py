@@ -8,8 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, Matern
 
 from swwl.gp import factors as factors_module
+from swwl.gp.blocks import Coordinates, Distances
 from swwl.gp.correlations import GAUSSIAN, get_correlation
-from swwl.gp.factors import Factor, cross_correlation, fill_correlation, triangle_blocks
+from swwl.gp.factors import Term, cross_correlation, fill_correlation, triangle_blocks
 
 ALL = ["gaussian", "matern52", "matern32", ("power", 1.0), ("power", 1.9)]
 
@@ -72,14 +73,14 @@ def test_a_group_of_coordinates_is_the_product_of_its_columns(monkeypatch):
     monkeypatch.setattr(factors_module, "_BLOCK", 200)  # several blocks
     rng = np.random.default_rng(1)
     z, new, beta = rng.normal(size=(40, 5)), rng.normal(size=(7, 5)), rng.random(5)
-    columns = [Factor(GAUSSIAN, np.abs(z[:, [k]] - z[:, k])) for k in range(5)]
-    group = [Factor(GAUSSIAN, z, is_coordinates=True)]
+    columns = [Term(GAUSSIAN, Distances(np.abs(z[:, [k]] - z[:, k]))) for k in range(5)]
+    group = [Term(GAUSSIAN, Coordinates(z))]
     one, other = (fill_correlation(f, beta, np.zeros((40, 40))) for f in (columns, group))
     assert_allclose(np.tril(other), np.tril(one), rtol=1e-12)
     assert_array_equal(np.diag(other), 1.0)
 
-    cross = [Factor(GAUSSIAN, np.abs(new[:, [k]] - z[:, k])) for k in range(5)]
-    cross_group = [Factor(GAUSSIAN, z, is_coordinates=True, other=new)]
+    cross = [Term(GAUSSIAN, Distances(np.abs(new[:, [k]] - z[:, k]))) for k in range(5)]
+    cross_group = [Term(GAUSSIAN, Coordinates(new, z))]
     assert_allclose(cross_correlation(cross_group, beta, (7, 40)), cross_correlation(cross, beta, (7, 40)), rtol=1e-12)
 
 
@@ -88,5 +89,5 @@ def test_coordinates_never_correlate_above_one(exponent, k):
     rng = np.random.default_rng(k)
     z = 10.0**exponent * rng.normal(size=(20, k))
     z[10:] = z[:10]  # duplicates: squared distances of rounding size and either sign
-    out = fill_correlation([Factor(GAUSSIAN, z, is_coordinates=True)], np.ones(k), np.zeros((20, 20)))
+    out = fill_correlation([Term(GAUSSIAN, Coordinates(z))], np.ones(k), np.zeros((20, 20)))
     assert np.tril(out).max() <= 1.0 and np.isfinite(np.tril(out)).all()

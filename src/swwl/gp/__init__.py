@@ -1,9 +1,10 @@
 r"""Robust Gaussian process on distances: pure arrays, no graphs.
 
-The flow, file by file: ``correlations`` (one scaled distance) -> ``factors`` (their product and its
-gradient) -> ``prior`` and ``objective`` (log posterior of ranges and nugget) -> ``optimise`` (starts, bounds,
-climb) -> ``posterior`` and ``loo`` (Student-t predictions) -> ``fitting`` (from distances to a posterior) ->
-``model`` (`RobustGP`), with ``checks`` at its entrance, ``diagnose`` for its warnings, ``state`` for saving.
+The flow, file by file: ``blocks`` (distances and coordinates of any rows x columns) -> ``correlations`` (one scaled
+distance) -> ``factors`` (their product and its gradient) -> ``prior`` and ``solvers`` (log posterior of ranges and
+nugget, and what predicts once it is maximal) -> ``search`` (starts, bounds, climb) -> ``robust`` (`RobustGP`) ->
+``prediction`` (`Prediction`). Beside it: ``inputs`` checks what comes in, ``loo`` and ``samples`` are leave-one-out
+and draws, ``diagnose`` warns, ``state`` is for model files.
 
 Examples
 --------
@@ -22,9 +23,9 @@ True
 """
 
 from swwl.errors import GPWarning
-from swwl.gp.factors import Coordinates
-from swwl.gp.loo import LeaveOneOut
+from swwl.gp.blocks import Block, Coordinates, Distances, RowDistances
+from swwl.gp.posterior import LeaveOneOut
 from swwl.gp.prediction import Prediction
 from swwl.gp.robust import RobustGP
 
-__all__ = ["Coordinates", "GPWarning", "LeaveOneOut", "Prediction", "RobustGP"]
+__all__ = ["Block", "Coordinates", "Distances", "GPWarning", "LeaveOneOut", "Prediction", "RobustGP", "RowDistances"]

@@ -13,12 +13,15 @@ import difflib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from swwl.errors import InputError
 
-Array = np.ndarray
+Array = NDArray[np.float64]
+CorrelationName = str | Sequence[Any]  # such as ("power", 1.5)
 
 
 @dataclass(frozen=True)
@@ -52,15 +55,15 @@ class Correlation:
         return value if multiplier is None else multiplier * value
 
 
-def _gaussian_parts(s):
+def _gaussian_parts(s: Array) -> tuple[Array, Array | None]:
     return s * s, None
 
 
-def _gaussian_slope(s):
+def _gaussian_slope(s: Array) -> Array:
     return -2.0 * (s * s)
 
 
-def _matern52_parts(s):
+def _matern52_parts(s: Array) -> tuple[Array, Array | None]:
     t = math.sqrt(5.0) * s
     m = t / 3.0
     m += 1.0
@@ -69,7 +72,7 @@ def _matern52_parts(s):
     return t, m
 
 
-def _matern52_slope(s):
+def _matern52_slope(s: Array) -> Array:
     # c = (1 + t + t²/3) exp(-t) has dc/dlog β = -t²(1 + t)/3 exp(-t)
     t = math.sqrt(5.0) * s
     below = t + 3.0
@@ -82,12 +85,12 @@ def _matern52_slope(s):
     return np.negative(above, out=above)
 
 
-def _matern32_parts(s):
+def _matern32_parts(s: Array) -> tuple[Array, Array | None]:
     t = math.sqrt(3.0) * s
     return t, 1.0 + t
 
 
-def _matern32_slope(s):
+def _matern32_slope(s: Array) -> Array:
     # c = (1 + t) exp(-t) has dc/dlog β = -t² exp(-t)
     t = math.sqrt(3.0) * s
     return -(t * t) / (1.0 + t)
@@ -105,7 +108,7 @@ _NAMED = {
 }
 
 
-def get_correlation(name: str | Sequence) -> Correlation:
+def get_correlation(name: CorrelationName) -> Correlation:
     r"""Look a correlation up by its name.
 
     Parameters

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import lapack
 
 from swwl.errors import GPWarning
-from swwl.gp.correlations import Array
-from swwl.gp.factors import triangle_blocks
-from swwl.gp.objective import Objective
-from swwl.gp.search import Optimum
+from swwl.gp.inputs import range_labels
+from swwl.gp.search import Optimum, Search
+from swwl.gp.solvers.base import Problem
 
 # A log posterior that rises by less per e-fold of a range leaves predictions as they are.
 _STEEP = 0.05
@@ -22,18 +21,34 @@ _SINGULAR = 1e-12
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, GPWarning, stacklevel=4)
+    warnings.warn(message, GPWarning, stacklevel=5)  # where fit was called
 
 
-def warn_about_bounds(optimum: Optimum, lower: Array, upper: Array, free: Array, labels: list[str]) -> None:
+def warn_about_fit(
+    problem: Problem, search: Search, optimum: Optimum, rcond: float, max_iter: int, names: Sequence[str] | None
+) -> None:
+    """Say what a user should know about a fit; to be called by ``fit`` itself.
+
+    ``rcond`` is 1 / condition number of the correlation matrix, ``names`` those of the factors.
+    """
+    labels = range_labels(problem.terms, names)
+    warn_about_constant_factors(problem, labels)
+    warn_about_bounds(optimum, search, labels)
+    if search.free.any():
+        warn_about_noise(problem, optimum)
+    warn_about_conditioning(rcond, estimated=bool(search.free[-1]))
+    warn_about_convergence(optimum, max_iter)
+
+
+def warn_about_bounds(optimum: Optimum, search: Search, labels: list[str]) -> None:
     """Warn where a range sits on a bound although the posterior still rises beyond it.
 
-    A range that an inert input drives to its bound is no reason to warn: the posterior is flat there.
+    A range that an inert input drives to its bound is not a reason to warn: the posterior is flat there.
     """
     for i, label in enumerate(labels):
-        if not free[i]:
+        if not search.free[i]:
             continue
-        for side, bound, outward in (("lower", lower[i], -1.0), ("upper", upper[i], 1.0)):
+        for side, bound, outward in (("lower", search.lower[i], -1.0), ("upper", search.upper[i], 1.0)):
             if abs(optimum.log_beta[i] - bound) < 1e-6 and outward * optimum.gradient[i] > _STEEP:
                 _warn(
                     f"The inverse range of {label} sits on its {side} bound {np.exp(bound):.3g} and the "
@@ -41,39 +56,28 @@ def warn_about_bounds(optimum: Optimum, lower: Array, upper: Array, free: Array,
                 )
 
 
-def white_noise_likelihood(objective: Objective) -> float:
+def white_noise_likelihood(problem: Problem) -> float:
     """Return the log likelihood of white noise around the trend: R is the identity, at any nugget."""
-    basis, upper = np.linalg.qr(objective.trend)
-    residual = objective.y - basis @ (basis.T @ objective.y)
-    value = objective.offset - 0.5 * objective.dof * float(np.log(np.sum(residual**2, axis=0)).sum())
-    if objective.method != "likelihood":
-        value -= objective.y.shape[1] * float(np.log(np.abs(np.diag(upper))).sum())
+    basis, upper = np.linalg.qr(problem.trend)
+    residual = problem.y - basis @ (basis.T @ problem.y)
+    value = problem.offset - 0.5 * problem.dof * float(np.log(np.sum(residual**2, axis=0)).sum())
+    if problem.method != "likelihood":
+        value -= problem.y.shape[1] * float(np.log(np.abs(np.diag(upper))).sum())
     return value
 
 
-def warn_about_noise(objective: Objective, optimum: Optimum) -> None:
+def warn_about_noise(problem: Problem, optimum: Optimum) -> None:
     """Warn when the model explains the targets hardly better than white noise around the trend."""
     likelihood = optimum.value
-    if objective.method == "posterior":
-        likelihood -= objective.prior(np.exp(optimum.log_beta), float(np.exp(optimum.log_nugget)))[0]
-    gain = likelihood - white_noise_likelihood(objective)
+    if problem.method == "posterior":
+        likelihood -= problem.prior(np.exp(optimum.log_beta), float(np.exp(optimum.log_nugget)))[0]
+    gain = likelihood - white_noise_likelihood(problem)
     if gain < _EVIDENCE:
         _warn(
             f"The targets cannot be told from noise: the log likelihood gains only {gain:.2g} over white "
             "noise around the trend, so predictions hardly leave the trend. Check that the inputs belong to "
             "the targets, add training points, or raise n_starts."
         )
-
-
-def reciprocal_condition(correlation: Array, nugget: float, factor: Array) -> float:
-    """Estimate 1 / condition number of R from the lower triangles of its correlation and its factor."""
-    sums = np.full(len(correlation), nugget)
-    for i0, i1 in triangle_blocks(len(correlation)):
-        block = correlation[i0:i1, :i1].copy()
-        block[:, i0:i1] = np.tril(block[:, i0:i1])
-        sums[:i1] += block.sum(axis=0)
-        sums[i0:i1] += block.sum(axis=1) - np.diag(block[:, i0:i1])
-    return float(lapack.dpocon(factor.T, sums.max(), uplo="U")[0])
 
 
 def warn_about_conditioning(rcond: float, estimated: bool) -> None:
@@ -92,8 +96,9 @@ def warn_about_convergence(optimum: Optimum, max_iter: int) -> None:
         _warn(f"The climb stopped after max_iter={max_iter} iterations without converging: raise max_iter.")
 
 
-def warn_about_constant_factors(largest: Array, labels: list[str]) -> None:
+def warn_about_constant_factors(problem: Problem, labels: list[str]) -> None:
     """Warn about ranges whose training distances are all zero."""
+    largest = np.concatenate([term.block.largest() for term in problem.terms])
     for label, size in zip(labels, largest, strict=True):
         if size == 0.0:
             _warn(f"All training distances of {label} are zero, so it explains nothing: drop it.")

@@ -1,94 +1,60 @@
 r"""The product correlation: distances, or coordinates, of every factor -> one matrix, and its gradient.
 
-A *factor* is one correlation on one distance matrix, or a group of coordinates with one range per column:
+A *term* is one factor of the product, a correlation bound to its block: distances with one range, or a group of
+coordinates with one range per column:
 
 .. math:: R_{ij} = \prod_l c_l(\beta_l D_{l,ij}) \; \prod_k e^{-\beta_k^2 (z_{ik} - z_{jk})^2} .
 
 Everything here runs over blocks of rows small enough for the cache, and symmetric matrices are filled and
-contracted on their lower triangle only. Nothing of size N x N is made apart from the arrays passed in.
+contracted on their lower triangle only. Nothing of size N x N is made apart from the arrays passed in, so blocks
+should be held (`Block.held`) before they come here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import blas
 
+from swwl.gp.blocks import Block, Coordinates, Index
 from swwl.gp.correlations import GAUSSIAN, Array, Correlation
 
 # Elements of a block: 16 k doubles are 128 kB, so a block and its few temporaries stay in a core's cache.
 _BLOCK = 1 << 14
 
 
-class Coordinates:
-    r"""Coordinates handed over in place of a distance matrix: one Gaussian range per column.
-
-    Wrapping an ``(N, k)`` array stands for the product
-    :math:`\prod_k \exp(-\beta_k^2 (z_{ik} - z_{jk})^2)`, without ever making ``k`` distance matrices.
-
-    Parameters
-    ----------
-    values : array-like of shape (N, k)
-
-    Examples
-    --------
-    >>> Coordinates([[0.0, 1.0], [2.0, 3.0]])
-    Coordinates of shape (2, 2)
-    """
-
-    def __init__(self, values):
-        self.values = np.ascontiguousarray(values, dtype=float)
-
-    def __repr__(self):
-        return f"Coordinates of shape {self.values.shape}"
-
-
 @dataclass(frozen=True)
-class Factor:
-    """One factor bound to its data.
+class Term:
+    """One factor of the product correlation.
 
     Parameters
     ----------
     correlation : Correlation
-    data : ndarray
-        Distances of shape (M, N), or coordinates of shape (N, k) where ``is_coordinates``.
-    is_coordinates : bool
-    other : ndarray of shape (M, k) or None
-        Coordinates of the rows, where they are not those of the columns.
+    block : Block
+        Distances or coordinates of M rows and N columns: among the training points, or from new ones to them.
     """
 
     correlation: Correlation
-    data: Array
-    is_coordinates: bool = False
-    other: Array | None = None
+    block: Block
 
-    @property
-    def n_ranges(self) -> int:
-        """How many ranges this factor owns."""
-        return self.data.shape[1] if self.is_coordinates else 1
+    def take(self, rows: Index, columns: Index | None = None) -> Term:
+        """Return the term for some rows and columns, as `Block.take`."""
+        return Term(self.correlation, self.block.take(rows, columns))
 
-    def subset(self, chosen: Array) -> Factor:
-        """Return a training factor for some of the points."""
-        data = self.data[chosen] if self.is_coordinates else self.data[np.ix_(chosen, chosen)]
-        return Factor(self.correlation, data, self.is_coordinates)
+    def held(self) -> Term:
+        """Return the term with its distances computed."""
+        return Term(self.correlation, self.block.held())
 
-    def pair_distances(self, rows: Array, columns: Array) -> Array:
-        """Return the distances of chosen training pairs, shape (len(rows), n_ranges)."""
-        if self.is_coordinates:
-            return np.abs(self.data[rows] - self.data[columns])
-        return self.data[rows, columns][:, None]
-
-    def largest_distances(self) -> Array:
-        """Return the largest training distance of each range, shape (n_ranges,)."""
-        return np.ptp(self.data, axis=0) if self.is_coordinates else np.array([self.data.max()])
+    def distances(self, rows: slice, columns: slice) -> Array:
+        """Return a part of the distances, a view where they are held."""
+        return self.block.take(rows, columns).dense()
 
 
-def range_slices(factors: Sequence[Factor]) -> list[slice]:
-    """Say which entries of the vector of ranges belong to each factor."""
-    ends = np.cumsum([0] + [f.n_ranges for f in factors])
+def range_slices(terms: Sequence[Term]) -> list[slice]:
+    """Say which entries of the vector of ranges belong to each term."""
+    ends = np.cumsum([0] + [term.block.n_ranges for term in terms])
     return [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
 
 
@@ -109,34 +75,42 @@ def triangle_blocks(n: int) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-def _scaled_coordinates(factors, beta) -> tuple[Array | None, Array | None]:
-    """Join the coordinates of all groups, times their inverse ranges: columns' (N, k) and rows' (M, k)."""
-    groups = [(f, beta[own]) for f, own in zip(factors, range_slices(factors), strict=True) if f.is_coordinates]
+def _groups(terms: Sequence[Term]) -> list[tuple[Coordinates, slice]]:
+    """Pair every group of coordinates with its entries of the vector of ranges."""
+    owners = zip(terms, range_slices(terms), strict=True)
+    return [(term.block, own) for term, own in owners if isinstance(term.block, Coordinates)]
+
+
+def _apart(terms: Sequence[Term]) -> list[tuple[Term, int]]:
+    """Pair every term that is a matrix of distances with its entry of the vector of ranges."""
+    owners = zip(terms, range_slices(terms), strict=True)
+    return [(term, own.start) for term, own in owners if not isinstance(term.block, Coordinates)]
+
+
+def _scaled_coordinates(terms: Sequence[Term], beta: Array) -> tuple[Array, Array] | None:
+    """Join the coordinates of all groups, times their inverse ranges: rows' (M, k) and columns' (N, k)."""
+    groups = _groups(terms)
     if not groups:
-        return None, None
-    columns = np.hstack([f.data * b for f, b in groups])
-    return columns, np.hstack([(f.data if f.other is None else f.other) * b for f, b in groups])
+        return None
+    rows = np.hstack([block.values * beta[own] for block, own in groups])
+    return rows, np.hstack([block.columns * beta[own] for block, own in groups])
 
 
-def _distance_factors(factors, beta) -> list[tuple[Factor, float]]:
-    """Pair every factor that is a distance matrix with its inverse range."""
-    owners = zip(factors, range_slices(factors), strict=True)
-    return [(f, float(beta[own.start])) for f, own in owners if not f.is_coordinates]
+def _block_correlation(
+    owners: list[tuple[Term, int]], beta: Array, rows: slice, columns: slice, squares: Array | None
+) -> Array:
+    """Return the product correlation on a block, with one exponential for all terms.
 
-
-def _block_correlation(owners, rows: slice, columns: slice, squares: Array | None) -> Array:
-    """Return the product correlation on a block, with one exponential for all factors.
-
-    ``owners`` is made by `_distance_factors`; ``squares`` holds the block's summed squared distances of
-    scaled coordinates, and is overwritten.
+    ``owners`` is made by `_apart`; ``squares`` holds the block's summed squared distances of scaled coordinates, and
+    is overwritten.
     """
-    exponent: Any = squares
-    multiplier: Any = None
-    for factor, own in owners:
-        e, m = factor.correlation.parts(own * factor.data[rows, columns])
+    exponent, multiplier = squares, None
+    for term, own in owners:
+        e, m = term.correlation.parts(beta[own] * term.distances(rows, columns))
         exponent = e if exponent is None else np.add(exponent, e, out=exponent)
         if m is not None:
             multiplier = m if multiplier is None else np.multiply(multiplier, m, out=multiplier)
+    assert exponent is not None  # a product has at least one term
     value = np.exp(np.negative(exponent, out=exponent), out=exponent)
     return value if multiplier is None else np.multiply(value, multiplier, out=value)
 
@@ -148,56 +122,58 @@ def _squares(products: Array, left: Array, right: Array) -> Array:
     return np.maximum(out, 0.0, out=out)
 
 
-def fill_correlation(factors: Sequence[Factor], beta: Array, out: Array) -> Array:
+def fill_correlation(terms: Sequence[Term], beta: Array, out: Array) -> Array:
     """Fill the lower triangle of the training correlation matrix.
 
     Parameters
     ----------
-    factors : sequence of Factor
+    terms : sequence of Term
     beta : ndarray of shape (p,)
     out : ndarray of shape (N, N), C-ordered
         Receives the lower triangle with a diagonal of exact ones; above the diagonal it is left undefined.
     """
-    scaled, _ = _scaled_coordinates(factors, beta)
-    owners = _distance_factors(factors, beta)
+    owners = _apart(terms)
+    coordinates = _scaled_coordinates(terms, beta)
     squares = norms = None
-    if scaled is not None:
+    if coordinates is not None:
+        scaled = coordinates[0]
         # all columns in one product, in place: a lower triangle in C order is an upper one for BLAS
         blas.dsyrk(-2.0, scaled.T, trans=1, lower=0, c=out.T, overwrite_c=1)
         norms = np.einsum("ij,ij->i", scaled, scaled)
     for i0, i1 in triangle_blocks(len(out)):
         if norms is not None:
             squares = _squares(out[i0:i1, :i1], norms[i0:i1], norms[:i1])
-        out[i0:i1, :i1] = _block_correlation(owners, slice(i0, i1), slice(0, i1), squares)
+        out[i0:i1, :i1] = _block_correlation(owners, beta, slice(i0, i1), slice(0, i1), squares)
     np.fill_diagonal(out, 1.0)
     return out
 
 
-def cross_correlation(factors: Sequence[Factor], beta: Array, shape: tuple[int, int]) -> Array:
-    """Return the full (M, N) correlation matrix between the rows and the columns of the factors."""
+def cross_correlation(terms: Sequence[Term], beta: Array, shape: tuple[int, int]) -> Array:
+    """Return the full (M, N) correlation matrix between the rows and the columns of the terms."""
     m, n = shape
     out = np.empty(shape)
-    right, left = _scaled_coordinates(factors, beta)
-    owners = _distance_factors(factors, beta)
+    owners = _apart(terms)
+    coordinates = _scaled_coordinates(terms, beta)
     squares = None
-    if left is not None and right is not None:
+    if coordinates is not None:
+        left, right = coordinates
         np.matmul(-2.0 * left, right.T, out=out)
         left2, right2 = np.einsum("ij,ij->i", left, left), np.einsum("ij,ij->i", right, right)
     step = max(1, _BLOCK // max(n, 1))
     for i0 in range(0, m, step):
         rows = slice(i0, min(m, i0 + step))
-        if left is not None:
+        if coordinates is not None:
             squares = _squares(out[rows], left2[rows], right2)
-        out[rows] = _block_correlation(owners, rows, slice(0, n), squares)
+        out[rows] = _block_correlation(owners, beta, rows, slice(0, n), squares)
     return out
 
 
-def contract_triangle(factors, beta: Array, correlation: Array, weights: Array) -> Array:
+def contract_triangle(terms: Sequence[Term], beta: Array, correlation: Array, weights: Array) -> Array:
     r"""Return :math:`\sum_{i>j} W_{ij}\,\partial R_{ij}/\partial\log\beta_l` for every range.
 
     Parameters
     ----------
-    factors : sequence of Factor
+    terms : sequence of Term
     beta : ndarray of shape (p,)
     correlation : ndarray of shape (N, N)
         The lower triangle made by `fill_correlation` at the same ``beta``.
@@ -216,8 +192,7 @@ def contract_triangle(factors, beta: Array, correlation: Array, weights: Array) 
     .. math:: \sum_{i>j} A_{ij}(z_{ik} - z_{jk})^2 = \sum_i a_i z_{ik}^2 - 2\sum_i z_{ik} (AZ)_{ik} .
     """
     out = np.zeros(len(beta))
-    owners = list(zip(factors, range_slices(factors), strict=True))
-    groups = [(f, own) for f, own in owners if f.is_coordinates]
+    groups, owners = _groups(terms), _apart(terms)
     sums = np.zeros(len(correlation))
     for i0, i1 in triangle_blocks(len(correlation)):
         a = weights[i0:i1, :i1] * correlation[i0:i1, :i1]
@@ -227,13 +202,12 @@ def contract_triangle(factors, beta: Array, correlation: Array, weights: Array) 
             weights[i0:i1, :i1] = a
             sums[:i1] += a.sum(axis=0)
             sums[i0:i1] += a.sum(axis=1)
-        for factor, own in owners:
-            if not factor.is_coordinates:
-                # einsum, not a BLAS dot: waking threads for one small block costs more than the block
-                slope = factor.correlation.slope(beta[own] * factor.data[i0:i1, :i1])
-                out[own] += np.einsum("ij,ij->", a, slope)
+        for term, own in owners:
+            # einsum, not a BLAS dot: waking threads for one small block costs more than the block
+            slope = term.correlation.slope(beta[own] * term.distances(slice(i0, i1), slice(0, i1)))
+            out[own] += np.einsum("ij,ij->", a, slope)
     if groups:
-        z = np.asfortranarray(np.hstack([f.data for f, _ in groups]))
+        z = np.asfortranarray(np.hstack([block.values for block, _ in groups]))
         product = blas.dtrmm(1.0, weights.T, z, lower=0, trans_a=1)
         sides = 4.0 * np.einsum("ij,ij->j", z, product) - 2.0 * (sums @ z**2)
         index = np.concatenate([np.arange(own.start, own.stop) for _, own in groups])
@@ -241,37 +215,34 @@ def contract_triangle(factors, beta: Array, correlation: Array, weights: Array) 
     return out
 
 
-def multiply_derivatives(factors, beta, correlation, vectors) -> Array:
+def multiply_derivatives(terms: Sequence[Term], beta: Array, correlation: Array, vectors: Array) -> Array:
     r"""Return :math:`(\partial R/\partial\log\beta_l) V`, shape (p, N, k), for V of shape (N, k).
 
-    Used once per fit for the uncertainty of the ranges, so it favours brevity: N x N work per range.
+    Used once per fit for the uncertainty of the ranges, so it favors brevity: N x N work per range.
     """
     n, p = len(correlation), len(beta)
     out = np.zeros((p, *vectors.shape))
+    scaled = [
+        (own.start + k, z * beta[own.start + k]) for block, own in _groups(terms) for k, z in enumerate(block.values.T)
+    ]
     for i0, i1 in triangle_blocks(n):
-        for factor, own in zip(factors, range_slices(factors), strict=True):
-            for k, index in enumerate(range(own.start, own.stop)):
-                if factor.is_coordinates:
-                    z = factor.data[:, k] * beta[index]
-                    slope = GAUSSIAN.slope(z[i0:i1, None] - z[:i1])
-                else:
-                    slope = factor.correlation.slope(beta[own] * factor.data[i0:i1, :i1])
-                slope *= correlation[i0:i1, :i1]
-                slope[:, i0:i1] = np.tril(slope[:, i0:i1], -1)
-                out[index, i0:i1] += slope @ vectors[:i1]
-                out[index, :i1] += slope.T @ vectors[i0:i1]
+        slopes = [(index, GAUSSIAN.slope(z[i0:i1, None] - z[:i1])) for index, z in scaled]
+        for term, index in _apart(terms):
+            slopes.append((index, term.correlation.slope(beta[index] * term.distances(slice(i0, i1), slice(0, i1)))))
+        for index, slope in slopes:
+            slope *= correlation[i0:i1, :i1]
+            slope[:, i0:i1] = np.tril(slope[:, i0:i1], -1)
+            out[index, i0:i1] += slope @ vectors[:i1]
+            out[index, :i1] += slope.T @ vectors[i0:i1]
     return out
 
 
-def cross_derivatives(factors, beta, cross, vectors) -> Array:
+def cross_derivatives(terms: Sequence[Term], beta: Array, cross: Array, vectors: Array) -> Array:
     r"""Return :math:`(\partial r/\partial\log\beta_l) V`, shape (p, M, k); ``cross`` is r of shape (M, N)."""
     out = np.empty((len(beta), len(cross), vectors.shape[1]))
-    for factor, own in zip(factors, range_slices(factors), strict=True):
-        for k, index in enumerate(range(own.start, own.stop)):
-            if factor.is_coordinates:
-                left = factor.data if factor.other is None else factor.other
-                slope = GAUSSIAN.slope(beta[index] * (left[:, k, None] - factor.data[:, k]))
-            else:
-                slope = factor.correlation.slope(beta[own] * factor.data)
-            out[index] = (cross * slope) @ vectors
+    for block, own in _groups(terms):
+        for index, left, right in zip(range(own.start, own.stop), block.values.T, block.columns.T, strict=True):
+            out[index] = (cross * GAUSSIAN.slope(beta[index] * (left[:, None] - right))) @ vectors
+    for term, index in _apart(terms):
+        out[index] = (cross * term.correlation.slope(beta[index] * term.block.dense())) @ vectors
     return out

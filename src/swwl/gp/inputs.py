@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from swwl.errors import InputError
-from swwl.gp.correlations import Array, Correlation, get_correlation
-from swwl.gp.factors import Coordinates, Factor
+from swwl.gp.blocks import Block, Coordinates, Distances
+from swwl.gp.correlations import Array, Correlation, CorrelationName, get_correlation
+from swwl.gp.factors import Term
 
 _TRENDS = ("constant", "zero", "linear", "columns")
+
+BlockLike = Block | ArrayLike  # an array holds distances
+
+
+class Centered(NamedTuple):
+    """Training coordinates of one group about their mean: ``values`` (N, k) and ``center`` (k,)."""
+
+    values: Array
+    center: Array
 
 
 def item_name(i: int, total: int, names: Sequence[str] | None) -> str:
@@ -19,13 +32,13 @@ def item_name(i: int, total: int, names: Sequence[str] | None) -> str:
     return f"factor {i}{own} of {total}"
 
 
-def check_names(names, count: int) -> None:
+def check_names(names: Sequence[str] | None, count: int) -> None:
     """Check that there are as many names as factors."""
     if names is not None and len(names) != count:
         raise InputError(f"names has {len(names)} entries, but there are {count} correlations.")
 
 
-def check_correlations(correlations) -> list[Correlation]:
+def check_correlations(correlations: Sequence[CorrelationName]) -> list[Correlation]:
     """Look up every correlation."""
     if isinstance(correlations, str):
         raise InputError(f"correlations is the string {correlations!r}, but a list is wanted: [{correlations!r}].")
@@ -34,9 +47,15 @@ def check_correlations(correlations) -> list[Correlation]:
     return [get_correlation(c) for c in correlations]
 
 
-def check_targets(y) -> Array:
+def check_method(method: str) -> None:
+    """Check what is to be maximized."""
+    if method not in ("posterior", "marginal", "likelihood"):
+        raise InputError(f"method is {method!r}, but 'posterior', 'marginal' or 'likelihood' is wanted.")
+
+
+def check_targets(targets: ArrayLike) -> Array:
     """Return y as floats of shape (N,) or (N, k), finite and not constant."""
-    y = np.asarray(y, dtype=float)
+    y = np.asarray(targets, dtype=float)
     if y.ndim not in (1, 2) or y.size == 0:
         raise InputError(f"y has shape {y.shape}, but (N,) or (N, k) is wanted.")
     if not np.isfinite(y).all():
@@ -77,50 +96,68 @@ def _check_symmetric(d: Array, who: str) -> None:
             )
 
 
-def _check_count(items, correlations, what: str) -> None:
-    if isinstance(items, Coordinates) or (isinstance(items, np.ndarray) and items.ndim != 3):
+def as_block(item: BlockLike, who: str, wanted: str, *, symmetric: bool) -> Block:
+    """Return an item of ``fit`` or ``predict`` as a block; arrays are distances, kept by reference."""
+    if isinstance(item, Block) and not isinstance(item, Distances):
+        return item
+    d = np.ascontiguousarray(item.matrix if isinstance(item, Distances) else item, dtype=float)
+    if d.ndim != 2:
+        raise InputError(f"The distances of {who} have shape {d.shape}, but {wanted} is wanted.")
+    return Distances(d, symmetric=symmetric)
+
+
+def check_count(items: Sequence[BlockLike | None], count: int, what: str) -> None:
+    """Check that there is one item per correlation."""
+    if isinstance(items, Block) or (isinstance(items, np.ndarray) and items.ndim != 3):
         raise InputError(f"{what} is one array, but a list with one item per correlation is wanted.")
-    if len(items) != len(correlations):
-        raise InputError(f"{what} has {len(items)} items, but {len(correlations)} are wanted: one per correlation.")
+    if len(items) != count:
+        raise InputError(f"{what} has {len(items)} items, but {count} are wanted: one per correlation.")
 
 
-def training_factors(items, correlations: list[Correlation], n: int, names=None) -> tuple[list[Factor], dict]:
+def training_terms(
+    items: Sequence[BlockLike], correlations: Sequence[Correlation], n: int, names: Sequence[str] | None = None
+) -> tuple[list[Term], dict[int, Centered]]:
     """Check the items of ``fit`` and bind them to their correlations.
 
     Returns
     -------
-    factors : list of Factor
-        Coordinates are centred: their differences then keep more digits.
+    terms : list of Term
+        Coordinates are centered: their differences then keep more digits.
     coordinates : dict
-        For each group of coordinates its place -> (centred coordinates (N, k), centre (k,)).
+        For each group of coordinates its place -> its centered coordinates.
     """
-    _check_count(items, correlations, "distances")
-    factors, coordinates = [], {}
+    check_count(items, len(correlations), "distances")
+    terms, coordinates = [], {}
     for i, (item, correlation) in enumerate(zip(items, correlations, strict=True)):
         who = item_name(i, len(correlations), names)
-        if isinstance(item, Coordinates):
+        block = as_block(item, who, "(N, N)", symmetric=True)
+        if isinstance(block, Coordinates):
             if correlation.name != "gaussian":
                 raise InputError(f"{who} hands over coordinates, so its correlation must be 'gaussian', "
                                  f"but it is {correlation.name!r}.")  # fmt: skip
-            z = _check_coordinates(item, who, n)
-            centre = z.mean(axis=0)
-            z = z - centre
-            coordinates[i] = (z, centre)
-            factors.append(Factor(correlation, z, is_coordinates=True))
-            continue
-        d = np.ascontiguousarray(item, dtype=float)
-        if d.ndim != 2:
-            raise InputError(f"The distances of {who} have shape {d.shape}, but (N, N) is wanted.")
-        _check_finite_distances(d, who)
-        _check_symmetric(d, who)
-        if len(d) != n:
-            raise InputError(f"The distances of {who} have shape {d.shape}, but y has {n} rows.")
-        factors.append(Factor(correlation, d))
-    return factors, coordinates
+            z = _check_coordinates(block, who, n)
+            center = z.mean(axis=0)
+            coordinates[i] = Centered(z - center, center)
+            block = Coordinates(coordinates[i].values)
+        else:
+            _check_among(block, who)
+            if block.shape[0] != n:
+                raise InputError(f"The distances of {who} have shape {block.shape}, but y has {n} rows.")
+        terms.append(Term(correlation, block))
+    return terms, coordinates
 
 
-def _check_coordinates(item: Coordinates, who: str, n: int | None = None, k: int | None = None) -> Array:
-    z = item.values
+def _check_among(block: Block, who: str) -> None:
+    """Check distances among one set of points; those that are still to be computed are right by construction."""
+    if isinstance(block, Distances):
+        _check_finite_distances(block.matrix, who)
+        _check_symmetric(block.matrix, who)
+    elif not block.symmetric:
+        raise InputError(f"The distances of {who} are between two sets of points, but those among one are wanted.")
+
+
+def _check_coordinates(block: Coordinates, who: str, n: int | None = None, k: int | None = None) -> Array:
+    z = block.values
     if z.ndim != 2 or z.shape[1] == 0:
         raise InputError(f"The coordinates of {who} have shape {z.shape}, but (N, k) with k > 0 is wanted.")
     if not np.isfinite(z).all():
@@ -133,57 +170,17 @@ def _check_coordinates(item: Coordinates, who: str, n: int | None = None, k: int
     return z
 
 
-def new_factors(items, correlations, n: int, coordinates: dict, names=None) -> tuple[list[Factor], int]:
-    """Check the items of ``predict``, (M, n) distances or coordinates of M rows, and return them with M."""
-    _check_count(items, correlations, "distances")
-    factors: list[Factor] = []
-    m = None
-    for i, (item, correlation) in enumerate(zip(items, correlations, strict=True)):
-        who = item_name(i, len(correlations), names)
-        if (i in coordinates) != isinstance(item, Coordinates):
-            wanted = "Coordinates" if i in coordinates else "distances"
-            raise InputError(f"{who} was fitted on {wanted}, so {wanted} are wanted to predict.")
-        if i in coordinates:
-            z, centre = coordinates[i]
-            new = _check_coordinates(item, who, k=z.shape[1]) - centre
-            factors.append(Factor(correlation, z, is_coordinates=True, other=new))
-            rows = len(new)
-        else:
-            d = np.ascontiguousarray(item, dtype=float)
-            if d.ndim != 2 or d.shape[1] != n:
-                raise InputError(
-                    f"The new distances of {who} have shape {d.shape}, but (M, {n}) is wanted: "
-                    f"a row per new point, a column per training point."
-                )
-            _check_finite_distances(d, who)
-            factors.append(Factor(correlation, d))
-            rows = len(d)
-        m = rows if m is None else m
-        if rows != m:
-            raise InputError(f"{who} has {rows} new rows, but factor 0 has {m}.")
-    return factors, int(m or 0)
+def range_labels(terms: Sequence[Term], names: Sequence[str] | None) -> list[str]:
+    """Name every range for messages."""
+    labels: list[str] = []
+    for i, term in enumerate(terms):
+        name = item_name(i, len(terms), names)
+        columns = range(term.block.n_ranges) if isinstance(term.block, Coordinates) else ()
+        labels += [f"column {k} of {name}" for k in columns] or [name]
+    return labels
 
 
-def among_factors(items, new: list[Factor], m: int, names=None) -> list[Factor]:
-    """Check test-test items, (m, m) distances; coordinates already know theirs and may be given as None."""
-    _check_count(items, new, "test_distances")
-    factors = []
-    for i, (item, factor) in enumerate(zip(items, new, strict=True)):
-        who = item_name(i, len(new), names)
-        if factor.is_coordinates:
-            assert factor.other is not None
-            factors.append(Factor(factor.correlation, factor.other, is_coordinates=True))
-            continue
-        d = np.ascontiguousarray(item, dtype=float)
-        if d.shape != (m, m):
-            raise InputError(f"test_distances of {who} has shape {d.shape}, but ({m}, {m}) is wanted.")
-        _check_finite_distances(d, who)
-        _check_symmetric(d, who)
-        factors.append(Factor(factor.correlation, d))
-    return factors
-
-
-def trend_matrix(trend: str, columns, n: int) -> Array:
+def trend_matrix(trend: str, columns: ArrayLike | None, n: int) -> Array:
     """Return the trend's columns, shape (n, q).
 
     Parameters
@@ -230,7 +227,7 @@ def check_trend_fits(trend: Array, y: Array) -> None:
                              "there is nothing left for the process to learn.")  # fmt: skip
 
 
-def check_nugget(nugget, floor) -> float | None:
+def check_nugget(nugget: float | str, floor: float) -> float | None:
     """Return a fixed nugget, or None where it is to be estimated."""
     if isinstance(floor, str) or floor is None or not float(floor) >= 0.0:
         raise InputError(f"nugget_floor is {floor!r}, but a number of at least 0 is wanted.")
@@ -243,9 +240,93 @@ def check_nugget(nugget, floor) -> float | None:
     return float(nugget)
 
 
-def check_positive(values, p: int, what: str) -> Array:
+def check_positive(values: ArrayLike, p: int, what: str) -> Array:
     """Return ``values`` as p positive floats."""
     out = np.asarray(values, dtype=float)
     if out.shape not in ((), (1,), (p,)) or not (out > 0.0).all():
         raise InputError(f"{what} is {values!r}, but one positive number or {p} of them are wanted.")
     return np.broadcast_to(out, (p,)).copy()
+
+
+@dataclass(frozen=True)
+class TrainingInputs:
+    """What a fitted process knows of its inputs: enough to check those of new points and to bind them.
+
+    Attributes
+    ----------
+    correlations : list of Correlation
+    coordinates : dict
+        For each group of coordinates its place -> its centered coordinates.
+    n : int
+        Training points.
+    trend : str
+    names : sequence of str or None
+    """
+
+    correlations: list[Correlation]
+    coordinates: dict[int, Centered]
+    n: int
+    trend: str
+    names: Sequence[str] | None
+
+    @property
+    def range_slices(self) -> list[slice]:
+        """Which ranges belong to each factor."""
+        places = range(len(self.correlations))
+        widths = [self.coordinates[i].values.shape[1] if i in self.coordinates else 1 for i in places]
+        ends = np.cumsum([0, *widths]).tolist()
+        return [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+
+    def cross(self, items: Sequence[BlockLike]) -> tuple[list[Term], int]:
+        """Check the items of ``predict``, (M, n) distances or coordinates of M rows, and return them with M."""
+        count, n, terms = len(self.correlations), self.n, []
+        check_count(items, count, "distances")
+        for i, (item, correlation) in enumerate(zip(items, self.correlations, strict=True)):
+            who = item_name(i, count, self.names)
+            if (i in self.coordinates) != isinstance(item, Coordinates):
+                wanted = "Coordinates" if i in self.coordinates else "distances"
+                raise InputError(f"{who} was fitted on {wanted}, so {wanted} are wanted to predict.")
+            block = as_block(item, who, f"(M, {n})", symmetric=False)
+            if isinstance(block, Coordinates):
+                z, center = self.coordinates[i]
+                block = Coordinates(_check_coordinates(block, who, k=z.shape[1]) - center, z)
+            elif block.shape[1] != n:
+                raise InputError(
+                    f"The new distances of {who} have shape {block.shape}, but (M, {n}) is wanted: "
+                    f"a row per new point, a column per training point."
+                )
+            elif isinstance(block, Distances):
+                _check_finite_distances(block.matrix, who)
+            terms.append(Term(correlation, block))
+            m, m0 = block.shape[0], terms[0].block.shape[0]
+            if m != m0:
+                raise InputError(f"{who} has {m} new rows, but factor 0 has {m0}.")
+        return terms, m0
+
+    def among(self, items: Sequence[BlockLike | None] | None, cross: Sequence[Term], m: int) -> list[Term]:
+        """Check (m, m) distances among new points; None where these know their own, as coordinates do."""
+        items = [None] * len(cross) if items is None else items
+        check_count(items, len(cross), "test_distances")
+        terms = []
+        for i, (item, term) in enumerate(zip(items, cross, strict=True)):
+            who = item_name(i, len(cross), self.names)
+            block = term.block.among()
+            if item is not None and not isinstance(block, Coordinates):
+                block = as_block(item, who, f"({m}, {m})", symmetric=True)
+            if block is None:
+                raise InputError(
+                    f"A joint prediction needs test_distances, the (M, M) distances among the new points, of {who}."
+                )
+            if block.shape != (m, m):
+                raise InputError(f"test_distances of {who} has shape {block.shape}, but ({m}, {m}) is wanted.")
+            if not isinstance(block, Coordinates):
+                _check_among(block, who)
+            terms.append(Term(term.correlation, block))
+        return terms
+
+    def new_trend(self, columns: ArrayLike | None, m: int, q: int) -> Array:
+        """Return the trend's columns of m new points, shape (m, q)."""
+        trend = trend_matrix(self.trend, columns, m)
+        if trend.shape[1] != q:
+            raise InputError(f"The trend has {trend.shape[1]} columns, but fit saw {q}.")
+        return trend

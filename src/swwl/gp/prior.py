@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from swwl.gp.correlations import Array
 
@@ -37,7 +38,9 @@ class JointlyRobustPrior:
         return self.a * np.log(t) - self.b * t, slope * self.c * beta, slope * nugget
 
 
-def default_prior(largest: Array, n: int, a: float = 0.2, b=None, c=None) -> JointlyRobustPrior:
+def default_prior(
+    largest: Array, n: int, a: float = 0.2, b: float | None = None, c: ArrayLike | None = None
+) -> JointlyRobustPrior:
     r"""Set the constants from the data.
 
     Parameters

@@ -1,44 +1,51 @@
 r"""`RobustGP`: the estimator around the pure functions of this subpackage.
 
-Distances in, Student-t predictions out. It checks its input (``inputs.py``), climbs the log posterior
-(``objective.py``, ``optimise.py``), warns (``diagnose.py``) and predicts (``posterior.py``, ``loo.py``).
+Distances in, Student-t predictions out. It checks its input (``inputs.py``), climbs the log posterior of a solver
+(``solvers/``, ``search.py``), warns (``diagnose.py``) and asks the solver's posterior for predictions. Which solver
+factorizes is nothing that it knows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from swwl.errors import InputError
-from swwl.gp import diagnose, fitting, inputs
-from swwl.gp.correlations import Array
-from swwl.gp.factors import cross_correlation
-from swwl.gp.loo import leave_one_out
-from swwl.gp.posterior import (
-    Posterior,
-    draw,
-    predict_joint,
-    predict_mean,
-    predict_scale,
-    sample_prior,
-)
+from swwl.gp import diagnose, inputs
+from swwl.gp.correlations import Array, CorrelationName
+from swwl.gp.factors import Term
+from swwl.gp.inputs import BlockLike, TrainingInputs
 from swwl.gp.prediction import Prediction, to_std
 from swwl.gp.prior import default_prior, relative_importance
-from swwl.gp.state import coordinates_from_state, model_to_state, params_from_state, posterior_from_state
+from swwl.gp.samples import draw, sample_prior
+from swwl.gp.search import curvature, find_optimum, make_search
+from swwl.gp.solvers import get_solver
+from swwl.gp.solvers.base import Posterior, Problem, Solver, standardize
+from swwl.gp.state import model_from_state, model_to_state
 from swwl.parallel import one_blas_thread
+
+Items = Sequence[BlockLike]
+JointItems = Sequence[BlockLike | None] | None
+Columns = ArrayLike | None
+Seed = int | np.random.Generator | None
 
 # Below so many observations a second BLAS thread gains nothing, and on a busy machine it costs dearly.
 _FEW = 600
 
 
-class RobustGP(BaseEstimator):
-    r"""Gaussian process with a product correlation on given distances and robustly estimated ranges.
+class RobustGP(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    r"""Gaussian process on given distances, the array core: a product correlation, robustly estimated ranges.
+
+    For tables with columns of meshes and numbers, use :class:`swwl.RobustGPRegressor`, which is built on it.
 
     The covariance is :math:`\sigma^2(\prod_l c_l(\beta_l D_l) + \nu I)`. The inverse ranges :math:`\beta` and
-    the nugget :math:`\nu` maximise the marginal posterior under the jointly robust prior; the trend and
+    the nugget :math:`\nu` maximize the marginal posterior under the jointly robust prior; the trend and
     :math:`\sigma^2` are integrated out, so predictions are Student-t.
 
     Parameters
@@ -50,8 +57,10 @@ class RobustGP(BaseEstimator):
         Noise variance over :math:`\sigma^2`; a number, 0 included, fixes it.
     trend : {"constant", "zero", "linear", "columns"}, default="constant"
         "linear" is a constant and the ``trend_columns`` of `fit` and `predict`; "columns" is those alone.
+    solver : {"exact"}, default="exact"
+        Who factorizes: one Cholesky factor of the whole matrix.
     method : {"posterior", "marginal", "likelihood"}, default="posterior"
-        What is maximised: the marginal posterior, the marginal likelihood, or the profile likelihood (maximum
+        What is maximized: the marginal posterior, the marginal likelihood, or the profile likelihood (maximum
         likelihood, with normal predictions that ignore the trend's uncertainty).
     nugget_floor : float, default=1e-6
         Smallest nugget that is estimated. Without a floor near-deterministic data drive it to zero and
@@ -93,7 +102,7 @@ class RobustGP(BaseEstimator):
     range_slices_ : list of slice
         Which entries of ``beta_`` belong to each factor.
     n_evaluations_ : int
-        Factorisations that the fit took.
+        Factorizations that the fit took.
 
     Examples
     --------
@@ -111,26 +120,28 @@ class RobustGP(BaseEstimator):
 
     def __init__(
         self,
-        correlations=("gaussian",),
-        nugget="estimate",
-        trend="constant",
+        correlations: Sequence[CorrelationName] = ("gaussian",),
+        nugget: float | str = "estimate",
+        trend: str = "constant",
         *,
-        method="posterior",
-        nugget_floor=1e-6,
-        beta=None,
-        bounds=None,
-        n_starts=3,
-        max_iter=200,
-        prior_a=0.2,
-        prior_b=None,
-        prior_c=None,
-        range_uncertainty=False,
-        names=None,
-        random_state=0,
+        solver: str = "exact",
+        method: str = "posterior",
+        nugget_floor: float = 1e-6,
+        beta: ArrayLike | None = None,
+        bounds: tuple[ArrayLike | None, ArrayLike | None] | None = None,
+        n_starts: int = 3,
+        max_iter: int = 200,
+        prior_a: float = 0.2,
+        prior_b: float | None = None,
+        prior_c: ArrayLike | None = None,
+        range_uncertainty: bool = False,
+        names: Sequence[str] | None = None,
+        random_state: int = 0,
     ):
         self.correlations = correlations
         self.nugget = nugget
         self.trend = trend
+        self.solver = solver
         self.method = method
         self.nugget_floor = nugget_floor
         self.beta = beta
@@ -144,43 +155,40 @@ class RobustGP(BaseEstimator):
         self.names = names
         self.random_state = random_state
 
-    def fit(self, distances, y, trend_columns=None):
-        """Estimate the ranges and the nugget.
+    def fit(self, distances: Items, y: ArrayLike, trend_columns: Columns = None) -> RobustGP:
+        """Estimate the ranges and the nugget; return the process itself.
 
         Parameters
         ----------
         distances : list
-            One item per correlation: an (N, N) matrix of distances, or `Coordinates` of N rows. Matrices are
-            kept by reference, not copied: do not change them afterwards.
+            One item per correlation: an (N, N) matrix of distances, `Coordinates` of N rows, or another
+            `swwl.gp.blocks.Block` of N rows and columns. Matrices are kept by reference, not copied: do not change
+            them afterwards.
         y : array-like of shape (N,) or (N, k)
             Several targets share the ranges and the nugget; trend and variance are their own.
         trend_columns : array-like of shape (N, m), optional
             For ``trend="linear"`` and ``trend="columns"``.
-
-        Returns
-        -------
-        RobustGP
-            Itself.
         """
-        if self.method not in ("posterior", "marginal", "likelihood"):
-            raise InputError(f"method is {self.method!r}, but 'posterior', 'marginal' or 'likelihood' is wanted.")
+        inputs.check_method(self.method)
+        make_solver = get_solver(self.solver)
         correlations = inputs.check_correlations(self.correlations)
         inputs.check_names(self.names, len(correlations))
         nugget = inputs.check_nugget(self.nugget, self.nugget_floor)
         y = inputs.check_targets(y)
-        targets = y.reshape(len(y), -1)
-        factors, coordinates = inputs.training_factors(distances, correlations, len(y), self.names)
-        trend = inputs.trend_matrix(self.trend, trend_columns, len(y))
+        n, targets = len(y), y.reshape(len(y), -1)
+        terms, coordinates = inputs.training_terms(distances, correlations, n, self.names)
+        trend = inputs.trend_matrix(self.trend, trend_columns, n)
         inputs.check_trend_fits(trend, targets)
 
-        largest = np.concatenate([f.largest_distances() for f in factors])
-        prior = default_prior(largest, len(y), self.prior_a, self.prior_b, self.prior_c)
+        terms = make_solver.prepare(terms)
+        largest = np.concatenate([term.block.largest() for term in terms])
+        prior = default_prior(largest, n, self.prior_a, self.prior_b, self.prior_c)
         constant = self.trend in ("constant", "linear")
-        standard = fitting.standardise(targets, shift=constant)
-        objective = fitting.make_objective(factors, trend, standard, self.method, prior)
-        search = fitting.make_search(
-            objective,
-            len(largest),
+        problem = Problem(terms, trend, standardize(targets, shift=constant), self.method, prior, constant)
+        solver = make_solver(problem)
+        search = make_search(
+            terms,
+            n,
             nugget=nugget,
             floor=self.nugget_floor,
             beta=self.beta,
@@ -188,51 +196,32 @@ class RobustGP(BaseEstimator):
             n_starts=self.n_starts,
             seed=self.random_state,
         )
-        with one_blas_thread() if len(y) < _FEW else nullcontext():
-            optimum = fitting.find_optimum(objective, search, self.max_iter)
-            posterior, rcond = fitting.conclude(objective, optimum, standard, constant)
-            if self.range_uncertainty:
-                posterior = fitting.add_range_uncertainty(objective, optimum, search, posterior)
-        objective.release()
+        with one_blas_thread() if n < _FEW else nullcontext():
+            optimum = find_optimum(solver, search, self.max_iter)
+            bends = curvature(solver, optimum, search) if self.range_uncertainty else None
+            posterior, rcond = solver.conclude(optimum.log_beta, optimum.log_nugget, bends)
+        solver.release()
 
         self.log_posterior_ = optimum.value
         self.importance_ = relative_importance(posterior.beta, prior.c)
-        self.n_evaluations_ = objective.n_evaluations
-        self._adopt(posterior, correlations, coordinates, y.ndim == 1, objective)
-
-        labels = self._labels(factors)
-        diagnose.warn_about_constant_factors(largest, labels)
-        diagnose.warn_about_bounds(optimum, search.lower, search.upper, search.free, labels)
-        if search.free.any():
-            diagnose.warn_about_noise(objective, optimum)
-        diagnose.warn_about_conditioning(rcond, nugget is None)
-        diagnose.warn_about_convergence(optimum, self.max_iter)
+        self.n_evaluations_ = solver.n_evaluations
+        known = TrainingInputs(correlations, coordinates, n, self.trend, self.names)
+        self._adopt(posterior, known, y.ndim == 1, solver)
+        diagnose.warn_about_fit(problem, search, optimum, rcond, self.max_iter, self.names)
         return self
 
-    def _labels(self, factors) -> list[str]:
-        """Name every range for messages."""
-        labels: list[str] = []
-        for i, factor in enumerate(factors):
-            name = inputs.item_name(i, len(factors), self.names)
-            columns = range(factor.n_ranges) if factor.is_coordinates else ()
-            labels += [f"column {k} of {name}" for k in columns] or [name]
-        return labels
-
-    def _adopt(self, posterior: Posterior, correlations, coordinates: dict, single: bool, objective) -> None:
-        """Take over a fitted posterior; ``objective`` is None where training distances are not at hand."""
+    def _adopt(self, posterior: Posterior, known: TrainingInputs, single: bool, solver: Solver | None) -> None:
+        """Take over a fitted posterior; ``solver`` is None where training distances are not at hand."""
         self._posterior = posterior
-        self._correlations = correlations
-        self._coordinates = coordinates
+        self._inputs = known
         self._single = single
-        self._objective = objective
+        self._solver = solver
         self.beta_ = posterior.beta
         self.nugget_ = posterior.nugget
         self.theta_ = self._shaped(posterior.theta)
         self.sigma2_ = float(posterior.sigma2[0]) if single else posterior.sigma2
         self.df_ = posterior.df
-        widths = [coordinates[i][0].shape[1] if i in coordinates else 1 for i in range(len(correlations))]
-        ends = np.cumsum([0, *widths]).tolist()
-        self.range_slices_ = [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        self.range_slices_ = known.range_slices
 
     def _shaped(self, array: Array) -> Array:
         """Drop the axis of outputs where fit saw a one-dimensional y."""
@@ -243,8 +232,10 @@ class RobustGP(BaseEstimator):
             raise NotFittedError("This RobustGP is not fitted yet: call fit first.")
         return self._posterior
 
-    def log_posterior(self, log_beta, log_nugget=None, return_gradient=False):
-        """Evaluate the objective that `fit` maximised.
+    def log_posterior(
+        self, log_beta: ArrayLike, log_nugget: float | None = None, return_gradient: bool = False
+    ) -> float | tuple[float, Array]:
+        """Evaluate the objective that `fit` maximized.
 
         Parameters
         ----------
@@ -260,51 +251,51 @@ class RobustGP(BaseEstimator):
             In the log parameters, the nugget's last. Only with ``return_gradient``.
         """
         nugget = self._fitted().nugget
-        if self._objective is None:
+        if self._solver is None:
             raise InputError("log_posterior needs the training distances, which a restored model lacks: fit again.")
-        log_beta = np.asarray(log_beta, dtype=float).reshape(-1)
-        if log_beta.shape != self.beta_.shape:
-            raise InputError(f"log_beta has {log_beta.size} entries, but there are {self.beta_.size} ranges.")
+        at = np.asarray(log_beta, dtype=float).reshape(-1)
+        if at.shape != self.beta_.shape:
+            raise InputError(f"log_beta has {at.size} entries, but there are {self.beta_.size} ranges.")
         if log_nugget is None:
             log_nugget = np.log(nugget) if nugget > 0.0 else -np.inf
-        evaluate = self._objective.with_gradient if return_gradient else self._objective
         try:
-            return evaluate(log_beta, float(log_nugget))
+            if return_gradient:
+                return self._solver.with_gradient(at, float(log_nugget))
+            return self._solver(at, float(log_nugget))
         finally:
-            self._objective.release()
+            self._solver.release()
 
-    def _prepare(self, distances, trend_columns):
+    def _prepare(self, distances: Items, trend_columns: Columns) -> tuple[Posterior, list[Term], Array]:
+        """Check what is known of M new points: terms from them to the training points, trend of shape (M, q)."""
         posterior = self._fitted()
-        factors, m = inputs.new_factors(distances, self._correlations, len(posterior.y), self._coordinates, self.names)
-        trend = inputs.trend_matrix(self.trend, trend_columns, m)
-        if trend.shape[1] != len(posterior.theta):
-            raise InputError(f"The trend has {trend.shape[1]} columns, but fit saw {len(posterior.theta)}.")
-        cross = cross_correlation(factors, posterior.beta, (m, len(posterior.y)))
-        return posterior, factors, cross, trend
+        cross, m = self._inputs.cross(distances)
+        return posterior, cross, self._inputs.new_trend(trend_columns, m, len(posterior.theta))
 
     def predict(
         self,
-        distances,
-        return_std=False,
-        return_cov=False,
+        distances: Items,
+        return_std: bool = False,
+        return_cov: bool = False,
         *,
-        include_nugget=True,
-        trend_columns=None,
-        test_distances=None,
-    ):
+        include_nugget: bool = True,
+        trend_columns: Columns = None,
+        test_distances: JointItems = None,
+    ) -> Array | tuple[Array, Array]:
         """Predict at new points.
 
         Parameters
         ----------
         distances : list
-            One item per factor: distances of shape (M, N) to the training points, or `Coordinates` of M rows.
+            One item per factor: distances of shape (M, N) to the training points, `Coordinates` of M rows, or
+            another `swwl.gp.blocks.Block` of M rows and N columns.
         return_std, return_cov : bool, default=False
             At most one of them.
         include_nugget : bool, default=True
             Predict a new observation; False predicts the function without noise.
         trend_columns : array-like of shape (M, m), optional
         test_distances : list, optional
-            For ``return_cov``: distances of shape (M, M) among the new points; None for `Coordinates`.
+            For ``return_cov``: distances of shape (M, M) among the new points; None for blocks that know them, as
+            `Coordinates` do.
 
         Returns
         -------
@@ -321,25 +312,30 @@ class RobustGP(BaseEstimator):
                 distances, include_nugget=include_nugget, trend_columns=trend_columns
             )
             return prediction.mean, prediction.std
-        posterior, factors, cross, trend = self._prepare(distances, trend_columns)
-        mean = self._shaped(predict_mean(posterior, cross, trend))
         if return_cov:
-            joint = self._joint(posterior, factors, cross, trend, test_distances, include_nugget)
-            cov = to_std(np.ones(1), posterior.df)[0] ** 2 * joint
-            return mean, cov[0] if self._single else cov
-        return mean
+            mean, joint = self._joint(distances, trend_columns, test_distances, include_nugget)
+            cov = to_std(np.ones(1), self.df_)[0] ** 2 * joint
+            return self._shaped(mean), cov[0] if self._single else cov
+        posterior, cross, trend = self._prepare(distances, trend_columns)
+        return self._shaped(posterior.mean(cross, trend))
 
-    def _joint(self, posterior, factors, cross, trend, test_distances, include_nugget):
-        if test_distances is None:
-            if not all(f.is_coordinates for f in factors):
-                raise InputError("A joint prediction needs test_distances, the (M, M) distances among the new points.")
-            test_distances = [None] * len(factors)
-        among = inputs.among_factors(test_distances, factors, len(cross), self.names)
-        block = cross_correlation(among, posterior.beta, (len(cross), len(cross)))
-        np.fill_diagonal(block, 1.0)
-        return predict_joint(posterior, factors, cross, trend, block, include_nugget)
+    def predict_distribution(
+        self, distances: Items, *, include_nugget: bool = True, trend_columns: Columns = None
+    ) -> Prediction:
+        """Return mean, scale and degrees of freedom at new points, arrays of shape (M,) or (M, k).
 
-    def predict_interval(self, distances, level=0.95, *, include_nugget=True, trend_columns=None):
+        Parameters
+        ----------
+        distances, include_nugget, trend_columns
+            As in `predict`.
+        """
+        posterior, cross, trend = self._prepare(distances, trend_columns)
+        prediction = posterior.predict(cross, trend, include_nugget)
+        return prediction.column(0) if self._single else prediction
+
+    def predict_interval(
+        self, distances: Items, level: float = 0.95, *, include_nugget: bool = True, trend_columns: Columns = None
+    ) -> tuple[Array, Array]:
         """Return the bounds (lower, upper) of central Student-t intervals, each of shape (M,) or (M, k).
 
         Parameters
@@ -352,45 +348,29 @@ class RobustGP(BaseEstimator):
         prediction = self.predict_distribution(distances, include_nugget=include_nugget, trend_columns=trend_columns)
         return prediction.interval(level)
 
-    def predict_distribution(self, distances, *, include_nugget=True, trend_columns=None) -> Prediction:
-        """Predict at new points with all that is known about them.
-
-        Parameters
-        ----------
-        distances, include_nugget, trend_columns
-            As in `predict`.
-
-        Returns
-        -------
-        Prediction
-            Mean, scale and degrees of freedom, arrays of shape (M,) or (M, k).
-        """
-        posterior, factors, cross, trend = self._prepare(distances, trend_columns)
-        mean = predict_mean(posterior, cross, trend)
-        scale = predict_scale(posterior, factors, cross, trend, include_nugget)
-        return Prediction(self._shaped(mean), self._shaped(scale), posterior.df)
-
     def leave_one_out(self) -> Prediction:
-        """Predict every training observation from all others, ranges and nugget fixed.
+        """Predict every training observation from all others, ranges and nugget fixed: shape (N,) or (N, k)."""
+        prediction = self._fitted().leave_one_out()
+        return prediction.column(0) if self._single else prediction
 
-        Returns
-        -------
-        Prediction
-            Mean, scale and degrees of freedom, arrays of shape (N,) or (N, k).
-        """
-        loo = leave_one_out(self._fitted())
-        return Prediction(self._shaped(loo.mean), self._shaped(loo.scale), loo.df)
+    def _joint(
+        self, distances: Items, trend_columns: Columns, test_distances: JointItems, include_nugget: bool
+    ) -> tuple[Array, Array]:
+        """Return the location (M, k) and the joint squared scales (k, M, M) of new points."""
+        posterior, cross, trend = self._prepare(distances, trend_columns)
+        among = self._inputs.among(test_distances, cross, len(trend))
+        return posterior.predict_joint(cross, trend, among, include_nugget)
 
     def sample(
         self,
-        distances,
-        test_distances=None,
-        n_samples=1,
-        random_state=None,
+        distances: Items,
+        test_distances: JointItems = None,
+        n_samples: int = 1,
+        random_state: Seed = None,
         *,
-        include_nugget=False,
-        trend_columns=None,
-    ):
+        include_nugget: bool = False,
+        trend_columns: Columns = None,
+    ) -> Array:
         """Draw joint samples from the posterior (multivariate t).
 
         Parameters
@@ -406,12 +386,18 @@ class RobustGP(BaseEstimator):
         -------
         ndarray of shape (n_samples, M) or (n_samples, M, k)
         """
-        posterior, factors, cross, trend = self._prepare(distances, trend_columns)
-        joint = self._joint(posterior, factors, cross, trend, test_distances, include_nugget)
-        mean = predict_mean(posterior, cross, trend)
-        return self._shaped(draw(mean, joint, posterior.df, n_samples, np.random.default_rng(random_state)))
+        mean, joint = self._joint(distances, trend_columns, test_distances, include_nugget)
+        return self._shaped(draw(mean, joint, self.df_, n_samples, np.random.default_rng(random_state)))
 
-    def sample_prior(self, test_distances, n_samples=1, random_state=None, *, include_nugget=False, trend_columns=None):
+    def sample_prior(
+        self,
+        test_distances: Items,
+        n_samples: int = 1,
+        random_state: Seed = None,
+        *,
+        include_nugget: bool = False,
+        trend_columns: Columns = None,
+    ) -> Array:
         """Draw from the fitted process without conditioning on the data.
 
         Parameters
@@ -426,21 +412,15 @@ class RobustGP(BaseEstimator):
         ndarray of shape (n_samples, M) or (n_samples, M, k)
         """
         posterior = self._fitted()
-        m = len(getattr(test_distances[0], "values", test_distances[0]))
-        factors, _ = inputs.training_factors(test_distances, self._correlations, m, self.names)
-        trend = inputs.trend_matrix(self.trend, trend_columns, m)
-        draws = sample_prior(
-            factors,
-            posterior.beta,
-            posterior.nugget if include_nugget else 0.0,
-            posterior.sigma2,
-            trend @ posterior.theta,
-            n_samples,
-            np.random.default_rng(random_state),
-        )
-        return self._shaped(draws)
+        correlations = self._inputs.correlations
+        inputs.check_count(test_distances, len(correlations), "test_distances")
+        m = np.shape(test_distances[0])[0]
+        terms, _ = inputs.training_terms(test_distances, correlations, m, self.names)
+        mean = self._inputs.new_trend(trend_columns, m, len(posterior.theta)) @ posterior.theta
+        nugget, rng = posterior.nugget if include_nugget else 0.0, np.random.default_rng(random_state)
+        return self._shaped(sample_prior(terms, posterior.beta, nugget, posterior.sigma2, mean, n_samples, rng))
 
-    def get_state(self) -> dict:
+    def get_state(self) -> dict[str, Any]:
         """Return the fitted model as a flat dict for a model file.
 
         Values are arrays and numbers, and under "params" the constructor's arguments as a dict for JSON.
@@ -450,14 +430,6 @@ class RobustGP(BaseEstimator):
         return model_to_state(self)
 
     @classmethod
-    def from_state(cls, state: dict) -> RobustGP:
+    def from_state(cls, state: dict[str, Any]) -> RobustGP:
         """Restore a fitted model from `get_state`; it predicts bit for bit the same."""
-        gp = cls(**params_from_state(state["params"]))
-        gp.log_posterior_ = float(state["log_posterior"])
-        gp.importance_ = np.asarray(state["importance"])
-        gp.n_evaluations_ = int(state["n_evaluations"])
-        correlations = inputs.check_correlations(gp.correlations)
-        coordinates = coordinates_from_state(state)
-        single = bool(state["single"])
-        gp._adopt(posterior_from_state(state), correlations, coordinates, single, objective=None)
-        return gp
+        return model_from_state(cls, state)

@@ -11,11 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
+from swwl.errors import InputError
 from swwl.gp.correlations import Array
-from swwl.gp.factors import Factor, fill_correlation, range_slices
-from swwl.gp.objective import NotPositiveDefinite, Objective, factorise
+from swwl.gp.factors import Term, fill_correlation, range_slices
+from swwl.gp.inputs import check_positive
+from swwl.gp.solvers.base import Curvature, NotPositiveDefinite, Solver
+from swwl.gp.solvers.cholesky import factorize
 
 # (product correlation at a typical pair, nugget) of the first starts; later ones are drawn at random
 _START_LEVELS = ((0.5, 1e-2), (0.9, 1e-4), (0.9, 1e-1))
@@ -43,22 +47,22 @@ class Optimum:
     converged: bool
 
 
-def sample_pairs(factors: Sequence[Factor], n: int, rng: np.random.Generator, most: int = 2048) -> Array:
+def sample_pairs(terms: Sequence[Term], n: int, rng: np.random.Generator, most: int = 2048) -> Array:
     """Return the distances of (a sample of) all training pairs, shape (pairs, p)."""
     if n * (n - 1) // 2 <= most:
         rows, columns = np.tril_indices(n, -1)
     else:
         rows = rng.integers(n, size=most)
         columns = (rows + rng.integers(1, n, size=most)) % n  # any other point, each as likely
-    return np.hstack([factor.pair_distances(rows, columns) for factor in factors])
+    return np.hstack([term.block.pairs(rows, columns) for term in terms])
 
 
-def starting_ranges(factors: Sequence[Factor], pairs: Array, level: float, weights: Array | None = None) -> Array:
+def starting_ranges(terms: Sequence[Term], pairs: Array, level: float, weights: Array | None = None) -> Array:
     r"""Return log β, shape (p,), that gives a median product correlation of ``level`` over the pairs.
 
     Parameters
     ----------
-    factors : sequence of Factor
+    terms : sequence of Term
     pairs : ndarray of shape (pairs, p)
         Distances of some training pairs.
     level : float
@@ -69,16 +73,16 @@ def starting_ranges(factors: Sequence[Factor], pairs: Array, level: float, weigh
     size = np.sqrt(np.mean(pairs**2, axis=0))
     scaled = pairs / np.where(size > 0.0, size, 1.0) * (1.0 if weights is None else weights)
 
-    owners = list(zip(factors, range_slices(factors), strict=True))
+    owners = list(zip(terms, range_slices(terms), strict=True))
 
-    def typical(log_scale):
+    def typical(log_scale: float) -> float:
         total = np.zeros(len(pairs))
-        for factor, own in owners:
-            exponent, multiplier = factor.correlation.parts(np.exp(log_scale) * scaled[:, own])
+        for term, own in owners:
+            exponent, multiplier = term.correlation.parts(np.exp(log_scale) * scaled[:, own])
             total += exponent.sum(axis=1)
             if multiplier is not None:
                 total -= np.log(multiplier).sum(axis=1)
-        return np.median(total)
+        return float(np.median(total))
 
     low, high = -20.0, 20.0
     for _ in range(32):
@@ -87,9 +91,11 @@ def starting_ranges(factors: Sequence[Factor], pairs: Array, level: float, weigh
     return middle - np.log(np.where(size > 0.0, size, 1.0)) + (0.0 if weights is None else np.log(weights))
 
 
-def starting_points(factors, n: int, n_starts: int, rng: np.random.Generator, nugget_floor: float) -> Array:
+def starting_points(
+    terms: Sequence[Term], n: int, n_starts: int, rng: np.random.Generator, nugget_floor: float
+) -> Array:
     """Return the starts, shape (n_starts, p + 1): log ranges, then the log nugget."""
-    pairs = sample_pairs(factors, n, rng)
+    pairs = sample_pairs(terms, n, rng)
     starts = np.empty((n_starts, pairs.shape[1] + 1))
     for i in range(n_starts):
         if i < len(_START_LEVELS):
@@ -97,22 +103,22 @@ def starting_points(factors, n: int, n_starts: int, rng: np.random.Generator, nu
         else:
             level, nugget = rng.uniform(0.1, 0.95), 10.0 ** rng.uniform(-5.0, -0.5)
             weights = np.exp(rng.normal(size=pairs.shape[1]))
-        starts[i, :-1] = starting_ranges(factors, pairs, level, weights)
+        starts[i, :-1] = starting_ranges(terms, pairs, level, weights)
         starts[i, -1] = np.log(max(nugget, 10.0 * nugget_floor))
     return starts
 
 
-def default_bounds(factors, n: int, nugget_floor: float) -> tuple[Array, Array]:
+def default_bounds(terms: Sequence[Term], n: int, nugget_floor: float) -> tuple[Array, Array]:
     r"""Return bounds of log β, each of shape (p,).
 
     The lower bound is where the matrix becomes ill-conditioned with the smallest nugget allowed, all ranges
     together as fractions of their largest distance, or where a factor moves by less than a hundredth of that
     nugget. Conditioning is tried on at most 200 points: a subset of points is never worse conditioned.
     """
-    largest = np.concatenate([f.largest_distances() for f in factors])
+    largest = np.concatenate([term.block.largest() for term in terms])
     largest = np.where(largest > 0.0, largest, 1.0)
     chosen = np.unique(np.linspace(0, n - 1, min(n, 200)).astype(int))
-    subset = [f.subset(chosen) for f in factors]
+    subset = [term.take(chosen).held() for term in terms]
     matrix = np.empty((len(chosen), len(chosen)))
     flat = max(1e-8, 0.1 * np.sqrt(nugget_floor))
     scale = 1.0
@@ -120,7 +126,7 @@ def default_bounds(factors, n: int, nugget_floor: float) -> tuple[Array, Array]:
         fill_correlation(subset, 0.5 * scale / largest, out=matrix)
         matrix.flat[:: len(matrix) + 1] += nugget_floor
         try:
-            factorise(matrix)
+            factorize(matrix)
         except NotPositiveDefinite:
             break
         pivots = np.diag(matrix) ** 2
@@ -130,17 +136,70 @@ def default_bounds(factors, n: int, nugget_floor: float) -> tuple[Array, Array]:
     return np.log(scale / largest), np.log(1e5 / largest)
 
 
-class _Descent:
-    """The objective with its sign turned for a minimiser, on the free parameters; failures become walls."""
+@dataclass(frozen=True)
+class Search:
+    """The box of the climb: bounds and free flags of shape (p + 1,), starts of shape (n_starts, p + 1)."""
 
-    def __init__(self, objective: Objective, free: Array, fixed: Array):
-        self.objective, self.free, self.full = objective, free, fixed.copy()
+    lower: Array
+    upper: Array
+    free: NDArray[np.bool_]
+    starts: Array
+
+
+def make_search(
+    terms: Sequence[Term],
+    n: int,
+    *,
+    nugget: float | None,
+    floor: float,
+    beta: ArrayLike | None,
+    bounds: tuple[ArrayLike | None, ArrayLike | None] | None,
+    n_starts: int,
+    seed: int,
+) -> Search:
+    """Set up starts, bounds and free parameters for n training points.
+
+    Parameters
+    ----------
+    nugget : float or None
+        None estimates it, from ``floor`` up.
+    beta : array-like of shape (p,) or None
+        None estimates it, within ``bounds`` where they are given.
+    """
+    if n_starts < 1:
+        raise InputError(f"n_starts is {n_starts}, but at least 1 is wanted.")
+    p = sum(term.block.n_ranges for term in terms)
+    smallest = floor if nugget is None else nugget
+    free = np.append(np.full(p, beta is None), nugget is None)
+    lower, upper = np.empty(p + 1), np.empty(p + 1)
+    lower[:-1], upper[:-1] = default_bounds(terms, n, smallest)
+    for side, out, name in zip(bounds or (None, None), (lower, upper), ("lower", "upper"), strict=True):
+        if side is not None:
+            out[:-1] = np.log(check_positive(side, p, f"The {name} bound"))
+    if (lower[:-1] > upper[:-1]).any():
+        raise InputError("A lower bound of the inverse ranges exceeds its upper bound.")
+    lower[-1], upper[-1] = np.log(max(smallest, SMALLEST_NUGGET)), np.log(LARGEST_NUGGET)
+
+    rng = np.random.default_rng(seed)
+    starts = starting_points(terms, n, n_starts if free.any() else 1, rng, smallest)
+    if beta is not None:
+        starts[:, :-1] = np.log(check_positive(beta, p, "beta"))
+    if nugget is not None:
+        starts[:, -1] = np.log(nugget) if nugget > 0.0 else -np.inf
+    return Search(lower, upper, free, starts)
+
+
+class _Descent:
+    """The objective with its sign turned for a minimizer, on the free parameters; failures become walls."""
+
+    def __init__(self, solver: Solver, free: NDArray[np.bool_], fixed: Array):
+        self.solver, self.free, self.full = solver, free, fixed.copy()
         self.worst = -np.inf
 
-    def __call__(self, x):
+    def __call__(self, x: Array) -> tuple[float, Array]:
         self.full[self.free] = x
         try:
-            value, gradient = self.objective.with_gradient(self.full[:-1], float(self.full[-1]))
+            value, gradient = self.solver.with_gradient(self.full[:-1], float(self.full[-1]))
         except NotPositiveDefinite:
             value = -np.inf
         if not np.isfinite(value):
@@ -151,30 +210,23 @@ class _Descent:
         return -value, -gradient[self.free]
 
 
-def climb(objective: Objective, starts: Array, free: Array, lower: Array, upper: Array, max_iter: int) -> Optimum:
+def climb(solver: Solver, search: Search, max_iter: int) -> Optimum:
     """Climb from every start to a coarse tolerance, then from the best to a fine one.
-
-    Parameters
-    ----------
-    objective : Objective
-    starts : ndarray of shape (n_starts, p + 1)
-    free : ndarray of bool, shape (p + 1,)
-        Parameters that are not free keep the start's value.
-    lower, upper : ndarray of shape (p + 1,)
 
     Raises
     ------
     NotPositiveDefinite
-        When the matrix cannot be factorised at any start.
+        When the matrix cannot be factorized at any start.
     """
-    starts = np.where(free, np.clip(starts, lower, upper), starts)
+    free, lower, upper = search.free, search.lower, search.upper
+    starts = np.where(free, np.clip(search.starts, lower, upper), search.starts)
     if not free.any():
-        value, gradient = objective.with_gradient(starts[0, :-1], float(starts[0, -1]))
+        value, gradient = solver.with_gradient(starts[0, :-1], float(starts[0, -1]))
         return Optimum(starts[0, :-1], float(starts[0, -1]), value, gradient, True)
     bounds = list(zip(lower[free], upper[free], strict=True))
 
-    def run(x, ftol, gtol):
-        descent = _Descent(objective, free, x)
+    def run(x: Array, ftol: float, gtol: float) -> tuple[float, Array, int]:
+        descent = _Descent(solver, free, x)
         options = {"maxiter": max_iter, "ftol": ftol, "gtol": gtol, "maxcor": 20}
         found = minimize(descent, x[free], jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         full = x.copy()
@@ -184,23 +236,36 @@ def climb(objective: Objective, starts: Array, free: Array, lower: Array, upper:
     coarse = [run(x, ftol=1e-6, gtol=1e-3) for x in starts]
     best_value, best, _ = min(coarse, key=lambda c: c[0])
     if not np.isfinite(best_value):
-        raise NotPositiveDefinite("The correlation matrix could not be factorised at any start.")
+        raise NotPositiveDefinite("The correlation matrix could not be factorized at any start.")
     _, best, status = run(best, ftol=1e-12, gtol=1e-6)
-    value, gradient = objective.with_gradient(best[:-1], float(best[-1]))
+    value, gradient = solver.with_gradient(best[:-1], float(best[-1]))
     # status 1 is the limit of iterations; 2 is a line search stopped by rounding, which is as good as it gets
     return Optimum(best[:-1], float(best[-1]), value, gradient, status != 1)
 
 
-def curvature(objective: Objective, optimum: Optimum, free: Array, step: float = 1e-3) -> Array:
-    r"""Return minus the Hessian in the free log parameters, shape (f, f), by central differences."""
+def find_optimum(solver: Solver, search: Search, max_iter: int) -> Optimum:
+    """Climb; a matrix that cannot be factorized anywhere becomes advice."""
+    try:
+        return climb(solver, search, max_iter)
+    except NotPositiveDefinite as error:
+        raise NotPositiveDefinite(
+            f"{error} Raise nugget_floor, or the nugget where it is fixed, and check that the distances are "
+            "Euclidean: others can make the matrix indefinite."
+        ) from None
+
+
+def curvature(solver: Solver, optimum: Optimum, search: Search, step: float = 1e-3) -> Curvature | None:
+    """Return how the maximum bends in the parameters that no bound holds, by central differences; None for none."""
     at = np.append(optimum.log_beta, optimum.log_nugget)
-    index = np.flatnonzero(free)
+    index = np.flatnonzero(search.free & (at > search.lower + 1e-6) & (at < search.upper - 1e-6))
+    if not len(index):
+        return None
     hessian = np.empty((len(index), len(index)))
     for row, i in enumerate(index):
         sides = []
         for sign in (1.0, -1.0):
             moved = at.copy()
             moved[i] += sign * step
-            sides.append(objective.with_gradient(moved[:-1], float(moved[-1]))[1][index])
+            sides.append(solver.with_gradient(moved[:-1], float(moved[-1]))[1][index])
         hessian[row] = (sides[1] - sides[0]) / (2.0 * step)
-    return 0.5 * (hessian + hessian.T)
+    return Curvature(0.5 * (hessian + hessian.T), index)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swwl.gp.posterior import Posterior, RangeUncertainty
+from swwl.gp.inputs import Centered, TrainingInputs, check_correlations
+from swwl.gp.solvers import get_solver
 
-_PREFIX = "uncertainty_"
+if TYPE_CHECKING:
+    from swwl.gp.robust import RobustGP
 
 
-def model_to_state(gp) -> dict[str, Any]:
+def model_to_state(gp: RobustGP) -> dict[str, Any]:
     """Collect the state of a fitted `RobustGP`."""
-    state = posterior_to_state(gp._posterior)
-    for i, (values, centre) in gp._coordinates.items():
-        state[f"coordinates_{i}"], state[f"centre_{i}"] = values, centre
+    state = gp._posterior.state()
+    for i, group in gp._inputs.coordinates.items():
+        state[f"coordinates_{i}"], state[f"center_{i}"] = group.values, group.center
     state["params"] = {name: _plain(value) for name, value in gp.get_params(deep=False).items()}
     state["single"] = gp._single
     state["log_posterior"] = float(gp.log_posterior_)
@@ -25,7 +26,7 @@ def model_to_state(gp) -> dict[str, Any]:
     return state
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     """Turn arrays, tuples and NumPy numbers into what JSON takes."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
@@ -34,40 +35,28 @@ def _plain(value):
     return value
 
 
-def params_from_state(params: dict[str, Any]) -> dict[str, Any]:
-    """Return constructor arguments; a power correlation is a tuple again."""
+def model_from_state(kind: type[RobustGP], state: dict[str, Any]) -> RobustGP:
+    """Undo `model_to_state`."""
+    params = state["params"]
+    # JSON has no tuples: a power correlation becomes one again
     correlations = [c if isinstance(c, str) else tuple(c) for c in params["correlations"]]
-    return params | {"correlations": correlations}
+    gp = kind(**params | {"correlations": correlations})
+    gp.log_posterior_ = float(state["log_posterior"])
+    gp.importance_ = np.asarray(state["importance"])
+    gp.n_evaluations_ = int(state["n_evaluations"])
+    posterior = get_solver(gp.solver).restore(state)
+    coordinates = coordinates_from_state(state)
+    inputs = TrainingInputs(check_correlations(correlations), coordinates, len(posterior.y), gp.trend, gp.names)
+    gp._adopt(posterior, inputs, bool(state["single"]), solver=None)
+    return gp
 
 
-def coordinates_from_state(state: dict[str, Any]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """Return place -> (centred training coordinates, centre) of every group of coordinates."""
-    return {
-        i: (np.ascontiguousarray(state[f"coordinates_{i}"]), np.ascontiguousarray(state[f"centre_{i}"]))
-        for i in range(len(state["params"]["correlations"]))
-        if f"coordinates_{i}" in state
-    }
-
-
-def posterior_to_state(posterior: Posterior) -> dict[str, Any]:
-    """Return the fields of a posterior, those of its range uncertainty under a prefix."""
-    state = {f.name: getattr(posterior, f.name) for f in fields(Posterior) if f.name != "uncertainty"}
-    if posterior.uncertainty is not None:
-        extra = posterior.uncertainty
-        state |= {_PREFIX + f.name: getattr(extra, f.name) for f in fields(RangeUncertainty)}
-    return state
-
-
-def posterior_from_state(state: dict[str, Any]) -> Posterior:
-    """Undo `posterior_to_state`; entries of other names are ignored."""
-    known: dict[str, Any] = {}
-    for f in fields(Posterior):
-        if f.name in ("nugget", "df"):
-            known[f.name] = float(state[f.name])
-        elif f.name != "uncertainty":
-            # memory order decides which BLAS routine runs, so it is part of "bit for bit"
-            known[f.name] = np.ascontiguousarray(state[f.name], dtype=float)
-    if _PREFIX + "covariance" in state:
-        extra = {f.name: np.ascontiguousarray(state[_PREFIX + f.name]) for f in fields(RangeUncertainty)}
-        known["uncertainty"] = RangeUncertainty(**extra)
-    return Posterior(**known)
+def coordinates_from_state(state: dict[str, Any]) -> dict[int, Centered]:
+    """Return place -> centered training coordinates of every group of coordinates."""
+    groups = {}
+    for i in range(len(state["params"]["correlations"])):
+        if f"coordinates_{i}" in state:
+            # files of format 1 spell it "centre"
+            center = state[f"center_{i}"] if f"center_{i}" in state else state[f"centre_{i}"]
+            groups[i] = Centered(np.ascontiguousarray(state[f"coordinates_{i}"]), np.ascontiguousarray(center))
+    return groups

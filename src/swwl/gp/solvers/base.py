@@ -1,0 +1,239 @@
+r"""What a solver is given (`Problem`) and what it answers (`Solver`, `Posterior`).
+
+The model (``robust.py``) climbs a function of ranges and nugget and then asks a posterior for predictions. Who
+factorizes for it, and what, is known to one file per solver.
+
+With :math:`R = \prod_l c_l(\beta_l D_l) + \nu I`, trend columns :math:`H` (q of them),
+:math:`Q = R^{-1} - R^{-1}H(H^\top R^{-1}H)^{-1}H^\top R^{-1}` and :math:`S_j^2 = y_j^\top Q y_j`, constants
+dropped, every solver computes, or approximates, the sum over the outputs j of
+
+* marginal likelihood: :math:`-\tfrac12\log|R| - \tfrac12\log|H^\top R^{-1}H| - \tfrac{n-q}2\log S_j^2`,
+* posterior: the same, and once the jointly robust prior of ``prior.py``,
+* profile likelihood: :math:`-\tfrac12\log|R| - \tfrac n2\log S_j^2`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swwl.errors import InputError
+from swwl.gp.correlations import Array
+from swwl.gp.factors import Term
+from swwl.gp.prediction import Prediction
+from swwl.gp.prior import JointlyRobustPrior
+
+
+class NotPositiveDefinite(InputError, np.linalg.LinAlgError):
+    """A correlation matrix that cannot be factorized: the nugget is too small, or the distances are not Euclidean."""
+
+
+@dataclass(frozen=True)
+class Standardized:
+    """Targets of zero mean (where the trend absorbs a shift) and unit spread, with what undoes it.
+
+    Attributes
+    ----------
+    raw, values : ndarray of shape (N, k)
+        As given, and standardized.
+    shift, scale : ndarray of shape (k,)
+    """
+
+    raw: Array
+    values: Array
+    shift: Array
+    scale: Array
+
+
+def standardize(targets: Array, shift: bool) -> Standardized:
+    """Standardize targets of shape (N, k); ``shift`` says whether the trend holds a constant.
+
+    Examples
+    --------
+    >>> y = standardize(np.array([[1.0], [3.0]]), shift=True)
+    >>> y.values.tolist(), y.shift.tolist(), y.scale.tolist()
+    ([[-1.0], [1.0]], [2.0], [1.0])
+    """
+    center = targets.mean(axis=0) if shift else np.zeros(targets.shape[1])
+    spread = (targets - center).std(axis=0)
+    return Standardized(targets.copy(), (targets - center) / spread, center, spread)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Training data and what is to be maximized.
+
+    Attributes
+    ----------
+    terms : sequence of Term
+        Among the training points, as `Solver.prepare` returned them.
+    trend : ndarray of shape (N, q)
+    targets : Standardized
+        Several columns share ranges and nugget.
+    method : {"posterior", "marginal", "likelihood"}
+    prior : JointlyRobustPrior
+        Used by "posterior" alone.
+    constant : bool
+        Whether the first trend column is a constant, which takes the shift of the targets back.
+    """
+
+    terms: Sequence[Term]
+    trend: Array
+    targets: Standardized
+    method: str
+    prior: JointlyRobustPrior
+    constant: bool = True
+
+    @property
+    def y(self) -> Array:
+        """Standardized targets, shape (N, k)."""
+        return self.targets.values
+
+    @property
+    def dof(self) -> int:
+        """Return n - q, or n for the profile likelihood."""
+        n, q = self.trend.shape
+        return int(n if self.method == "likelihood" else n - q)
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom of predictions; inf for the profile likelihood."""
+        return np.inf if self.method == "likelihood" else float(self.dof)
+
+    @property
+    def offset(self) -> float:
+        """What undoes the standardization, so that values compare with other software's."""
+        return -self.dof * float(np.log(self.targets.scale).sum())
+
+    def value(self, log_det: float, trend_diagonal: Array, s2: Array, beta: Array, nugget: float) -> float:
+        r"""Return what is maximized, from what a solver found.
+
+        Parameters
+        ----------
+        log_det : float
+            :math:`\log|R|`.
+        trend_diagonal : ndarray of shape (q,)
+            Diagonal of the Cholesky factor of :math:`H^\top R^{-1}H`.
+        s2 : ndarray of shape (k,)
+            :math:`S_j^2` of the standardized targets.
+        beta, nugget : ndarray of shape (p,), float
+        """
+        k = self.y.shape[1]
+        with np.errstate(divide="ignore"):
+            value: float = self.offset - 0.5 * k * log_det - 0.5 * self.dof * float(np.log(s2).sum())
+        if self.method != "likelihood":
+            value -= k * float(np.log(trend_diagonal).sum())
+        if self.method == "posterior":
+            value += self.prior(beta, nugget)[0]
+        return value
+
+
+@dataclass(frozen=True)
+class Curvature:
+    """How sharply the maximum bends: what the Laplace approximation needs.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (f, f)
+        Minus the Hessian in the free log parameters.
+    free : ndarray of int, shape (f,)
+        Their positions; p is the nugget's.
+    """
+
+    matrix: Array
+    free: NDArray[np.intp]
+
+
+class Posterior(Protocol):
+    """A fitted process, targets in their own units: all that predictions need."""
+
+    @property
+    def beta(self) -> Array:
+        """Inverse ranges, shape (p,)."""
+
+    @property
+    def nugget(self) -> float:
+        """Noise variance over sigma2."""
+
+    @property
+    def theta(self) -> Array:
+        """Trend coefficients, shape (q, k)."""
+
+    @property
+    def sigma2(self) -> Array:
+        """Variances, shape (k,)."""
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom; inf for maximum likelihood."""
+
+    @property
+    def y(self) -> Array:
+        """Training targets as given, shape (N, k)."""
+
+    def mean(self, cross: Sequence[Term], trend: Array) -> Array:
+        """Return the predictive location of M new points, shape (M, k).
+
+        Parameters
+        ----------
+        cross : sequence of Term
+            From M new points to the N training points.
+        trend : ndarray of shape (M, q)
+        """
+
+    def predict(self, cross: Sequence[Term], trend: Array, include_nugget: bool) -> Prediction:
+        """Predict M new points, each by itself, arrays of shape (M, k)."""
+
+    def predict_joint(
+        self, cross: Sequence[Term], trend: Array, among: Sequence[Term], include_nugget: bool
+    ) -> tuple[Array, Array]:
+        """Return the location (M, k) and the joint squared scales (k, M, M); ``among`` is of the new points."""
+
+    def leave_one_out(self) -> Prediction:
+        """Predict every training observation from all others, arrays of shape (N, k)."""
+
+    def state(self) -> dict[str, Any]:
+        """Return arrays and numbers for a model file; `Solver.restore` undoes it."""
+
+
+class Solver(Protocol):
+    r"""What is maximized as a function of :math:`(\log\beta_1, \dots, \log\beta_p, \log\nu)`, for one `Problem`.
+
+    Attributes
+    ----------
+    problem : Problem
+    n_evaluations : int
+        Factorizations so far.
+    """
+
+    problem: Problem
+    n_evaluations: int
+
+    def __init__(self, problem: Problem): ...
+
+    @staticmethod
+    def prepare(terms: Sequence[Term]) -> list[Term]:
+        """Bring training terms into the form that this solver works on, before the problem is made of them."""
+
+    def __call__(self, log_beta: Array, log_nugget: float) -> float:
+        """Return the value alone; ``log_nugget`` may be -inf. Raises `NotPositiveDefinite`."""
+
+    def with_gradient(self, log_beta: Array, log_nugget: float) -> tuple[float, Array]:
+        """Return the value and its gradient of shape (p + 1,), the nugget's derivative last; raises as well."""
+
+    def conclude(self, log_beta: Array, log_nugget: float, curvature: Curvature | None) -> tuple[Posterior, float]:
+        """Keep what predictions need; also return 1 / condition number of what was factorized.
+
+        With ``curvature`` predictions carry the uncertainty of the ranges.
+        """
+
+    def release(self) -> None:
+        """Give large buffers back; the next evaluation makes them again."""
+
+    @staticmethod
+    def restore(state: dict[str, Any]) -> Posterior:
+        """Return the posterior whose `Posterior.state` is part of ``state``; other entries are ignored."""
