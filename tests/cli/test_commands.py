@@ -14,7 +14,7 @@ from PIL import Image
 import swwl as package
 from swwl import datasets, load_model
 from tests.cli.conftest import SMALL, start, swwl
-from tests.conftest import plate, write_cgns
+from tests.helpers import plate, write_cgns
 
 COMMANDS = ["demo", "make", "fit", "predict", "curve", "report", "coarsen", "info"]
 

@@ -5,13 +5,13 @@ import shutil
 
 import numpy as np
 import pytest
-from tests.test_regression import plates
 
 from swwl import SWWL as Swwl
 from swwl import Matern52, RobustGPRegressor, load_model
 from swwl.report import make_report, write_report
 from tests.chromium import Chromium
 from tests.cli.conftest import SMALL, swwl
+from tests.helpers import plates
 
 
 @pytest.fixture(scope="module")

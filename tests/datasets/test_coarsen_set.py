@@ -12,8 +12,8 @@ import pytest
 from swwl import read_graph
 from swwl.datasets import coarsen, coarsen_dataset, load_dataset, write_dataset
 from swwl.datasets.tensile2d.mesh import notched_plate
-from tests.conftest import write_cgns
 from tests.datasets.quality import fingerprint
+from tests.helpers import write_cgns
 
 needs_mmg = pytest.mark.skipif(find_spec("mmgpy") is None, reason="mmgpy (the extra [mmg]) is not installed")
 

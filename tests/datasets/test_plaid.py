@@ -13,7 +13,7 @@ from scipy.spatial import Delaunay
 
 from swwl import as_graph, read_graph
 from swwl.datasets import fetch_plaid, load_plaid, plaid
-from tests.conftest import plate, write_cgns
+from tests.helpers import plate, write_cgns
 
 NO_PYPLAID = "pyplaid (the extra [plaid]) is not installed"
 

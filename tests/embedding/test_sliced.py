@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from swwl.embedding.sliced import DIRECTIONS, QUANTILES, draw_directions, projected_quantiles
-from tests.conftest import reference_quantiles
+from tests.helpers import reference_quantiles
 
 
 @pytest.mark.parametrize("rule", DIRECTIONS)

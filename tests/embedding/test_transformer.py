@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from swwl import Graph, SWWLEmbedding, pairwise_distances, write_graph
-from tests.conftest import plate, random_graph, read_tu, reference_rows
+from tests.helpers import plate, random_graph, read_tu, reference_rows
 
 SMALL = {"n_iterations": 2, "n_projections": 7, "n_quantiles": 11}
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from swwl import Graph
 from swwl.embedding import wl
 from swwl.embedding.wl import chebyshev_coefficients, neighbor_average, wl_iterations
-from tests.conftest import plate, random_graph, reference_wl
+from tests.helpers import plate, random_graph, reference_wl
 
 
 @pytest.mark.parametrize("normalization", ["count", "sum"])

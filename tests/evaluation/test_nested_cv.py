@@ -13,8 +13,7 @@ from swwl.evaluation.nested_cv import COLUMNS, GAMMAS, nested_cv, paper_settings
 from swwl.kernels.baselines import RPW, Propagation
 from swwl.mesh.labels import label_sets, with_labels
 from swwl.storage import MatrixCache, fingerprint
-from tests.conftest import read_tu
-from tests.kernels.test_baselines import shapes
+from tests.helpers import read_tu, shapes
 
 SMALL = {"n_projections": 6, "n_quantiles": 8}
 QUICK = {"n_outer": 4, "n_inner": 3, "gammas": (0.01, 0.1, 1.0), "costs": (0.1, 1.0, 10.0)}
@@ -33,7 +32,7 @@ def swwl_settings():
 
 def test_it_equals_scikit_learns_nested_search():
     graphs, classes = noisy(48)
-    table = nested_cv(graphs, classes, {"SWWL": swwl_settings()}, seeds=[3], **QUICK)
+    table = nested_cv(graphs, classes, {"SWWL": swwl_settings()}, random_states=[3], **QUICK)
     assert list(table.columns) == COLUMNS
     matrices = {}
     for factor in swwl_settings():
@@ -63,7 +62,7 @@ def test_it_equals_scikit_learns_nested_search():
 
 def test_a_fold_is_what_graphsvc_predicts():
     graphs, classes = noisy(40, seed=1)
-    table = nested_cv(graphs, classes, {"SWWL": SWWL(n_iterations=1, **SMALL)}, exponents=(1.0, 2.0), **QUICK)
+    table = nested_cv(graphs, classes, {"SWWL": SWWL(n_iterations=1, **SMALL)}, alphas=(1.0, 2.0), **QUICK)
     split = outer_splits(classes, "paper", 4, 3, 0)[2]
     row = table.iloc[2]
     model = GraphSVC(SWWL(n_iterations=1, **SMALL), gamma=row["gamma"], C=row["C"], alpha=row["exponent"])
@@ -75,14 +74,14 @@ def test_all_kernels_see_the_same_folds_and_seeds_differ():
     pytest.importorskip("grakel", reason="GraKeL is not installed: it needs Python below 3.13")
     graphs, classes = noisy(36)
     kernels = {"SWWL": swwl_settings(), "PK": [Propagation(w=w) for w in (0.5, 2.0)]}
-    table = nested_cv(graphs, classes, kernels, seeds=[0, 1], **QUICK)
+    table = nested_cv(graphs, classes, kernels, random_states=[0, 1], **QUICK)
     assert table.groupby("kernel").size().to_dict() == {"PK": 8, "SWWL": 8}
     assert np.isnan(table.loc[table["kernel"] == "PK", "gamma"]).all()
     assert table["seconds"].min() > 0
     assert table["matrix_seconds"].min() > 0
     tests = [{tuple(s.test) for s in outer_splits(classes, "paper", 4, 3, seed)} for seed in (0, 1)]
     assert tests[0] != tests[1]
-    again = nested_cv(graphs, classes, kernels, seeds=[0, 1], n_jobs=2, **QUICK)
+    again = nested_cv(graphs, classes, kernels, random_states=[0, 1], n_jobs=2, **QUICK)
     timeless = table.columns.difference(["seconds", "matrix_seconds"])
     assert again[timeless].equals(table[timeless])
 
@@ -132,7 +131,7 @@ def test_an_interrupted_run_goes_on(tmp_path):
     timeless = table.columns.difference(["seconds", "matrix_seconds"])
     assert table[timeless].equals(fresh[timeless])
     assert "NaN" not in journal.read_text()
-    more = nested_cv(graphs, classes, kernels, journal=journal, seeds=[0, 1], **QUICK)  # more seeds may join
+    more = nested_cv(graphs, classes, kernels, journal=journal, random_states=[0, 1], **QUICK)  # more seeds may join
     assert more[:4][timeless].equals(table[timeless])
     with pytest.raises(ValueError, match="holds rows of 'SWWL' for other graphs, folds, grids or settings"):
         nested_cv(graphs[::-1], classes[::-1], kernels, journal=journal, **QUICK)
@@ -159,7 +158,7 @@ def test_labels_scaling_and_exponent_are_chosen_inside():
     labels = [np.where(rng.random(6) < 0.2 + 0.6 * c, "C", "O") for c in classes]
     versions = {"attributes": graphs, "labels": with_labels(graphs, labels, 2.0)}
     settings = [SWWL(n_iterations=0, scale=scale, **SMALL) for scale in (False, True)]
-    table = nested_cv(versions, classes, {"SWWL": settings}, exponents=(1.0, 2.0), **QUICK)
+    table = nested_cv(versions, classes, {"SWWL": settings}, alphas=(1.0, 2.0), **QUICK)
     assert (table["features"] == "labels").all()
     assert table["accuracy"].mean() > 0.75
     alone = nested_cv(with_labels(graphs, labels, attributes=False), classes, {"SWWL": settings}, **QUICK)
@@ -185,7 +184,7 @@ def test_a_supervised_kernel_never_sees_the_test_classes(monkeypatch):
 def test_balanced_accuracy_and_majority():
     graphs, _ = noisy(40)
     classes = np.where(np.arange(40) < 32, "common", "rare")
-    table = nested_cv(graphs, classes, {"SWWL": SWWL(n_iterations=0, **SMALL)}, costs=[1e-3], gammas=[1e-4],
+    table = nested_cv(graphs, classes, {"SWWL": SWWL(n_iterations=0, **SMALL)}, Cs=[1e-3], gammas=[1e-4],
                       n_outer=4, n_inner=2)  # fmt: skip
     np.testing.assert_allclose(table["accuracy"], 0.8)
     np.testing.assert_allclose(table["majority"], 0.8)
@@ -273,7 +272,7 @@ def test_cuneiform_falls_back_to_plain_folds(swwl_data):
     graphs = with_labels(graphs, np.split(labels, ends[:-1]))
     with pytest.warns(FoldWarning, match="Stratified folds do not exist"):
         table = nested_cv(graphs, classes, {"SWWL": SWWL(n_iterations=1, n_projections=20, n_quantiles=20, scale=True)},
-                          gammas=[0.01, 0.1], costs=[1e3])  # fmt: skip
+                          gammas=[0.01, 0.1], Cs=[1e3])  # fmt: skip
     assert (table["outer"] == "KFold(10)").all()
     assert table["accuracy"].mean() > 0.8
     assert table["majority"].mean() < 0.1

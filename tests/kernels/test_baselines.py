@@ -31,7 +31,7 @@ from swwl.kernels.baselines.graphhopper import path_counts
 from swwl.kernels.baselines.projected import line_order, mean_plan, merge, merge_equal, projected_distance, sort_cloud
 from swwl.kernels.baselines.sgcn import convolve
 from swwl.kernels.indefinite import shift_needed, shifted
-from tests.conftest import random_graph, reference_wl
+from tests.helpers import random_graph, reference_wl, shapes
 
 ot = pytest.importorskip("ot", reason="POT is not installed")
 try:
@@ -296,19 +296,6 @@ def test_it_classifies(factor):
     assert model.score(graphs[16:], classes[16:]) == 1.0
 
 
-def shapes(number, seed=0):
-    """Rings of two sizes with noise."""
-    rng = np.random.default_rng(seed)
-    classes = np.arange(number) % 2
-    graphs = []
-    for big in classes:
-        n = int(rng.integers(5, 8))
-        angles = 2 * np.pi * np.arange(n) / n
-        ring = (1 + 2 * big) * np.column_stack([np.cos(angles), np.sin(angles), 0 * angles])
-        graphs.append(Graph(ring + 0.1 * rng.standard_normal((n, 3)), [(i, (i + 1) % n) for i in range(n)]))
-    return graphs, classes
-
-
 @needs_grakel
 def test_graphsvc_takes_a_gram_as_it_is():
     graphs, classes = shapes(20)
@@ -494,7 +481,8 @@ def test_a_graph_without_self_similarity_cannot_be_normalised():
 )
 def test_a_missing_extra_is_named(factor, module, graphs, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ImportError, match=rf"needs {module}, which is not installed: pip install 'swwl\[baselines\]'"):
+    extra = "rpw" if module == "torch" else "baselines"
+    with pytest.raises(ImportError, match=rf"needs {module}, which is not installed: pip install 'swwl\[{extra}\]'"):
         factor.fit(graphs[:2], y=[0, 1])
 
 

@@ -21,7 +21,7 @@ from swwl.gp import Coordinates
 from swwl.kernels import Factor, Product, Rows
 from swwl.kernels.base import as_product
 from swwl.models.selection import ladder
-from tests.conftest import random_graph
+from tests.helpers import random_graph
 
 SMALL = {"n_iterations": 1, "n_projections": 6, "n_quantiles": 9}
 

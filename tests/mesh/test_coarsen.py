@@ -17,8 +17,8 @@ from swwl.datasets.sampling import draw
 from swwl.datasets.tensile2d.mesh import notched_plate
 from swwl.mesh.outline import anchors, enclosed, outline_curves, outline_edges
 from swwl.mesh.transfer import node_normals, transfer
-from tests.conftest import plate
 from tests.datasets.quality import smallest_angle
+from tests.helpers import plate
 
 needs_mmg = pytest.mark.skipif(find_spec("mmgpy") is None, reason="mmgpy (the extra [mmg]) is not installed")
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swwl import Graph
-from tests.conftest import plate
+from tests.helpers import plate
 
 
 def test_loops_go_and_repeated_edges_merge():

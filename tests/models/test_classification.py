@@ -6,7 +6,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_sco
 from sklearn.svm import SVC
 
 from swwl import ASWWL, SWWL, Graph, GraphSVC, PrincipalSWWL, SWWLEmbedding, pairwise_distances
-from tests.conftest import plate, read_tu
+from tests.helpers import plate, read_tu
 
 SMALL = {"n_iterations": 1, "n_projections": 8, "n_quantiles": 20}
 

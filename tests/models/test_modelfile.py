@@ -3,10 +3,10 @@ import zipfile
 
 import numpy as np
 import pytest
-from tests.test_regression import SMALL, plates
 
 from swwl import ASWWL, SWWL, Matern52, Power, Precomputed, PrincipalSWWL, RobustGPRegressor, load_model
 from swwl.kernels import Factor
+from tests.helpers import SMALL, plates
 
 
 @pytest.fixture(scope="module")

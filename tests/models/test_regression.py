@@ -16,27 +16,7 @@ from swwl import (
     pairwise_distances,
     write_graph,
 )
-from tests.conftest import plate
-
-SMALL = {"n_iterations": 1, "n_projections": 8, "n_quantiles": 20}
-
-
-def plates(n, seed=0):
-    """A table of plates of random width and height with a load; stiffness and weight depend on all three."""
-    rng = np.random.default_rng(seed)
-    sizes = rng.uniform(0.5, 2, (n, 2))
-    load = rng.uniform(1, 3, n)
-    meshes = [
-        Graph.from_cells(points * size, cells) for size, (points, cells) in zip(sizes, [plate(60)] * n, strict=True)
-    ]
-    return pd.DataFrame(
-        {
-            "mesh": pd.Series(meshes, dtype=object),
-            "load": load,
-            "stiffness": load * sizes[:, 0] / sizes[:, 1],
-            "weight": sizes.prod(axis=1) + 0.1 * load,
-        }
-    )
+from tests.helpers import SMALL, plates
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from tests.test_regression import SMALL, plates
 
 from swwl import SWWL, Matern52, PrincipalSWWL, RobustGPRegressor, write_graph
 from swwl.evaluation.scores import Prediction, score
@@ -22,7 +21,7 @@ from swwl.plots import (
     ResidualsDisplay,
     draw_mesh,
 )
-from tests.conftest import plate
+from tests.helpers import SMALL, plate, plates
 
 
 @pytest.fixture(scope="module")

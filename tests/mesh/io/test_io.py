@@ -9,7 +9,7 @@ from scipy import sparse
 from swwl import Graph, as_graph, read_graph, write_graph
 from swwl.mesh.io.cgns import read_cgns_scalars
 from swwl.mesh.io.npz import write_npz_mesh
-from tests.conftest import plate, random_graph, write_cgns
+from tests.helpers import plate, random_graph, write_cgns
 
 
 def same(a, b):
