@@ -261,9 +261,9 @@ class RowDistances(Block):
 
     def _not_finite(self) -> InputError:
         for side, rows in (("row", self.first), ("column", self.second)):
-            bad = [] if rows is None else np.flatnonzero(~np.isfinite(rows).all(axis=1))
-            if len(bad):
-                return InputError(f"The vector of {side} {bad[0]} holds values that are not finite.")
+            if rows is not None and not np.isfinite(rows).all():
+                bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))[0]
+                return InputError(f"The vector of {side} {bad} holds values that are not finite.")
         return InputError("The vectors are too far apart: their distances are not finite.")
 
     def among(self) -> RowDistances:
