@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from benchmarks.measure import Line, best_times
-from swwl.gp import Coordinates, RobustGP
+from swwl.gp import Block, Coordinates, Distances, RobustGP
 
 N = 1000
 
@@ -61,15 +61,15 @@ def run() -> Iterator[Line]:
         start = time.perf_counter()
         gp.fit(items, y)
         seconds = time.perf_counter() - start
-        objective = gp._objective
+        solver = gp._solver
         w, nugget = np.log(gp.beta_), float(np.log(gp.nugget_))
         first, floor, evaluation, left_out = best_times(
             factorize,
             factorize_and_invert,
-            lambda o=objective, w=w, v=nugget: o.with_gradient(w, v),
+            lambda o=solver, w=w, v=nugget: o.with_gradient(w, v),
             gp.leave_one_out,
         )
-        error = abs(objective(w, nugget) / _plain_log_posterior(gp, plain, w, nugget, y) - 1)
+        error = abs(solver(w, nugget) / _plain_log_posterior(gp, plain, w, nugget, y) - 1)
         note = f"error {error:.0e}; {case}"
         yield Line("evaluation with gradient / (dpotrf + dpotri), N = 1000", evaluation / floor, 5, note=note)
         note = f"{seconds:.1f} s for {gp.n_evaluations_} evaluations from three starts; {case}"
@@ -80,15 +80,9 @@ def run() -> Iterator[Line]:
 
 def _left_out_error(gp: RobustGP, items, y, i: int = 17) -> float:
     """Compare the closed form with refitting without point i by hand."""
-    keep = np.arange(N) != i
-    part, new = [], []
-    for item in items:
-        if isinstance(item, Coordinates):
-            part.append(Coordinates(item.values[keep]))
-            new.append(Coordinates(item.values[[i]]))
-        else:
-            part.append(item[np.ix_(keep, keep)])
-            new.append(item[[i]][:, keep])
+    keep, out = np.flatnonzero(np.arange(N) != i), np.array([i])
+    blocks = [item if isinstance(item, Block) else Distances(item) for item in items]
+    part, new = [block.take(keep) for block in blocks], [block.take(out, keep) for block in blocks]
     alone = RobustGP(gp.correlations, beta=gp.beta_, nugget=gp.nugget_).fit(part, y[keep])
     mean, std = alone.predict(new, return_std=True)
     loo = gp.leave_one_out()

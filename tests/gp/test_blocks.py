@@ -125,7 +125,7 @@ def test_only_the_asked_rows_and_columns_are_computed(monkeypatch):
         asked.append((len(first), len(first if second is None else second)))
         return pairwise_distances(first, second, **options)
 
-    monkeypatch.setattr(blocks, "pairwise_distances", counting)
+    monkeypatch.setattr(blocks, "between_rows", counting)
     rows = np.random.default_rng(0).normal(size=(100_000, 3))  # its N x N matrix would take 80 GB
     for block in (RowDistances(rows), RowDistances(rows, without=(rows[:, :2], None)), Coordinates(rows)):
         asked.clear()
@@ -142,7 +142,7 @@ def test_only_the_asked_rows_and_columns_are_computed(monkeypatch):
 def test_what_is_held_is_computed_once(monkeypatch):
     block = RowDistances(np.random.default_rng(0).normal(size=(8, 3)))
     held = block.held()
-    monkeypatch.setattr(blocks, "pairwise_distances", None)
+    monkeypatch.setattr(blocks, "between_rows", None)
     assert held.take([1, 2]).dense().shape == (2, 2) and held.symmetric
     assert held.held() is held and held.dense() is held.dense()
     matrix = np.zeros((3, 3))

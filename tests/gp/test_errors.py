@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
+from swwl.errors import InputError
 from swwl.gp import Coordinates, RobustGP
 
 X = np.linspace(0, 1, 10)
@@ -134,5 +135,6 @@ def test_predict_with_coordinates():
 def test_an_indefinite_matrix_gets_advice():
     far = 5.0 * (1 - np.eye(4))
     far[0, 1:] = far[1:, 0] = 0.01  # near all others, which are far from each other: no such points exist
-    with pytest.raises(np.linalg.LinAlgError, match="check that the distances are Euclidean"):
+    with pytest.raises(np.linalg.LinAlgError, match="check that the distances are Euclidean") as caught:
         RobustGP(["gaussian"], beta=1.0, nugget=0.0).fit([far], [1.0, 2.0, 0.5, 1.0])
+    assert isinstance(caught.value, InputError)  # one line for the user, not a traceback

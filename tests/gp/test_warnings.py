@@ -13,8 +13,9 @@ D = np.abs(X[:, None] - X)
 
 
 def test_noise():
-    with pytest.warns(GPWarning, match="cannot be told from noise.*add training points"):
+    with pytest.warns(GPWarning, match="cannot be told from noise.*add training points") as caught:
         RobustGP(["matern52"]).fit([D], RNG.normal(size=50))
+    assert caught[0].filename == __file__  # the line that called fit
 
 
 def test_a_bound_that_holds_the_posterior_back():

@@ -12,7 +12,6 @@ once for everything (``held``); one that works on neighbors asks for many small 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,13 +23,6 @@ Index = slice | ArrayLike  # positions, a mask or a slice
 Picked = slice | NDArray[np.intp]
 
 _FEW_ROWS = 256  # of a block that is computed piece by piece
-
-
-def pairwise_distances(first: ArrayLike, second: ArrayLike | None = None, **options: Any) -> Array:
-    """Call `swwl.embedding.distances.pairwise_distances`, which brings in much that plain matrices do not need."""
-    from swwl.embedding.distances import pairwise_distances
-
-    return pairwise_distances(first, second, **options)
 
 
 class Block(ABC):
@@ -249,10 +241,10 @@ class RowDistances(Block):
             return np.empty(self.shape)
         with np.errstate(invalid="ignore"):  # rows that are not finite get an error below
             if self.without is None:
-                distances = pairwise_distances(self.first, self.second, r=self.r)
+                distances = between_rows(self.first, self.second, r=self.r)
             else:
-                distances = pairwise_distances(self.first, self.second, squared=True)
-                distances -= pairwise_distances(*self.without, squared=True)
+                distances = between_rows(self.first, self.second, squared=True)
+                distances -= between_rows(*self.without, squared=True)
                 np.maximum(distances, 0, out=distances)
                 np.sqrt(distances, out=distances)
         if not np.isfinite(distances).all():
@@ -261,9 +253,9 @@ class RowDistances(Block):
 
     def _not_finite(self) -> InputError:
         for side, rows in (("row", self.first), ("column", self.second)):
-            bad = [] if rows is None else np.flatnonzero(~np.isfinite(rows).all(axis=1))
-            if len(bad):
-                return InputError(f"The vector of {side} {bad[0]} holds values that are not finite.")
+            if rows is not None and not np.isfinite(rows).all():
+                bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))[0]
+                return InputError(f"The vector of {side} {bad} holds values that are not finite.")
         return InputError("The vectors are too far apart: their distances are not finite.")
 
     def among(self) -> RowDistances:
@@ -327,7 +319,7 @@ class Coordinates(Block):
         """Return the Euclidean distances, shape (M, N): those that count where all ranges are one."""
         if 0 in self.shape:
             return np.empty(self.shape)
-        return pairwise_distances(self.values, self.others)
+        return between_rows(self.values, self.others)
 
     def held(self) -> Coordinates:
         """Return itself."""
@@ -369,3 +361,11 @@ def _positions(which: Index, length: int) -> Picked:
             raise IndexError(f"A mask of shape {index.shape} cannot choose among {length}.")
         return np.flatnonzero(index)
     return index.astype(np.intp)
+
+
+def between_rows(first: ArrayLike, second: ArrayLike | None = None, *, r: int = 2, squared: bool = False) -> Array:
+    """Return the distances of rows (M, K) to others (N, K), or among themselves, shape (M, N)."""
+    # not at the top: the embedding brings in much that a process on plain matrices never uses
+    from swwl.embedding.distances import pairwise_distances
+
+    return pairwise_distances(first, second, r=r, squared=squared)
