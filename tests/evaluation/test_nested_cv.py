@@ -16,7 +16,7 @@ from swwl.storage import MatrixCache, fingerprint
 from tests.helpers import read_tu, shapes
 
 SMALL = {"n_projections": 6, "n_quantiles": 8}
-QUICK = {"n_outer": 4, "n_inner": 3, "gammas": (0.01, 0.1, 1.0), "costs": (0.1, 1.0, 10.0)}
+QUICK = {"n_outer": 4, "n_inner": 3, "gammas": (0.01, 0.1, 1.0), "Cs": (0.1, 1.0, 10.0)}
 
 
 def noisy(number, seed=0, spread=2.5):
@@ -45,7 +45,7 @@ def test_it_equals_scikit_learns_nested_search():
                 kernel = np.exp(-gamma * distances)
                 search = GridSearchCV(
                     SVC(kernel="precomputed"),
-                    {"C": list(QUICK["costs"])},
+                    {"C": list(QUICK["Cs"])},
                     cv=StratifiedKFold(3, shuffle=True, random_state=3),
                 ).fit(kernel[np.ix_(train, train)], classes[train])
                 if search.best_score_ > best[0] + 1e-12:
@@ -221,7 +221,7 @@ def test_small_classes():
         ({"kernels": {"word": ["SWWL"]}}, TypeError, "Kernel 'word' must be a factor such as SWWL"),
         ({"kernels": {"many": ASWWL(n_iterations=1, **SMALL)}}, TypeError, "needs one matrix of distances per kernel"),
         ({"gammas": ()}, ValueError, "The grid of gamma, C and exponents is empty"),
-        ({"costs": ()}, ValueError, "The grid of gamma, C and exponents is empty"),
+        ({"Cs": ()}, ValueError, "The grid of gamma, C and exponents is empty"),
         ({"n_outer": 41}, ValueError, "There are 40 graphs, but 41 outer folds"),
     ],
 )

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from swwl import ASWWL, SWWL, Graph, Matern52, PrincipalSWWL, RobustGPRegressor
-from swwl.datasets import make
+from swwl.datasets import make_blade
 
 
 def ring(points):
@@ -49,7 +49,7 @@ def test_intervals_hold_on_the_lift_of_airfrans(airfrans, kernel):
         model = RobustGPRegressor(kernel("mesh") * Matern52("speed") * Matern52("incidence"))
         results.append(scores(model, table, lift, order[:150], order[150:]))
     error, coverage = np.mean(results, axis=0)
-    assert coverage >= 0.88
+    assert 0.88 <= coverage <= 0.99
     assert error < 0.03
 
 
@@ -60,20 +60,18 @@ def test_principal_components_keep_up_on_real_drag(naca):
     plain, coverage = scores(RobustGPRegressor(SWWL("mesh")), table, drag, train, test)
     principal, principal_coverage = scores(RobustGPRegressor(), table, drag, train, test)
     assert principal <= 1.05 * plain
-    assert min(coverage, principal_coverage) >= 0.88
+    assert 0.88 <= min(coverage, principal_coverage) <= max(coverage, principal_coverage) <= 0.99
     for kernel in (SWWL, ASWWL, PrincipalSWWL):
-        assert scores(RobustGPRegressor(kernel("mesh")), table, drag, order[:300], test)[1] >= 0.88
+        assert 0.88 <= scores(RobustGPRegressor(kernel("mesh")), table, drag, order[:300], test)[1] <= 0.99
 
 
 def test_principal_components_halve_the_error_on_blades_of_random_topology():
-    samples = list(make("blade", 400, nodes=1500, seed=0, random_topology=True))
-    table = pd.DataFrame([sample.scalars for sample in samples])
-    table["mesh"] = pd.Series([Graph.from_cells(sample.points, sample.cells) for sample in samples], dtype=object)
-    efficiency = np.array([sample.targets["efficiency"] for sample in samples])
+    table = make_blade(400, n_nodes=1500, random_state=0, random_topology=True)
+    efficiency = table["efficiency"].to_numpy()
     train, test = np.arange(300), np.arange(300, 400)
     scalars = Matern52("speed") * Matern52("pressure")
     plain, _ = scores(RobustGPRegressor(SWWL("mesh") * scalars), table, efficiency, train, test)
     kernel = PrincipalSWWL("mesh") * scalars
     principal, coverage = scores(RobustGPRegressor(kernel), table, efficiency, train, test)
     assert principal <= 0.5 * plain
-    assert coverage >= 0.88
+    assert 0.88 <= coverage <= 0.99

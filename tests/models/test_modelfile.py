@@ -66,7 +66,7 @@ def test_files_that_are_no_models(table, tmp_path):
     data = path.read_bytes()
     for name, content in {"cut": data[: len(data) // 2], "empty": b"", "text": b"hello", "tail": data[:-10]}.items():
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(ValueError, match=f"{name}: is no swwl model file, or a damaged one"):
+        with pytest.raises(ValueError, match=f"{name}: is not a swwl model file, or a damaged one"):
             load_model(tmp_path / name)
     flipped = bytearray(data)
     flipped[len(data) // 2] ^= 255
@@ -74,7 +74,7 @@ def test_files_that_are_no_models(table, tmp_path):
     with pytest.raises(ValueError, match="damaged"):
         load_model(tmp_path / "flipped")
     np.savez(tmp_path / "foreign.npz", a=np.zeros(3))
-    with pytest.raises(ValueError, match="no swwl model file"):
+    with pytest.raises(ValueError, match="not a swwl model file"):
         load_model(tmp_path / "foreign.npz")
     with pytest.raises(FileNotFoundError, match="nowhere: no such file"):
         load_model(tmp_path / "nowhere")
@@ -83,8 +83,11 @@ def test_files_that_are_no_models(table, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 2, "swwl": "9.9"}, "was written by swwl 9.9 in format 2, but this is swwl .* reads format 1"),
-        ({"format": "other"}, "is no swwl model file"),
+        (
+            {"version": 3, "swwl": "9.9"},
+            "was written by swwl 9.9 in format 3, but this is swwl .* reads formats 1 and 2",
+        ),
+        ({"format": "other"}, "is not a swwl model file"),
         ({"fitted_kernel": [{"$object": "Popen", "params": {}, "fitted": {}}]}, "damaged"),
     ],
 )
@@ -133,5 +136,5 @@ def test_metadata_is_kept_and_must_be_plain(table, tmp_path):
                 del manifest["metadata"]
                 content = json.dumps(manifest)
             less.writestr(name, content)
-    with pytest.raises(ValueError, match=r"less.swwl: is no swwl model file, or a damaged one \('metadata'\)"):
+    with pytest.raises(ValueError, match=r"less.swwl: is not a swwl model file, or a damaged one \('metadata'\)"):
         load_model(tmp_path / "less.swwl")

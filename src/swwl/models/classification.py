@@ -159,7 +159,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         self.classes_ = np.unique(labels)
         if len(self.classes_) < 2:
             raise InputError(f"All graphs are of class {str(labels[0])!r}; at least two classes are needed.")
-        self.kernel_ = as_product(SWWL() if self.kernel is None else clone(self.kernel))
+        self.kernel_ = as_product(SWWL() if self.kernel is None else clone(as_product(self.kernel)))
         for factor in self.kernel_.factors:
             if factor.gives == "coordinates":
                 raise InputTypeError(

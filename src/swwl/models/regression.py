@@ -147,7 +147,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         targets, self.target_names_, single = split_targets(table, y)
         self._layout = Layout(self.target_names_, single, self.share_ranges)
         inputs = table.drop(columns=self.target_names_, errors="ignore")
-        self.kernel_ = as_product(default_kernel(inputs) if self.kernel is None else clone(self.kernel))
+        self.kernel_ = as_product(default_kernel(inputs) if self.kernel is None else clone(as_product(self.kernel)))
         factors = self.kernel_.factors
         self.feature_names_in_ = np.array([factor.column for factor in factors], dtype=object)
         columns = [column(table, factor.column) for factor in factors]
