@@ -2,11 +2,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.svm import SVC
 
-from swwl import ASWWL, SWWL, Graph, GraphSVC, PrincipalSWWL, SWWLEmbedding, pairwise_distances
-from tests.helpers import plate, read_tu
+from swwl import ASWWL, SWWL, Graph, GraphSVC, Matern52, PrincipalSWWL, SWWLEmbedding, load_model, pairwise_distances
+from swwl.kernels.baselines import GraphHopper
+from tests.helpers import plate, read_tu, shapes
 
 SMALL = {"n_iterations": 1, "n_projections": 8, "n_quantiles": 20}
 
@@ -81,3 +83,41 @@ def test_bad_input(plates, options, y, kind, message):
     graphs, classes = plates
     with pytest.raises(kind, match=message):
         GraphSVC(**options).fit(graphs, classes if y is None else y)
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_decisions_are_those_of_scikit_learn(number, tmp_path):
+    graphs, _ = shapes(30)
+    classes = np.array(["a", "b", "c"])[np.arange(30) % number]
+    model = GraphSVC(SWWL(n_iterations=1, n_projections=6, n_quantiles=8)).fit(graphs, classes)
+    cross = model._cross(graphs, None, None)
+    np.testing.assert_array_equal(model.predict(graphs), model.svc_.predict(cross))
+    np.testing.assert_allclose(model.decision_function(graphs), model.svc_.decision_function(cross), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "kernel", [SWWL(n_projections=6, n_quantiles=8), GraphHopper(), Matern52("size") * SWWL("graph")]
+)
+def test_a_classifier_is_saved_and_loaded(kernel, tmp_path):
+    if isinstance(kernel, GraphHopper):
+        pytest.importorskip("grakel")
+    graphs, classes = shapes(24)
+    table = pd.DataFrame({"graph": pd.Series(graphs, dtype=object), "size": [g.n_nodes for g in graphs]})
+    table["kind"] = np.where(classes == 1, "large", "small")
+    model = GraphSVC(kernel, class_weight={"large": 2.0, "small": 1.0}).fit(table, "kind")
+    model.metadata_["made"] = "here"
+    model.save(tmp_path / "rings.swwl")
+    again = load_model(tmp_path / "rings.swwl")
+    assert repr(again.kernel_) == repr(model.kernel_) and again.metadata_ == {"made": "here"}
+    assert again.get_params()["class_weight"] == {"large": 2.0, "small": 1.0}
+    np.testing.assert_array_equal(again.predict(table), model.predict(table))
+    np.testing.assert_array_equal(again.decision_function(table), model.decision_function(table))
+    assert again.score(table, "kind") == model.score(table, table["kind"]) > 0.9
+    again.save(tmp_path / "again.swwl")
+    assert (tmp_path / "again.swwl").read_bytes() == (tmp_path / "rings.swwl").read_bytes()
+
+
+def test_an_unfitted_classifier_says_so(tmp_path):
+    for use in (lambda m: m.predict([]), lambda m: m.decision_function([]), lambda m: m.save(tmp_path / "m.swwl")):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            use(GraphSVC())

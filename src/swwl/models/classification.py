@@ -216,7 +216,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
             "kernel": None if kernel is None else as_product(kernel).factors,
             "fitted_kernel": self.kernel_.factors,
             "train": self.train_rows_,
-            "classes": self.classes_ if self.classes_.dtype.kind != "O" else [str(c) for c in self.classes_],
+            "classes": self.classes_.tolist(),
             "gamma": self.gamma_,
             "machine": [machine.support, machine.n_support, machine.dual, machine.intercept],
             "metadata": self.metadata_,

@@ -24,7 +24,7 @@ from swwl.models.defaults import default_kernel
 from swwl.models.modelfile import save_model
 from swwl.models.processes import FitCounter, Layout, fit_processes
 from swwl.models.selection import choose_components, ladder, selection_table
-from swwl.models.tables import as_table, column, split_targets
+from swwl.models.tables import as_table, check_width, column, split_targets
 from swwl.models.trend import check_trend, trend_factors, trend_matrix
 from swwl.parallel import Progress
 from swwl.storage import MemoryLike, storable
@@ -74,6 +74,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         where there was nothing to choose.
     feature_names_in_ : ndarray of str
         Columns that predictions need.
+    n_features_in_ : int
+        Columns that ``fit`` saw, apart from the targets.
     metadata_ : dict
         Anything JSON can hold, empty after ``fit`` and kept in model files: where the data came from, and so on.
 
@@ -147,6 +149,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         targets, self.target_names_, single = split_targets(table, y)
         self._layout = Layout(self.target_names_, single, self.share_ranges)
         inputs = table.drop(columns=self.target_names_, errors="ignore")
+        self.n_features_in_ = inputs.shape[1]
         self.kernel_ = as_product(default_kernel(inputs) if self.kernel is None else clone(as_product(self.kernel)))
         factors = self.kernel_.factors
         self.feature_names_in_ = np.array([factor.column for factor in factors], dtype=object)
@@ -347,6 +350,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             "fitted_kernel": self.kernel_.factors,
             "trend": self._trend if self.trend != "linear" else None,
             "train": self.train_rows_,
+            "n_features": self.n_features_in_,
             "targets": self.target_names_,
             "single": self._layout.single,
             "calibration": self.calibration_.tolist(),
@@ -362,6 +366,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         model = cls(kernel, **state["params"])
         model.kernel_ = Product(*state["fitted_kernel"])
         model.feature_names_in_ = np.array([factor.column for factor in model.kernel_.factors], dtype=object)
+        model.n_features_in_ = int(state.get("n_features", len(model.feature_names_in_)))
         model.target_names_ = state["targets"]
         model.selection_ = selection_table(state["selection"])
         model.gps_ = [RobustGP.from_state(gp) for gp in state["gps"]]
@@ -385,7 +390,6 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
         tags.target_tags.multi_output = True
         return tags
 
@@ -433,6 +437,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         """Return blocks from new rows to the training rows and, if ``joint``, among themselves."""
         check_is_fitted(self, "gps_")
         table = as_table(X)
+        check_width(X, table, self.n_features_in_, type(self).__name__)
         cross: list[Block] = []
         among: list[Block] = []
         for factor, train in zip(self.kernel_.factors, self.train_rows_, strict=True):

@@ -13,6 +13,8 @@ import meshio
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
 
 from swwl.errors import InputError, InputTypeError
 
@@ -33,21 +35,37 @@ def as_table(X: Any) -> pd.DataFrame:
     """
     if isinstance(X, pd.DataFrame):
         return X
+    if sparse.issparse(X):  # before dicts: some of them are
+        raise InputTypeError("Sparse matrices are not supported; hand over a dense array: X.toarray().")
     if isinstance(X, pd.Series):
         return X.to_frame("graph" if X.name is None else X.name)
     if isinstance(X, dict):
         return pd.DataFrame(X)
-    if isinstance(X, (str, bytes)) or not isinstance(X, Iterable):
+    if hasattr(X, "to_pandas"):  # polars, pyarrow
+        return as_table(X.to_pandas())
+    if isinstance(X, (str, bytes)) or not (isinstance(X, Iterable) or hasattr(X, "__array__")):
         raise InputTypeError(f"A table or a list with one entry per case is wanted, not {type(X).__name__}.")
-    rows = X if isinstance(X, np.ndarray) else list(X)
+    rows = np.asarray(X) if hasattr(X, "__array__") else list(X)
     if len(rows) and not isinstance(rows[0], (numbers.Number, np.ndarray, list)):
         return pd.DataFrame({"graph": pd.Series(list(rows), dtype=object)})
-    array = np.asarray(rows, dtype=np.float64)
+    try:
+        array = check_array(
+            rows, dtype=np.float64, ensure_2d=False, allow_nd=True, ensure_min_samples=0, input_name="X"
+        )
+    except ValueError as error:
+        raise InputError(str(error)) from None
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:
         raise InputError(f"An array of inputs must have shape (N, m), not {array.shape}.")
     return pd.DataFrame(array, columns=[f"x{k}" for k in range(array.shape[1])])
+
+
+def check_width(X: Any, table: pd.DataFrame, wanted: int, who: str) -> None:
+    """Refuse an array with more or fewer columns than there were in fit; tables have names instead."""
+    is_array = not isinstance(X, (pd.DataFrame, pd.Series, dict)) and list(table.columns[:1]) == ["x0"]
+    if is_array and table.shape[1] != wanted:
+        raise InputError(f"X has {table.shape[1]} features, but {who} is expecting {wanted} features as input.")
 
 
 def column(table: pd.DataFrame, name: str, what: str = "The kernel") -> pd.Series:
@@ -73,6 +91,8 @@ def split_targets(table: pd.DataFrame, y: Any, *, to_learn: bool = True) -> tupl
     if isinstance(y, (list, tuple)) and y and all(isinstance(name, str) for name in y):
         named = pd.DataFrame({name: column(table, name, "fit") for name in y})
         return split_targets(table, named, to_learn=to_learn)
+    if y is None:
+        raise InputError("The fit requires y to be passed, but the target y is None.")
     names = [str(y.name)] if isinstance(y, pd.Series) and y.name is not None else None
     if isinstance(y, pd.DataFrame):
         names = [str(name) for name in y.columns]
@@ -84,6 +104,8 @@ def split_targets(table: pd.DataFrame, y: Any, *, to_learn: bool = True) -> tupl
         raise InputError(f"Targets have shape {values.shape}, but the table has {len(table)} rows.")
     if len(values) == 0:
         raise InputError("The table has no rows to learn from.")
+    if to_learn and len(values) == 1:
+        raise InputError("The table has one row (n_samples = 1); several are needed to learn from.")
     single = values.ndim == 1
     values = values.reshape(len(table), -1)
     names = names or (["y"] if single else [f"y{k}" for k in range(values.shape[1])])

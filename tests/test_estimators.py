@@ -1,0 +1,85 @@
+"""scikit-learn's own checks on all estimators; what cannot hold is listed with its reason."""
+
+import warnings
+
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from swwl import SWWL, GPWarning, GraphSVC, Matern52, PrincipalSWWL, RobustGP, RobustGPRegressor, SWWLEmbedding
+from swwl.kernels import Rows
+from swwl.kernels.baselines import FGW, RPW, WWL, GraphHopper, Propagation
+
+ONE_COLUMN = "a list of numbers is a table of one column, and a list of graphs is one too"
+EXPECTED = {
+    "check_fit1d": ONE_COLUMN,
+    "check_fit2d_predict1d": ONE_COLUMN,
+}
+
+
+@parametrize_with_checks(
+    [RobustGPRegressor(calibrate=False, n_starts=1)], expected_failed_checks=lambda estimator: EXPECTED
+)
+def test_the_regressor_on_arrays(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GPWarning)  # their data are noise, and it says so
+        check(estimator)
+
+
+# Graphs are not arrays, so scikit-learn leaves these alone; what it asks of constructors and parameters holds as well.
+ESTIMATORS = [
+    RobustGPRegressor(),
+    GraphSVC(),
+    SWWLEmbedding(),
+    RobustGP(),
+    SWWL(),
+    PrincipalSWWL(),
+    Rows(),
+    *(WWL(), FGW(), RPW(), Propagation(), GraphHopper()),
+]
+CHECKS = [
+    "check_estimator_cloneable",
+    "check_estimator_repr",
+    "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible",
+    "check_get_params_invariance",
+    "check_set_params",
+    "check_mixin_order",
+    "check_valid_tag_types",
+]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
+def test_constructors_and_parameters(estimator, check):
+    getattr(estimator_checks, check)(type(estimator).__name__, clone(estimator))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "method"),
+    [
+        (RobustGPRegressor(), "predict"),
+        (RobustGPRegressor(), "predict_interval"),
+        (RobustGPRegressor(), "predict_distribution"),
+        (RobustGPRegressor(), "sample"),
+        (GraphSVC(), "predict"),
+        (GraphSVC(), "decision_function"),
+        (SWWLEmbedding(), "transform"),
+        (RobustGP(), "predict"),
+    ],
+)
+def test_an_unfitted_estimator_says_so(estimator, method):
+    with pytest.raises(NotFittedError):
+        getattr(estimator, method)([[0.0]])
+    for loose in ("leave_one_out", "get_state"):
+        if hasattr(estimator, loose):
+            with pytest.raises(NotFittedError):
+                getattr(estimator, loose)()
+
+
+def test_names_of_columns_are_parameters():
+    model = RobustGPRegressor(SWWL("mesh") * Matern52("speed"))
+    model.set_params(kernel__mesh__n_projections=7)
+    assert clone(model).kernel.factors[0].n_projections == 7
