@@ -11,7 +11,6 @@ from scipy import linalg
 from benchmarks.measure import Line, best_times
 from swwl import datasets
 from swwl.datasets.folder import mesh_name
-from swwl.datasets.meshfile import write_mesh
 
 CASES = [("tensile2d", 900, 16), ("tensile2d", 9500, 3), ("airfoil", 12_000, 12), ("blade", 3000, 60)]
 
@@ -27,7 +26,7 @@ def run() -> Iterator[Line]:
             (Path(folder) / "meshes").mkdir()
             start = time.perf_counter()
             for sample in samples:
-                write_mesh(Path(folder) / mesh_name(sample.index, "vtu"), sample)
+                sample.mesh.write(Path(folder) / mesh_name(sample.index, "vtu"))
             written = (time.perf_counter() - start) / n_samples
         share, redrawn = written / (made + written), sum(sample.redraws for sample in samples)
         note = f"{1 / (made + written):.2f} a second and core, {share:.0%} writing, {redrawn} of {n_samples} redrawn"

@@ -7,18 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import meshio
 import numpy as np
 from matplotlib.collections import LineCollection
 from numpy.typing import NDArray
 from scipy import sparse
 
 from swwl import datasets
-from swwl.datasets.meshfile import whole_file, write_mesh
-from swwl.mesh.graph import Graph
-from swwl.mesh.io import read_graph
-from swwl.mesh.io.meshes import read_mesh
-from swwl.mesh.io.npz import write_graph
+from swwl.mesh import Graph, Mesh, read_graph, read_mesh, write_graph
 from swwl.plots import draw_mesh
 from swwl.plots.style import BLUE, GREY, new_figure, style
 from swwl_paper.study import Study
@@ -85,13 +80,13 @@ def generate(study: Study, name: str, coarsens: bool) -> list[Picture]:
     full = folder / f"{name}-{wanted.full}-seed{study.seed}.vtu"
     if not full.exists():
         study.say(f"making a mesh of {name}")
-        write_mesh(full, datasets.make(name, 1, nodes=wanted.full, seed=study.seed)[0])
+        datasets.make(name, 1, nodes=wanted.full, seed=study.seed)[0].mesh.write(full)
     pictures = [_picture(name, "full", full)]
     if coarsens:
         coarse = folder / f"{name}-{wanted.full}-to-{wanted.coarse}-seed{study.seed}.vtu"
         if not coarse.exists():
             study.say(f"coarsening it from {wanted.full} to {wanted.coarse} nodes")
-            _write(coarse, datasets.coarsen(full, wanted.coarse))
+            datasets.coarsen(full, wanted.coarse).write(coarse)
         pictures.append(_picture(name, "coarsened", coarse))
     return pictures
 
@@ -143,7 +138,7 @@ def _adjust(axis: Any, picture: Picture) -> None:
 def _zoomed(path: Path) -> tuple[str, Path]:
     """Return the part of an airfoil's mesh to draw, and a file that holds no more than this part."""
     mesh = read_mesh(path)
-    triangles = mesh.cells_dict["triangle"]
+    triangles = mesh.cells["triangle"]
     x, y = mesh.points[:, 0], mesh.points[:, 1]
     for window in _WINDOWS:
         left, right, bottom, top = _WINDOWS[window]
@@ -153,7 +148,7 @@ def _zoomed(path: Path) -> tuple[str, Path]:
             break
     part = path.with_name(f"{path.stem}-part.vtu")
     used, numbers = np.unique(shown, return_inverse=True)
-    _write(part, meshio.Mesh(mesh.points[used], [("triangle", numbers.reshape(-1, 3))]))
+    Mesh(mesh.points[used], numbers.reshape(-1, 3)).write(part)
     return window, part
 
 
@@ -210,13 +205,13 @@ def _polycrystal(archive: Any) -> Graph:
     return Graph(_first(archive, "node_attributes"), _first(archive, "edges", "n_edges"))
 
 
-def _car(archive: Any) -> meshio.Mesh:
+def _car(archive: Any) -> Mesh:
     along, across, up = 2, 0, 1
-    return meshio.Mesh(archive["points"][0][:, [along, across, up]], [("triangle", archive["triangles"][0])])
+    return Mesh(archive["points"][0][:, [along, across, up]], {"triangle": archive["triangles"][0]})
 
 
 # Name of a published set -> its file in the folder that SWWL_DATA names, and what reads its first mesh or graph.
-PUBLISHED: dict[str, tuple[str, Callable[[Any], Graph | meshio.Mesh]]] = {
+PUBLISHED: dict[str, tuple[str, Callable[[Any], Graph | Mesh]]] = {
     "AirfRANS surface": ("meshes/airfrans_surface_test200.npz", _airfrans),
     "NACA 0012, deformed": ("meshes/naca0012_contours_reconstructed.npz", _naca),
     "polycrystal": ("regression/polygraph_polycrystal70.npz", _polycrystal),
@@ -224,7 +219,7 @@ PUBLISHED: dict[str, tuple[str, Callable[[Any], Graph | meshio.Mesh]]] = {
 }
 
 
-def _published(study: Study, name: str, source: Path, read: Callable[[Any], Graph | meshio.Mesh]) -> Picture:
+def _published(study: Study, name: str, source: Path, read: Callable[[Any], Graph | Mesh]) -> Picture:
     """Take the first mesh or graph out of a published set, as a file of its own."""
     with np.load(source, allow_pickle=False) as archive:
         found = read(archive)
@@ -233,19 +228,13 @@ def _published(study: Study, name: str, source: Path, read: Callable[[Any], Grap
     if isinstance(found, Graph):
         write_graph(path, found)
     else:
-        _write(path, found)
+        found.write(path)
     return _picture(name, "published", path)
 
 
 def _picture(name: str, mesh: str, path: Path) -> Picture:
     graph = read_graph(path)
     return Picture(name, mesh, path, graph.n_nodes, graph.n_edges)
-
-
-def _write(path: Path, mesh: meshio.Mesh) -> None:
-    with whole_file(path) as partial:
-        points = np.hstack([mesh.points, np.zeros((len(mesh.points), 3 - mesh.points.shape[1]))])
-        meshio.vtu.write(partial, meshio.Mesh(points, mesh.cells), binary=True, compression="zlib")
 
 
 def _has_mmg() -> bool:

@@ -181,9 +181,7 @@ def read(study: Study, table: pd.DataFrame, name: str) -> list[Graph]:
     tasks = (delayed(as_graph)(mesh, node_weights="area") for mesh in table["mesh"])
     graphs: list[Graph] = []
     for graph in Parallel(n_jobs=study.n_jobs, prefer="threads", return_as="generator")(tasks):
-        if graphs and graph.same_topology(graphs[0]):
-            graph.adjacency = graphs[0].adjacency
-        graphs.append(graph)
+        graphs.append(graph.sharing_topology(graphs[0]) if graphs else graph)
         if progress is not None:
             progress(len(graphs), len(table))
     return graphs

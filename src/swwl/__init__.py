@@ -29,7 +29,16 @@ __version__ = "0.1.0"
 # editors read ``__init__.pyi``; a test compares the two.
 _HOMES = {
     "swwl.errors": ["GPWarning", "IndefiniteKernelWarning", "InputError"],
-    "swwl.mesh": ["Graph", "as_graph", "read_graph", "with_labels", "write_graph"],
+    "swwl.mesh": [
+        "Graph",
+        "Mesh",
+        "as_graph",
+        "as_mesh",
+        "read_graph",
+        "read_mesh",
+        "with_labels",
+        "write_graph",
+    ],
     "swwl.embedding": ["SWWLEmbedding", "pairwise_distances"],
     "swwl.gp": ["Coordinates", "RobustGP"],
     "swwl.kernels": ["ASWWL", "SWWL", "Gaussian", "Matern32", "Matern52", "Power", "Precomputed", "PrincipalSWWL"],

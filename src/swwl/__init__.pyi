@@ -17,8 +17,11 @@ from swwl.kernels import Power as Power
 from swwl.kernels import Precomputed as Precomputed
 from swwl.kernels import PrincipalSWWL as PrincipalSWWL
 from swwl.mesh import Graph as Graph
+from swwl.mesh import Mesh as Mesh
 from swwl.mesh import as_graph as as_graph
+from swwl.mesh import as_mesh as as_mesh
 from swwl.mesh import read_graph as read_graph
+from swwl.mesh import read_mesh as read_mesh
 from swwl.mesh import with_labels as with_labels
 from swwl.mesh import write_graph as write_graph
 from swwl.models import GraphSVC as GraphSVC

@@ -243,7 +243,7 @@ def test_label_errors():
         with_labels(graphs, [["C", "O"]])
     with pytest.raises(ValueError, match="Graph 1 has 2 columns of labels, but graph 0 has 1"):
         with_labels(graphs, [[1, 2], [[1, 2], [1, 2]]])
-    with pytest.raises(ValueError, match="has 1 columns of labels, but 2 sets"):
+    with pytest.raises(ValueError, match="1 column of labels, but 2 sets"):
         with_labels(graphs, [[1, 2], [1, 2]], sets=[[1, 2], [3]])
     with pytest.raises(ValueError, match=r"labels of graph 0 must have shape \(n,\) or \(n, c\)"):
         with_labels(graphs, [np.zeros((2, 2, 2)), [1, 1]])

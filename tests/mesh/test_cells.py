@@ -60,14 +60,14 @@ def test_polygon_and_lumped_sizes():
     cells = np.arange(6, dtype=np.int32)[None]
     assert cell_measures(points, "polygon", cells) == pytest.approx(1.5 * np.sqrt(3))
     assert len(cell_edges("polygon", cells)) == 6
-    np.testing.assert_allclose(lumped_measures(points, [("polygon", cells)]), np.sqrt(3) / 4)
+    np.testing.assert_allclose(lumped_measures(points, {"polygon": cells}), np.sqrt(3) / 4)
 
 
 def test_only_cells_of_the_highest_dimension_are_lumped():
     points = np.array(list(itertools.product([0.0, 1.0], repeat=3)))
     tetra = np.array([[0, 1, 2, 4]], np.int32)
     line = np.array([[6, 7]], np.int32)
-    weights = lumped_measures(points, [("line", line), ("tetra", tetra)])
+    weights = lumped_measures(points, {"line": line, "tetra": tetra})
     assert weights.sum() == pytest.approx(1 / 6)
     assert weights[[6, 7]].sum() == 0
 

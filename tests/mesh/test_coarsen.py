@@ -9,14 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from swwl import Mesh, as_mesh
 from swwl.datasets import coarsen, coarsen_dataset, make_samples
 from swwl.datasets.blade import BLADE
 from swwl.datasets.blade.geometry import Blade
 from swwl.datasets.blade.mesh import surface
 from swwl.datasets.sampling import draw
 from swwl.datasets.tensile2d.mesh import notched_plate
+from swwl.mesh.cells import node_normals
 from swwl.mesh.outline import anchors, enclosed, outline_curves, outline_edges
-from swwl.mesh.transfer import node_normals, transfer
+from swwl.mesh.transfer import interpolate, transfer
 from tests.datasets.quality import smallest_angle
 from tests.helpers import plate
 
@@ -63,9 +65,9 @@ def test_plate_from_9500_to_1000(radius, height):
     coarse = coarsen((points, triangles), 1000)
     assert abs(len(coarse.points) - 1000) <= 100
     exact = 4 - np.pi * radius**2
-    assert area(coarse.points, coarse.cells_dict["triangle"]) == pytest.approx(exact, rel=0.02)
-    assert area(coarse.points, coarse.cells_dict["triangle"]) == pytest.approx(area(points, triangles), rel=0.005)
-    assert smallest_angle(coarse.points, coarse.cells_dict["triangle"]) > 10
+    assert area(coarse.points, coarse.cells["triangle"]) == pytest.approx(exact, rel=0.02)
+    assert area(coarse.points, coarse.cells["triangle"]) == pytest.approx(area(points, triangles), rel=0.005)
+    assert smallest_angle(coarse.points, coarse.cells["triangle"]) > 10
     corners = {(x, y) for x in (-1.0, 1.0) for y in (-1.0, 1.0)}
     assert corners <= set(map(tuple, coarse.points.round(12).tolist()))
 
@@ -76,18 +78,17 @@ def test_blade_from_30000_to_1000(index):
     points, triangles = blade_mesh(30_000, index)
     coarse = coarsen((points, triangles), 1000)
     assert abs(len(coarse.points) - 1000) <= 100
-    assert area(coarse.points, coarse.cells_dict["triangle"]) == pytest.approx(area(points, triangles), rel=0.02)
+    assert area(coarse.points, coarse.cells["triangle"]) == pytest.approx(area(points, triangles), rel=0.02)
     volume = blade_volume(points, triangles)
-    assert blade_volume(coarse.points, coarse.cells_dict["triangle"]) == pytest.approx(volume, rel=0.02)
+    assert blade_volume(coarse.points, coarse.cells["triangle"]) == pytest.approx(volume, rel=0.02)
 
 
 @needs_mmg
 def test_thin_holes_stay_open():
     """An airfoil in its O-grid: MMG alone closes the hole, and the total area hardly tells."""
     (sample,) = make_samples("airfoil", 1, n_nodes=12_000)
-    triangles = sample.cells["triangle"]
-    coarse = coarsen((sample.points, sample.cells), 1000)
-    before, after = enclosed(sample.points, triangles), enclosed(coarse.points, coarse.cells_dict["triangle"])
+    coarse = coarsen(sample, 1000)
+    before, after = enclosed(sample.mesh), enclosed(coarse)
     assert len(before) == len(after) == 2
     np.testing.assert_allclose(after, before, rtol=0.02)
 
@@ -96,7 +97,7 @@ def test_thin_holes_stay_open():
 def test_a_closed_surface():
     points, triangles = sphere(40)
     coarse = coarsen((points, triangles), 500)
-    found = enclosed(coarse.points, coarse.cells_dict["triangle"])
+    found = enclosed(coarse)
     np.testing.assert_allclose(found, [4 * np.pi, 4 / 3 * np.pi], rtol=0.02)
     assert abs(len(coarse.points) - 500) <= 50
 
@@ -107,9 +108,9 @@ def test_real_car(swwl_data):
         points, triangles, pressure = cars["points"][0], cars["triangles"][0], cars["pressure"][0]
     coarse = coarsen(meshio.Mesh(points, [("triangle", triangles)], point_data={"p": pressure}), 1000)
     assert abs(len(coarse.points) - 1000) <= 100
-    found = enclosed(coarse.points, coarse.cells_dict["triangle"])
-    np.testing.assert_allclose(found, enclosed(points.astype(float), triangles), rtol=0.02)
-    assert pressure.min() <= coarse.point_data["p"].min() and coarse.point_data["p"].max() <= pressure.max()
+    found = enclosed(coarse)
+    np.testing.assert_allclose(found, enclosed(Mesh(points, triangles)), rtol=0.02)
+    assert pressure.min() <= coarse.fields["p"].min() and coarse.fields["p"].max() <= pressure.max()
 
 
 @needs_mmg
@@ -117,7 +118,7 @@ def test_the_same_each_time_and_at_any_scale():
     points, triangles = notched_plate(0.3, 0.1, 1500)
     one, two, far = (coarsen((p, triangles), 300) for p in (points, points.copy(), 1e3 * points))
     np.testing.assert_array_equal(one.points, two.points)
-    np.testing.assert_array_equal(one.cells_dict["triangle"], two.cells_dict["triangle"])
+    np.testing.assert_array_equal(one.cells["triangle"], two.cells["triangle"])
     assert abs(len(far.points) - len(one.points)) < 30
 
 
@@ -130,10 +131,10 @@ def test_fields_are_interpolated(tmp_path):
     mesh = meshio.Mesh(flat, [("triangle", triangles)], point_data=fields, cell_data={"q": [np.ones(len(triangles))]})
     mesh.write(tmp_path / "plate.vtu")
     coarse = coarsen(tmp_path / "plate.vtu", 400)
-    assert coarse.points.shape[1] == 3 and (coarse.points[:, 2] == 5).all() and not coarse.cell_data
+    assert coarse.points.shape[1] == 3 and (coarse.points[:, 2] == 5).all()
     x, y = coarse.points[:, :2].T
-    np.testing.assert_allclose(coarse.point_data["T"], 2 * x - y, atol=2e-3)
-    np.testing.assert_allclose(coarse.point_data["v"], np.c_[y, x], atol=2e-3)
+    np.testing.assert_allclose(coarse.fields["T"], 2 * x - y, atol=2e-3)
+    np.testing.assert_allclose(coarse.fields["v"], np.c_[y, x], atol=2e-3)
 
 
 @needs_mmg
@@ -154,9 +155,9 @@ def test_quads_are_split_and_unused_nodes_dropped():
     points = [[0, 0], [1, 0], [2, 0], [0, 1], [1, 1], [2, 1], [9, 9]]
     cells = {"quad": np.array([[0, 1, 4, 3]]), "triangle": np.array([[1, 4, 2], [2, 5, 4]]), "line": np.array([[0, 1]])}
     mesh = coarsen((points, cells), 6)
-    assert len(mesh.points) == 6 and list(mesh.cells_dict) == ["triangle"]
-    assert area(mesh.points, mesh.cells_dict["triangle"]) == 2
-    assert enclosed(mesh.points, mesh.cells_dict["triangle"]).tolist() == [2.0]  # all turned the same way
+    assert len(mesh.points) == 6 and list(mesh.cells) == ["triangle"]
+    assert area(mesh.points, mesh.cells["triangle"]) == 2
+    assert enclosed(mesh).tolist() == [2.0]  # all turned the same way
 
 
 @pytest.mark.parametrize(
@@ -168,9 +169,9 @@ def test_quads_are_split_and_unused_nodes_dropped():
         ((np.eye(4, 3), {"tetra": [[0, 1, 2, 3]]}), 4, ValueError, "but the mesh is a volume mesh: tetra"),
         ((np.eye(6, 3), {"triangle6": [range(6)]}), 4, ValueError, "mesh is of another kind: triangle6"),
         ((np.eye(2), {"line": [[0, 1]]}), 4, ValueError, "no triangles or quadrilaterals"),
-        ((np.full((3, 2), np.nan), [[0, 1, 2]]), 4, ValueError, "Points must be finite"),
+        ((np.full((3, 2), np.nan), [[0, 1, 2]]), 4, ValueError, "Point coordinates must be finite"),
         ((np.eye(3), [[0, 1, 7]]), 4, ValueError, r"joins nodes \[0, 1, 7\], but nodes are numbered 0 to 2"),
-        ({}, 4, TypeError, "Cannot coarsen dict; wanted a path, a meshio mesh or"),
+        ({}, 4, TypeError, "Cannot make a mesh of dict; wanted a Mesh, a file path"),
         ("nowhere.vtu", 4, FileNotFoundError, "nowhere.vtu: no such file"),
     ],
 )
@@ -193,19 +194,19 @@ def test_enclosed_by_hand():
     corners = np.array([[x, y, z] for x in (0.0, 1) for y in (0.0, 1) for z in (0.0, 1)])
     quads = np.array([[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4]])
     triangles = np.vstack([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
-    np.testing.assert_allclose(enclosed(corners + 100, triangles), [5, 1])
-    np.testing.assert_allclose(enclosed(corners, np.vstack([triangles[:, ::-1]])), [5, 1])
+    np.testing.assert_allclose(enclosed(Mesh(corners + 100, triangles)), [5, 1])
+    np.testing.assert_allclose(enclosed(Mesh(corners, triangles[:, ::-1])), [5, 1])
     mixed = triangles.copy()
     mixed[0] = mixed[0, ::-1]
-    np.testing.assert_allclose(enclosed(corners, mixed), [5])
+    np.testing.assert_allclose(enclosed(Mesh(corners, mixed)), [5])
     points, cells = plate(40)
-    assert len(enclosed(np.c_[points, np.ones(40)], cells)) == 1
+    assert len(enclosed(Mesh(np.c_[points, np.ones(40)], cells))) == 1
     turn = np.arange(8) * np.pi / 4
     ring = np.vstack([np.c_[np.cos(turn), np.sin(turn)], 2 * np.c_[np.cos(turn), np.sin(turn)]])
     k, after = np.arange(8), np.roll(np.arange(8), -1)
     cells = np.vstack([np.c_[k, k + 8, after + 8], np.c_[k, after + 8, after]])
     octagon = 2 * np.sqrt(2)
-    np.testing.assert_allclose(enclosed(ring, cells), [octagon, 4 * octagon])
+    np.testing.assert_allclose(enclosed(Mesh(ring, cells)), [octagon, 4 * octagon])
 
 
 def test_curves_that_touch():
@@ -236,11 +237,57 @@ def test_transfer_of_linear_fields_is_exact(seed):
     points, triangles = plate(60, seed=seed)
     inside = np.einsum("mc,mcd->md", rng.dirichlet([1, 1, 1], len(triangles)), points[triangles])
     field = points @ [2.0, -3.0] + 1
-    found = transfer(points, triangles, {"f": field, "g": np.c_[field, -field]}, inside)
+    found = interpolate(points, triangles, {"f": field, "g": np.c_[field, -field]}, inside)
     np.testing.assert_allclose(found["f"], inside @ [2.0, -3.0] + 1, atol=1e-12)
     np.testing.assert_allclose(found["g"][:, 1], -found["f"])
-    outside = transfer(points, triangles, {"f": field}, inside + 100)["f"]
+    outside = interpolate(points, triangles, {"f": field}, inside + 100)["f"]
     assert (field.min() <= outside).all() and (outside <= field.max()).all()
+
+
+def test_meshes_get_the_fields_of_others():
+    """Whatever else the source holds: quadrilaterals, nodes that nothing uses, fields that the target has."""
+    points, triangles = plate(80)
+    far = np.vstack([points, [[9.0, 9.0]]])
+    plane = Mesh(far, triangles, {"f": far @ [2.0, -3.0], "v": far, "n": np.arange(81)})
+    nodes = points[triangles].mean(1)
+    target = Mesh(nodes, {"line": [[0, 1]]}, {"f": np.zeros(len(nodes)), "own": np.ones(len(nodes))}, name="target")
+    found = transfer(plane, target)
+    np.testing.assert_allclose(found.fields["f"], nodes @ [2.0, -3.0], atol=1e-12)
+    np.testing.assert_allclose(found.fields["v"], nodes, atol=1e-12)
+    assert list(found.fields) == ["f", "own", "v", "n"] and found.name == "target" and found.points is target.points
+    square = Mesh([[0, 0], [2, 0], [2, 2], [0, 2]], {"quad": [[0, 1, 2, 3]]}, {"x": [0, 2, 2, 0]})
+    np.testing.assert_allclose(transfer(square, target).fields["x"], nodes[:, 0], atol=1e-12)
+    with pytest.raises(ValueError, match="One mesh has 2 coordinates, the other 3"):
+        transfer(square, Mesh(np.eye(3), [[0, 1, 2]]))
+    with pytest.raises(ValueError, match="but the mesh has none"):
+        transfer(target, square)
+
+
+def test_fields_stay_on_their_side_of_a_thin_body():
+    """Both sides of a slab 0.001 thick, on another mesh of it."""
+
+    def slab(n, seed):
+        points, triangles = plate(n, seed=seed)
+        triangles = coarsen((points, triangles), n).cells["triangle"]  # counterclockwise
+        sheet = np.c_[points, np.zeros(n)]
+        return Mesh(np.vstack([sheet, sheet - [0, 0, 0.001]]), np.vstack([triangles, triangles[:, ::-1] + n]))
+
+    fine, coarse = slab(400, 0), slab(100, 1)
+    side = np.repeat([1.0, -1.0], 400)
+    found = transfer(fine.with_fields({"side": side}), coarse).fields["side"]
+    np.testing.assert_allclose(found, np.repeat([1.0, -1.0], 100))
+
+
+def test_what_can_be_coarsened(tmp_path):
+    """Four corners are a quadrilateral, in space too; anything that is a mesh will do."""
+    points = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 1], [0, 1, 1]])
+    for cells in ([[0, 1, 2, 3]], np.array([[0, 1, 2, 3]]), {"quad": [[0, 1, 2, 3]]}, [("quad", [[0, 1, 2, 3]])]):
+        assert coarsen((points, cells), 4).cells["triangle"].tolist() == [[0, 1, 2], [0, 2, 3]]
+    mesh = as_mesh(plate(50))
+    mesh.write(tmp_path / "a.vtu")
+    mesh.write(tmp_path / "a.npz")
+    for form in (mesh, tmp_path / "a.vtu", tmp_path / "a.npz"):
+        np.testing.assert_array_equal(coarsen(form, 50).points, mesh.points)
 
 
 def test_nothing_leaks_through_thin_bodies():
@@ -248,12 +295,12 @@ def test_nothing_leaks_through_thin_bodies():
     points, triangles = plate(100)
     up = np.c_[points, np.zeros(100)]
     slab = np.vstack([up, up - [0, 0, 0.01]])
-    triangles = coarsen((points, triangles), 100).cells_dict["triangle"]  # counterclockwise
+    triangles = coarsen((points, triangles), 100).cells["triangle"]  # counterclockwise
     both = np.vstack([triangles, triangles[:, ::-1] + 100])
     side = np.repeat([1.0, -1.0], 100)
     middle = up[triangles].mean(1)
     targets, normals = middle - [0, 0, 0.008], np.tile([0.0, 0, 1], (len(middle), 1))
-    assert (transfer(slab, both, {"s": side}, targets)["s"] == -1).all()
-    np.testing.assert_allclose(transfer(slab, both, {"s": side}, targets, normals)["s"], 1)
-    np.testing.assert_allclose(transfer(slab, both, {"s": side}, targets, -normals)["s"], -1)
+    assert (interpolate(slab, both, {"s": side}, targets)["s"] == -1).all()
+    np.testing.assert_allclose(interpolate(slab, both, {"s": side}, targets, normals)["s"], 1)
+    np.testing.assert_allclose(interpolate(slab, both, {"s": side}, targets, -normals)["s"], -1)
     np.testing.assert_allclose(node_normals(slab, both)[:, 2], side)

@@ -49,7 +49,7 @@ def test_storage_is_small():
 def test_pickle_and_copy():
     graph = Graph(np.eye(2), [(0, 1)], [0.5], [1, 3], name="bar")
     for twin in (pickle.loads(pickle.dumps(graph)), copy.deepcopy(graph)):
-        assert repr(twin) == repr(graph) == "Graph(bar: 2 nodes, 1 edges, 2 features, edge weights, node weights)"
+        assert repr(twin) == repr(graph) == "Graph(bar: 2 nodes, 1 edge, 2 features, edge weights, node weights)"
         assert twin.same_topology(graph)
 
 

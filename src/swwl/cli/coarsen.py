@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -30,7 +30,7 @@ def coarsen(
     from swwl.datasets import coarsen as coarsen_mesh
     from swwl.datasets import coarsen_dataset
     from swwl.jobs.table import check_output
-    from swwl.mesh.io.meshes import read_mesh
+    from swwl.mesh import read_mesh
 
     out = Output(quiet, as_json)
     if not source.exists():
@@ -42,27 +42,8 @@ def coarsen(
         out.result({"output": output, "meshes": len(table), "nodes": nodes})
         return
     check_output(output)
-    try:
-        mesh = read_mesh(source)
-    except ValueError as error:
-        raise InputError(f"{source}: {error}") from None
+    mesh = read_mesh(source)
     result = coarsen_mesh(mesh, nodes, tolerance=tolerance)
-    _write(output, result)
-    out.say(f"{source}: {len(mesh.points)} nodes; {output}: {len(result.points)} nodes")
-    out.result({"output": output, "nodes_before": len(mesh.points), "nodes": len(result.points)})
-
-
-def _write(path: Path, mesh: Any) -> None:
-    """Write a mesh under another name first, so that no half of it is ever seen."""
-    import meshio
-
-    partial = path.with_name(f".{path.stem}.part{path.suffix}")
-    try:
-        if path.suffix not in meshio.extension_to_filetypes:
-            raise InputError(f"{path}: cannot be written, the ending {path.suffix!r} is not known.")
-        mesh.write(partial)
-        partial.replace(path)
-    except (meshio.ReadError, meshio.WriteError, SystemExit) as error:  # meshio exits where it is at a loss
-        raise InputError(f"{path}: cannot be written ({error}).") from None
-    finally:
-        partial.unlink(missing_ok=True)
+    result.write(output)
+    out.say(f"{source}: {mesh.n_nodes} nodes; {output}: {result.n_nodes} nodes")
+    out.result({"output": output, "nodes_before": mesh.n_nodes, "nodes": result.n_nodes})

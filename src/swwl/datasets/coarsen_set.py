@@ -27,9 +27,7 @@ from swwl.datasets.folder import (
     mesh_name,
     read_json,
 )
-from swwl.datasets.meshfile import write_mesh
 from swwl.datasets.plaid import load_plaid
-from swwl.datasets.sample import Simulation
 from swwl.errors import InputError, MissingFileError
 from swwl.mesh.coarsen import coarsen, require_mmgpy
 from swwl.parallel import Progress
@@ -158,5 +156,5 @@ def _coarsen_one(mesh: Any, index: int, n_nodes: int, tolerance: float, path: Pa
     except InputError as error:
         error.of_item(index, f"Mesh {index}{named}")
         raise
-    write_mesh(path, Simulation(coarse.points, {"triangle": coarse.cells[0].data}, dict(coarse.point_data), {}))
-    return {"index": index, "nodes": len(coarse.points)}
+    coarse.write(path)
+    return {"index": index, "nodes": coarse.n_nodes}

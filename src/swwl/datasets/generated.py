@@ -24,7 +24,6 @@ from swwl.datasets.folder import (
     read_csv,
 )
 from swwl.datasets.generator import Generator, Request, run
-from swwl.datasets.meshfile import write_mesh
 from swwl.datasets.sample import Sample
 from swwl.datasets.tensile2d import TENSILE2D
 from swwl.errors import InputError
@@ -324,7 +323,7 @@ def _redraws(rows: Iterable[Row]) -> dict[str, Any]:
 
 
 def _write_and_describe(sample: Sample, folder: Path, file_format: str) -> Row:
-    write_mesh(folder / mesh_name(sample.index, file_format), sample)
+    sample.mesh.write(folder / mesh_name(sample.index, file_format))
     return {
         "index": sample.index,
         "redraws": sample.redraws,

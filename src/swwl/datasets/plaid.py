@@ -20,13 +20,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import meshio
 import pandas as pd
 
 from swwl.datasets.fetch import cache_folder
 from swwl.datasets.unpickle import loads_plain
 from swwl.errors import InputError, MissingFileError, MissingPackageError, located
 from swwl.mesh.io.cgns import is_tree, mesh_of_tree, read_cgns_scalars, scalars_of_tree
+from swwl.mesh.mesh import Mesh
 from swwl.storage import atomic_write
 
 HUB = {
@@ -41,7 +41,7 @@ _RECORD = "swwl-fetched.json"  # what a folder was filled with
 class _Entry(NamedTuple):
     """One sample: where its mesh is, or the mesh itself."""
 
-    mesh: str | meshio.Mesh
+    mesh: str | Mesh
     split: str
     scalars: dict[str, float]
 
@@ -60,7 +60,7 @@ def load_plaid(folder: str | os.PathLike[str], split: str | None = None) -> pd.D
     -------
     table : pandas.DataFrame
         Columns ``mesh``, ``split`` and every scalar found, one row per sample. A mesh is the path of its CGNS file
-        or, where the set has no such files, a meshio mesh; `swwl.as_graph` and all kernels take both. A sample that
+        or, where the set has no such files, a `swwl.Mesh`; `swwl.as_graph` and all kernels take both. A sample that
         has several time steps gives the first. A sample in several splits has their names joined by ";", one in
         none an empty name. Scalars that a sample lacks, such as hidden targets of a test set, are NaN; global
         arrays and texts are left out.

@@ -9,10 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import meshio
-import numpy as np
-
 from swwl.datasets.arrays import Floats
+from swwl.mesh.mesh import Mesh
 
 
 class Unsolvable(RuntimeError):
@@ -39,11 +37,9 @@ class Simulation:
     targets: dict[str, float]
 
     @property
-    def mesh(self) -> meshio.Mesh:
+    def mesh(self) -> Mesh:
         """The mesh with its fields."""
-        # four bytes hold the node numbers of any mesh made here
-        cells = [(kind, block.astype(np.int32)) for kind, block in self.cells.items()]
-        return meshio.Mesh(self.points, cells, point_data=dict(self.fields))
+        return Mesh(self.points, self.cells, self.fields)
 
 
 @dataclass(frozen=True)

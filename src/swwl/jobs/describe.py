@@ -14,8 +14,8 @@ from swwl.cli.console import Output, number
 from swwl.cli.show import model_facts, show_model
 from swwl.errors import InputError
 from swwl.jobs.table import CACHE_FOLDER, mesh_columns, read_table, summary
-from swwl.mesh.io import read_graph
-from swwl.mesh.io.meshes import read_mesh
+from swwl.mesh import Mesh
+from swwl.mesh.io import read
 from swwl.models.modelfile import load_model
 
 _TABLES = (".csv", ".parquet", ".pq")
@@ -42,9 +42,10 @@ def _is_model(path: Path) -> bool:
 
 def about_mesh(out: Output, path: Path) -> None:
     """Print nodes, cells, extent and fields of a mesh."""
-    graph = read_graph(path)
+    content = read(path)
+    mesh, graph = (content, content.graph()) if isinstance(content, Mesh) else (None, content)
     facts: dict[str, Any] = {
-        "kind": "graph" if path.suffix == ".npz" else "mesh",
+        "kind": "graph" if mesh is None else "mesh",
         "nodes": graph.n_nodes,
         "edges": graph.n_edges,
         "features": graph.n_features,
@@ -53,19 +54,16 @@ def about_mesh(out: Output, path: Path) -> None:
         "isolated_nodes": graph.n_nodes - len(np.unique(graph.edges)),
     }
     out.say(f"{path}: {facts['kind']} of {graph.n_nodes} nodes and {graph.n_edges} edges")
-    if path.suffix != ".npz":
-        mesh = read_mesh(path)
-        cells: dict[str, int] = {}
-        for block in mesh.cells:
-            cells[block.type] = cells.get(block.type, 0) + len(block.data)
+    if mesh is not None:
+        cells = {kind: len(block) for kind, block in mesh.cells.items()}
         facts |= {"cells": cells, "node_fields": {}}
         out.say("cells     " + ", ".join(f"{count} {kind}" for kind, count in cells.items()))
-        for name, values in mesh.point_data.items():
+        for name, values in mesh.fields.items():
             size = "" if np.ndim(values) == 1 else f"{np.shape(values)[1]} components, "
             finite = np.asarray(values, dtype=float)
             facts["node_fields"][name] = summary(finite)
             out.say(f"field     {name}: {size}{number(finite.min())} to {number(finite.max())}")
-    names = "xyz" if graph.n_features <= 3 and path.suffix != ".npz" else None
+    names = "xyz" if mesh is not None and graph.n_features <= 3 else None
     for k, (low, high) in enumerate(zip(facts["least"], facts["largest"], strict=True)):
         out.say(f"{names[k] if names else f'feature {k}':<10}{number(low)} to {number(high)}")
     if facts["isolated_nodes"]:

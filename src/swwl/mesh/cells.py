@@ -1,12 +1,22 @@
-"""Finite-element cells: which nodes of a cell are joined, and how large the cell is.
+"""Finite-element cells: which nodes of a cell are joined, how large the cell is, where it looks.
 
-Plain functions of arrays under :class:`swwl.Graph`; cell types carry meshio's names and VTK's node order.
+Plain functions of arrays under :class:`swwl.Mesh` and :class:`swwl.Graph`; cell types carry meshio's names and VTK's
+node order.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from swwl.errors import InputError, InputTypeError
+from swwl.mesh.arrays import own, release
+
+Cells: TypeAlias = Mapping[str, NDArray[np.int32]]
+CellsLike: TypeAlias = ArrayLike | Mapping[str, ArrayLike] | Sequence[tuple[str, ArrayLike]]
 
 _RING = {3: ((0, 1), (1, 2), (2, 0)), 4: ((0, 1), (1, 2), (2, 3), (3, 0))}
 
@@ -53,7 +63,7 @@ _EDGES: dict[str, tuple[tuple[int, int], ...]] = {
     "quad9": (*_split("quad"), (4, 8), (5, 8), (6, 8), (7, 8)),
 }
 _LINEAR_RELATIVE = {**{kind: kind for kind in _LINEAR}, **_QUADRATIC, "quad9": "quad"}
-_NODES = {kind: max(max(edge) for edge in edges) + 1 for kind, edges in _EDGES.items()}
+_NODES = {"vertex": 1} | {kind: max(max(edge) for edge in edges) + 1 for kind, edges in _EDGES.items()}
 
 CELL_TYPES = (*_EDGES, "polygon")
 
@@ -80,24 +90,92 @@ def guess_cell_type(n_nodes: int, dimension: int) -> str:
     return known[n_nodes]
 
 
-def check_cells(kind: str, cells, n_points: int) -> NDArray[np.int32]:
-    """Return the connectivity of one cell type as (m, k) 32-bit integers, or say what is wrong with it."""
-    cells = np.asarray(cells)
-    if kind not in CELL_TYPES:
+def check_cells(kind: str, cells: ArrayLike, n_points: int) -> NDArray[np.int32]:
+    """Return the connectivity of one cell type as a frozen (m, k) array, or say what is wrong with it."""
+    array = _as_array(cells, f"Cells of type {kind!r} must be an (m, k) array of node numbers")
+    if kind not in _NODES and not _is_polygon(kind):
         raise InputError(f"Cells of type {kind!r} are not known. Known types: {', '.join(CELL_TYPES)}.")
-    if cells.ndim != 2 or (kind == "polygon" and cells.shape[1] < 3):
-        raise InputError(f"Cells of type {kind!r} must be an (m, k) array, but have shape {cells.shape}.")
-    if kind != "polygon" and cells.shape[1] != _NODES[kind]:
-        raise InputError(f"Cells of type {kind!r} have {_NODES[kind]} nodes, not {cells.shape[1]}.")
-    if not np.issubdtype(cells.dtype, np.integer):
-        raise InputTypeError(f"Cells of type {kind!r} must hold integers, but hold {cells.dtype}.")
-    bad = np.flatnonzero((cells < 0).any(1) | (cells >= n_points).any(1))
-    if bad.size:
+    if kind == "vertex" and array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or (kind == "polygon" and array.shape[1] < 3):
+        raise InputError(f"Cells of type {kind!r} must be an (m, k) array, but have shape {array.shape}.")
+    wanted = int(kind.removeprefix("polygon") or array.shape[1]) if _is_polygon(kind) else _NODES[kind]
+    if array.shape[1] != wanted:
+        raise InputError(f"Cells of type {kind!r} have {wanted} nodes, not {array.shape[1]}.")
+    if not np.issubdtype(array.dtype, np.integer):
+        raise InputTypeError(f"Cells of type {kind!r} must hold integers, but hold {array.dtype}.")
+    if array.size and (array.min() < 0 or array.max() >= n_points):
+        bad = np.flatnonzero((array < 0).any(1) | (array >= n_points).any(1))[0]
         raise InputError(
-            f"Cell {bad[0]} of type {kind!r} joins nodes {cells[bad[0]].tolist()}, "
+            f"Cell {bad} of type {kind!r} joins nodes {array[bad].tolist()}, "
             f"but nodes are numbered 0 to {n_points - 1}."
         )
-    return cells.astype(np.int32)
+    return own(array, np.int32)
+
+
+def _is_polygon(kind: str) -> bool:
+    corners = kind.removeprefix("polygon")
+    return kind.startswith("polygon") and (not corners or (corners.isdecimal() and int(corners) >= 3))
+
+
+def collect_cells(cells: CellsLike, n_points: int, dimension: int) -> dict[str, NDArray[np.int32]]:
+    """Check cells in any of the forms in which they may be given, and join all blocks of a type.
+
+    Parameters
+    ----------
+    cells : array-like of shape (m, k), mapping of type to such arrays, or sequence of (type, array)
+        A plain array is of the type that :func:`guess_cell_type` names; a sequence may repeat a type.
+    n_points : int
+    dimension : int
+        Number of coordinates.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (m, k), int32
+        In the order in which types first occur. Polygons that all have equally many corners are of type "polygon";
+        otherwise they are sorted by their number of corners into "polygon5", "polygon6", ...
+
+    Examples
+    --------
+    >>> blocks = [("polygon", [[0, 1, 2, 3, 4]]), ("triangle", [[0, 1, 5]]), ("polygon", [[0, 1, 2, 3, 4, 5]])]
+    >>> {kind: block.shape for kind, block in collect_cells(blocks, 6, 2).items()}
+    {'polygon5': (1, 5), 'triangle': (1, 3), 'polygon6': (1, 6)}
+    """
+    found: dict[str, list[NDArray[np.int32]]] = {}
+    for kind, given in _named_blocks(cells, dimension):
+        block = check_cells(kind, given, n_points)
+        found.setdefault(f"polygon{block.shape[1]}" if _is_polygon(kind) else kind, []).append(block)
+    lone = sum(map(_is_polygon, found)) == 1
+    return {
+        "polygon" if lone and _is_polygon(kind) else kind: blocks[0]
+        if len(blocks) == 1
+        else release(np.concatenate(blocks))
+        for kind, blocks in found.items()
+    }
+
+
+def _named_blocks(cells: CellsLike, dimension: int) -> Iterable[tuple[str, ArrayLike]]:
+    if isinstance(cells, Mapping):
+        return cells.items()
+    if isinstance(cells, Sequence) and cells and all(map(_is_pair, cells)):
+        pairs: Any = cells
+        return [(kind, block) for kind, block in pairs]
+    wanted = "Cells must be an (m, k) array or a dict of them"
+    array = _as_array(cells, wanted)
+    if array.ndim != 2:
+        raise InputError(f"{wanted}, not of shape {array.shape}.")
+    return [(guess_cell_type(array.shape[1], dimension), array)]
+
+
+def _is_pair(item: Any) -> bool:
+    return isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str)
+
+
+def _as_array(cells: Any, wanted: str) -> NDArray[Any]:
+    try:
+        return np.asarray(cells)
+    except ValueError as error:  # rows of several lengths
+        raise InputError(f"{wanted}: {error}.") from None
 
 
 def cell_edges(kind: str, cells: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -118,7 +196,7 @@ def cell_edges(kind: str, cells: NDArray[np.int32]) -> NDArray[np.int32]:
     >>> cell_edges("triangle", np.array([[0, 1, 2]], np.int32)).tolist()
     [[0, 1], [1, 2], [2, 0]]
     """
-    if kind == "polygon":
+    if _is_polygon(kind):
         local = [(a, (a + 1) % cells.shape[1]) for a in range(cells.shape[1])]
     else:
         local = list(_EDGES[kind])
@@ -126,11 +204,13 @@ def cell_edges(kind: str, cells: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def cell_dimension(kind: str) -> int:
-    """Return 1 for lines, 2 for surfaces, 3 for solids."""
-    return 2 if kind == "polygon" else _DIMENSION[_LINEAR_RELATIVE[kind]]
+    """Return 0 for single nodes, 1 for lines, 2 for surfaces, 3 for solids."""
+    if kind == "vertex":
+        return 0
+    return 2 if _is_polygon(kind) else _DIMENSION[_LINEAR_RELATIVE[kind]]
 
 
-def cell_measures(points, kind: str, cells: NDArray[np.int32]) -> NDArray[np.float64]:
+def cell_measures(points: NDArray[np.float64], kind: str, cells: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return the length, area or volume of every cell, from its corners.
 
     Examples
@@ -141,13 +221,13 @@ def cell_measures(points, kind: str, cells: NDArray[np.int32]) -> NDArray[np.flo
     """
     corners = np.zeros((*cells.shape, 3))
     corners[:, :, : points.shape[1]] = points[cells]
-    linear = kind if kind == "polygon" else _LINEAR_RELATIVE[kind]
+    linear = kind if _is_polygon(kind) else _LINEAR_RELATIVE[kind]
     if linear == "line":
-        return np.linalg.norm(corners[:, 1] - corners[:, 0], axis=1)
+        return np.asarray(np.linalg.norm(corners[:, 1] - corners[:, 0], axis=1))
     if cell_dimension(kind) == 2:
-        n = cells.shape[1] if kind == "polygon" else _CORNERS[linear]
+        n = cells.shape[1] if _is_polygon(kind) else _CORNERS[linear]
         spokes = corners[:, 1:n] - corners[:, :1]
-        return 0.5 * np.linalg.norm(np.cross(spokes[:, :-1], spokes[:, 1:]).sum(1), axis=1)
+        return np.asarray(0.5 * np.linalg.norm(np.cross(spokes[:, :-1], spokes[:, 1:]).sum(1), axis=1))
     volume = np.zeros(len(cells))
     for a, b, c, d in _TETRAHEDRA[linear]:
         u, v, w = (corners[:, k] - corners[:, a] for k in (b, c, d))
@@ -155,13 +235,13 @@ def cell_measures(points, kind: str, cells: NDArray[np.int32]) -> NDArray[np.flo
     return volume
 
 
-def lumped_measures(points, blocks: list[tuple[str, NDArray[np.int32]]]) -> NDArray[np.float64]:
+def lumped_measures(points: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
     """Share the size of every cell of the highest dimension equally among its nodes.
 
     Parameters
     ----------
     points : ndarray of shape (n, dimension)
-    blocks : list of (kind, cells)
+    cells : mapping of type to ndarray of shape (m, k)
 
     Returns
     -------
@@ -171,13 +251,42 @@ def lumped_measures(points, blocks: list[tuple[str, NDArray[np.int32]]]) -> NDAr
     Examples
     --------
     >>> corner = np.array([[0.0, 0], [1, 0], [0, 1]])
-    >>> lumped_measures(corner, [("triangle", np.array([[0, 1, 2]], np.int32))]).round(4).tolist()
+    >>> lumped_measures(corner, {"triangle": np.array([[0, 1, 2]], np.int32)}).round(4).tolist()
     [0.1667, 0.1667, 0.1667]
     """
     weights = np.zeros(len(points))
-    top = max((cell_dimension(kind) for kind, _ in blocks), default=0)
-    for kind, cells in blocks:
+    top = max(map(cell_dimension, cells), default=0)
+    for kind, block in cells.items():
         if cell_dimension(kind) == top:
-            share = cell_measures(points, kind, cells) / cells.shape[1]
-            weights += np.bincount(cells.ravel(), np.repeat(share, cells.shape[1]), len(points))
+            share = cell_measures(points, kind, block) / block.shape[1]
+            weights += np.bincount(block.ravel(), np.repeat(share, block.shape[1]), len(points))
     return weights
+
+
+def cut_into_triangles(cells: Cells) -> NDArray[np.int32]:
+    """Return the surface cells as (m, 3) triangles of their corners; cells of more corners are cut from the first.
+
+    Examples
+    --------
+    >>> cut_into_triangles({"quad": np.array([[0, 1, 2, 3]], np.int32)}).tolist()
+    [[0, 1, 2], [0, 2, 3]]
+    """
+    blocks = [np.empty((0, 3), np.int32)]
+    for kind, block in cells.items():
+        if cell_dimension(kind) == 2:
+            corners = block.shape[1] if _is_polygon(kind) else _CORNERS[_LINEAR_RELATIVE[kind]]
+            blocks += [block[:, [0, k, k + 1]] for k in range(1, corners - 1)]
+    return np.concatenate(blocks)
+
+
+def triangle_normals(points: NDArray[np.float64], triangles: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return the normals of triangles in space, as long as twice their areas: (m, 3)."""
+    corners = points[triangles]
+    return np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+
+
+def node_normals(points: NDArray[np.float64], triangles: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return unit normals at the nodes of a surface in space, weighted by area: (n, 3)."""
+    normals = triangle_normals(points, triangles)
+    total = np.column_stack([np.bincount(triangles.ravel(), np.repeat(v, 3), len(points)) for v in normals.T])
+    return np.asarray(total / np.maximum(np.linalg.norm(total, axis=1), np.finfo(float).tiny)[:, None])

@@ -2,23 +2,22 @@
 
 Every triangle grows by the same factor, so that the mesh stays fine where it was; the factor is searched until the
 number of nodes fits. ``outline.py`` says what must be kept, ``transfer.py`` carries the fields over, and
-``coarsen_set.py`` treats whole data sets.
+``datasets/`` treats whole data sets.
 """
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import meshio
 import numpy as np
+from numpy.typing import NDArray
 
-from swwl.errors import InputError, InputTypeError, MissingFileError, MissingPackageError
-from swwl.mesh.cells import cell_dimension, check_cells
-from swwl.mesh.io.meshes import read_mesh
+from swwl.errors import InputError, MissingPackageError
+from swwl.mesh.cells import cell_dimension, triangle_normals
+from swwl.mesh.io import as_mesh
+from swwl.mesh.mesh import Mesh
 from swwl.mesh.outline import anchors, enclosed, outline_curves, outline_edges
-from swwl.mesh.transfer import node_normals, transfer
+from swwl.mesh.transfer import transfer
 
 _NODES_WITHIN = 0.1
 _GOOD_ENOUGH = 0.02  # relative distance to the wanted number of nodes that ends the search
@@ -26,24 +25,18 @@ _PASSES = 12
 # Largest distance to the old surface over the size of the mesh. Looser bounds give better triangles and come first.
 _HAUSDORFF = (5e-2, 1e-2, 3e-3, 1e-3, 3e-4)
 
-
-class _Triangles(NamedTuple):
-    """Points (n, 2) or (n, 3), triangles (m, 3) and node fields of a mesh in which every node is used."""
-
-    points: np.ndarray
-    triangles: np.ndarray
-    fields: dict[str, np.ndarray]
-    height: float | None = None  # of a mesh in a plane z = height, whose points have two columns here
+_Floats = NDArray[np.float64]
+_Nodes = NDArray[np.int32]
 
 
-def coarsen(mesh: Any, nodes: int, *, tolerance: float = 0.02) -> meshio.Mesh:
+def coarsen(mesh: Any, nodes: int, *, tolerance: float = 0.02) -> Mesh:
     """Remesh a plane mesh or a surface with fewer nodes.
 
     Parameters
     ----------
-    mesh : path, meshio.Mesh, or (points, cells)
-        Triangles and quadrilaterals (which are split), in the plane or a surface in space. Cells may be an (m, 3)
-        array or a dictionary by type. Lines and single nodes, such as marks on the boundary, are dropped.
+    mesh : Mesh, or anything that :func:`swwl.as_mesh` takes: a path, a meshio mesh, (points, cells)
+        Triangles and quadrilaterals (which are split), in the plane or a surface in space. Cells may be an (m, 3) or
+        (m, 4) array or a dictionary by type. Lines and single nodes, such as marks on the boundary, are dropped.
     nodes : int
         Wanted number of nodes, met within 10 %; a mesh that has hardly more is returned as it is.
     tolerance : float
@@ -52,8 +45,8 @@ def coarsen(mesh: Any, nodes: int, *, tolerance: float = 0.02) -> meshio.Mesh:
 
     Returns
     -------
-    meshio.Mesh
-        Triangles. Node fields are interpolated linearly; cell fields are dropped.
+    Mesh
+        Triangles. Node fields are interpolated linearly.
 
     Raises
     ------
@@ -74,28 +67,26 @@ def coarsen(mesh: Any, nodes: int, *, tolerance: float = 0.02) -> meshio.Mesh:
     >>> abs(len(coarse.points) - 500) <= 50
     True
     """
-    given = _triangles(mesh)
-    found = len(given.points)
+    given, height = _triangles(_as_surface(mesh))
+    found = given.n_nodes
     if not isinstance(nodes, (int, np.integer)) or nodes < 4:
         raise InputError(f"nodes must be a whole number of at least 4, found {nodes!r}.")
     if nodes > found:
         raise InputError(f"The mesh has {found} nodes, fewer than the {nodes} wanted: it can only be made coarser.")
     mmgpy = require_mmgpy()
     if found <= (1 + _GOOD_ENOUGH) * nodes:
-        return _mesh(given)
-    before = enclosed(given.points, given.triangles)
+        return _at_height(given, height)
+    before = enclosed(given)
     worst: list[str] = []
     for hausdorff in _HAUSDORFF:
-        points, triangles = _search(mmgpy, given, nodes, hausdorff * float(np.linalg.norm(np.ptp(given.points, 0))))
-        if abs(len(points) - nodes) > _NODES_WITHIN * nodes:
-            worst.append(f"{len(points)} nodes")
+        coarse = _search(mmgpy, given, nodes, hausdorff * float(np.linalg.norm(np.ptp(given.points, 0))))
+        if abs(coarse.n_nodes - nodes) > _NODES_WITHIN * nodes:
+            worst.append(f"{coarse.n_nodes} nodes")
             break  # a closer fit would take even more
-        change = _change(before, enclosed(points, triangles))
+        change = _change(before, enclosed(coarse))
         if change <= tolerance:
-            normals = node_normals(points, triangles) if points.shape[1] == 3 else None
-            fields = transfer(given.points, given.triangles, given.fields, points, normals)
-            return _mesh(_Triangles(points, triangles, fields, given.height))
-        worst.append(f"{len(points)} nodes with areas or volumes {100 * change:.1f} % off")
+            return _at_height(transfer(given, coarse), height)
+        worst.append(f"{coarse.n_nodes} nodes with areas or volumes {100 * change:.1f} % off")
     raise InputError(
         f"A mesh of {found} nodes cannot be coarsened to {nodes} with areas and volumes within {100 * tolerance:g} %: "
         f"tries gave {', '.join(worst)}. Ask for more nodes, or set tolerance=."
@@ -111,43 +102,46 @@ def require_mmgpy() -> Any:
     return mmgpy
 
 
-def _triangles(mesh: Any) -> _Triangles:
-    if isinstance(mesh, (str, os.PathLike)):
-        mesh = _read(Path(mesh))
-    if isinstance(mesh, tuple) and len(mesh) == 2:
-        points, cells = mesh
-        if not isinstance(cells, dict):
-            cells = np.asarray(cells)
-            cells = {{3: "triangle", 4: "quad"}.get(cells.shape[-1], f"cells of {cells.shape[-1]} nodes"): cells}
-        mesh = meshio.Mesh(np.asarray(points, float), list(cells.items()))
-    if not hasattr(mesh, "points") or not hasattr(mesh, "cells"):
-        raise InputTypeError(f"Cannot coarsen {type(mesh).__name__}; wanted a path, a meshio mesh or (points, cells).")
-    points = np.asarray(mesh.points, float)
-    if points.ndim != 2 or points.shape[1] not in (2, 3) or not np.isfinite(points).all():
-        raise InputError(f"Points must be finite and of shape (n, 2) or (n, 3), found shape {points.shape}.")
-    blocks = []
-    for block in mesh.cells:
-        if block.type in ("triangle", "quad"):
-            cells = check_cells(block.type, block.data, len(points))
-            blocks.append(cells if cells.shape[1] == 3 else np.vstack([cells[:, [0, 1, 2]], cells[:, [0, 2, 3]]]))
-        elif block.type not in ("vertex", "line"):
-            check_cells(block.type, block.data, len(points))
-            what = "a volume mesh" if cell_dimension(block.type) == 3 else "of another kind"
-            raise InputError(f"Only triangles and quadrilaterals are coarsened, but the mesh is {what}: {block.type}.")
-    if not blocks or not sum(map(len, blocks)):
+def _as_surface(mesh: Any) -> Mesh:
+    """Make a mesh of what was given; four nodes are a quadrilateral here, in space too."""
+    if isinstance(mesh, tuple) and len(mesh) == 2 and isinstance(mesh[1], (np.ndarray, list)) and len(mesh[1]):
+        first = mesh[1][0]
+        if isinstance(first, (np.ndarray, list, tuple)) and len(first) == 4:
+            mesh = (mesh[0], {"quad": mesh[1]})
+    return as_mesh(mesh)
+
+
+def _triangles(mesh: Mesh) -> tuple[Mesh, float | None]:
+    """Return the triangles of a mesh with the nodes that they use, and the height of one in a plane z = height.
+
+    The points of the latter have two columns, and its triangles are counterclockwise.
+    """
+    if mesh.dimension not in (2, 3):
+        raise InputError(f"Points must have 2 or 3 coordinates to be coarsened, found {mesh.dimension}.")
+    for kind in mesh.cells:
+        if kind not in ("triangle", "quad", "vertex", "line"):
+            what = "a volume mesh" if cell_dimension(kind) == 3 else "of another kind"
+            raise InputError(f"Only triangles and quadrilaterals are coarsened, but the mesh is {what}: {kind}.")
+    triangles = mesh.triangles()
+    if not len(triangles):
         raise InputError("The mesh has no triangles or quadrilaterals.")
-    triangles = np.vstack(blocks)
     used, renumbered = np.unique(triangles, return_inverse=True)
-    triangles, points = renumbered.reshape(triangles.shape).astype(np.int32), points[used]
-    fields = {name: np.asarray(field)[used] for name, field in mesh.point_data.items()}
-    fields = {name: field for name, field in fields.items() if field.dtype.kind in "biuf"}
-    height = None
-    if points.shape[1] == 3 and np.ptp(points[:, 2]) == 0:
+    points, height = mesh.points[used], None
+    if mesh.dimension == 3 and np.ptp(points[:, 2]) == 0:
         height, points = float(points[0, 2]), points[:, :2]
-    return _Triangles(np.ascontiguousarray(points), _alike(points, triangles), fields, height)
+    fields = {name: field[used] for name, field in mesh.fields.items()}
+    turned = _alike(points, renumbered.reshape(triangles.shape).astype(np.int32))
+    return Mesh(points, {"triangle": turned}, fields, mesh.name), height
 
 
-def _alike(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+def _at_height(mesh: Mesh, height: float | None) -> Mesh:
+    if height is None:
+        return mesh
+    points = np.column_stack([mesh.points, np.full(mesh.n_nodes, height)])
+    return Mesh(points, mesh.cells, mesh.fields, mesh.name)
+
+
+def _alike(points: _Floats, triangles: _Nodes) -> _Nodes:
     """Turn the triangles of a plane mesh counterclockwise."""
     if points.shape[1] == 2:
         u, v = points[triangles[:, 1]] - points[triangles[:, 0]], points[triangles[:, 2]] - points[triangles[:, 0]]
@@ -157,41 +151,18 @@ def _alike(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     return triangles
 
 
-def _read(path: Path) -> meshio.Mesh:
-    if not path.exists():
-        raise MissingFileError(f"{path}: no such file.")
-    try:
-        if path.suffix != ".npz":
-            return read_mesh(path)
-        with np.load(path, allow_pickle=False) as archive:  # as the generators write it
-            cells = [(key.removeprefix("cells_"), archive[key]) for key in archive if key.startswith("cells_")]
-            if "points" not in archive or not cells:
-                raise InputError(f"wanted points and cells_triangle, found {', '.join(archive.files)}")
-            fields = {key.removeprefix("field_"): archive[key] for key in archive if key.startswith("field_")}
-            return meshio.Mesh(archive["points"], cells, point_data=fields)
-    except ValueError as error:
-        raise InputError(f"{path}: {error}") from None
-
-
-def _mesh(part: _Triangles) -> meshio.Mesh:
-    points = part.points
-    if part.height is not None:
-        points = np.column_stack([points, np.full(len(points), part.height)])
-    return meshio.Mesh(points, [("triangle", part.triangles)], point_data=part.fields)
-
-
-def _search(mmgpy: Any, mesh: _Triangles, nodes: int, hausdorff: float) -> tuple[np.ndarray, np.ndarray]:
+def _search(mmgpy: Any, mesh: Mesh, nodes: int, hausdorff: float) -> Mesh:
     """Search the growth factor that gives the wanted number of nodes: secants in logarithms, kept in brackets."""
-    sizes, curves = _sizes(mesh), outline_curves(outline_edges(mesh.triangles))
+    sizes, curves = _sizes(mesh), outline_curves(outline_edges(mesh.cells["triangle"]))
     low, high = 0.0, np.inf  # logarithms of factors that gave too many and too few nodes
-    wanted, x = np.log(nodes), 0.5 * np.log(len(mesh.points) / nodes)
+    wanted, x = np.log(nodes), 0.5 * np.log(mesh.n_nodes / nodes)
     tried: list[tuple[float, float]] = []
-    best: tuple[float, np.ndarray, np.ndarray] | None = None
+    best: tuple[float, Mesh] | None = None
     for _ in range(_PASSES):
-        points, triangles = _remesh(mmgpy, mesh, np.exp(x) * sizes, curves, hausdorff)
-        excess = np.log(len(points)) - wanted
+        found = _remesh(mmgpy, mesh, np.exp(x) * sizes, curves, hausdorff)
+        excess = np.log(found.n_nodes) - wanted
         if best is None or abs(excess) < best[0]:
-            best = (abs(excess), points, triangles)
+            best = (abs(excess), found)
         if abs(excess) <= _GOOD_ENOUGH:
             break
         low, high = (x, high) if excess > 0 else (low, x)
@@ -203,26 +174,22 @@ def _search(mmgpy: Any, mesh: _Triangles, nodes: int, hausdorff: float) -> tuple
         if not low < x < high:
             x = 0.5 * (low + high)
     assert best is not None
-    return best[1:]
+    return best[1]
 
 
-def _sizes(mesh: _Triangles) -> np.ndarray:
+def _sizes(mesh: Mesh) -> _Floats:
     """Edge of the equilateral triangle with the mean area of those around a node: (n,)."""
-    corners = np.zeros((len(mesh.triangles), 3, 3))
-    corners[:, :, : mesh.points.shape[1]] = mesh.points[mesh.triangles]
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    areas = np.repeat(np.linalg.norm(normals, axis=1) / 2, 3)
-    n = len(mesh.points)
-    mean = np.bincount(mesh.triangles.ravel(), areas, n) / np.bincount(mesh.triangles.ravel(), minlength=n)
+    triangles, n = mesh.cells["triangle"], mesh.n_nodes
+    in_space = np.hstack([mesh.points, np.zeros((n, 3 - mesh.dimension))])
+    areas = np.repeat(np.linalg.norm(triangle_normals(in_space, triangles), axis=1) / 2, 3)
+    mean = np.bincount(triangles.ravel(), areas, n) / np.bincount(triangles.ravel(), minlength=n)
     sizes = np.sqrt(4 / np.sqrt(3) * mean)
-    return np.maximum(sizes, 1e-6 * sizes.max())
+    return np.asarray(np.maximum(sizes, 1e-6 * sizes.max()))
 
 
-def _remesh(
-    mmgpy: Any, mesh: _Triangles, sizes: np.ndarray, curves: list[np.ndarray], hausdorff: float
-) -> tuple[np.ndarray, np.ndarray]:
-    make = mmgpy.MmgMesh2D if mesh.points.shape[1] == 2 else mmgpy.MmgMeshS
-    remesher = make(mesh.points, mesh.triangles)
+def _remesh(mmgpy: Any, mesh: Mesh, sizes: _Floats, curves: list[NDArray[Any]], hausdorff: float) -> Mesh:
+    make = mmgpy.MmgMesh2D if mesh.dimension == 2 else mmgpy.MmgMeshS
+    remesher = make(mesh.points, mesh.cells["triangle"])
     remesher["metric"] = sizes[:, None]
     if curves:
         kept = np.unique(np.concatenate([anchors(mesh.points, curve, sizes) for curve in curves]))
@@ -232,10 +199,11 @@ def _remesh(
     except RuntimeError as error:
         raise InputError(f"MMG cannot remesh it ({error}); is it a clean surface?") from None
     used, triangles = np.unique(remesher.get_triangles(), return_inverse=True)
-    return np.asarray(remesher.get_vertices())[used], triangles.reshape(-1, 3).astype(np.int32)
+    points = np.asarray(remesher.get_vertices())[used]
+    return Mesh(points, {"triangle": triangles.reshape(-1, 3).astype(np.int32)}, name=mesh.name)
 
 
-def _change(before: np.ndarray, after: np.ndarray) -> float:
+def _change(before: _Floats, after: _Floats) -> float:
     """Largest relative change; infinite where a loop or a volume appeared or vanished."""
     if len(before) != len(after):
         return np.inf

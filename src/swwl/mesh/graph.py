@@ -1,22 +1,32 @@
-"""The one input type: node features, undirected edges and, if wanted, weights. Checked once, then trusted.
+"""What kernels take: node features, undirected edges and, if wanted, weights. Checked once, then trusted.
 
-``io/`` makes graphs of files and foreign objects; ``wl.py`` takes them from there.
+``mesh.py`` and ``io/`` make graphs of meshes, files and foreign objects; ``embedding/`` takes them from there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from swwl.errors import InputError, InputTypeError
-from swwl.mesh.cells import cell_edges, check_cells, guess_cell_type, lumped_measures
+from swwl.mesh.arrays import (
+    Frozen,
+    check_features,
+    check_field,
+    check_node_weights,
+    counted,
+    own_numbers,
+    refuse_non_finite,
+)
+from swwl.mesh.cells import Cells, CellsLike, cell_edges, collect_cells, lumped_measures
 
 
-class Graph:
-    r"""An undirected graph with continuous node features; read-only.
+class Graph(Frozen):
+    r"""An undirected graph with continuous node features; neither it nor its arrays can be changed.
 
     Self loops are dropped. An edge given several times, in either direction, is one edge; if its weights
     differ it gets their mean.
@@ -56,6 +66,12 @@ class Graph:
 
     __slots__ = ("adjacency", "features", "name", "node_weights", "weighted")
 
+    features: NDArray[np.float64]
+    adjacency: sparse.csr_array
+    node_weights: NDArray[np.float64] | None
+    weighted: bool
+    name: str | None
+
     def __init__(
         self,
         features: ArrayLike,
@@ -65,20 +81,30 @@ class Graph:
         *,
         name: str | None = None,
     ):
-        self.features = _check_features(features)
-        pairs = _check_edges(edges, self.n_nodes)
-        self.weighted = weights is not None
-        self.adjacency = _adjacency(pairs, self.n_nodes, _check_weights(weights, len(pairs)))
-        self.node_weights = _check_node_weights(node_weights, self.n_nodes)
-        self.name = name
-        for array in (self.features, self.adjacency.data, self.adjacency.indices, self.adjacency.indptr):
-            array.setflags(write=False)
+        checked = check_features(features)
+        pairs = _check_edges(edges, len(checked))
+        adjacency = _adjacency(pairs, len(checked), _check_weights(weights, len(pairs)))
+        masses = check_node_weights(node_weights, len(checked))
+        self._fill(checked, adjacency, weights is not None, masses, name)
+
+    def _fill(
+        self,
+        features: NDArray[np.float64],
+        adjacency: sparse.csr_array,
+        weighted: bool,
+        node_weights: NDArray[np.float64] | None,
+        name: str | None,
+    ) -> None:
+        for array in (features, adjacency.data, adjacency.indices, adjacency.indptr, node_weights):
+            if array is not None:
+                array.setflags(write=False)
+        self._set(features=features, adjacency=adjacency, weighted=weighted, node_weights=node_weights, name=name)
 
     @classmethod
     def from_cells(
         cls,
         points: ArrayLike,
-        cells: ArrayLike | Mapping[str, ArrayLike],
+        cells: CellsLike,
         *,
         fields: Mapping[str, ArrayLike] | None = None,
         node_weights: ArrayLike | str | None = None,
@@ -90,7 +116,7 @@ class Graph:
         ----------
         points : array-like of shape (n, dimension)
             Node coordinates: the features.
-        cells : array-like of shape (m, k), or dict of such arrays by type
+        cells : array-like of shape (m, k), dict of such arrays by type, or list of (type, array)
             Connectivity. A plain array holds one type, told by k: 2 lines, 3 triangles, 4 quadrilaterals
             (points in the plane) or tetrahedra (points in space), 5 pyramids, 6 wedges, 8 hexahedra. A dictionary
             names meshio's types and may mix them, quadratic ones and polygons included: ``{"quad": …, "triangle": …}``.
@@ -113,28 +139,9 @@ class Graph:
         >>> Graph.from_cells(square, [[0, 1, 2, 3]], fields={"T": [20, 20, 30, 30]}, node_weights="area")
         Graph(4 nodes, 4 edges, 3 features, node weights)
         """
-        points = _check_features(points, "Point coordinates")
-        if not isinstance(cells, Mapping):
-            array = np.asarray(cells)
-            if array.ndim != 2:
-                raise InputError(f"Cells must be an (m, k) array or a dict of them, not of shape {array.shape}.")
-            cells = {guess_cell_type(array.shape[1], points.shape[1]): array}
-        blocks = [(kind, check_cells(kind, block, len(points))) for kind, block in cells.items() if kind != "vertex"]
-        return cls._from_blocks(points, blocks, fields=fields, node_weights=node_weights, name=name)
-
-    @classmethod
-    def _from_blocks(cls, points, blocks, *, fields=None, node_weights=None, name=None) -> Graph:
-        """Make a graph of checked points and checked (type, cells) blocks; a type may come several times."""
-        edges = [cell_edges(kind, block) for kind, block in blocks]
-        pairs = np.concatenate(edges) if edges else np.empty((0, 2), np.int32)
-        if isinstance(node_weights, str):
-            if node_weights != "area":
-                raise InputError(f'node_weights must be an array or "area", not {node_weights!r}.')
-            node_weights = lumped_measures(points, blocks)
-            if not node_weights.any():
-                raise InputError('node_weights="area" needs cells of non-zero length, area or volume.')
-        columns = [points, *(_check_field(key, field, len(points)) for key, field in (fields or {}).items())]
-        return cls(np.column_stack(columns), pairs, node_weights=node_weights, name=name)
+        checked = check_features(points, "Point coordinates")
+        chosen = {key: check_field(key, field, len(checked)) for key, field in (fields or {}).items()}
+        return graph_of_cells(checked, collect_cells(cells, *checked.shape), chosen, node_weights, name)
 
     @property
     def n_nodes(self) -> int:
@@ -144,12 +151,12 @@ class Graph:
     @property
     def n_edges(self) -> int:
         """Number of undirected edges."""
-        return self.adjacency.nnz // 2
+        return int(self.adjacency.nnz) // 2
 
     @property
     def n_features(self) -> int:
         """Number of features per node, d."""
-        return self.features.shape[1]
+        return int(self.features.shape[1])
 
     @property
     def edges(self) -> NDArray[np.int32]:
@@ -161,8 +168,11 @@ class Graph:
     @property
     def weights(self) -> NDArray[np.float64] | None:
         """The weight of each of :attr:`edges`, shape (m,), or None."""
+        if not self.weighted:
+            return None
         rows, columns = self._positions()
-        return self.adjacency.data[rows < columns] if self.weighted else None
+        weights: NDArray[np.float64] = self.adjacency.data[rows < columns]
+        return weights
 
     def _positions(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return the row and the column of every stored entry; a weight of zero is an edge all the same."""
@@ -174,7 +184,7 @@ class Graph:
         mine, theirs = self.adjacency, other.adjacency
         if mine is theirs:
             return True
-        return (
+        return bool(
             mine.shape == theirs.shape
             and mine.nnz == theirs.nnz
             and self.weighted == other.weighted
@@ -183,15 +193,84 @@ class Graph:
             and (not self.weighted or np.array_equal(mine.data, theirs.data))
         )
 
-    def parts(self) -> list[NDArray | None]:
+    def sharing_topology(self, other: Graph) -> Graph:
+        """Return the same graph with the adjacency of another, if it is equal, so that memory holds it once."""
+        if not self.same_topology(other):
+            return self
+        return trusted_graph(self.features, other.adjacency, self.weighted, self.node_weights, self.name)
+
+    def with_features(self, features: ArrayLike) -> Graph:
+        """Return a graph with the same edges, weights and name, but other features, (n, d).
+
+        Examples
+        --------
+        >>> bar = Graph([[0.0], [1.0]], [(0, 1)])
+        >>> bar.with_features([[0.0, 1.0], [1.0, 1.0]])
+        Graph(2 nodes, 1 edge, 2 features)
+        """
+        checked = check_features(features)
+        if len(checked) != self.n_nodes:
+            raise InputError(f"There are features for {len(checked)} nodes, but the graph has {self.n_nodes}.")
+        return trusted_graph(checked, self.adjacency, self.weighted, self.node_weights, self.name)
+
+    def parts(self) -> list[NDArray[Any] | None]:
         """Return all that makes the graph what it is, for :func:`swwl.storage.fingerprint`."""
         return [self.features, self.edges, self.weights, self.node_weights]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return trusted_graph, (self.features, self.adjacency, self.weighted, self.node_weights, self.name)
+
     def __repr__(self) -> str:
-        d = self.n_features
-        parts = [f"{self.n_nodes} nodes", f"{self.n_edges} edges", f"{d} feature{'s' * (d != 1)}"]
+        parts = [counted(self.n_nodes, "node"), counted(self.n_edges, "edge"), counted(self.n_features, "feature")]
         parts += ["edge weights"] * self.weighted + ["node weights"] * (self.node_weights is not None)
         return f"Graph({self.name + ': ' if self.name else ''}{', '.join(parts)})"
+
+
+def trusted_graph(
+    features: NDArray[np.float64],
+    adjacency: sparse.csr_array,
+    weighted: bool = False,
+    node_weights: NDArray[np.float64] | None = None,
+    name: str | None = None,
+) -> Graph:
+    """Make a graph of parts that have been checked, without a look at them and without a copy; they are frozen."""
+    graph = Graph.__new__(Graph)
+    graph._fill(features, adjacency, weighted, node_weights, name)
+    return graph
+
+
+def graph_of_cells(
+    points: NDArray[np.float64],
+    cells: Cells,
+    fields: Mapping[str, NDArray[Any]],
+    node_weights: ArrayLike | str | None = None,
+    name: str | None = None,
+) -> Graph:
+    """Make the graph of checked points (n, d), cells and fields; without fields, points are not copied."""
+    cells = {kind: block for kind, block in cells.items() if kind != "vertex"}
+    edges = [cell_edges(kind, block) for kind, block in cells.items()]
+    adjacency = _adjacency(np.concatenate(edges) if edges else np.empty((0, 2), np.int32), len(points), None)
+    if isinstance(node_weights, str):
+        if node_weights != "area":
+            raise InputError(f'node_weights must be an array or "area", not {node_weights!r}.')
+        node_weights = _areas(points, cells)
+    masses = check_node_weights(node_weights, len(points))
+    columns = [points]
+    for key, field in fields.items():
+        column = np.asarray(field, np.float64).reshape(len(points), -1)
+        refuse_non_finite(column, f"Field {key!r}")
+        columns.append(column)
+    features = np.column_stack(columns) if fields else points
+    return trusted_graph(features, adjacency, node_weights=masses, name=name)
+
+
+def _areas(points: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
+    if points.shape[1] > 3:
+        raise InputError(f'node_weights="area" needs points of 1 to 3 coordinates, but they have {points.shape[1]}.')
+    areas = lumped_measures(points, cells)
+    if not areas.any():
+        raise InputError('node_weights="area" needs cells of non-zero length, area or volume.')
+    return areas
 
 
 def unite(graphs: Sequence[Graph]) -> Graph:
@@ -220,49 +299,16 @@ def unite(graphs: Sequence[Graph]) -> Graph:
         np.concatenate(columns),
         np.concatenate([entries[:1], *pointers]),
     )
-    whole = Graph.__new__(Graph)  # all of it was checked
-    whole.features = np.concatenate([graph.features for graph in graphs])
-    whole.adjacency = sparse.csr_array(arrays, shape=(nodes[-1], nodes[-1]))
-    whole.weighted, whole.node_weights, whole.name = graphs[0].weighted, None, None
-    return whole
-
-
-def _check_features(features: ArrayLike, what: str = "Features") -> NDArray[np.float64]:
-    """Return a fresh (n, d) float64 array, or say what is wrong."""
-    try:
-        array = np.array(features, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{what} must be an (n, d) array of numbers: {error}.") from None
-    if array.ndim == 1 and array.size:
-        array = array[:, None]
-    if array.size == 0 and (array.ndim != 2 or len(array) == 0):
-        raise InputError("The graph has no nodes; at least one is needed.")
-    if array.ndim != 2 or array.shape[1] == 0:
-        raise InputError(f"{what} must be an (n, d) array with d >= 1, but have shape {array.shape}.")
-    _refuse_non_finite(array, what)
-    return array
-
-
-def _refuse_non_finite(array: NDArray[np.float64], what: str) -> None:
-    # The sum is finite far more often than not, and costs a tenth of looking at every entry.
-    if not np.isfinite(array.sum()):
-        bad = np.argwhere(~np.isfinite(array))
-        if len(bad):
-            place = tuple(bad[0])
-            column = f", column {place[1]}" if array.ndim == 2 else ""
-            raise InputError(f"{what} must be finite, but node {place[0]}{column} holds {array[place]}.")
-
-
-def _check_field(name: str, field: ArrayLike, n_nodes: int) -> NDArray[np.float64]:
-    values = np.asarray(field)
-    if values.ndim not in (1, 2) or len(values) != n_nodes:
-        raise InputError(f"Field {name!r} must have one row per node ({n_nodes}), but has shape {values.shape}.")
-    return _check_features(values, f"Field {name!r}")
+    adjacency = sparse.csr_array(arrays, shape=(nodes[-1], nodes[-1]))
+    return trusted_graph(np.concatenate([graph.features for graph in graphs]), adjacency, graphs[0].weighted)
 
 
 def _check_edges(edges: ArrayLike, n_nodes: int) -> NDArray[np.int32]:
     """Return (m, 2) 32-bit integers, or name the edge that is wrong."""
-    pairs = np.asarray(edges)
+    try:
+        pairs = np.asarray(edges)
+    except ValueError as error:  # rows of several lengths
+        raise InputError(f"Edges must be an (m, 2) array of node numbers: {error}.") from None
     if pairs.size == 0:
         return np.empty((0, 2), np.int32)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
@@ -278,27 +324,12 @@ def _check_edges(edges: ArrayLike, n_nodes: int) -> NDArray[np.int32]:
 def _check_weights(weights: ArrayLike | None, n_edges: int) -> NDArray[np.float64] | None:
     if weights is None:
         return None
-    array = np.array(weights, dtype=np.float64)
+    array = own_numbers(weights, f"Edge weights must be an array of shape ({n_edges},)")
     if array.shape != (n_edges,):
         raise InputError(f"Edge weights must have shape ({n_edges},), one per edge, but have {array.shape}.")
     bad = np.flatnonzero(~np.isfinite(array))
     if bad.size:
         raise InputError(f"Edge weights must be finite, but edge {bad[0]} has {array[bad[0]]}.")
-    return array
-
-
-def _check_node_weights(weights: ArrayLike | None, n_nodes: int) -> NDArray[np.float64] | None:
-    if weights is None:
-        return None
-    array = np.array(weights, dtype=np.float64)
-    if array.shape != (n_nodes,):
-        raise InputError(f"Node weights must have shape ({n_nodes},), one per node, but have {array.shape}.")
-    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
-    if bad.size:
-        raise InputError(f"Node weights must be finite and not negative, but node {bad[0]} has {array[bad[0]]}.")
-    if not array.any():
-        raise InputError("Node weights are all zero; at least one node needs a positive weight.")
-    array.setflags(write=False)
     return array
 
 
@@ -310,17 +341,17 @@ def _adjacency(pairs: NDArray[np.int32], n_nodes: int, weights: NDArray[np.float
         weights = weights if weights is None else weights[proper]
     rows, columns = np.concatenate([pairs, pairs[:, ::-1]]).T
 
-    def summed(values, dtype):
-        both = np.ones(2 * len(pairs), dtype) if values is None else np.concatenate([values, values])
+    def summed(values: NDArray[Any]) -> sparse.csr_array:
+        both = np.concatenate([values, values])
         matrix = sparse.coo_array((both, (rows, columns)), shape=(n_nodes, n_nodes)).tocsr()
         matrix.sum_duplicates()
         return matrix
 
     # float32 counts are exact here (nobody repeats an edge 2^24 times) and halve the traffic of every product.
-    adjacency = summed(None, np.float32)
+    adjacency = summed(np.ones(len(pairs), np.float32))
     if weights is not None:
         counts = adjacency.data
-        adjacency = summed(weights, np.float64)
+        adjacency = summed(weights)
         adjacency.data /= counts
     else:
         adjacency.data[:] = 1

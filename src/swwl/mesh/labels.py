@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swwl.errors import InputError
+from swwl.mesh.arrays import counted
 from swwl.mesh.graph import Graph
 
 
-def label_sets(labels: Sequence[ArrayLike]) -> list[NDArray]:
+def label_sets(labels: Sequence[ArrayLike]) -> list[NDArray[Any]]:
     """Return the distinct labels of every column, over all graphs.
 
     Parameters
@@ -32,6 +34,50 @@ def label_sets(labels: Sequence[ArrayLike]) -> list[NDArray]:
     if not tables:
         raise InputError("There are no graphs, and so no labels.")
     return [np.unique(np.concatenate([table[:, c] for table in tables])) for c in range(tables[0].shape[1])]
+
+
+def one_hot(labels: ArrayLike, sets: Sequence[ArrayLike] | None = None, weight: float = 1.0) -> NDArray[np.float64]:
+    """Encode the labels of nodes: a column for each label that there is, not zero where a node has it.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n,) or (n, c)
+        Each of several columns gets a block of its own.
+    sets : sequence of c array-likes, optional
+        The labels that there are, sorted and distinct, from :func:`label_sets`. By default those of these nodes.
+    weight : float
+        What stands in place of 1.
+
+    Returns
+    -------
+    ndarray of shape (n, number of labels)
+
+    Raises
+    ------
+    InputError
+        Names a node whose label is not among those that there are.
+
+    Examples
+    --------
+    >>> one_hot(["O", "H", "H"], weight=0.5)
+    array([[0. , 0.5],
+           [0.5, 0. ],
+           [0.5, 0. ]])
+    """
+    (table,) = _tables([labels])
+    known = label_sets([table]) if sets is None else [np.asarray(found) for found in sets]
+    if table.shape[1] != len(known):
+        columns, given = counted(table.shape[1], "column"), counted(len(known), "set")
+        raise InputError(f"Found {columns} of labels, but {given} of them.")
+    blocks = []
+    for column, found in zip(table.T, known, strict=True):
+        unknown = ~np.isin(column, found)
+        if unknown.any():
+            node = int(np.flatnonzero(unknown)[0])
+            some = ", ".join(map(str, found[:10])) + (", …" if len(found) > 10 else "")
+            raise InputError(f"node {node} has the label {column[node]!s}, but the labels are: {some}.")
+        blocks.append((column[:, None] == found) * float(weight))
+    return np.hstack(blocks)
 
 
 def with_labels(
@@ -78,24 +124,19 @@ def with_labels(
     for index, (graph, table) in enumerate(zip(graphs, tables, strict=True)):
         title = f"Graph {index}" + (f" ({graph.name})" if graph.name else "")
         if len(table) != graph.n_nodes:
-            raise InputError(f"{title} has {graph.n_nodes} nodes, but labels for {len(table)}.")
-        if table.shape[1] != len(known):
-            raise InputError(f"{title} has {table.shape[1]} columns of labels, but {len(known)} sets of labels.")
-        blocks = [graph.features] if attributes else []
-        for column, found in zip(table.T, known, strict=True):
-            unknown = ~np.isin(column, found)
-            if unknown.any():
-                node = int(np.flatnonzero(unknown)[0])
-                some = ", ".join(map(str, found[:10])) + (", …" if len(found) > 10 else "")
-                raise InputError(f"{title}: node {node} has the label {column[node]!s}, but the labels are: {some}.")
-            blocks.append((column[:, None] == found) * float(weight))
-        features = np.hstack(blocks)
-        result.append(Graph(features, graph.edges, graph.weights, graph.node_weights, name=graph.name))
+            fault = InputError(f"has {counted(graph.n_nodes, 'node')}, but labels for {len(table)}.")
+            raise fault.of_item(index, title, continues=True)
+        try:
+            encoded = one_hot(table, known, weight)
+        except InputError as error:
+            error.of_item(index, title)
+            raise
+        result.append(graph.with_features(np.hstack([graph.features, encoded]) if attributes else encoded))
     return result
 
 
-def _tables(labels: Sequence[ArrayLike]) -> list[NDArray]:
-    tables: list[NDArray] = []
+def _tables(labels: Sequence[ArrayLike]) -> list[NDArray[Any]]:
+    tables: list[NDArray[Any]] = []
     for index, given in enumerate(labels):
         table = np.asarray(given)
         table = table[:, None] if table.ndim == 1 else table

@@ -1,6 +1,6 @@
 """What coarsening must not lose: the outline of a triangle mesh, and the area or volume it encloses.
 
-Plain functions of arrays, for ``coarsen.py``.
+For ``coarsen.py``.
 """
 
 from __future__ import annotations
@@ -8,12 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
+
+from swwl.mesh.cells import triangle_normals
+from swwl.mesh.mesh import Mesh
+
+_Floats = NDArray[np.float64]
+_Nodes = NDArray[np.integer]
 
 _CORNER = np.cos(np.deg2rad(30.0))  # of the angle from which on an outline has a corner where it turns
 _SHEET = 1e-3  # volume over area^(3/2) below which a surface is a sheet: its volume means nothing
 
 
-def outline_edges(triangles: np.ndarray) -> np.ndarray:
+def outline_edges(triangles: _Nodes) -> _Nodes:
     """Return the edges that belong to one triangle alone, in its direction: (k, 2).
 
     Examples
@@ -23,19 +30,19 @@ def outline_edges(triangles: np.ndarray) -> np.ndarray:
     """
     edges = _directed(triangles)
     _, first, count = np.unique(_keys(np.sort(edges, 1)), return_index=True, return_counts=True)
-    return edges[first[count == 1]]
+    return np.asarray(edges[first[count == 1]])
 
 
-def _directed(triangles: np.ndarray) -> np.ndarray:
+def _directed(triangles: _Nodes) -> _Nodes:
     return np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
 
 
-def _keys(edges: np.ndarray) -> np.ndarray:
+def _keys(edges: _Nodes) -> NDArray[np.int64]:
     """One number per pair of nodes: many times quicker to sort than pairs."""
     return edges[:, 0].astype(np.int64) * (int(edges.max()) + 1) + edges[:, 1]
 
 
-def outline_curves(edges: np.ndarray) -> list[np.ndarray]:
+def outline_curves(edges: _Nodes) -> list[_Nodes]:
     """Join edges to curves that pass through no node where they branch or end; a loop repeats its first node.
 
     Examples
@@ -49,7 +56,7 @@ def outline_curves(edges: np.ndarray) -> list[np.ndarray]:
         neighbours.setdefault(b, []).append(a)
     unused = {frozenset(edge) for edge in edges.tolist()}
 
-    def walk(a: int, b: int) -> np.ndarray:
+    def walk(a: int, b: int) -> _Nodes:
         curve = [a, b]
         unused.discard(frozenset((a, b)))
         while len(neighbours[curve[-1]]) == 2:
@@ -65,7 +72,7 @@ def outline_curves(edges: np.ndarray) -> list[np.ndarray]:
     return [walk(a, b) for a in starts for b in neighbours[a] if frozenset((a, b)) in unused]
 
 
-def anchors(points: np.ndarray, curve: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+def anchors(points: _Floats, curve: _Nodes, sizes: _Floats) -> _Nodes:
     """Choose nodes of a curve that keep its shape when the others go: corners, and one in every size between them.
 
     Parameters
@@ -96,14 +103,14 @@ def anchors(points: np.ndarray, curve: np.ndarray, sizes: np.ndarray) -> np.ndar
     return np.unique(np.concatenate(kept))
 
 
-def _turning(points: np.ndarray, curve: np.ndarray) -> np.ndarray:
+def _turning(points: _Floats, curve: _Nodes) -> _Floats:
     """Cosine of the angle by which a curve turns at each of its inner nodes."""
     ahead = np.diff(points[curve], axis=0)
     ahead /= np.maximum(np.linalg.norm(ahead, axis=1), np.finfo(float).tiny)[:, None]
-    return (ahead[1:] * ahead[:-1]).sum(1)
+    return np.asarray((ahead[1:] * ahead[:-1]).sum(1))
 
 
-def _pieces(points: np.ndarray, curve: np.ndarray, sizes: np.ndarray, breaks: np.ndarray) -> Iterator[np.ndarray]:
+def _pieces(points: _Floats, curve: _Nodes, sizes: _Floats, breaks: _Nodes) -> Iterator[NDArray[np.intp]]:
     """Positions to keep on each piece of a curve between its corners."""
     length = np.linalg.norm(np.diff(points[curve], axis=0), axis=1)
     steps = np.append(0, np.cumsum(2 * length / (sizes[curve[1:]] + sizes[curve[:-1]])))
@@ -115,7 +122,7 @@ def _pieces(points: np.ndarray, curve: np.ndarray, sizes: np.ndarray, breaks: np
         yield np.clip(positions, a, b)
 
 
-def enclosed(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+def enclosed(mesh: Mesh) -> _Floats:
     """Measure what a mesh encloses, to compare it with a coarser one.
 
     Returns
@@ -127,10 +134,10 @@ def enclosed(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
 
     Examples
     --------
-    >>> square = np.array([[0.0, 0], [2, 0], [2, 3], [0, 3]])
-    >>> enclosed(square, np.array([[0, 1, 2], [0, 2, 3]])).tolist()
+    >>> enclosed(Mesh([[0, 0], [2, 0], [2, 3], [0, 3]], {"quad": [[0, 1, 2, 3]]})).tolist()
     [6.0]
     """
+    points, triangles = mesh.points, mesh.triangles()
     edges = outline_edges(triangles)
     if points.shape[1] == 2:
         loops = []
@@ -139,7 +146,7 @@ def enclosed(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
             loops.append((x[:-1] * y[1:] - x[1:] * y[:-1]).sum() / 2)
         return np.sort(np.abs(loops))
     corners = points[triangles]
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]) / 2
+    normals = triangle_normals(points, triangles) / 2
     area = np.linalg.norm(normals, axis=1).sum()
     if len(np.unique(_keys(_directed(triangles)))) < 3 * len(triangles):
         return np.array([area])

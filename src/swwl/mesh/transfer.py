@@ -1,21 +1,60 @@
-"""Node fields from one triangle mesh to the nodes of another: linear within the nearest triangle."""
+"""Node fields from one mesh to the nodes of another: linear within the nearest triangle."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from swwl.errors import InputError
+from swwl.mesh.cells import node_normals, triangle_normals
+from swwl.mesh.mesh import Mesh
 
-def transfer(
-    points: np.ndarray,
-    triangles: np.ndarray,
-    fields: Mapping[str, np.ndarray],
-    targets: np.ndarray,
-    normals: np.ndarray | None = None,
-) -> dict[str, np.ndarray]:
-    """Interpolate fields at new nodes.
+_Floats = NDArray[np.float64]
+_Nodes = NDArray[np.int32]
+
+
+def transfer(source: Mesh, target: Mesh) -> Mesh:
+    """Carry all fields of a mesh over to another one of the same shape.
+
+    Parameters
+    ----------
+    source, target : Mesh
+        Plane meshes or surfaces in space. On surfaces a triangle counts only if it looks the same way as the target's
+        node, so that nothing leaks through a thin body.
+
+    Returns
+    -------
+    Mesh
+        The target with the fields of the source, interpolated by :func:`interpolate`.
+
+    Examples
+    --------
+    >>> corner = Mesh([[0.0, 0], [1, 0], [0, 1]], [[0, 1, 2]], {"T": [0.0, 1, 2]})
+    >>> half = Mesh([[0.0, 0], [0.5, 0], [0, 0.5]], [[0, 1, 2]])
+    >>> transfer(corner, half).fields["T"]
+    array([0. , 0.5, 1. ])
+    """
+    if source.dimension != target.dimension:
+        raise InputError(f"One mesh has {source.dimension} coordinates, the other {target.dimension}.")
+    triangles, own = source.triangles(), target.triangles()
+    if not len(triangles):
+        raise InputError("Fields are interpolated in triangles and quadrilaterals, but the mesh has none.")
+    normals = node_normals(target.points, own) if target.dimension == 3 and len(own) else None
+    return target.with_fields(interpolate(source.points, triangles, source.fields, target.points, normals))
+
+
+def interpolate(
+    points: _Floats,
+    triangles: _Nodes,
+    fields: Mapping[str, NDArray[Any]],
+    targets: _Floats,
+    normals: _Floats | None = None,
+) -> dict[str, _Floats]:
+    """Interpolate fields of a triangle mesh at new places.
 
     Parameters
     ----------
@@ -25,7 +64,7 @@ def transfer(
     targets : ndarray of shape (r, d)
         A target outside the mesh gets the value of the nearest point of it, found by walking from the nearest node.
     normals : ndarray of shape (r, 3), optional
-        Of a surface, at the targets: triangles that look the other way are left out where others are at hand, so
+        Of a surface, at the targets: triangles that look the other way are left out where there are others, so
         that nothing leaks through a thin body.
 
     Returns
@@ -35,13 +74,13 @@ def transfer(
     Examples
     --------
     >>> corner = np.array([[0.0, 0], [1, 0], [0, 1]])
-    >>> transfer(corner, np.array([[0, 1, 2]]), {"T": np.array([0.0, 1, 2])}, np.array([[0.25, 0.5]]))
+    >>> interpolate(corner, np.array([[0, 1, 2]]), {"T": np.array([0.0, 1, 2])}, np.array([[0.25, 0.5]]))
     {'T': array([1.25])}
     """
     if not fields:
         return {}
     around = _around(len(points), triangles)
-    looks = None if normals is None else _normals(points, triangles)
+    looks = None if normals is None else triangle_normals(points, triangles)
     start = _start(points, triangles, targets, looks, normals)
     triangle, share, distance = _best(points, triangles, around[start], targets, looks, normals)
     # The nearest node need not belong to the nearest triangle, above all in thin cells: walk towards it.
@@ -58,44 +97,30 @@ def transfer(
     return {name: np.einsum("rc,rc...->r...", share, np.asarray(field, float)[nodes]) for name, field in fields.items()}
 
 
-def node_normals(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Return unit normals at the nodes of a surface, weighted by area: (n, 3)."""
-    return _at_nodes(len(points), triangles, _normals(points, triangles))
-
-
-def _normals(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    corners = points[triangles]
-    return np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-
-
-def _at_nodes(n_points: int, triangles: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    total = np.column_stack([np.bincount(triangles.ravel(), np.repeat(v, 3), n_points) for v in vectors.T])
-    return total / np.maximum(np.linalg.norm(total, axis=1), np.finfo(float).tiny)[:, None]
-
-
 def _start(
-    points: np.ndarray,
-    triangles: np.ndarray,
-    targets: np.ndarray,
-    looks: np.ndarray | None,
-    normals: np.ndarray | None,
-) -> np.ndarray:
-    """Find the nearest node to every target; on a surface, one that looks the same way, if near enough."""
+    points: _Floats,
+    triangles: _Nodes,
+    targets: _Floats,
+    looks: _Floats | None,
+    normals: _Floats | None,
+) -> _Nodes:
+    """Find the nearest corner to every target; on a surface, one that looks the same way, if near enough."""
+    corners: _Nodes = np.unique(triangles)
     if looks is None or normals is None:
-        return cKDTree(points).query(targets)[1]
+        return np.asarray(corners[cKDTree(points[corners]).query(targets)[1]])
     reach = 3 * np.sqrt(np.linalg.norm(looks, axis=1).mean())  # some edges: a turned node counts as that far away
-    known = np.hstack([points, reach * _at_nodes(len(points), triangles, looks)])
-    return cKDTree(known).query(np.hstack([targets, reach * normals]))[1]
+    known = np.hstack([points, reach * node_normals(points, triangles)])[corners]
+    return np.asarray(corners[cKDTree(known).query(np.hstack([targets, reach * normals]))[1]])
 
 
 def _best(
-    points: np.ndarray,
-    triangles: np.ndarray,
-    candidates: np.ndarray,
-    targets: np.ndarray,
-    looks: np.ndarray | None,
-    normals: np.ndarray | None,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    points: _Floats,
+    triangles: _Nodes,
+    candidates: NDArray[np.int64],
+    targets: _Floats,
+    looks: _Floats | None,
+    normals: _Floats | None,
+) -> tuple[NDArray[np.int64], _Floats, _Floats]:
     """Return the candidate nearest to every target, the weights of its corners and the squared distance."""
     weights, distance = _nearest_in_triangle(points[triangles[candidates]], targets[:, None])
     if looks is not None and normals is not None:
@@ -106,7 +131,7 @@ def _best(
     return candidates[rows, best], weights[rows, best], distance[rows, best]
 
 
-def _around(n_points: int, triangles: np.ndarray) -> np.ndarray:
+def _around(n_points: int, triangles: _Nodes) -> NDArray[np.int64]:
     """Triangles at every node, (n, most), filled up with -1."""
     order = np.argsort(triangles, axis=None, kind="stable")
     node = triangles.ravel()[order]
@@ -116,7 +141,7 @@ def _around(n_points: int, triangles: np.ndarray) -> np.ndarray:
     return table
 
 
-def _nearest_in_triangle(corners: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _nearest_in_triangle(corners: _Floats, target: _Floats) -> tuple[_Floats, _Floats]:
     """Barycentric weights (..., 3) of the nearest point of each triangle, and its squared distance (...)."""
     a, b, c = (corners[..., k, :] for k in range(3))
     u, v, w = b - a, c - a, target - a

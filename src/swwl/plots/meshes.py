@@ -10,8 +10,8 @@ from matplotlib.colors import LightSource
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from numpy.typing import NDArray
 
-from swwl.mesh.io import read_graph
-from swwl.mesh.io.meshes import read_mesh
+from swwl.mesh.graph import Graph
+from swwl.mesh.io import read
 from swwl.plots.style import BLUE, SKY, style
 
 # Beyond this drawing takes seconds, and nodes show the shape as well.
@@ -47,21 +47,11 @@ def draw_mesh(figure: Any, path: str | os.PathLike, title: str = "") -> Any:
 
 
 def _triangles(path: str | os.PathLike) -> tuple[NDArray, NDArray]:
-    """Return points and the triangles to draw, quadrilaterals halved."""
-    if str(path).endswith(".npz"):
-        return read_graph(path).features, np.empty((0, 3), int)
-    mesh = read_mesh(path)
-    points = np.asarray(mesh.points, float)
-    if points.shape[1] == 3 and not points[:, 2].any():
-        points = points[:, :2]
-    blocks = []
-    for block in mesh.cells:
-        if block.type.startswith("triangle"):
-            blocks.append(block.data[:, :3])
-        elif block.type.startswith("quad"):
-            blocks += [block.data[:, :3], block.data[:, [0, 2, 3]]]
-    triangles = np.concatenate(blocks) if blocks else np.empty((0, 3), int)
-    return points, triangles
+    """Return points and the triangles to draw, larger cells cut into several; a graph has none."""
+    content = read(path)
+    if isinstance(content, Graph):
+        return content.features, np.empty((0, 3), int)
+    return content.points, content.triangles()
 
 
 def _in_space(ax: Any, points: NDArray, triangles: NDArray) -> None:

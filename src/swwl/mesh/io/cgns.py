@@ -4,15 +4,18 @@ The same tree comes in two forms: in a file, an HDF5 group with a ``label`` attr
 named " data"; in memory, pyCGNS's list ``[name, values, children, label]``.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator
 from typing import Any
 
-import h5py
-import meshio
 import numpy as np
+from numpy.typing import NDArray
 
 from swwl.errors import InputError
+from swwl.mesh.arrays import release
+from swwl.mesh.mesh import Mesh, in_plane
 
 # CGNS/SIDS element numbers of the types that meshio and VTK number alike, corner and midside nodes in one order.
 _ELEMENTS = {
@@ -35,19 +38,19 @@ _ELEMENTS = {
 class _Node:
     """A node of a CGNS file."""
 
-    def __init__(self, group: h5py.Group):
+    def __init__(self, group: Any):
         self._group = group
-        self.name = group.name.rsplit("/", 1)[-1]
+        self.name = str(group.name).rsplit("/", 1)[-1]
         self.label = _text(group.attrs.get("label", b""))
 
-    def _all(self) -> Iterator["_Node"]:
-        return (_Node(child) for child in self._group.values() if isinstance(child, h5py.Group))
+    def _all(self) -> Iterator[_Node]:
+        return (_Node(child) for child in self._group.values() if hasattr(child, "keys"))  # groups, not data sets
 
-    def children(self, label: str) -> list["_Node"]:
+    def children(self, label: str) -> list[_Node]:
         """Return the children with a label in the order of their names, whatever the order they are kept in."""
         return sorted((child for child in self._all() if child.label == label), key=lambda child: child.name)
 
-    def child(self, name: str) -> "_Node":
+    def child(self, name: str) -> _Node:
         for child in self._all():
             if child.name == name:
                 return child
@@ -57,18 +60,18 @@ class _Node:
     def is_text(self) -> bool:
         return _text(self._group.attrs.get("type", b"")) == "C1"
 
-    def values(self) -> np.ndarray:
+    def values(self) -> NDArray[Any]:
         if " data" not in self._group:
             raise InputError(f"its node {self.name!r} holds no values")
-        return self._group[" data"][()]
+        return np.asarray(self._group[" data"][()])
 
 
 class _ListNode(_Node):
     """A node of a tree in memory."""
 
-    def __init__(self, node: list):
+    def __init__(self, node: list[Any]):
         if not (isinstance(node, list) and len(node) == 4 and isinstance(node[2], list)):
-            raise InputError("it is no CGNS tree: a node must be a list of name, values, children and label")
+            raise InputError("it is not a CGNS tree: a node must be a list of name, values, children and label")
         self._node = node
         self.name, self.label = str(node[0]), str(node[3])
 
@@ -79,29 +82,23 @@ class _ListNode(_Node):
     def is_text(self) -> bool:
         return np.asarray(self._node[1]).dtype.kind in "SU"
 
-    def values(self) -> np.ndarray:
+    def values(self) -> NDArray[Any]:
         if self._node[1] is None:
             raise InputError(f"its node {self.name!r} holds no values")
         return np.asarray(self._node[1])
 
 
-def _text(value) -> str:
+def _text(value: Any) -> str:
     return (value if isinstance(value, bytes) else bytes(str(value), "utf8")).decode().rstrip("\0 ")
 
 
-def read_cgns(path: str | os.PathLike) -> meshio.Mesh:
-    """Read the zone of the highest dimension that has coordinates (the first of several), with its node fields.
-
-    Returns
-    -------
-    meshio.Mesh
-        Cells numbered from 0, point data from the zone's vertex solutions.
-    """
-    with h5py.File(path, "r") as file:
+def read_cgns(path: str | os.PathLike[str]) -> Mesh:
+    """Read the zone of the highest dimension that has coordinates (the first of several), with its node fields."""
+    with _opened(path) as file:
         return _mesh(_Node(file))
 
 
-def read_cgns_scalars(path: str | os.PathLike) -> dict[str, float]:
+def read_cgns_scalars(path: str | os.PathLike[str]) -> dict[str, float]:
     """Read the scalars that PLAID keeps in the base ``Global``; arrays and texts in it are left out.
 
     Returns
@@ -109,16 +106,22 @@ def read_cgns_scalars(path: str | os.PathLike) -> dict[str, float]:
     dict of str to float
         In the order of their names; empty where there are none.
     """
-    with h5py.File(path, "r") as file:
+    with _opened(path) as file:
         return _scalars(_Node(file))
 
 
-def mesh_of_tree(tree: list) -> meshio.Mesh:
-    """Make a mesh of a CGNS tree in memory; as `read_cgns`."""
-    return _mesh(_ListNode(tree))
+def _opened(path: str | os.PathLike[str]) -> Any:
+    import h5py  # 40 ms, when the first file is read
+
+    return h5py.File(path, "r")
 
 
-def scalars_of_tree(tree: list) -> dict[str, float]:
+def mesh_of_tree(tree: list[Any]) -> Mesh:
+    """Make a mesh of a CGNS tree in memory, as `read_cgns`; one in the plane z = 0 gets two coordinates."""
+    return in_plane(_mesh(_ListNode(tree)))
+
+
+def scalars_of_tree(tree: list[Any]) -> dict[str, float]:
     """Return the scalars of a CGNS tree in memory; as `read_cgns_scalars`.
 
     Examples
@@ -147,7 +150,7 @@ def _scalars(root: _Node) -> dict[str, float]:
     return found
 
 
-def _mesh(root: _Node) -> meshio.Mesh:
+def _mesh(root: _Node) -> Mesh:
     bases = [base for base in root.children("CGNSBase_t") if base.children("Zone_t")]
     # A base of lower dimension holds the boundary, or tags on it, of the one that matters.
     bases.sort(key=lambda base: -int(base.values().ravel()[0]))
@@ -156,29 +159,29 @@ def _mesh(root: _Node) -> meshio.Mesh:
         for grid in zone.children("GridCoordinates_t"):
             axes = [node for node in grid.children("DataArray_t") if node.name.startswith("Coordinate")]
             if axes:
-                points = np.column_stack([axis.values().ravel() for axis in axes])
-                return meshio.Mesh(points, _cells(zone), point_data=_fields(zone, len(points)))
+                points = release(np.column_stack([axis.values().ravel() for axis in axes]))
+                return Mesh(points, _cells(zone) or {}, _fields(zone, len(points)))
     raise InputError(f"none of its {len(zones)} zones has grid coordinates")
 
 
-def _cells(zone: _Node) -> list[tuple[str, np.ndarray]]:
+def _cells(zone: _Node) -> list[tuple[str, NDArray[Any]]]:
     blocks = []
     for elements in zone.children("Elements_t"):
         number = int(elements.values().ravel()[0])
         if number not in _ELEMENTS:
             raise InputError(f"its elements {elements.name!r} are of CGNS type {number}, which is not supported")
         kind, size = _ELEMENTS[number]
-        blocks.append((kind, elements.child("ElementConnectivity").values().reshape(-1, size) - 1))
+        blocks.append((kind, release(elements.child("ElementConnectivity").values().reshape(-1, size) - 1)))
     return blocks
 
 
-def _fields(zone: _Node, n_points: int) -> dict[str, np.ndarray]:
+def _fields(zone: _Node, n_points: int) -> dict[str, NDArray[Any]]:
     fields = {}
     for solution in zone.children("FlowSolution_t"):
         if _location(solution) == "Vertex":
             for node in solution.children("DataArray_t"):
                 values = node.values().ravel()
-                if len(values) == n_points:
+                if len(values) == n_points and values.dtype.kind in "biuf":
                     fields[node.name] = values
     return fields
 

@@ -1,27 +1,61 @@
-"""Recognise what was given, a file or an object of any of the supported libraries, and make a Graph of it."""
+"""Recognize what was given, a file or an object of any of the supported libraries, and make a Mesh or a Graph of it."""
+
+from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scipy import sparse
 
-from swwl.errors import InputError, InputTypeError, MissingFileError
+from swwl.errors import InputError, InputTypeError, located
 from swwl.mesh.graph import Graph
-from swwl.mesh.io.meshes import from_mesh, from_pyvista, read_mesh
-from swwl.mesh.io.npz import read_npz
-from swwl.mesh.io.objects import from_networkx, from_pyg, from_sparse
+from swwl.mesh.io.formats import read_file
+from swwl.mesh.io.meshio_files import from_meshio
+from swwl.mesh.io.objects import from_networkx, from_pyg, from_pyvista, from_sparse
+from swwl.mesh.mesh import Mesh
 
 
-def read_graph(path: str | os.PathLike, *, fields: Sequence[str] = (), node_weights: str | None = None) -> Graph:
-    """Read a graph from a mesh file.
+def read(path: str | os.PathLike[str]) -> Mesh | Graph:
+    """Read what a file holds: a mesh, or a graph that :func:`swwl.write_graph` wrote; see :func:`swwl.read_mesh`."""
+    with located(str(path)):
+        return read_file(path)
+
+
+def read_mesh(path: str | os.PathLike[str]) -> Mesh:
+    """Read a mesh file.
 
     Parameters
     ----------
     path : str or path
-        What meshio reads (VTU, VTK, XDMF, Gmsh, Abaqus, STL, …), CGNS as PLAID writes it, or our own ``.npz``.
-        A mesh in the plane z = 0 gets two coordinates.
+        What meshio reads (VTU, VTK, XDMF, Gmsh, Abaqus, STL, …), CGNS as PLAID writes it, our own ``.npz``, or a format
+        with a reader of your own (:func:`swwl.mesh.io.register_reader`).
+
+    Returns
+    -------
+    Mesh
+        With all node fields that hold numbers, tensors as (n, 9). Its ``name`` is the file's. A mesh in the plane
+        z = 0 gets two coordinates.
+
+    Raises
+    ------
+    InputError
+        With the path and what is wrong with it; :class:`FileNotFoundError` as well, if there is no such file.
+    """
+    with located(str(path)):
+        content = read_file(path)
+        if isinstance(content, Graph):
+            raise InputError("it holds a graph without cells, but a mesh is wanted; read_graph reads it.")
+    return content
+
+
+def read_graph(path: str | os.PathLike[str], *, fields: Sequence[str] = (), node_weights: str | None = None) -> Graph:
+    """Read a graph from a mesh file, or from an ``.npz`` file of :func:`swwl.write_graph`.
+
+    Parameters
+    ----------
+    path : str or path
+        As for :func:`swwl.read_mesh`.
     fields : sequence of str
         Node fields of the file to append to the coordinates.
     node_weights : None or "area"
@@ -34,21 +68,41 @@ def read_graph(path: str | os.PathLike, *, fields: Sequence[str] = (), node_weig
 
     Raises
     ------
-    FileNotFoundError, ValueError
-        With the path and what is wrong with it.
+    InputError
+        With the path and what is wrong with it; :class:`FileNotFoundError` as well, if there is no such file.
     """
-    path = Path(path)
-    if not path.exists():
-        raise MissingFileError(f"{path}: no such file.")
-    if path.is_dir():
-        raise InputError(f"{path}: is a folder, but a mesh file is wanted.")
-    try:
-        content = read_npz(path) if path.suffix == ".npz" else read_mesh(path)
+    with located(str(path)):
+        content = read_file(path)
         if isinstance(content, Graph):
             return _with_options(content, fields, node_weights)
-        return from_mesh(content, fields, node_weights, name=path.name)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{path}: {error}") from error
+        return content.graph(node_weights, fields)
+
+
+def as_mesh(obj: Any) -> Mesh:
+    """Make a Mesh of anything that describes one; the input is never changed.
+
+    Parameters
+    ----------
+    obj : object
+        A :class:`Mesh`; the path of a file; ``(points, cells)``; a meshio or pyvista mesh; anything else that has
+        ``points``, ``cells`` and ``fields`` as a Mesh has them, such as a generated sample.
+
+    Examples
+    --------
+    >>> as_mesh(([[0, 0], [1, 0], [0, 1]], [[0, 1, 2]]))
+    Mesh(3 nodes in 2 dimensions; cells: 1 triangle)
+    """
+    if isinstance(obj, (str, os.PathLike)):
+        return read_mesh(obj)
+    if isinstance(obj, tuple) and len(obj) == 2:
+        return Mesh(*obj)
+    mesh = _mesh_of(obj)
+    if mesh is None:
+        raise InputTypeError(
+            f"Cannot make a mesh of {type(obj).__name__}; wanted a Mesh, a file path, (points, cells), a meshio or "
+            f"pyvista mesh, or an object with points, cells and fields."
+        )
+    return mesh
 
 
 def as_graph(obj: Any, *, fields: Sequence[str] = (), node_weights: str | None = None) -> Graph:
@@ -57,9 +111,10 @@ def as_graph(obj: Any, *, fields: Sequence[str] = (), node_weights: str | None =
     Parameters
     ----------
     obj : object
-        A :class:`Graph`; the path of a file; ``(points, cells)``; a meshio or pyvista mesh; a networkx graph
-        (node attribute "features", "x" or "pos"); PyTorch Geometric ``Data``; ``(adjacency, features)`` with a
-        scipy sparse adjacency, in either order.
+        A :class:`Graph`; a :class:`Mesh`, or any other object that :func:`swwl.as_mesh` takes: the path of a file,
+        ``(points, cells)``, a meshio or pyvista mesh, a generated sample; a networkx graph (node attribute
+        "features", "x" or "pos"); PyTorch Geometric ``Data``; ``(adjacency, features)`` with a scipy sparse adjacency,
+        in either order.
     fields : sequence of str
         Node fields to append to the coordinates (meshes, ``Data``) or to use as features (networkx).
     node_weights : None or "area"
@@ -86,14 +141,30 @@ def as_graph(obj: Any, *, fields: Sequence[str] = (), node_weights: str | None =
         return _with_options(from_pyg(obj, fields), (), node_weights)
     if hasattr(obj, "nodes") and hasattr(obj, "edges") and hasattr(obj, "adj"):
         return _with_options(from_networkx(obj, fields), (), node_weights)
-    if hasattr(obj, "points") and hasattr(obj, "cells_dict") and isinstance(getattr(obj, "cells", None), list):
-        return from_mesh(obj, fields, node_weights)
-    if hasattr(obj, "points") and hasattr(obj, "cast_to_unstructured_grid"):
-        return from_pyvista(obj, fields, node_weights)
-    raise InputTypeError(
-        f"Cannot make a graph of {type(obj).__name__}; wanted a Graph, a file path, (points, cells), a meshio or "
-        f"pyvista mesh, a networkx graph, PyTorch Geometric Data or (sparse adjacency, features)."
-    )
+    mesh = _mesh_of(obj)
+    if mesh is None:
+        raise InputTypeError(
+            f"Cannot make a graph of {type(obj).__name__}; wanted a Graph, a Mesh, a file path, (points, cells), a "
+            f"meshio or pyvista mesh, a networkx graph, PyTorch Geometric Data or (sparse adjacency, features)."
+        )
+    return mesh.graph(node_weights, fields)
+
+
+def _mesh_of(obj: Any) -> Mesh | None:
+    """Recognize the objects that hold a mesh."""
+    if isinstance(obj, Mesh):
+        return obj
+    if not hasattr(obj, "points"):
+        return None
+    cells = getattr(obj, "cells", None)
+    if isinstance(cells, list) and hasattr(obj, "cells_dict"):
+        return from_meshio(obj)
+    if hasattr(obj, "cast_to_unstructured_grid"):
+        return from_pyvista(obj)
+    fields = getattr(obj, "fields", None)
+    if isinstance(cells, Mapping) and isinstance(fields, Mapping):
+        return Mesh(obj.points, cells, fields)
+    return None
 
 
 def _with_options(graph: Graph, fields: Sequence[str], node_weights: str | None) -> Graph:

@@ -1,15 +1,56 @@
-"""Graphs of other libraries, recognised by their attributes so that none of them has to be installed."""
+"""Graphs and meshes of other libraries, used by their attributes so that none of them has to be installed."""
+
+from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from swwl.errors import InputError
 from swwl.mesh.graph import Graph
+from swwl.mesh.mesh import Mesh, in_plane
 
 _FEATURE_NAMES = ("features", "x", "pos")
+_VTK_TYPES = {
+    1: "vertex",
+    3: "line",
+    5: "triangle",
+    7: "polygon",
+    8: "quad",
+    9: "quad",
+    10: "tetra",
+    11: "hexahedron",
+    12: "hexahedron",
+    13: "wedge",
+    14: "pyramid",
+    21: "line3",
+    22: "triangle6",
+    23: "quad8",
+    24: "tetra10",
+    25: "hexahedron20",
+    26: "wedge15",
+    27: "pyramid13",
+    28: "quad9",
+}
+# VTK lists the nodes of pixels (8) and voxels (11), the cells of image grids, row by row and not around.
+_RING_ORDER = {8: [0, 1, 3, 2], 11: [0, 1, 3, 2, 4, 5, 7, 6]}
+
+
+def from_pyvista(mesh: Any) -> Mesh:
+    """Make a mesh of any pyvista data set; one in the plane z = 0 gets two coordinates."""
+    grid = mesh if hasattr(mesh, "cells_dict") else mesh.cast_to_unstructured_grid()
+    cells = []
+    for number, block in grid.cells_dict.items():
+        if int(number) not in _VTK_TYPES:
+            raise InputError(f"The mesh has cells of VTK type {number}, which is not supported.")
+        array = np.asarray(block)
+        cells.append((_VTK_TYPES[int(number)], array[:, _RING_ORDER.get(int(number), slice(None))]))
+    fields = {key: np.asarray(grid.point_data[key]) for key in grid.point_data.keys()}  # noqa: SIM118
+    numbers = {key: values for key, values in fields.items() if values.dtype.kind in "biuf" and values.size}
+    return in_plane(Mesh(np.asarray(grid.points), cells or {}, numbers))
 
 
 def from_networkx(graph: Any, fields: Iterable[str] = ()) -> Graph:
@@ -20,7 +61,7 @@ def from_networkx(graph: Any, fields: Iterable[str] = ()) -> Graph:
     """
     nodes = list(graph.nodes)
     if not nodes:
-        raise InputError("The graph has no nodes; at least one is needed.")
+        raise InputError("There are no nodes; at least one is needed.")
     first = graph.nodes[nodes[0]]
     names = tuple(fields) or tuple(name for name in _FEATURE_NAMES if name in first)[:1]
     if not names:
@@ -58,8 +99,8 @@ def from_pyg(data: Any, fields: Iterable[str] = ()) -> Graph:
     )
 
 
-def _numpy(tensor: Any) -> np.ndarray:
-    return tensor.detach().cpu().numpy() if hasattr(tensor, "detach") else np.asarray(tensor)
+def _numpy(tensor: Any) -> NDArray[Any]:
+    return np.asarray(tensor.detach().cpu().numpy() if hasattr(tensor, "detach") else tensor)
 
 
 def from_sparse(adjacency: Any, features: Any) -> Graph:

@@ -1,0 +1,29 @@
+"""Functions that serve files, found by the ending of a name: readers of ``io/``, writers of ``mesh.py``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+from swwl.errors import InputError
+
+_Function = TypeVar("_Function")
+
+
+class Endings(dict[str, _Function]):
+    """Functions by endings such as ``".vtu"`` or ``".vol.gz"``, in small letters.
+
+    Examples
+    --------
+    >>> sizes = Endings({".vtu": len, ".vol.gz": max})
+    >>> sizes.of(Path("rotor.7.VTU")) is len, sizes.of(Path("a.vol.gz")) is max
+    (True, True)
+    """
+
+    def of(self, path: Path) -> _Function:
+        """Return the function for a file, or say which endings there are."""
+        suffixes = [suffix.lower() for suffix in path.suffixes]
+        for ending in ("".join(suffixes[-2:]), "".join(suffixes[-1:])):
+            if ending in self:
+                return self[ending]
+        raise InputError(f"the ending {path.suffix!r} is not known; known are {' '.join(sorted(self))}")

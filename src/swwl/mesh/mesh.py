@@ -1,0 +1,239 @@
+"""What a simulation hands over: points, the cells that join them, fields on the nodes.
+
+``io/`` reads meshes and :meth:`Mesh.write` writes them; :meth:`Mesh.graph` makes the graph that kernels take.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import IO, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from swwl.errors import InputError, located
+from swwl.mesh.arrays import Frozen, check_features, check_field, counted, own
+from swwl.mesh.cells import CellsLike, collect_cells, cut_into_triangles
+from swwl.mesh.endings import Endings
+from swwl.mesh.graph import Graph, graph_of_cells
+from swwl.storage import atomic_write
+
+
+class Mesh(Frozen):
+    """Points, cells and node fields; neither a mesh nor its arrays can be changed.
+
+    All is checked when the mesh is made, so nothing that takes one checks it again. Arrays that anybody could write
+    to are copied.
+
+    Parameters
+    ----------
+    points : array-like of shape (n, d)
+        Finite coordinates.
+    cells : array-like of shape (m, k), dict of such arrays by type, or list of (type, array)
+        Node numbers from 0 to n - 1. A plain array holds one type, told by k and d as in :meth:`Graph.from_cells`;
+        otherwise types carry meshio's names. A list may repeat a type: its blocks are joined.
+    fields : dict of array-likes of shape (n,) or (n, c), optional
+        Numbers at the nodes, of any type. They may be NaN where they are not known; :meth:`graph` refuses such a field.
+    name : str, optional
+        What to call the mesh in messages, such as its file name.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, d), float64
+    cells : mapping of str to ndarray of shape (m, k), int32
+        One array per type, in the order in which types were first given. Polygons are of type "polygon" if all have
+        equally many corners; otherwise "polygon5", "polygon6", ... each hold those of one number of corners.
+    fields : mapping of str to ndarray of shape (n,) or (n, c)
+    name : str or None
+
+    Examples
+    --------
+    >>> square = [[0, 0], [1, 0], [1, 1], [0, 1]]
+    >>> mesh = Mesh(square, [[0, 1, 2], [0, 2, 3]], {"T": [20.0, 20.0, 30.0, 30.0]}, name="square")
+    >>> mesh
+    Mesh(square: 4 nodes in 2 dimensions; cells: 2 triangle; fields: T)
+    >>> mesh.graph(fields=["T"], node_weights="area")
+    Graph(square: 4 nodes, 5 edges, 3 features, node weights)
+    """
+
+    __slots__ = ("cells", "fields", "name", "points")
+
+    points: NDArray[np.float64]
+    cells: Mapping[str, NDArray[np.int32]]
+    fields: Mapping[str, NDArray[Any]]
+    name: str | None
+
+    def __init__(
+        self,
+        points: ArrayLike,
+        cells: CellsLike,
+        fields: Mapping[str, ArrayLike] | None = None,
+        name: str | None = None,
+    ):
+        checked = check_features(points, "Point coordinates")
+        self._fill(
+            checked,
+            collect_cells(cells, *checked.shape),
+            {key: check_field(key, field, len(checked)) for key, field in (fields or {}).items()},
+            name,
+        )
+
+    def _fill(
+        self,
+        points: NDArray[np.float64],
+        cells: Mapping[str, NDArray[np.int32]],
+        fields: Mapping[str, NDArray[Any]],
+        name: str | None,
+    ) -> None:
+        arrays: list[NDArray[Any]] = [points, *cells.values(), *fields.values()]
+        for array in arrays:
+            array.setflags(write=False)
+        # dict(...): nobody else may hold what the read-only mappings show
+        self._set(points=points, cells=MappingProxyType(dict(cells)), fields=MappingProxyType(dict(fields)), name=name)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, n."""
+        return len(self.points)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells of all types."""
+        return sum(map(len, self.cells.values()))
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates, d."""
+        return int(self.points.shape[1])
+
+    def graph(self, node_weights: ArrayLike | str | None = None, fields: Iterable[str] = ()) -> Graph:
+        """Make the graph of the mesh: nodes are joined where a cell has an edge.
+
+        Parameters
+        ----------
+        node_weights : array-like of shape (n,) or "area", optional
+            "area" gives each node its share of the lengths, areas or volumes around it, so that the measure
+            follows the geometry and not the density of the mesh. By default every node weighs the same.
+        fields : iterable of str
+            Fields to append to the coordinates, in the order given.
+
+        Returns
+        -------
+        Graph
+            Of the same name. Without ``fields`` its features are :attr:`points` themselves, not a copy. Nodes that no
+            cell uses are isolated nodes.
+
+        Raises
+        ------
+        InputError
+            If there are no cells, if a field is missing or not finite, and where areas are wanted but all are zero.
+        """
+        if not any(kind != "vertex" for kind in self.cells):
+            raise InputError(
+                "The mesh has no cells, so its nodes are not joined; use Graph(points, edges) for point clouds."
+            )
+        chosen = {name: self._field(name) for name in fields}
+        return graph_of_cells(self.points, self.cells, chosen, node_weights, self.name)
+
+    def _field(self, name: str) -> NDArray[Any]:
+        if name not in self.fields:
+            found = ", ".join(sorted(self.fields)) or "none"
+            raise InputError(f"The mesh has no node field {name!r}; its fields are: {found}.")
+        return self.fields[name]
+
+    def triangles(self) -> NDArray[np.int32]:
+        """Return its surface cells as (m, 3) triangles of their corners, larger ones cut into several.
+
+        Examples
+        --------
+        >>> Mesh([[0, 0], [1, 0], [1, 1], [0, 1]], {"quad": [[0, 1, 2, 3]]}).triangles().tolist()
+        [[0, 1, 2], [0, 2, 3]]
+        """
+        return cut_into_triangles(self.cells)
+
+    def with_fields(self, fields: Mapping[str, ArrayLike]) -> Mesh:
+        """Return the same mesh with more fields, or others in place of those of the same name.
+
+        Examples
+        --------
+        >>> line = Mesh([[0.0], [1.0]], [[0, 1]], {"T": [1.0, 2.0]})
+        >>> line.with_fields({"p": [3.0, 4.0]})
+        Mesh(2 nodes in 1 dimension; cells: 1 line; fields: T, p)
+        """
+        new = {key: check_field(key, field, self.n_nodes) for key, field in fields.items()}
+        return trusted_mesh(self.points, self.cells, {**self.fields, **new}, self.name)
+
+    def renamed(self, name: str | None) -> Mesh:
+        """Return the same mesh under another name."""
+        return trusted_mesh(self.points, self.cells, self.fields, name)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the mesh to a file, under a temporary name until it is complete; the ending names the format.
+
+        Parameters
+        ----------
+        path : str or path
+            ``.vtu`` (for ParaView and most other programs), ``.npz`` (quick, for NumPy and swwl), or an ending of
+            another format that meshio writes and reads again. Formats other than these two may not hold the fields.
+
+        Raises
+        ------
+        InputError
+            For endings that are not known, and for cells that the format does not have.
+
+        Notes
+        -----
+        The same mesh gives the same bytes. VTU holds three coordinates, of which the last are zero for a plane mesh;
+        :func:`swwl.read_mesh` takes them away again.
+
+        Examples
+        --------
+        >>> import tempfile, swwl
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Mesh([[0, 0], [1, 0], [0, 1]], [[0, 1, 2]]).write(f"{folder}/corner.vtu")
+        ...     swwl.read_mesh(f"{folder}/corner.vtu")
+        Mesh(corner.vtu: 3 nodes in 2 dimensions; cells: 1 triangle)
+        """
+        with located(str(path)):
+            writer = WRITERS.of(Path(path))
+            with atomic_write(path) as file:
+                writer(file, self)
+
+    def parts(self) -> list[Any]:
+        """Return all that makes the mesh what it is, for :func:`swwl.storage.fingerprint`."""
+        return [self.points, *([*mapping, *mapping.values()] for mapping in (self.cells, self.fields))]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return trusted_mesh, (self.points, dict(self.cells), dict(self.fields), self.name)
+
+    def __repr__(self) -> str:
+        parts = [f"{counted(self.n_nodes, 'node')} in {counted(self.dimension, 'dimension')}"]
+        parts += ["cells: " + (", ".join(f"{len(b)} {kind}" for kind, b in self.cells.items()) or "none")]
+        parts += ["fields: " + ", ".join(self.fields)] if self.fields else []
+        return f"Mesh({self.name + ': ' if self.name else ''}{'; '.join(parts)})"
+
+
+Writer: TypeAlias = Callable[[IO[bytes], Mesh], None]
+WRITERS: Endings[Writer] = Endings()  # io/ fills it
+
+
+def trusted_mesh(
+    points: NDArray[np.float64],
+    cells: Mapping[str, NDArray[np.int32]],
+    fields: Mapping[str, NDArray[Any]],
+    name: str | None = None,
+) -> Mesh:
+    """Make a mesh of parts that have been checked, without a look at them and without a copy; they are frozen."""
+    mesh = Mesh.__new__(Mesh)
+    mesh._fill(points, cells, fields, name)
+    return mesh
+
+
+def in_plane(mesh: Mesh) -> Mesh:
+    """Drop the third coordinate where it is zero at all nodes."""
+    if mesh.dimension != 3 or mesh.points[:, 2].any():
+        return mesh
+    return trusted_mesh(own(mesh.points[:, :2]), mesh.cells, mesh.fields, mesh.name)
