@@ -3,10 +3,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench paper clean
+.PHONY: demo check test lint bench paper clean
 
 demo: .venv/installed
 	$(BIN)/swwl demo
+
+# Lint, types and the quick tests: about a minute, for the inner loop.
+check: lint
+	$(BIN)/python -m pytest -n 2 -q -m "not slow" src tests
 
 test: lint
 	$(BIN)/python -m pytest -n 2

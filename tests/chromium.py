@@ -22,7 +22,7 @@ class Chromium:
     def __init__(self):
         binary = next(filter(None, map(shutil.which, NAMES)), None)
         if binary is None:
-            pytest.skip("no Chromium is installed")
+            pytest.skip("Chromium is not installed")
         self._profile = tempfile.mkdtemp()
         ours_in, theirs_out = os.pipe()
         theirs_in, ours_out = os.pipe()

@@ -1,0 +1,44 @@
+"""On CI a test that is skipped for want of something that CI could have installed is a failure."""
+
+import os
+import sys
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+# Skips that are right everywhere.
+_FINE = (
+    "SWWL_DATA names no folder",
+    "all tests skipped by +SKIP option",
+    "pyarrow is installed",
+    "there is no SIGKILL here",
+    *(["GraKeL is not installed"] if sys.version_info >= (3, 13) else []),
+)
+
+
+def _is_lack(report: Any) -> bool:
+    """Whether a test was skipped, not expected to fail, for a reason that CI could do something about."""
+    if not os.environ.get("CI") or report.outcome != "skipped" or hasattr(report, "wasxfail"):
+        return False
+    reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
+    lacking = os.environ.get("SWWL_LACKS", "").split()  # what .ci/run could not install
+    return not any(words in reason for words in _FINE) and not any(f"{name} is not" in reason for name in lacking)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: Any, call: Any) -> Generator[None, Any, Any]:
+    """Turn such a skip of a test into a failure."""
+    report = yield
+    if _is_lack(report):
+        report.outcome, report.longrepr = "failed", f"skipped on CI: {report.longrepr}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: Any) -> Generator[None, Any, Any]:
+    """Turn such a skip of a whole file into a failure."""
+    report = yield
+    if _is_lack(report):
+        report.outcome, report.longrepr = "failed", f"skipped on CI: {report.longrepr}"
+    return report
