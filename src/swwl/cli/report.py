@@ -27,8 +27,8 @@ def report(
     Example:
       swwl report m.swwl -o report.html
     """
-    from swwl import load_model
     from swwl.jobs.table import check_output
+    from swwl.models import load_model
     from swwl.report import write_report
 
     out = Output(quiet, as_json)
