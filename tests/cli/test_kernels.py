@@ -15,6 +15,7 @@ from swwl import (
     SWWL,
     Gaussian,
     Graph,
+    GraphSVC,
     InputError,
     Matern32,
     Matern52,
@@ -196,6 +197,16 @@ def test_displays_of_the_model(case, table):
     else:
         with pytest.raises(InputError, match=f"no map of .*{name}"):
             DesignDisplay.from_estimator(model, ax=Figure().subplots())
+
+
+def test_a_classifier_is_described_and_predicts_in_python_only(table, tmp_path):
+    classes = np.where(table["bend"] > 0.5, "bent", "straight")
+    GraphSVC(SWWL("rod", **SMALL)).fit(table, classes).save(tmp_path / "c.swwl")
+    assert json.loads(swwl("info", tmp_path / "c.swwl", "--json").stdout)["classes"] == ["bent", "straight"]
+    assert "tells bent, straight apart" in swwl("info", tmp_path / "c.swwl").stdout
+    for command in (["predict", "t.csv", "-o", "p.csv"], ["report"], ["curve", "--sweep", "load=1:2:3", "-o", "c.png"]):
+        error = swwl(command[0], tmp_path / "c.swwl", *command[1:], code=2).stderr
+        assert "c.swwl: holds a GraphSVC, but a RobustGPRegressor is wanted" in error
 
 
 def test_a_map_of_given_vectors_shows_their_principal_components(table):

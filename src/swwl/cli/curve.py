@@ -39,13 +39,13 @@ def curve(
       swwl curve m.swwl --mesh d/meshes/00100.vtu --sweep pressure=1.34:1.48:20 --each speed=17000,17200,17400 -o c.png
     """
     from swwl.jobs.curves import PICTURES, draw_curves, graph_columns, plan_curves
+    from swwl.jobs.predict import load_regressor
     from swwl.jobs.table import check_output
-    from swwl.models import load_model
 
     out = Output(quiet, as_json)
     along, curves = _range(sweep), None if each is None else _list(each)
     fixed = dict(map(_value, fix or []))
-    fitted = load_model(model)
+    fitted = load_regressor(model)
     meshes = _meshes(graph_columns(fitted), mesh or [])
     with located(str(model)):
         plan = plan_curves(fitted, along, curves, fixed, meshes, target or ())

@@ -27,7 +27,7 @@ def info(
 
     out = Output(as_json=as_json)
     facts = describe(file)
-    kinds = {"folder": _show_folder, "table": _show_table, "model": _show_model}
+    kinds = {"folder": _show_folder, "table": _show_table, "model": _show_model, "classifier": _show_classifier}
     kinds.get(facts["kind"], _show_mesh)(out, file, facts)
     out.result(facts)
 
@@ -79,3 +79,9 @@ def _show_model(out: Output, file: Path, facts: dict[str, Any]) -> None:
     out.say(f"inputs    {', '.join(facts['inputs'])}: columns that a table for swwl predict must have")
     out.say(f"kernel    {facts['kernel']}")
     show_model(out, facts)
+
+
+def _show_classifier(out: Output, file: Path, facts: dict[str, Any]) -> None:
+    out.say(f"{file}: classifier that tells {', '.join(map(str, facts['classes']))} apart")
+    out.say(f"inputs    {', '.join(facts['inputs'])}")
+    out.say(f"kernel    {facts['kernel']}")

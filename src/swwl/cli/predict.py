@@ -28,12 +28,11 @@ def predict(
     Example:
       swwl predict m.swwl d/table.csv -o predictions.csv
     """
-    from swwl.jobs.predict import against_table, predict_table, prediction_table
+    from swwl.jobs.predict import against_table, load_regressor, predict_table, prediction_table
     from swwl.jobs.table import check_output, memory_beside, read_table, write_table
-    from swwl.models import load_model
 
     out = Output(quiet, as_json)
-    fitted = load_model(model)
+    fitted = load_regressor(model)
     frame = read_table(table)
     check_output(output, endings=(".csv", ".parquet", ".pq"))
     memory = memory_beside(table, cache)

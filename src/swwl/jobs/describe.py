@@ -105,8 +105,15 @@ def folder_facts(folder: Path) -> dict[str, Any]:
 
 
 def model_file_facts(path: Path) -> dict[str, Any]:
-    """Return what a model predicts from what, and how well."""
+    """Return what a model predicts from what, and how well; of a classifier, what it tells apart."""
     model = load_model(path)
+    if not isinstance(model, RobustGPRegressor):
+        return {
+            "kind": "classifier",
+            "kernel": repr(model.kernel_),
+            "inputs": list(model.feature_names_in_),
+            "classes": model.classes_,
+        }
     data = model.metadata_
     return {"kind": "model"} | model_facts(model) | {"table": data.get("table"), "split": data.get("split")}
 

@@ -8,13 +8,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from swwl.errors import InputError
 from swwl.evaluation import scores
 from swwl.evaluation.curves import trend_columns
 from swwl.gp.prediction import Prediction
 from swwl.jobs.table import mesh_paths, require_numbers, require_rows, rows_named
+from swwl.models.modelfile import load_model
 from swwl.models.regression import RobustGPRegressor
 from swwl.parallel import Progress
 from swwl.storage import Memory
+
+
+def load_regressor(path: Path) -> RobustGPRegressor:
+    """Read a model file that can predict numbers; refuse models of other kinds."""
+    model = load_model(path)
+    if not isinstance(model, RobustGPRegressor):
+        raise InputError(f"{path}: holds a {type(model).__name__}, but a RobustGPRegressor is wanted.")
+    return model
 
 
 def input_columns(model: RobustGPRegressor, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
