@@ -13,7 +13,7 @@ SOURCE = Path(swwl.__file__).parent
 
 # Data flows down this page; a module imports only from above it.
 PAGE = """
-errors parallel storage
+errors words parallel storage
 mesh.arrays mesh.endings mesh.cells mesh.graph mesh.mesh mesh.labels mesh.io.* mesh.transfer mesh.outline mesh.coarsen
 mesh
 embedding._inplace embedding.wl embedding.sliced embedding.options embedding.pipeline embedding.batches

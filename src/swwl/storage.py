@@ -128,7 +128,7 @@ class Memory:
     n_nodes : dict of path to int
         Sizes of the meshes that passed by.
     found : set of paths
-        Files whose embedding was found here.
+        Files whose embedding was found here, made by an earlier run.
 
     Examples
     --------
@@ -147,6 +147,7 @@ class Memory:
         self.folder = None if folder is None else Path(folder)
         self.n_nodes: dict[Path, int] = {}
         self.found: set[Path] = set()
+        self._made: set[Path] = set()
         self._hashes: dict[str, tuple[tuple[int, int, int], str]] = {}
         self._lock = threading.Lock()
         self._writable = self.folder is not None
@@ -179,13 +180,15 @@ class Memory:
         except (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile):
             return None  # NotImplementedError, of an unknown compression, is a RuntimeError
         self.n_nodes[path] = n_nodes
-        if kind == "quantiles":
+        if kind == "quantiles" and path not in self._made:
             self.found.add(path)
         return arrays
 
     def put(self, path: Path, kind: str, key: str, n_nodes: int, **arrays: Any) -> None:
         """Keep arrays for the present content of a file."""
         self.n_nodes[path] = n_nodes
+        if kind == "quantiles":
+            self._made.add(path)
         entry = self._entry(path, kind, key)
         if entry is None or not self._writable:
             return

@@ -40,7 +40,7 @@ def start(*arguments, **options):
 def made(tmp_path_factory):
     """Forty blades; do not change them."""
     folder = tmp_path_factory.mktemp("made") / "d"
-    datasets.write("blade", 40, folder, nodes=300, seed=0)
+    datasets.write_dataset("blade", 40, folder, n_nodes=300, random_state=0)
     return folder
 
 

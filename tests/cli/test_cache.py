@@ -10,7 +10,7 @@ import pytest
 
 from swwl import datasets
 from swwl.embedding import batches
-from tests.cli.conftest import SMALL, start, swwl
+from tests.cli.conftest import SMALL, change, start, swwl
 
 
 def fit(folder, *arguments, target="massflow", name="m.swwl"):
@@ -90,11 +90,39 @@ def test_predict_finds_what_fit_kept(data, monkeypatch):
     swwl("predict", data.parent / "m.swwl", data / "table.csv", "-o", data.parent / "p.csv")
 
 
+def test_predict_keeps_what_it_embeds(data, fitted, monkeypatch):
+    arguments = ["predict", fitted, data / "table.csv", "-o", data.parent / "p.csv"]
+    swwl(*arguments, "--no-cache")
+    assert not kept(data)
+    swwl(*arguments)
+    assert len(kept(data)) == 40
+    first = (data.parent / "p.csv").read_bytes()
+    monkeypatch.setattr(batches, "as_graph", lambda *_, **__: pytest.fail("a mesh was read"))
+    swwl(*arguments)
+    assert (data.parent / "p.csv").read_bytes() == first
+
+
+def test_a_mesh_in_all_rows_is_read_once(data, fitted, monkeypatch):
+    read = []
+    as_graph = batches.as_graph
+    monkeypatch.setattr(batches, "as_graph", lambda item, **options: read.append(item) or as_graph(item, **options))
+    change(data / "table.csv", mesh="meshes/00000.vtu")
+    facts, _ = fit(data, "--kernel", "swwl")
+    assert len(read) == facts["meshes"] == 1
+    assert facts["meshes_from_cache"] == 0  # although held-out rows find what training rows left
+    for cache in ("--no-cache", "--cache"):
+        swwl("predict", fitted, data / "table.csv", "-o", data.parent / "p.csv", cache)
+        assert len(read) == 2  # this model has the options of the other, so its embedding is known
+    mesh = ["--mesh", data / "meshes" / "00000.vtu", "--sweep", "pressure=1.38:1.44:5"]
+    swwl("curve", fitted, *mesh, "--each", "speed=17000,17300", "-o", data.parent / "c.png")
+    assert len(read) == 3
+
+
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
     """Enough meshes that a run can be cut off in the middle of them."""
     folder = tmp_path_factory.mktemp("large") / "d"
-    datasets.write("blade", 48, folder, nodes=2500, seed=0)
+    datasets.write_dataset("blade", 48, folder, n_nodes=2500, random_state=0)
     return folder
 
 

@@ -37,7 +37,7 @@ def test_make(tmp_path):
     result = swwl("make", "airfoil", "-n", 3, "--nodes", 1000, "-o", tmp_path / "a", "--jobs", 1, "--json")
     facts = json.loads(result.stdout)
     assert facts["rows"] == 3
-    assert len(datasets.load(tmp_path / "a")) == 3
+    assert len(datasets.load_dataset(tmp_path / "a")) == 3
     assert "airfoil: 3 of 3" in result.stderr
 
 
@@ -45,7 +45,7 @@ def test_fit_says_what_it_found(made, tmp_path):
     text = swwl("fit", made / "table.csv", "--target", "efficiency", "-o", tmp_path / "m", "--no-cache", *SMALL).stdout
     assert "column 'split': 32 rows say train, the other 8 are held out" in text
     assert "inputs    mesh, speed, pressure\n" in text
-    assert "ignored   massflow: an output of the simulation, says about.json" in text
+    assert "ignored   massflow: an output of the simulation, according to about.json" in text
     assert "meshes    40 of" in text and "40 embedded, 0 found" in text
     for words in ("ranges and importance", "components of mesh", "intervals widened", "leave-one-out", "held-out rows"):
         assert words in text
@@ -57,7 +57,7 @@ def test_fit_as_json_equals_the_model(made, tmp_path):
     facts = json.loads(swwl(*arguments, *SMALL).stdout)
     model = load_model(tmp_path / "m.swwl")
     assert facts["importance"]["massflow"] == pytest.approx(model.importance_.to_dict())
-    table = datasets.load(made)
+    table = datasets.load_dataset(made)
     test = table[table["split"] == "test"]
     held_out = next(row for row in facts["scores"] if row["test"] == "held-out rows")
     assert held_out["q2"] == pytest.approx(model.score(test, test["massflow"]))
@@ -154,9 +154,19 @@ def test_demo_ends_with_scores_and_a_report(tmp_path):
     assert np.sqrt((error**2).mean()) == pytest.approx(facts["scores"][-1]["rmse"])
 
 
-def test_quiet_prints_nothing(made, tmp_path):
-    result = swwl("fit", made / "table.csv", "--target", "massflow", "-o", tmp_path / "m", "-q", "--no-cache", *SMALL)
-    assert result.output == ""
+def test_quiet_prints_nothing(data, tmp_path):
+    (data / ".swwl-cache").write_text("a file where a folder should be")  # worth a note, and nothing more
+    arguments = ["fit", data / "table.csv", "--target", "massflow", "-o", tmp_path / "m", "--no-calibrate", *SMALL]
+    notes = [line for line in swwl(*arguments).stderr.splitlines() if line.startswith("note: ")]
+    assert len(notes) == 1 and ".swwl-cache: embeddings are not kept" in notes[0]
+    assert swwl(*arguments, "-q").output == ""
+
+
+def test_json_of_a_table_with_lists(tmp_path):
+    table = pd.DataFrame({"modes": ["[1, 2]", "[3, 4]"], "y": [1.0, 2.0]})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    facts = json.loads(swwl("info", tmp_path / "t.csv", "--json").stdout)
+    assert [column["holds"] for column in facts["columns"]] == ["1 [1, 2], 1 [3, 4]", "numbers"]
 
 
 def test_coarsen(made, tmp_path):
@@ -166,7 +176,7 @@ def test_coarsen(made, tmp_path):
     assert 135 <= facts["nodes"] <= 165 < facts["nodes_before"]
     assert json.loads(swwl("info", tmp_path / "c.vtu", "--json").stdout)["nodes"] == facts["nodes"]
     for output, nodes, message in (
-        ("c.xyz", 150, "c.xyz: cannot be written, the ending '.xyz' is not known"),
+        ("c.xyz", 150, "c.xyz: the ending '.xyz' is not known"),
         ("d.vtu", 9000, "fewer than the 9000 wanted"),
     ):
         assert message in swwl("coarsen", source, tmp_path / output, "--nodes", nodes, code=2).stderr
@@ -175,10 +185,10 @@ def test_coarsen(made, tmp_path):
 
 def test_coarsen_a_folder(tmp_path):
     pytest.importorskip("mmgpy", reason="mmgpy (the extra [mmg]) is not installed")
-    datasets.write("blade", 3, tmp_path / "fine", nodes=400)
+    datasets.write_dataset("blade", 3, tmp_path / "fine", n_nodes=400)
     result = swwl("coarsen", tmp_path / "fine", tmp_path / "coarse", "--nodes", 200, "--jobs", 1)
     assert "3 meshes" in result.stdout
-    assert len(datasets.load(tmp_path / "coarse")) == 3
+    assert len(datasets.load_dataset(tmp_path / "coarse")) == 3
 
 
 def test_coarsening_says_which_extra_it_needs(made, tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ import shutil
 
 import meshio
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.cli.conftest import SMALL, change, swwl
@@ -55,18 +56,33 @@ def test_missing_mesh_names_the_line(data):
     assert "line 9" in message and "meshes/gone.vtu" in message
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("cache", ["--cache", "--no-cache"])
-def test_unreadable_mesh_names_the_line(data, cache):
-    (data / "meshes" / "00007.vtu").write_text("no mesh")
-    message = fit(data, cache)
-    assert "line 9" in message and "00007.vtu" in message
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_unreadable_mesh_names_the_line(data, split, cache, jobs):
+    rows = pd.read_csv(data / "table.csv")["split"]
+    row = rows[rows == split].index[3]
+    (data / "meshes" / f"{row:05d}.vtu").write_text("not a mesh")
+    message = fit(data, cache, "--jobs", jobs)
+    assert message.startswith(f"error: {data / 'table.csv'}: line {row + 2}: ")
+    assert f"{row:05d}.vtu" in message and "Graph" not in message and "Column" not in message
+
+
+@pytest.mark.parametrize("cache", ["--cache", "--no-cache"])
+def test_unreadable_mesh_to_predict(data, fitted, cache):
+    (data / "meshes" / "00037.vtu").write_bytes(bytes(range(256)))
+    arguments = ["predict", fitted, data / "table.csv", "-o", data.parent / "p.csv", cache]
+    assert f"error: {data / 'table.csv'}: line 39: " in complaint(data.parent, *arguments)
+    mesh = ["--mesh", data / "meshes" / "00037.vtu", "--sweep", "pressure=1.38:1.44:3"]
+    message = complaint(data.parent, "curve", fitted, *mesh, "-o", data.parent / "c.png")
+    assert "00037.vtu" in message and "Graph" not in message
 
 
 def test_nan_names_the_lines(data):
     change(data / "table.csv", speed={3: np.nan, 8: np.nan})
     assert "'speed' is missing or not finite in 2 rows (lines 5, 10)" in fit(data)
     change(data / "table.csv", massflow={0: np.inf})
-    assert "target 'massflow' is missing or not finite in 1 rows (line 2)" in fit(data)
+    assert "target 'massflow' is missing or not finite in 1 row (line 2)" in fit(data)
 
 
 def test_target_not_numeric(data):
@@ -138,8 +154,8 @@ def test_model_files_that_are_none(data, fitted):
     for name, content in {"cut": whole[: len(whole) // 2], "other": b"hello", "empty": b""}.items():
         (data / f"{name}.swwl").write_bytes(content)
         message = complaint(data.parent, "predict", data / f"{name}.swwl", data / "table.csv", "-o", data / "p.csv")
-        assert f"{name}.swwl: is no swwl model file" in message
-        assert "is no swwl model file" in complaint(data.parent, "report", data / f"{name}.swwl")
+        assert f"{name}.swwl: is not a swwl model file" in message
+        assert "is not a swwl model file" in complaint(data.parent, "report", data / f"{name}.swwl")
     assert "no such file" in complaint(data.parent, "info", data / "nothing.swwl")
 
 
@@ -171,5 +187,7 @@ def test_curves_that_make_no_sense(fitted, data):
     assert "no numeric input 'height'" in curve(*mesh, "--sweep", "height=1:2:3")
     assert "no target 'lift'" in curve(*mesh, "--sweep", "pressure=1.3:1.5:5", "--target", "lift")
     assert "no such mesh file" in curve("--mesh", "gone.vtu", "--sweep", "pressure=1.3:1.5:5")
-    assert "mesh columns are mesh; --mesh was given for none" in curve("--sweep", "pressure=1.3:1.5:5")
+    assert "mesh columns of the model are mesh, but meshes were given for none" in curve(
+        "--sweep", "pressure=1.3:1.5:5"
+    )
     assert "--each" in curve(*mesh, "--sweep", "pressure=1.3:1.5:5", "--each", "speed=fast")

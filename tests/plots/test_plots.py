@@ -9,8 +9,10 @@ import pytest
 from matplotlib.figure import Figure
 
 from swwl import SWWL, Matern52, PrincipalSWWL, RobustGPRegressor, write_graph
-from swwl.evaluation.scores import Prediction, score
-from swwl.mesh.graph import Graph
+from swwl.errors import InputError
+from swwl.evaluation.scores import score
+from swwl.gp.prediction import Prediction
+from swwl.mesh import Graph, read_mesh
 from swwl.plots import (
     CalibrationDisplay,
     CurvesDisplay,
@@ -35,38 +37,70 @@ def model(table):
     return RobustGPRegressor(kernel, n_starts=1).fit(table[:30], ["weight", "stiffness"])
 
 
+def axis():
+    """An axis of a figure without a window."""
+    return Figure().subplots()
+
+
 def draw(display):
-    """Draw on an axis of a figure without a window, save it, and return the axis."""
-    figure = Figure()
-    assert display.plot(ax=figure.subplots()) is display
-    figure.savefig(io.BytesIO(), format="png")
+    """Draw once more on another axis, save it, and return the axis."""
+    first = display.ax_
+    assert display.plot(ax=axis()) is display
+    assert display.ax_ is not first and display.figure_ is display.ax_.figure
+    display.figure_.savefig(io.BytesIO(), format="png")
     return display.ax_
 
 
 def test_parity(model, table):
-    display = ParityDisplay.from_estimator(model, table[30:], table["stiffness"][30:], "stiffness")
+    display = ParityDisplay.from_estimator(
+        model, table[30:], table["stiffness"][30:].to_numpy(), target="stiffness", ax=axis()
+    )
     mean, std = model.predict(table[30:], return_std=True)
     np.testing.assert_allclose(display.prediction.mean, mean[:, 1])
     np.testing.assert_allclose(display.prediction.std, std[:, 1])
     lower, upper = model.predict_interval(table[30:])
     np.testing.assert_allclose(display.prediction.interval(0.95), [lower[:, 1], upper[:, 1]])
-    axis = draw(display)
-    assert axis.get_xlabel() == "stiffness, simulated"
-    left = ParityDisplay.from_leave_one_out(model)
+    assert draw(display).get_xlabel() == "stiffness, simulated"
+    for y in ("stiffness", table["stiffness"][30:], table[["weight", "stiffness"]][30:]):
+        other = ParityDisplay.from_estimator(model, table[30:], y, target="stiffness", ax=axis())
+        np.testing.assert_array_equal(other.y, display.y)
+    assert ParityDisplay.from_estimator(model, table[30:], "stiffness", ax=axis()).name == "stiffness"
+    given = ParityDisplay.from_predictions(display.y, mean[:, 1], std=std[:, 1], name="stiffness", ax=axis())
+    np.testing.assert_allclose(given.prediction.std, display.prediction.std)
+    left = ParityDisplay.from_leave_one_out(model, ax=axis())
     assert f"Q² = {score(left.y, left.prediction).q2:.3f}" in draw(left).get_title(loc="left")
     with pytest.raises(ValueError, match="no target 'lift'; its targets are weight, stiffness"):
-        ParityDisplay.from_leave_one_out(model, "lift")
+        ParityDisplay.from_leave_one_out(model, target="lift")
+
+
+def test_predictions_that_do_not_fit(model, table):
+    y, both = table["weight"][30:], model.predict_distribution(table[30:])
+    with pytest.raises(InputError, match="holds 2 targets, but one is drawn"):
+        ParityDisplay.from_predictions(y, both)
+    with pytest.raises(InputError, match="y_true has shape \\(9,\\), but there are 10 predictions"):
+        CalibrationDisplay.from_predictions(y[:9], both.column(0))
+    with pytest.raises(InputError, match="come with its standard deviations"):
+        ResidualsDisplay.from_predictions(y, both.column(0).mean)
 
 
 def test_residuals_name_odd_cases():
     mean = np.linspace(0, 1, 20)
     y = mean + np.where(np.arange(20) == 7, 0.5, 0.01)
-    prediction = Prediction(mean, np.full(20, 0.1), np.full(20, 0.1), np.inf)
-    display = ResidualsDisplay.from_predictions(y, prediction, labels=[f"case {i}" for i in range(20)])
+    labels = [f"case {i}" for i in range(20)]
+    prediction = Prediction(mean, np.full(20, 0.1), np.inf)
+    display = ResidualsDisplay.from_predictions(y, prediction, labels=labels, ax=axis())
     np.testing.assert_allclose(display.residual[7], 5)
-    axis = draw(display)
-    assert [text.get_text() for text in axis.texts] == ["case 7"]
-    assert "1 beyond" in axis.get_title(loc="left")
+    drawn = draw(display)
+    assert [text.get_text() for text in drawn.texts] == ["case 7"]
+    assert "1 beyond" in drawn.get_title(loc="left")
+
+
+def test_residuals_and_calibration_of_new_cases(model, table):
+    residuals = ResidualsDisplay.from_estimator(model, table[30:], "weight", ax=axis())
+    mean, std = model.predict(table[30:], return_std=True)
+    np.testing.assert_allclose(residuals.residual, (table["weight"][30:] - mean[:, 0]) / std[:, 0])
+    calibration = CalibrationDisplay.from_estimator(model, table[30:], "stiffness", ax=axis())
+    assert (calibration.n, calibration.name) == (10, "stiffness")
 
 
 def test_calibration_of_faultless_intervals():
@@ -74,7 +108,7 @@ def test_calibration_of_faultless_intervals():
     n = 4000
     mean, std = rng.standard_normal(n), np.full(n, 2.0)
     y = mean + 2 * rng.standard_normal(n)
-    display = CalibrationDisplay.from_predictions(y, Prediction(mean, std, std, np.inf))
+    display = CalibrationDisplay.from_predictions(y, Prediction(mean, std, np.inf), ax=axis())
     assert np.abs(display.coverage - display.levels).max() < 0.03
     draw(display)
 
@@ -82,20 +116,20 @@ def test_calibration_of_faultless_intervals():
 def test_curves_widen_outside_the_training_range(model, table):
     load = table["load"][:30]
     values = np.linspace(load.min(), load.max() + 3 * np.ptp(load), 12)
-    display = CurvesDisplay.from_estimator(model, table["mesh"][35], ("load", values), target="weight")
+    display = CurvesDisplay.from_estimator(model, table["mesh"][35], ("load", values), target="weight", ax=axis())
     width = display.table["upper95"] - display.table["lower95"]
     assert width.iloc[-1] > 2 * width.iloc[0]
     row = pd.DataFrame({"mesh": [table["mesh"][35]], "load": [values[3]]})
     np.testing.assert_allclose(display.table["mean"][3], model.predict(row)[0, 0])
     draw(display)
-    two = CurvesDisplay.from_estimator(model, table["mesh"][35], ("load", values[:3]), ("load", [1.0, 2.0]))
+    two = CurvesDisplay.from_estimator(model, table["mesh"][35], ("load", values[:3]), ("load", [1.0, 2.0]), ax=axis())
     assert len(two.table) == 6
     with pytest.raises(ValueError, match="no numeric input 'height'; it has: load"):
         CurvesDisplay.from_estimator(model, table["mesh"][35], ("height", values))
 
 
 def test_importance_sums_up_the_rest(model):
-    display = ImportanceDisplay.from_estimator(model, "weight", most=2)
+    display = ImportanceDisplay.from_estimator(model, target="weight", most=2, ax=axis())
     assert display.importance.index.tolist() == model.importance_["weight"].sort_values(ascending=False).index.tolist()
     names = [label.get_text() for label in draw(display).get_yticklabels()]
     assert names[-1] == f"{len(display.importance) - 2} more together"
@@ -107,24 +141,24 @@ def test_map_marks_the_case_far_from_all_others(table):
     spoiled = table[:30].assign(mesh=pd.Series(meshes, dtype=object))
     kernel = SWWL("mesh", **SMALL) * Matern52("load")
     model = RobustGPRegressor(kernel, n_starts=1, calibrate=False).fit(spoiled, "weight")
-    display = DesignDisplay.from_estimator(model, labels=[f"case {i}" for i in range(30)])
+    display = DesignDisplay.from_estimator(model, labels=[f"case {i}" for i in range(30)], ax=axis())
     assert display.outliers[29]
-    axis = draw(display)
-    assert "case 29" in [text.get_text() for text in axis.texts]
+    assert "case 29" in [text.get_text() for text in draw(display).texts]
     np.testing.assert_allclose(display.values, spoiled["weight"])
-    std = DesignDisplay.from_estimator(model, colour="std")
+    with pytest.warns(DeprecationWarning, match="color"):
+        std = DesignDisplay.from_estimator(model, colour="std", ax=axis())
     np.testing.assert_allclose(std.values, model.leave_one_out().std)
     scalars = RobustGPRegressor(Matern52("load"), n_starts=1).fit(table[:30], table["load"][:30] ** 2)
-    assert draw(DesignDisplay.from_estimator(scalars)).get_xlabel() == "component 1 (100 %)"
-    with pytest.raises(ValueError, match="colour must be"):
-        DesignDisplay.from_estimator(model, colour="red")
+    assert draw(DesignDisplay.from_estimator(scalars, ax=axis())).get_xlabel() == "component 1 (100 %)"
+    with pytest.raises(InputError, match="color must be"):
+        DesignDisplay.from_estimator(model, color="red")
 
 
 def test_effect_of_projections_and_quantiles(table):
     model = RobustGPRegressor(SWWL("mesh", **SMALL) * Matern52("load"), n_starts=1)
-    display = EffectDisplay.from_estimator(
-        model, table[:30], "weight", (table[30:], table["weight"][30:]), n_projections=(2, 6), n_quantiles=(5, 10)
-    )
+    numbers = {"n_projections": (2, 6), "n_quantiles": (5, 10)}
+    test = (table[30:], table["weight"][30:])
+    display = EffectDisplay.from_estimator(model, table[:30], "weight", test=test, **numbers, ax=axis())
     kernel = SWWL("mesh", **SMALL | {"n_projections": 6, "n_quantiles": 10}) * Matern52("load")
     alone = RobustGPRegressor(kernel, n_starts=1, calibrate=False).fit(table[:30], "weight")
     error = np.sqrt(np.mean((alone.predict(table[30:]) - table["weight"][30:]) ** 2))
@@ -144,15 +178,21 @@ def test_meshes_of_all_kinds_are_drawn(tmp_path):
     meshio.Mesh(cube, [("hexahedron", [[0, 1, 3, 2, 4, 5, 7, 6]])]).write(tmp_path / "solid.vtu")
     write_graph(tmp_path / "graph.npz", Graph([[0.0], [1.0]], [[0, 1]]))
     for name in ("plane.vtu", "surface.vtu", "solid.vtu", "graph.npz"):
-        figure = Figure()
-        assert draw_mesh(figure, tmp_path / name, "a mesh").get_title() == "a mesh"
-        figure.savefig(io.BytesIO(), format="png")
+        drawn = draw_mesh(tmp_path / name, axis(), title="a mesh")
+        assert drawn.get_title() == "a mesh"
+        drawn.figure.savefig(io.BytesIO(), format="png")
+    assert draw_mesh(read_mesh(tmp_path / "plane.vtu"), axis()).lines
+    assert draw_mesh(Graph(points, triangles[:, :2]), axis()).collections
+    with pytest.warns(DeprecationWarning, match="draw_mesh"):
+        assert draw_mesh(Figure(), tmp_path / "plane.vtu", "a mesh").get_title() == "a mesh"
+    with pytest.raises(InputError, match="plane axis"):
+        draw_mesh(tmp_path / "surface.vtu", Figure().add_subplot(projection="3d"))
 
 
 def test_without_an_axis_pyplot_makes_one(model):
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    display = ImportanceDisplay.from_estimator(model).plot()
+    display = ImportanceDisplay.from_estimator(model)
     assert display.ax_.figure.number in pyplot.get_fignums()
     pyplot.close(display.ax_.figure)

@@ -1,4 +1,4 @@
-"""The ``swwl`` command: one module per command; ``training.py`` and ``data.py`` hold what they share."""
+"""The ``swwl`` command: one short module per command, each a shell around ``swwl.jobs``."""
 
 from swwl.cli.app import app, main
 

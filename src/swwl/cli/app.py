@@ -1,4 +1,7 @@
-"""The commands together, and what becomes of errors: one line and exit code 2 for mistakes, 130 for Ctrl-C."""
+"""The commands together, and what becomes of errors: one line and exit code 2 for mistakes, 130 for Ctrl-C.
+
+Other packages add commands by entry points of the group ``swwl.commands``: a name, and a function as typer takes it.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from swwl.cli.demo import demo
 from swwl.cli.fit import fit
 from swwl.cli.info import info
 from swwl.cli.make import make
+from swwl.cli.plugins import Plugins
 from swwl.cli.predict import predict
 from swwl.cli.report import report
 from swwl.errors import InputError
@@ -25,7 +29,20 @@ _INTERRUPTED = 130
 
 
 class Commands(TyperGroup):
-    """A group of commands whose errors are one line each."""
+    """Our commands and those of plug-ins; errors are one line each."""
+
+    def __init__(self, *args: Any, **options: Any):
+        super().__init__(*args, **options)
+        self._plugins = Plugins()
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands, our own first."""
+        own = super().list_commands(ctx)
+        return own + [name for name in self._plugins.names() if name not in own]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command by its name, or None; plug-ins are looked for only where none of ours has that name."""
+        return super().get_command(ctx, cmd_name) or self._plugins.load(cmd_name)
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run a command and exit."""

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from swwl.cli.console import Output
-from swwl.errors import InputError
+from swwl.errors import MissingFileError
 
 
 def coarsen(
@@ -16,7 +16,7 @@ def coarsen(
     output: Annotated[Path, typer.Argument(help="Mesh file or folder to write.")],
     nodes: Annotated[int, typer.Option(help="Wanted number of nodes per mesh.")] = 1000,
     tolerance: Annotated[float, typer.Option(help="Largest relative change of areas and volumes.")] = 0.02,
-    jobs: Annotated[int, typer.Option(help="Processes, for a folder.")] = 2,
+    jobs: Annotated[int, typer.Option(help="Processes, for a folder; -1 is one per core.")] = -1,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
@@ -27,14 +27,14 @@ def coarsen(
       swwl coarsen fine.vtu coarse.vtu --nodes 1000
       swwl coarsen d d-coarse --nodes 1000
     """
-    from swwl.datasets import coarsen as coarsen_mesh
     from swwl.datasets import coarsen_dataset
     from swwl.jobs.table import check_output
     from swwl.mesh import read_mesh
+    from swwl.mesh.coarsen import coarsen as coarsen_mesh
 
     out = Output(quiet, as_json)
     if not source.exists():
-        raise InputError(f"{source}: no such file or folder.")
+        raise MissingFileError(f"{source}: no such file or folder.")
     if source.is_dir():
         progress = out.progress("meshes")
         table = coarsen_dataset(source, output, nodes, tolerance=tolerance, n_jobs=jobs, progress=progress)

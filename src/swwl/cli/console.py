@@ -1,16 +1,17 @@
-"""What commands say and how: text and tables on standard output, progress and errors on standard error."""
+"""How commands speak: text and tables on standard output, progress, notes and errors on standard error."""
 
 from __future__ import annotations
 
 import json
-import math
-import numbers
+import warnings
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
+from swwl.words import number, plain
+
+if TYPE_CHECKING:  # help and completion need not wait for rich
+    from rich.console import Console
 
 
 class Output:
@@ -19,7 +20,7 @@ class Output:
     Parameters
     ----------
     quiet : bool
-        Neither text nor progress; errors only.
+        Neither text nor progress nor notes; errors only.
     as_json : bool
         Instead of text, one JSON object at the end.
     """
@@ -27,7 +28,14 @@ class Output:
     def __init__(self, quiet: bool = False, as_json: bool = False):
         self.quiet = quiet
         self.as_json = as_json
-        self._console = Console(highlight=False)
+        if quiet:
+            warnings.simplefilter("ignore")  # they would be notes; Commands.main puts the filters back
+
+    @cached_property
+    def _console(self) -> Console:
+        from rich.console import Console
+
+        return Console(highlight=False)
 
     def say(self, text: str = "", style: str | None = None) -> None:
         """Print a line of text as it is, however long."""
@@ -38,7 +46,8 @@ class Output:
         """Print a table under its title; the first column is set left, the others right."""
         if self.quiet or self.as_json:
             return
-        rows = [list(row) for row in rows]
+        from rich.table import Table
+
         if title:
             self.say(f"\n{title}", style="bold")
         table = Table(box=None, pad_edge=False, header_style="dim")
@@ -49,7 +58,7 @@ class Output:
             table.add_row(*(number(value) if not isinstance(value, str) else value for value in row))
         self._console.print(table)
 
-    def progress(self, label: str) -> Callable[[int, Any], None] | None:
+    def progress(self, label: str) -> Callable[[int, int | None], None] | None:
         """Return what shows the progress of a long task, or None."""
         from swwl.parallel import ProgressBar
 
@@ -61,37 +70,6 @@ class Output:
             print(json.dumps(plain(values), indent=1, allow_nan=False))
 
 
-def number(value: Any) -> str:
-    """Return a number with four digits that count, integers in full.
-
-    >>> number(0.123456), number(12345), number(1234.5678), number(None)
-    ('0.1235', '12345', '1235', '')
-    """
-    if value is None:
-        return ""
-    if isinstance(value, numbers.Integral):
-        return str(value)
-    return f"{value:.4g}" if abs(value) < 1e4 or not math.isfinite(value) or abs(value) >= 1e7 else f"{value:.0f}"
-
-
-def percent(value: float) -> str:
-    """Return a share as per cent: percent(0.9583) is '96 %'."""
-    return f"{100 * value:.0f} %"
-
-
-def plain(value: Any) -> Any:
-    """Turn arrays, NumPy numbers, paths and tuples into what JSON holds; what is not finite becomes null."""
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if hasattr(value, "tolist"):  # arrays and numbers of NumPy
-        return plain(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return str(value) if isinstance(value, Path) else value
-
-
 def one_line(error: BaseException) -> str:
     """Return an error's message on one line."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
@@ -101,9 +79,15 @@ def one_line(error: BaseException) -> str:
 
 def show_error(text: str) -> None:
     """Print one line on standard error."""
-    Console(stderr=True, highlight=False).print(f"error: {text}", markup=False, soft_wrap=True)
+    _complain("error", text)
 
 
 def show_note(text: str) -> None:
     """Print a warning as one line on standard error."""
-    Console(stderr=True, highlight=False).print(f"note: {text}", markup=False, soft_wrap=True)
+    _complain("note", text)
+
+
+def _complain(kind: str, text: str) -> None:
+    from rich.console import Console
+
+    Console(stderr=True, highlight=False).print(f"{kind}: {text}", markup=False, soft_wrap=True)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from swwl.cli.console import Output
-from swwl.errors import InputError
+from swwl.words import percent
 
 
 def demo(
@@ -32,8 +32,39 @@ def demo(
       swwl demo
       swwl demo elsewhere -n 300 --nodes 2000
     """
-    if n < 40:
-        raise InputError(f"-n must be at least 40 to have something to learn from and to test, but is {n}.")
-    from swwl.jobs.demo import run
+    from swwl.jobs.demo import TARGET, run_demo
 
-    run(Output(quiet, as_json), folder, n, nodes, seed, jobs)
+    out = Output(quiet, as_json)
+    out.say(f"{n} notched plates under tension, simulated by finite elements of plane-stress elasto-viscoplasticity")
+    found = run_demo(
+        folder,
+        n_samples=n,
+        n_nodes=nodes,
+        seed=seed,
+        n_jobs=jobs,
+        tell=lambda model: out.say(f"fitting {model}"),
+        progress=out.progress,
+    )
+    out.table(
+        f"largest von Mises stress (MPa) of {found.n_test} plates held out; {found.n_train} were learned from",
+        ["model", "components", "RMSE", "Q²", "inside 95 %", "mean width"],
+        [
+            [
+                row["model"],
+                "–" if row["components"] is None else row["components"],
+                f"{row['rmse']:.2f}",
+                f"{row['q2']:.3f}",
+                percent(row["coverage"]),
+                f"{row['width']:.1f}",
+            ]
+            for row in found.scores
+        ],
+    )
+    out.say("principal SWWL chooses by itself how many components get a range of their own; with none it is SWWL.\n")
+    for name, path in found.files.items():
+        out.say(f"{name:<14}{path}")
+    out.say(f"\ndone in {found.seconds:.0f} s. Next, open the report, then try")
+    out.say(f"  swwl info {found.files['model']}")
+    out.say(f"  swwl fit {found.table} --mesh mesh --target {TARGET} --node-weights area -o mine.swwl")
+    out.say(f"  swwl predict mine.swwl {found.table} -o mine.csv")
+    out.result({"scores": found.scores, "seconds": found.seconds} | found.files)

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from swwl.cli.console import Output, show_note
+from swwl.cli.console import Output
+from swwl.cli.show import show_model, show_plan
 from swwl.errors import InputError
 
 
@@ -22,7 +23,7 @@ class Kernel(StrEnum):
 
 
 class Weights(StrEnum):
-    """How the nodes of a mesh are weighed."""
+    """How the nodes of a mesh are weighted."""
 
     area = "area"
     uniform = "uniform"
@@ -33,11 +34,11 @@ def fit(
     target: Annotated[list[str], typer.Option(help="Column to predict; repeat it for several.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write, such as rotor.swwl.")],
     mesh: Annotated[
-        list[str] | None, typer.Option(help="Column of mesh paths; repeat it for several. Found by itself.")
+        list[str] | None, typer.Option(help="Column of mesh paths; repeat it for several. Detected if omitted.")
     ] = None,
     inputs: Annotated[
         str | None,
-        typer.Option(help="Numeric input columns, separated by commas. By default all that are no targets."),
+        typer.Option(help="Numeric input columns, separated by commas. By default all except the targets."),
     ] = None,
     kernel: Annotated[Kernel, typer.Option(help="Kernel on meshes; scalars leaves the meshes out.")] = Kernel.principal,
     split: Annotated[
@@ -71,16 +72,17 @@ def fit(
       swwl make blade -n 120 --nodes 1500 -o d
       swwl fit d/table.csv --mesh mesh --target efficiency --target massflow -o m.swwl
     """
-    from swwl.cli.show import model_facts, show_model, show_plan
-    from swwl.jobs.fit import fit_plan, make_kernel, open_cache, plan_fit
-    from swwl.jobs.table import CACHE_FOLDER, check_output, summary
+    from swwl.jobs.describe import model_facts
+    from swwl.jobs.fit import fit_plan, mesh_facts
+    from swwl.jobs.plan import make_kernel, plan_fit
+    from swwl.jobs.table import CACHE_FOLDER, check_output, memory_beside
 
     out = Output(quiet, as_json)
     plan = plan_fit(
         table,
         list(dict.fromkeys(target)),
         list(dict.fromkeys(mesh or [])),
-        [name.strip() for name in inputs.split(",")] if inputs else [],
+        [name.strip() for name in inputs.split(",")] if inputs else None,
         kernel=kernel.value,
         split=split,
         test_fraction=test_fraction,
@@ -100,35 +102,30 @@ def fit(
     }
     if kernel is Kernel.principal:
         options["n_components"] = "auto" if components == "auto" else _whole(components, "--components", "auto")
-    keep = open_cache(table) if cache and plan.meshes else None
-    if cache and plan.meshes and keep is None:
-        show_note(f"{table.parent} cannot be written, so embeddings are not kept for the next fit.")
     show_plan(out, plan, kernel.value)
-    model, files = fit_plan(
+    memory = memory_beside(table, cache)
+    model = fit_plan(
         plan,
         make_kernel(kernel.value, plan, **options),
         output,
-        cache=keep,
+        memory=memory,
         calibrate=calibrate,
         seed=seed,
         progress=out.progress,
     )
     model.save(output)
-    if files:
-        nodes = summary([file.n_nodes for file in files])
-        found = sum(file.found for file in files)
+    meshes, facts = mesh_facts(plan, memory), model_facts(model)
+    nodes, found = meshes.pop("nodes"), meshes["meshes_from_cache"]
+    if nodes:
         out.say(
-            f"meshes    {len(files)} of {nodes['least']:.0f} to {nodes['largest']:.0f} nodes "
-            f"(median {nodes['median']:.0f}); {len(files) - found} embedded, {found} found in {CACHE_FOLDER}"
+            f"meshes    {meshes['meshes']} of {nodes['least']:.0f} to {nodes['largest']:.0f} nodes "
+            f"(median {nodes['median']:.0f}); {meshes['meshes'] - found} embedded, {found} found in {CACHE_FOLDER}"
         )
-    show_model(out, model)
+    show_model(out, facts)
     out.say(f"\nmodel written to {output}")
     out.say(f"next:  swwl report {output}    swwl predict {output} NEW.csv -o predictions.csv")
-    out.result(
-        model_facts(model)
-        | {"model": output, "table": table, "ignored": plan.ignored, "split": plan.split}
-        | {"meshes": len(files), "meshes_from_cache": sum(file.found for file in files)}
-    )
+    known = {"model": output, "table": table, "ignored": plan.ignored, "split": plan.split.words}
+    out.result(facts | known | meshes)
 
 
 def _whole(text: str, option: str, word: str) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from swwl.cli.console import Output
-from swwl.errors import InputError
+from swwl.cli.show import show_model
+from swwl.words import number
 
 
 def info(
@@ -22,9 +23,65 @@ def info(
       swwl info d/meshes/00000.vtu
       swwl info model.swwl
     """
-    out = Output(as_json=as_json)
-    if not file.exists():
-        raise InputError(f"{file}: no such file or folder.")
     from swwl.jobs.describe import describe
 
-    describe(out, file)
+    out = Output(as_json=as_json)
+    facts = describe(file)
+    kinds = {"folder": _show_folder, "table": _show_table, "model": _show_model, "classifier": _show_classifier}
+    kinds.get(facts["kind"], _show_mesh)(out, file, facts)
+    out.result(facts)
+
+
+def _show_mesh(out: Output, file: Path, facts: dict[str, Any]) -> None:
+    out.say(f"{file}: {facts['kind']} of {facts['nodes']} nodes and {facts['edges']} edges")
+    if facts["kind"] == "mesh":
+        out.say("cells     " + ", ".join(f"{count} {kind}" for kind, count in facts["cells"].items()))
+        for name, field in facts["node_fields"].items():
+            size = "" if field["components"] == 1 else f"{field['components']} components, "
+            out.say(f"field     {name}: {size}{number(field['least'])} to {number(field['largest'])}")
+    names = "xyz" if facts["kind"] == "mesh" and facts["features"] <= 3 else None
+    for k, (low, high) in enumerate(zip(facts["least"], facts["largest"], strict=True)):
+        out.say(f"{names[k] if names else f'feature {k}':<10}{number(low)} to {number(high)}")
+    if facts["isolated_nodes"]:
+        out.say(f"{facts['isolated_nodes']} nodes belong to no cell")
+
+
+def _show_table(out: Output, file: Path, facts: dict[str, Any]) -> None:
+    columns = facts["columns"]
+    out.say(f"{file}: table of {facts['rows']} rows and {len(columns)} columns")
+    out.table(
+        "",
+        ["column", "holds", "least", "median", "largest", "missing"],
+        [
+            [c["name"], c["holds"], *(c.get(key) for key in ("least", "median", "largest")), c["missing"] or ""]
+            for c in columns
+        ],
+    )
+
+
+def _show_folder(out: Output, file: Path, facts: dict[str, Any]) -> None:
+    about = facts["about"]
+    if about:
+        out.say(f"{file}: {about['n_samples']} simulations of {about['generator']}, seed {about['seed']}")
+        out.say(f"model     {about['model']}")
+        out.say(f"meshes    about {about['nodes']} nodes" + (", random topology" if about["random_topology"] else ""))
+        out.say(f"inputs    mesh, {', '.join(about['scalars'])}")
+        out.say(f"targets   {', '.join(about['targets'])}")
+    if facts["cache_bytes"]:
+        out.say(f"cache     {facts['cache_bytes'] / 1e6:.1f} MB of embeddings in .swwl-cache, which may be deleted")
+    _show_table(out, file / "table.csv", facts)
+
+
+def _show_model(out: Output, file: Path, facts: dict[str, Any]) -> None:
+    out.say(f"{file}: model of {', '.join(facts['targets'])}, fitted to {facts['training_rows']} rows")
+    if facts["table"]:
+        out.say(f"table     {facts['table']} ({facts['split']})")
+    out.say(f"inputs    {', '.join(facts['inputs'])}: columns that a table for swwl predict must have")
+    out.say(f"kernel    {facts['kernel']}")
+    show_model(out, facts)
+
+
+def _show_classifier(out: Output, file: Path, facts: dict[str, Any]) -> None:
+    out.say(f"{file}: classifier that tells {', '.join(map(str, facts['classes']))} apart")
+    out.say(f"inputs    {', '.join(facts['inputs'])}")
+    out.say(f"kernel    {facts['kernel']}")

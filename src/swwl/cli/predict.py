@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 
 from swwl.cli.console import Output
+from swwl.cli.show import show_scores
 
 
 def predict(
     model: Annotated[Path, typer.Argument(help="Model file that swwl fit wrote.")],
     table: Annotated[Path, typer.Argument(help="CSV or Parquet table with the columns that the model uses.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Table to write: .csv or .parquet.")],
-    cache: Annotated[bool, typer.Option(help="Use embeddings that swwl fit kept beside the table.")] = True,
+    cache: Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
@@ -27,18 +28,15 @@ def predict(
     Example:
       swwl predict m.swwl d/table.csv -o predictions.csv
     """
-    from swwl import load_model
-    from swwl.cli.show import show_scores
-    from swwl.evaluation import scores
-    from swwl.jobs.predict import against_table, input_columns, prediction_table
-    from swwl.jobs.table import check_output, read_table, write_table
+    from swwl.jobs.predict import against_table, load_regressor, predict_table, prediction_table
+    from swwl.jobs.table import check_output, memory_beside, read_table, write_table
 
     out = Output(quiet, as_json)
-    fitted = load_model(model)
+    fitted = load_regressor(model)
     frame = read_table(table)
     check_output(output, endings=(".csv", ".parquet", ".pq"))
-    inputs = input_columns(fitted, frame, table, cache)
-    prediction = scores.predict_all(fitted, inputs, out.progress("predictions"))
+    memory = memory_beside(table, cache)
+    prediction = predict_table(fitted, frame, table, memory=memory, progress=out.progress("predictions"))
     write_table(output, prediction_table(fitted, frame, prediction))
     out.say(f"{len(frame)} rows predicted, written to {output}")
     rows = against_table(fitted, frame, prediction)

@@ -27,12 +27,12 @@ def report(
     Example:
       swwl report m.swwl -o report.html
     """
-    from swwl import load_model
+    from swwl.jobs.predict import load_regressor
     from swwl.jobs.table import check_output
     from swwl.report import write_report
 
     out = Output(quiet, as_json)
-    fitted = load_model(model)
+    fitted = load_regressor(model)
     target = output or model.with_suffix(".html")
     check_output(target, endings=(".html", ".htm"))
     write_report(target, fitted, model)

@@ -1,13 +1,14 @@
-"""What commands print of plans, models and scores, and what they hand to scripts."""
+"""What several commands print: plans, models and scores."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from swwl.cli.console import Output, number, percent
-from swwl.evaluation import scores
-from swwl.jobs.fit import Plan
-from swwl.models.regression import RobustGPRegressor
+from swwl.cli.console import Output
+from swwl.words import number, percent
+
+if TYPE_CHECKING:
+    from swwl.jobs.plan import Plan
 
 # Ranges that matter less than this are not listed one by one.
 _NEGLIGIBLE = 0.05
@@ -15,8 +16,8 @@ _NEGLIGIBLE = 0.05
 
 def show_plan(out: Output, plan: Plan, kernel: str) -> None:
     """Print what will be learned from what."""
-    out.say(f"table     {plan.path}: {len(plan.frame)} rows, {plan.split}")
-    if plan.ignored.get("split"):
+    out.say(f"table     {plan.path}: {len(plan.frame)} rows, {plan.split.words}")
+    if plan.split.column == "split":
         out.say("          (--all-rows fits them all)")
     out.say(f"targets   {', '.join(plan.targets)}")
     out.say(f"inputs    {', '.join([*plan.meshes, *plan.inputs])}")
@@ -25,27 +26,27 @@ def show_plan(out: Output, plan: Plan, kernel: str) -> None:
     out.say(f"kernel    {kernel}")
 
 
-def show_model(out: Output, model: RobustGPRegressor) -> None:
-    """Print ranges, importance, choices and scores of a fitted model."""
-    ranges, importance = scores.range_table(model), scores.importance_table(model)
-    for name in ranges.columns:
-        title = "ranges and importance (one on average)" + (f": {name}" if ranges.shape[1] > 1 else "")
-        order = importance[name].sort_values(ascending=False)
-        shown = order[order >= _NEGLIGIBLE]
+def show_model(out: Output, facts: dict[str, Any]) -> None:
+    """Print ranges, importance, choices and scores out of the facts of a model."""
+    for name, importance in facts["importance"].items():
+        title = "ranges and importance (one on average)" + (f": {name}" if len(facts["importance"]) > 1 else "")
+        order = sorted(importance.items(), key=lambda pair: -pair[1])
+        shown = [(label, value) for label, value in order if value >= _NEGLIGIBLE]
         out.table(
             title,
             ["input", "range", "importance"],
-            [[label, float(ranges[name][label]), f"{value:.2f}"] for label, value in shown.items()],
+            [[label, float(facts["ranges"][name][label]), f"{value:.2f}"] for label, value in shown],
         )
         if len(order) > len(shown):
             out.say(f"{len(order) - len(shown)} more below {_NEGLIGIBLE}")
-    for column, tried in model.selection_.groupby("column"):
-        chosen = tried[tried["chosen"]]["n_components"].iloc[0]
-        ladder = ", ".join(f"{row.n_components}: {row.log_posterior:.1f}" for row in tried.itertuples())
+    for column in dict.fromkeys(row["column"] for row in facts["components"]):
+        tried = [row for row in facts["components"] if row["column"] == column]
+        chosen = next(row["n_components"] for row in tried if row["chosen"])
+        ladder = ", ".join(f"{row['n_components']}: {row['log_posterior']:.1f}" for row in tried)
         out.say(f"\ncomponents of {column}: {chosen} chosen by log posterior ({ladder})")
-    factors = ", ".join(f"{name} {value:.2f}" for name, value in model.calibration_.items())
+    factors = ", ".join(f"{name} {value:.2f}" for name, value in facts["calibration"].items())
     out.say(f"\nintervals widened by cross-validation: {factors}")
-    show_scores(out, scores.score_rows(model))
+    show_scores(out, facts["scores"])
 
 
 def show_scores(out: Output, rows: list[dict[str, Any]], title: str = "how good it is") -> None:
@@ -58,18 +59,3 @@ def show_scores(out: Output, rows: list[dict[str, Any]], title: str = "how good 
             for r in rows
         ],
     )
-
-
-def model_facts(model: RobustGPRegressor) -> dict[str, Any]:
-    """Return what a script wants to know of a model."""
-    return {
-        "kernel": repr(model.kernel_),
-        "targets": model.target_names_,
-        "inputs": list(model.feature_names_in_),
-        "training_rows": len(scores.training_targets(model)),
-        "ranges": scores.range_table(model).to_dict(),
-        "importance": scores.importance_table(model).to_dict(),
-        "components": model.selection_.to_dict("records"),
-        "calibration": model.calibration_.to_dict(),
-        "scores": scores.score_rows(model),
-    }

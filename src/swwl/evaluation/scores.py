@@ -1,24 +1,21 @@
 r"""How good predictions are, and whether their intervals can be believed: numbers for a fitted regressor.
 
-Predictions and leave-one-out predictions have the same form here, arrays of shape (M, k) for k targets, so that
-``plots/``, ``report.py`` and the command line treat them alike.
+Predictions and leave-one-out predictions are both a :class:`~swwl.gp.prediction.Prediction`, so ``plots/``, ``report/``
+and ``jobs/`` treat them alike.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from swwl.gp import LeaveOneOut
-from swwl.gp.posterior import to_std
-from swwl.kernels.base import Progress
-from swwl.kernels.numeric import Numeric
+from swwl.gp.prediction import Prediction
 from swwl.models.regression import RobustGPRegressor
 
-Prediction = LeaveOneOut
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 
 
@@ -37,6 +34,8 @@ class Score(NamedTuple):
         Share of cases inside their 95 % intervals.
     width : float
         Mean width of these intervals.
+    interval_score : float
+        Mean interval score of these intervals, see :func:`interval_score`: narrow intervals that hold score best.
     """
 
     n: int
@@ -44,15 +43,16 @@ class Score(NamedTuple):
     q2: float
     coverage: float
     width: float
+    interval_score: float
 
 
-def score(y: NDArray, prediction: Prediction) -> Score:
+def score(y: NDArray[np.float64], prediction: Prediction) -> Score:
     """Compare one target (M,) with its predictions.
 
     Examples
     --------
     >>> y = np.array([1.0, 2.0, 3.0, 4.0])
-    >>> prediction = Prediction(y + [0.1, -0.1, 0.1, -0.1], np.full(4, 0.2), np.full(4, 0.2), np.inf)
+    >>> prediction = Prediction(y + [0.1, -0.1, 0.1, -0.1], np.full(4, 0.2), np.inf)
     >>> round(score(y, prediction).rmse, 6), score(y, prediction).coverage
     (0.1, 1.0)
     """
@@ -65,56 +65,49 @@ def score(y: NDArray, prediction: Prediction) -> Score:
         1 - float((error**2).sum()) / spread if spread > 0 else float("nan"),
         float(((lower <= y) & (y <= upper)).mean()),
         float((upper - lower).mean()),
+        interval_score(y, prediction),
     )
 
 
-def coverages(y: NDArray, prediction: Prediction, levels: Any = LEVELS) -> NDArray[np.float64]:
-    """Return the share of cases inside their intervals, for each level."""
-    bounds = [prediction.interval(level) for level in levels]
-    return np.array([((lower <= y) & (y <= upper)).mean() for lower, upper in bounds])
+def interval_score(y: NDArray[np.float64], prediction: Prediction, level: float = 0.95) -> float:
+    r"""Return the mean interval score: the width, and what cases outside their intervals add to it.
 
+    .. math:: (u - l) + \frac{2}{\alpha} \bigl((l - y)_+ + (y - u)_+\bigr), \qquad \alpha = 1 - \text{level}
 
-def column_of(prediction: Prediction, k: int) -> Prediction:
-    """Return the predictions of target k, arrays of shape (M,)."""
-    return Prediction(prediction.mean[:, k], prediction.std[:, k], prediction.scale[:, k], prediction.df)
+    It is in the units of the target. The true quantiles make it least, so it punishes intervals that are too wide and
+    intervals that are too narrow; coverage alone does not.
 
+    Parameters
+    ----------
+    y : ndarray of shape (M,)
+    prediction : Prediction
+        Arrays of shape (M,).
+    level : float
 
-def predict_all(model: RobustGPRegressor, table: Any, progress: Progress | None = None) -> Prediction:
-    """Predict new observations with all that is known about them, arrays of shape (M, k).
+    References
+    ----------
+    Gneiting and Raftery (2007), Eq. 43.
 
-    Graphs are embedded once, where ``predict`` and ``predict_interval`` would each do it.
+    Examples
+    --------
+    A case at a distance of one outside an interval of probability 0.5 costs four times that distance:
+
+    >>> prediction = Prediction(np.array([0.0]), np.array([1.0]), np.inf)
+    >>> (lower,), (upper,) = prediction.interval(0.5)
+    >>> round(interval_score(np.array([upper + 1]), prediction, level=0.5) - float(upper - lower), 6)
+    4.0
     """
-    mean, std = model.predict(table, return_std=True, progress=progress)
-    k = len(model.target_names_)
-    return prediction_of(mean.reshape(-1, k), std.reshape(-1, k), float(model.gps_[0].df_))
+    lower, upper = prediction.interval(level)
+    outside = np.maximum(lower - y, 0) + np.maximum(y - upper, 0)
+    return float((upper - lower + 2 / (1 - level) * outside).mean())
 
 
-def prediction_of(mean: NDArray, std: NDArray, df: float) -> Prediction:
-    """Put means and standard deviations together with the degrees of freedom that make them intervals."""
-    return Prediction(mean, std, std / to_std(np.ones(1), df)[0], df)
-
-
-def left_out(model: RobustGPRegressor) -> Prediction:
-    """Predict every training row from all others, arrays of shape (N, k)."""
-    loo = model.leave_one_out()
-    k = len(model.target_names_)
-    return Prediction(loo.mean.reshape(-1, k), loo.std.reshape(-1, k), loo.scale.reshape(-1, k), loo.df)
-
-
-def training_targets(model: RobustGPRegressor) -> NDArray[np.float64]:
-    """Return the targets that a model was fitted to, (N, k)."""
-    return np.column_stack([gp._posterior.y for gp in model.gps_])
-
-
-def training_inputs(model: RobustGPRegressor) -> pd.DataFrame:
-    """Return the numeric columns that a model was fitted to, in their own units."""
-    return pd.DataFrame(
-        {
-            factor.column: rows * factor.spread_ + factor.mean_
-            for factor, rows in zip(model.kernel_.factors, model._train, strict=True)
-            if isinstance(factor, Numeric)
-        }
-    )
+def coverages(
+    y: NDArray[np.float64], prediction: Prediction, levels: Sequence[float] | NDArray[np.float64] = LEVELS
+) -> NDArray[np.float64]:
+    """Return the share of cases inside their intervals, for each level."""
+    bounds = [prediction.interval(float(level)) for level in levels]
+    return np.array([((lower <= y) & (y <= upper)).mean() for lower, upper in bounds])
 
 
 def importance_table(model: RobustGPRegressor) -> pd.DataFrame:
@@ -132,23 +125,23 @@ def _as_frame(values: Any, model: RobustGPRegressor) -> pd.DataFrame:
     return frame if frame.shape[1] == len(model.target_names_) else frame.set_axis(["all targets"], axis=1)
 
 
-def held_out_of(model: RobustGPRegressor) -> tuple[NDArray, Prediction] | None:
+def held_out_of(model: RobustGPRegressor) -> tuple[NDArray[np.float64], Prediction] | None:
     """Return held-out targets (M, k) and their predictions from a model's metadata, or None."""
     data = model.metadata_.get("held_out")
     if not data:
         return None
-    prediction = prediction_of(np.array(data["mean"]), np.array(data["std"]), float(data["df"]))
+    prediction = Prediction.from_std(np.array(data["mean"]), np.array(data["std"]), float(data["df"]))
     return np.array(data["targets"]), prediction
 
 
 def score_rows(model: RobustGPRegressor) -> list[dict[str, Any]]:
     """Return one row per target and kind of test: on left-out and, where there are any, on held-out cases."""
-    kinds = [("leave-one-out", training_targets(model), left_out(model))]
+    kinds = [("leave-one-out", model.train_targets_, model.leave_one_out().columns())]
     held_out = held_out_of(model)
     if held_out is not None:
         kinds.append(("held-out rows", *held_out))
     return [
-        {"target": name, "test": kind} | score(y[:, k], column_of(prediction, k))._asdict()
+        {"target": name, "test": kind} | score(y[:, k], prediction.column(k))._asdict()
         for k, name in enumerate(model.target_names_)
         for kind, y, prediction in kinds
     ]

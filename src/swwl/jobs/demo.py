@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import io
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from swwl import datasets
-from swwl.cli.console import Output, percent
 from swwl.errors import InputError
 from swwl.evaluation import scores
-from swwl.jobs.fit import fit_plan, make_kernel, open_cache, plan_fit
+from swwl.gp.prediction import Prediction
+from swwl.jobs.curves import draw_curves, plan_curves
+from swwl.jobs.fit import fit_plan, no_progress
+from swwl.jobs.plan import make_kernel, plan_fit
 from swwl.jobs.predict import prediction_table
-from swwl.jobs.table import write_table
+from swwl.jobs.table import memory_beside, write_table
 from swwl.models.regression import RobustGPRegressor
-from swwl.plots import CurvesDisplay
-from swwl.plots.style import new_figure, style
+from swwl.parallel import Progress
 from swwl.report import write_report
-from swwl.storage import atomic_write
 
-_TARGET = "max_von_mises"
+TARGET = "max_von_mises"
+FEWEST = 40
 _MODELS: list[tuple[str, str, dict[str, Any]]] = [
     ("scalars alone", "scalars", {}),
     ("SWWL", "swwl", {}),
@@ -31,89 +34,112 @@ _MODELS: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
-def run(out: Output, folder: Path, n: int, nodes: int, seed: int, jobs: int) -> None:
-    """Do it all in a folder; what an earlier run left there is used."""
-    start = time.perf_counter()
-    out.say(f"{n} notched plates under tension, simulated by finite elements of plane-stress elasto-viscoplasticity")
-    table = folder / "data" / "table.csv"
-    data = folder / "data"
-    datasets.write("tensile2d", n, data, nodes=nodes, seed=seed, jobs=jobs, progress=out.progress("simulations"))
+@dataclass(frozen=True)
+class Demo:
+    """What a demonstration found and wrote.
 
-    model_path = folder / "model.swwl"
-    cache = open_cache(table)
+    Attributes
+    ----------
+    scores : list of dict
+        One row per model: its name, the number of components it chose (None without a choice), its scores on the
+        held-out plates.
+    n_train, n_test : int
+    table : path
+        Of the simulations.
+    files : dict of str to path
+        Model, predictions, curves and report.
+    seconds : float
+    """
+
+    scores: list[dict[str, Any]]
+    n_train: int
+    n_test: int
+    table: Path
+    files: dict[str, Path]
+    seconds: float
+
+
+def run_demo(
+    folder: Path,
+    *,
+    n_samples: int = 150,
+    n_nodes: int = 900,
+    seed: int = 0,
+    n_jobs: int = -1,
+    tell: Callable[[str], None] = lambda step: None,
+    progress: Callable[[str], Progress | None] = no_progress,
+) -> Demo:
+    """Do it all in a folder; what an earlier run left there is used.
+
+    Parameters
+    ----------
+    folder : path
+    n_samples, n_nodes, seed : int
+        Of the simulated plates.
+    n_jobs : int
+        Processes and threads.
+    tell : callable
+        Called with the name of every model before it is fitted.
+    progress : callable
+        Called with a label, returns what shows progress, or None.
+    """
+    if n_samples < FEWEST:
+        raise InputError(
+            f"At least {FEWEST} simulations are needed, to learn from some and test on others, not {n_samples}."
+        )
+    start = time.perf_counter()
+    data = folder / "data"
+    table = data / "table.csv"
+    datasets.write_dataset(
+        "tensile2d",
+        n_samples,
+        data,
+        n_nodes=n_nodes,
+        random_state=seed,
+        n_jobs=n_jobs,
+        progress=progress("simulations"),
+    )
+
+    names = ("model.swwl", "predictions.csv", "curves.png", "report.html")
+    files = {Path(name).stem: folder / name for name in names}
+    memory = memory_beside(table)
     rows: list[dict[str, Any]] = []
     for title, kernel, options in _MODELS:
-        out.say(f"fitting {title}")
-        plan = plan_fit(table, [_TARGET], [], [], kernel=kernel)
-        if kernel != "scalars":
-            options = options | {"n_jobs": jobs}
-        fitted = make_kernel(kernel, plan, **options)
-        model, _ = fit_plan(plan, fitted, model_path, cache=cache, progress=out.progress)
+        tell(title)
+        plan = plan_fit(table, [TARGET], kernel=kernel)
+        factors = make_kernel(kernel, plan, **options, n_jobs=n_jobs)
+        model = fit_plan(plan, factors, files["model"], memory=memory, progress=progress)
         y, prediction = _held_out(model)
-        one = scores.score(y[:, 0], scores.column_of(prediction, 0))
-        rows.append({"model": title, "components": _components(model), **one._asdict()})
-    model.save(model_path)
-    out.table(
-        f"largest von Mises stress (MPa) of {len(plan.test)} plates held out; {len(plan.train)} were learned from",
-        ["model", "components", "RMSE", "Q²", "inside 95 %", "mean width"],
-        [
-            [
-                row["model"],
-                row["components"],
-                f"{row['rmse']:.2f}",
-                f"{row['q2']:.3f}",
-                percent(row["coverage"]),
-                f"{row['width']:.1f}",
-            ]
-            for row in rows
-        ],
-    )
-    out.say("principal SWWL chooses by itself how many components get a range of their own; with none it is SWWL.")
+        found = scores.score(y[:, 0], prediction.column(0))
+        rows.append({"model": title, "components": _components(model), **found._asdict()})
+    model.save(files["model"])
 
-    frame = plan.frame.iloc[plan.test]
-    predictions = prediction_table(model, frame, _held_out(model)[1]).assign(simulated=frame[_TARGET])
-    write_table(folder / "predictions.csv", predictions)
-    _draw_curves(model, data / frame["mesh"].iloc[0], folder / "curves.png")
-
-    report = folder / "report.html"
-    write_report(report, model, model_path)
-    files = {"model": model_path, "predictions": folder / "predictions.csv", "curves": folder / "curves.png"}
-    out.say()
-    for name, path in files.items():
-        out.say(f"{name:<14}{path}")
-    out.say(f"{'report':<14}{report}")
-    out.say(f"\ndone in {time.perf_counter() - start:.0f} s. Next, open the report, then try")
-    out.say(f"  swwl info {model_path}")
-    out.say(f"  swwl fit {table} --mesh mesh --target {_TARGET} --node-weights area -o mine.swwl")
-    out.say(f"  swwl predict mine.swwl {table} -o mine.csv")
-    out.result({"scores": rows, "report": report, "seconds": time.perf_counter() - start} | files)
+    frame = plan.frame.iloc[plan.split.test]
+    predictions = prediction_table(model, frame, prediction).assign(simulated=frame[TARGET])
+    write_table(files["predictions"], predictions)
+    _draw_curves(model, data / frame["mesh"].iloc[0], files["curves"])
+    write_report(files["report"], model, files["model"])
+    n_train, n_test = len(plan.split.train), len(plan.split.test)
+    return Demo(rows, n_train, n_test, table, files, time.perf_counter() - start)
 
 
-def _components(model: RobustGPRegressor) -> str:
-    """Say how many components were chosen, if there was a choice."""
-    chosen = [row["n_components"] for row in model.selection_.to_dict("records") if row["chosen"]]
-    return str(chosen[0]) if chosen else "–"
+def _components(model: RobustGPRegressor) -> int | None:
+    """Return how many components were chosen, if there was a choice."""
+    chosen = [int(row["n_components"]) for row in model.selection_.to_dict("records") if row["chosen"]]
+    return chosen[0] if chosen else None
 
 
-def _held_out(model: RobustGPRegressor) -> tuple[Any, scores.Prediction]:
+def _held_out(model: RobustGPRegressor) -> tuple[NDArray[np.float64], Prediction]:
     found = scores.held_out_of(model)
     if found is None:
-        raise InputError("The data in the folder holds no test rows; choose another folder.")
+        raise InputError("The data in the folder has no test rows; choose another folder.")
     return found
 
 
 def _draw_curves(model: RobustGPRegressor, mesh: Path, path: Path) -> None:
     """Draw stress against pressure for three yield stresses of one held-out plate."""
-    train = scores.training_inputs(model)
+    train = model.train_inputs_
     pressures = np.linspace(train["pressure"].min(), train["pressure"].max(), 25).tolist()
     yields = train["yield_stress"].quantile([0.1, 0.5, 0.9]).round(0).tolist()
-    display = CurvesDisplay.from_estimator(model, mesh, ("pressure", pressures), ("yield_stress", yields))
-    figure = new_figure(5.2, 3.8)
-    with style():
-        display.plot(figure.subplots())
-        figure.axes[0].set_title(f"a plate that was held out ({mesh.name})")
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=160)
-    with atomic_write(path) as file:
-        file.write(picture.getvalue())
-    write_table(path.with_suffix(".csv"), display.table)
+    plan = plan_curves(model, ("pressure", pressures), ("yield_stress", yields), meshes={"mesh": mesh})
+    draw_curves(model, plan, path, f"a plate that was held out ({mesh.name})")

@@ -1,4 +1,4 @@
-"""What ``swwl info`` says of a mesh, a table, a data folder or a model."""
+"""What a mesh, a table, a data folder or a model holds, as plain facts: ``kind`` says which it is."""
 
 from __future__ import annotations
 
@@ -10,27 +10,29 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from swwl.cli.console import Output, number
-from swwl.cli.show import model_facts, show_model
-from swwl.errors import InputError
+from swwl.errors import InputError, MissingFileError, located
+from swwl.evaluation import scores
 from swwl.jobs.table import CACHE_FOLDER, mesh_columns, read_table, summary
-from swwl.mesh import Mesh
+from swwl.mesh import Graph
 from swwl.mesh.io import read
 from swwl.models.modelfile import load_model
+from swwl.models.regression import RobustGPRegressor
 
 _TABLES = (".csv", ".parquet", ".pq")
+_ABOUT = ("n_samples", "generator", "seed", "model", "nodes", "random_topology", "scalars", "targets")
 
 
-def describe(out: Output, file: Path) -> None:
-    """Find out what a file is, and describe it."""
+def describe(file: Path) -> dict[str, Any]:
+    """Find out what a file or folder is, and describe it."""
+    if not file.exists():
+        raise MissingFileError(f"{file}: no such file or folder.")
     if file.is_dir():
-        about_folder(out, file)
-    elif file.suffix.lower() in _TABLES:
-        about_table(out, file)
-    elif file.suffix == ".swwl" or _is_model(file):
-        about_model(out, file)
-    else:
-        about_mesh(out, file)
+        return folder_facts(file)
+    if file.suffix.lower() in _TABLES:
+        return table_facts(file)
+    if file.suffix == ".swwl" or _is_model(file):
+        return model_file_facts(file)
+    return mesh_file_facts(file)
 
 
 def _is_model(path: Path) -> bool:
@@ -40,12 +42,13 @@ def _is_model(path: Path) -> bool:
         return "manifest.json" in archive.namelist()
 
 
-def about_mesh(out: Output, path: Path) -> None:
-    """Print nodes, cells, extent and fields of a mesh."""
+def mesh_file_facts(path: Path) -> dict[str, Any]:
+    """Return nodes, cells, extent and fields of a mesh, or of a graph without cells."""
     content = read(path)
-    mesh, graph = (content, content.graph()) if isinstance(content, Mesh) else (None, content)
+    with located(str(path)):
+        graph = content if isinstance(content, Graph) else content.graph()
     facts: dict[str, Any] = {
-        "kind": "graph" if mesh is None else "mesh",
+        "kind": "graph" if isinstance(content, Graph) else "mesh",
         "nodes": graph.n_nodes,
         "edges": graph.n_edges,
         "features": graph.n_features,
@@ -53,41 +56,24 @@ def about_mesh(out: Output, path: Path) -> None:
         "largest": graph.features.max(axis=0),
         "isolated_nodes": graph.n_nodes - len(np.unique(graph.edges)),
     }
-    out.say(f"{path}: {facts['kind']} of {graph.n_nodes} nodes and {graph.n_edges} edges")
-    if mesh is not None:
-        cells = {kind: len(block) for kind, block in mesh.cells.items()}
-        facts |= {"cells": cells, "node_fields": {}}
-        out.say("cells     " + ", ".join(f"{count} {kind}" for kind, count in cells.items()))
-        for name, values in mesh.fields.items():
-            size = "" if np.ndim(values) == 1 else f"{np.shape(values)[1]} components, "
-            finite = np.asarray(values, dtype=float)
-            facts["node_fields"][name] = summary(finite)
-            out.say(f"field     {name}: {size}{number(finite.min())} to {number(finite.max())}")
-    names = "xyz" if mesh is not None and graph.n_features <= 3 else None
-    for k, (low, high) in enumerate(zip(facts["least"], facts["largest"], strict=True)):
-        out.say(f"{names[k] if names else f'feature {k}':<10}{number(low)} to {number(high)}")
-    if facts["isolated_nodes"]:
-        out.say(f"{facts['isolated_nodes']} nodes belong to no cell")
-    out.result(facts)
+    if not isinstance(content, Graph):
+        facts["cells"] = {kind: len(cells) for kind, cells in content.cells.items()}
+        facts["node_fields"] = {
+            name: summary(values) | {"components": 1 if values.ndim == 1 else values.shape[1]}
+            for name, values in content.fields.items()
+        }
+    return facts
 
 
-def about_table(out: Output, path: Path) -> None:
-    """Print what the columns of a table hold."""
+def table_facts(path: Path) -> dict[str, Any]:
+    """Return what the columns of a table hold."""
     frame = read_table(path)
-    columns = [_about_column(frame[name], path, name in mesh_columns(frame)) for name in frame.columns]
-    out.say(f"{path}: table of {len(frame)} rows and {frame.shape[1]} columns")
-    out.table(
-        "",
-        ["column", "holds", "least", "median", "largest", "missing"],
-        [
-            [c["name"], c["holds"], *(c.get(key) for key in ("least", "median", "largest")), c["missing"] or ""]
-            for c in columns
-        ],
-    )
-    out.result({"kind": "table", "rows": len(frame), "columns": columns})
+    meshes = mesh_columns(frame)
+    columns = [_column_facts(frame[name], path, name in meshes) for name in frame.columns]
+    return {"kind": "table", "rows": len(frame), "columns": columns}
 
 
-def _about_column(values: pd.Series, path: Path, is_mesh: bool) -> dict[str, Any]:
+def _column_facts(values: pd.Series, path: Path, is_mesh: bool) -> dict[str, Any]:
     facts: dict[str, Any] = {"name": str(values.name), "missing": int(values.isna().sum())}
     if pd.api.types.is_numeric_dtype(values):
         known = values.dropna().to_numpy(dtype=float)
@@ -96,44 +82,52 @@ def _about_column(values: pd.Series, path: Path, is_mesh: bool) -> dict[str, Any
         there = sum((path.parent / str(value)).is_file() for value in values.dropna())
         gone = len(values) - there
         return facts | {"holds": f"{there} meshes" + (f", {gone} not there" if gone else ""), "meshes": there}
-    counts = values.value_counts()
+    counts = values.astype(str).value_counts()
     if len(counts) > 4:
         return facts | {"holds": f"{len(counts)} texts", "texts": len(counts)}
     return facts | {"holds": ", ".join(f"{count} {name}" for name, count in counts.items()), "counts": counts.to_dict()}
 
 
-def about_folder(out: Output, folder: Path) -> None:
-    """Print what made a data folder and what its table holds."""
+def folder_facts(folder: Path) -> dict[str, Any]:
+    """Return what made a data folder (``about``, None for one of the user's own) and what its table holds."""
     table = folder / "table.csv"
     if not table.exists():
-        unfinished = folder / "unfinished.jsonl"
-        if unfinished.exists():
+        if (folder / "unfinished.jsonl").exists():
             raise InputError(f"{folder}: its data set is unfinished; the same swwl make command goes on with it.")
-        raise InputError(f"{folder}: holds no table.csv, so it is no data folder.")
+        raise InputError(f"{folder}: has no table.csv, so it is not a data folder.")
     try:
-        about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
-        out.say(f"{folder}: {about['n_samples']} simulations of {about['generator']}, seed {about['seed']}")
-        out.say(f"model     {about['model']}")
-        out.say(f"meshes    about {about['nodes']} nodes" + (", random topology" if about["random_topology"] else ""))
-        out.say(f"inputs    mesh, {', '.join(about['scalars'])}")
-        out.say(f"targets   {', '.join(about['targets'])}")
+        content = json.loads((folder / "about.json").read_text(encoding="utf-8"))
+        about = {key: content[key] for key in _ABOUT}
     except (OSError, ValueError, KeyError, TypeError):
-        pass  # a folder of the user's own
+        about = None
     kept = sum(file.stat().st_size for file in (folder / CACHE_FOLDER).glob("*/*.npz"))
-    if kept:
-        out.say(f"cache     {kept / 1e6:.1f} MB of embeddings in {folder / CACHE_FOLDER}, which may be deleted")
-    about_table(out, table)
+    return table_facts(table) | {"kind": "folder", "about": about, "cache_bytes": kept}
 
 
-def about_model(out: Output, path: Path) -> None:
-    """Print what a model predicts from what, and how well."""
+def model_file_facts(path: Path) -> dict[str, Any]:
+    """Return what a model predicts from what, and how well; of a classifier, what it tells apart."""
     model = load_model(path)
-    facts = model_facts(model)
+    if not isinstance(model, RobustGPRegressor):
+        return {
+            "kind": "classifier",
+            "kernel": repr(model.kernel_),
+            "inputs": list(model.feature_names_in_),
+            "classes": model.classes_,
+        }
     data = model.metadata_
-    out.say(f"{path}: model of {', '.join(model.target_names_)}, fitted to {facts['training_rows']} rows")
-    if data.get("table"):
-        out.say(f"table     {data['table']} ({data['split']})")
-    out.say(f"inputs    {', '.join(facts['inputs'])}: columns that a table for swwl predict must have")
-    out.say(f"kernel    {facts['kernel']}")
-    show_model(out, model)
-    out.result({"kind": "model"} | facts | {"table": data.get("table")})
+    return {"kind": "model"} | model_facts(model) | {"table": data.get("table"), "split": data.get("split")}
+
+
+def model_facts(model: RobustGPRegressor) -> dict[str, Any]:
+    """Return what people and scripts want to know of a fitted model."""
+    return {
+        "kernel": repr(model.kernel_),
+        "targets": model.target_names_,
+        "inputs": list(model.feature_names_in_),
+        "training_rows": len(model.train_targets_),
+        "ranges": scores.range_table(model).to_dict(),
+        "importance": scores.importance_table(model).to_dict(),
+        "components": model.selection_.to_dict("records"),
+        "calibration": model.calibration_.to_dict(),
+        "scores": scores.score_rows(model),
+    }

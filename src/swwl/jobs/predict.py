@@ -8,27 +8,68 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from swwl.errors import InputError
 from swwl.evaluation import scores
-from swwl.jobs.fit import open_cache
-from swwl.jobs.table import mesh_files, require_numbers
-from swwl.kernels.sliced import SWWL
+from swwl.evaluation.curves import trend_columns
+from swwl.gp.prediction import Prediction
+from swwl.jobs.table import mesh_paths, require_numbers, require_rows, rows_named
+from swwl.models.modelfile import load_model
 from swwl.models.regression import RobustGPRegressor
+from swwl.parallel import Progress
+from swwl.storage import Memory
 
 
-def input_columns(model: RobustGPRegressor, frame: pd.DataFrame, path: Path, cache: bool = True) -> pd.DataFrame:
-    """Return the columns that a model needs: checked numbers, and mesh files that exist."""
-    columns: dict[str, object] = {}
+def load_regressor(path: Path) -> RobustGPRegressor:
+    """Read a model file that can predict numbers; refuse models of other kinds."""
+    model = load_model(path)
+    if not isinstance(model, RobustGPRegressor):
+        raise InputError(f"{path}: holds a {type(model).__name__}, but a RobustGPRegressor is wanted.")
+    return model
+
+
+def input_columns(model: RobustGPRegressor, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Return the columns that a model needs: checked numbers, vectors, and mesh files that exist."""
+    columns: dict[str, Any] = {}
     for factor in model.kernel_.factors:
-        if isinstance(factor, SWWL):
-            kept = open_cache(path, read_only=True) if cache else None
-            files = mesh_files(frame, path, factor.column, kept)
-            columns[factor.column] = pd.Series(files, index=frame.index, dtype=object)
+        if factor.takes == "graphs":
+            columns[factor.column] = mesh_paths(frame, path, factor.column)
+        elif factor.takes == "rows":
+            columns[factor.column] = require_rows(frame, path, factor.column)
         else:
             columns[factor.column] = require_numbers(frame, path, factor.column, "input")
+    for name in trend_columns(model):
+        columns[name] = require_numbers(frame, path, name, "the trend")
     return pd.DataFrame(columns, index=frame.index)
 
 
-def prediction_table(model: RobustGPRegressor, frame: pd.DataFrame, prediction: scores.Prediction) -> pd.DataFrame:
+def predict_table(
+    model: RobustGPRegressor,
+    frame: pd.DataFrame,
+    path: Path,
+    *,
+    memory: Memory | None = None,
+    progress: Progress | None = None,
+) -> Prediction:
+    """Predict every row of a table, arrays of shape (M, k); mistakes name the line.
+
+    Parameters
+    ----------
+    model : RobustGPRegressor
+    frame : DataFrame
+        What :func:`~swwl.jobs.table.read_table` returned.
+    path : path
+        Of the table: paths of meshes are relative to it.
+    memory : Memory, optional
+        Where embeddings are kept.
+    progress : callable, optional
+        Called as ``progress(done, total)`` while graphs are embedded.
+    """
+    inputs = input_columns(model, frame, path)
+    with rows_named(path, range(len(frame))):
+        return model.predict_distribution(inputs, memory=memory, progress=progress).columns()
+
+
+def prediction_table(model: RobustGPRegressor, frame: pd.DataFrame, prediction: Prediction) -> pd.DataFrame:
     """Return inputs and predictions side by side, rows in order."""
     table = frame[list(model.feature_names_in_)].copy()
     lower, upper = prediction.interval(0.95)
@@ -40,14 +81,13 @@ def prediction_table(model: RobustGPRegressor, frame: pd.DataFrame, prediction: 
     return table
 
 
-def against_table(model: RobustGPRegressor, frame: pd.DataFrame, prediction: scores.Prediction) -> list[dict[str, Any]]:
+def against_table(model: RobustGPRegressor, frame: pd.DataFrame, prediction: Prediction) -> list[dict[str, Any]]:
     """Score predictions against the targets that a table holds already; one row per such target."""
     rows = []
     for k, name in enumerate(model.target_names_):
         truth = pd.to_numeric(frame[name], errors="coerce").to_numpy(float) if name in frame else np.empty(0)
         known = np.flatnonzero(np.isfinite(truth))
         if len(known) > 1:
-            one = scores.column_of(prediction, k)
-            part = scores.Prediction(one.mean[known], one.std[known], one.scale[known], one.df)
-            rows.append({"target": name, "test": "given in table"} | scores.score(truth[known], part)._asdict())
+            found = scores.score(truth[known], prediction.column(k).take(known))
+            rows.append({"target": name, "test": "given in table"} | found._asdict())
     return rows

@@ -6,17 +6,20 @@ import difflib
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from swwl.errors import InputError
 from swwl.models.tables import is_graphs
-from swwl.storage import Cache, MeshFile, atomic_write
+from swwl.storage import Memory, atomic_write
+from swwl.words import place
 
 CACHE_FOLDER = ".swwl-cache"
 
@@ -62,16 +65,7 @@ def _is_parquet(path: Path) -> bool:
     return path.suffix.lower() in (".parquet", ".pq")
 
 
-def place(path: Path, row: int) -> str:
-    """Say where a row stands, counted from 0: the line of a CSV file, the row of another.
-
-    >>> place(Path("table.csv"), 0), place(Path("table.parquet"), 0)
-    ('line 2', 'row 0')
-    """
-    return f"row {row}" if _is_parquet(path) else f"line {row + 2}"
-
-
-def places(path: Path, rows: Sequence[int] | np.ndarray) -> str:
+def places(path: Path, rows: Sequence[int] | NDArray[np.intp]) -> str:
     """Say where rows stand, at most five of them.
 
     >>> places(Path("table.csv"), [0, 1, 5])
@@ -80,6 +74,33 @@ def places(path: Path, rows: Sequence[int] | np.ndarray) -> str:
     first = place(path, int(rows[0])).split()[0]
     some = ", ".join(place(path, int(row)).split()[1] for row in rows[:5])
     return f"{first}{'s' if len(rows) > 1 else ''} {some}{', …' if len(rows) > 5 else ''}"
+
+
+@contextmanager
+def rows_named(path: Path, rows: Sequence[int] | NDArray[np.intp]) -> Iterator[None]:
+    """Say of mistakes inside which line of a table they are about.
+
+    Parameters
+    ----------
+    path : path
+        Of the table.
+    rows : sequence of int
+        Rows of the table, counted from 0, that were handed over.
+
+    Examples
+    --------
+    >>> with rows_named(Path("table.csv"), [3, 4, 8]):
+    ...     raise InputError("the file is empty.").within("a.vtu").of_item(2, "Graph 2")
+    Traceback (most recent call last):
+    ...
+    swwl.errors.InputError: table.csv: line 10: a.vtu: the file is empty.
+    """
+    try:
+        yield
+    except InputError as error:
+        if error.item is not None:
+            error.named(f"{path}: {place(path, int(rows[error.item]))}")
+        raise
 
 
 def require_column(frame: pd.DataFrame, path: Path, name: str, what: str) -> pd.Series:
@@ -91,20 +112,56 @@ def require_column(frame: pd.DataFrame, path: Path, name: str, what: str) -> pd.
     return frame[name]
 
 
-def require_numbers(frame: pd.DataFrame, path: Path, name: str, what: str) -> np.ndarray:
-    """Return a column of finite numbers (N,); say which lines hold none."""
+def require_numbers(frame: pd.DataFrame, path: Path, name: str, what: str) -> NDArray[np.float64]:
+    """Return a column of finite numbers (N,); say which lines hold something else."""
     values = require_column(frame, path, name, what)
-    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    numbers: NDArray[np.float64] = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     texts = np.flatnonzero(np.isnan(numbers) & values.notna().to_numpy())
     if texts.size:
         found = values.iloc[texts[0]]
         raise InputError(
-            f"{path}: {what} {name!r} must hold numbers, but {place(path, texts[0])} holds {str(found)!r}."
+            f"{path}: {what} {name!r} must hold numbers, but {place(path, int(texts[0]))} holds {str(found)!r}."
         )
     bad = np.flatnonzero(~np.isfinite(numbers))
     if bad.size:
-        raise InputError(f"{path}: {what} {name!r} is missing or not finite in {bad.size} rows ({places(path, bad)}).")
+        rows = f"{bad.size} row{'s' if bad.size > 1 else ''}"
+        raise InputError(f"{path}: {what} {name!r} is missing or not finite in {rows} ({places(path, bad)}).")
     return numbers
+
+
+def require_rows(frame: pd.DataFrame, path: Path, name: str) -> pd.Series:
+    """Return a column for a factor that takes rows: integers, or vectors written as lists of numbers.
+
+    A CSV file holds vectors as JSON, "[0.1, 2]"; a Parquet file may hold lists.
+    """
+    values = require_column(frame, path, name, "input")
+    if pd.api.types.is_numeric_dtype(values):
+        numbers = require_numbers(frame, path, name, "input")
+        whole = (numbers == np.round(numbers)).all()
+        return pd.Series(numbers.astype(np.int64) if whole else numbers, index=frame.index, name=name)
+    vectors = []
+    for row, value in enumerate(values):
+        vector = parse_vector(value)
+        if vector is None:
+            raise InputError(
+                f"{path}: input {name!r} must hold integers or lists of numbers such as [0.1, 2], "
+                f"but {place(path, row)} holds {value!r}."
+            )
+        vectors.append(vector)
+    return pd.Series(vectors, index=frame.index, name=name, dtype=object)
+
+
+def parse_vector(value: Any) -> NDArray[np.float64] | None:
+    """Return a list of finite numbers, or one written as JSON, as a vector; None where it is something else.
+
+    >>> parse_vector("[0.1, 2]"), parse_vector("one")
+    (array([0.1, 2. ]), None)
+    """
+    try:
+        vector = np.asarray(json.loads(value) if isinstance(value, str) else value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    return vector if vector.ndim == 1 and np.isfinite(vector).all() else None
 
 
 def mesh_columns(frame: pd.DataFrame) -> list[str]:
@@ -112,22 +169,29 @@ def mesh_columns(frame: pd.DataFrame) -> list[str]:
     return [
         name
         for name in frame.columns
-        if not pd.api.types.is_numeric_dtype(frame[name]) and is_graphs(frame[name].dropna())
+        if not pd.api.types.is_numeric_dtype(frame[name])
+        and isinstance(next(iter(frame[name].dropna()), None), str)
+        and is_graphs(frame[name].dropna())
     ]
 
 
-def mesh_files(frame: pd.DataFrame, path: Path, name: str, cache: Cache | None) -> list[MeshFile]:
+def mesh_paths(frame: pd.DataFrame, path: Path, name: str) -> pd.Series:
     """Return the files of a mesh column, relative to the table; every one must exist."""
     values = require_column(frame, path, name, "meshes")
     files = []
     for row, value in enumerate(values):
         if not isinstance(value, str) or not value.strip():
-            raise InputError(f"{path}: {place(path, row)} names no mesh in column {name!r} (found {value!r}).")
+            raise InputError(f"{path}: {place(path, row)} does not name a mesh in column {name!r} (found {value!r}).")
         file = path.parent / value
         if not file.is_file():
             raise InputError(f"{path}: {place(path, row)}: mesh {value!r} does not exist beside the table.")
-        files.append(MeshFile(file, f"{path}: {place(path, row)}", cache))
-    return files
+        files.append(file)
+    return pd.Series(files, index=frame.index, name=name, dtype=object)
+
+
+def memory_beside(path: Path, keep: bool = True) -> Memory:
+    """Return where embeddings of a table's meshes are kept; without ``keep`` it only counts."""
+    return Memory(path.parent / CACHE_FOLDER if keep else None)
 
 
 def known_outputs(path: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""Displays of a fitted model, in scikit-learn's manner: they store what they show, draw on an axis, return themselves.
+"""Displays in scikit-learn's manner: they store what they show, draw on an axis (``ax_``), and return themselves.
 
 =====================  ===============================================================================
 ParityDisplay          predictions with intervals against truth
@@ -10,19 +10,25 @@ DesignDisplay          the training set on its two principal components, outlier
 EffectDisplay          error against numbers of projections and quantiles
 =====================  ===============================================================================
 
+The first three have ``from_estimator(estimator, X, y, *, target=None, ax=None)`` for new cases,
+``from_predictions(y_true, y_pred, *, ax=None)`` for given predictions, and
+``from_leave_one_out(estimator, *, target=None, ax=None)`` for the training cases. ImportanceDisplay and DesignDisplay
+show what a fit found, so ``from_estimator(estimator, *, target=None, ax=None)`` needs no data. All of them draw at
+once; ``plot(ax)`` draws again elsewhere. :func:`draw_mesh` draws a mesh, a graph or a file.
+
 Examples
 --------
 >>> import numpy as np
 >>> from matplotlib.figure import Figure
->>> from swwl.evaluation.scores import prediction_of
 >>> y = np.linspace(0.0, 1.0, 20)
->>> display = CalibrationDisplay.from_predictions(y, prediction_of(y + 0.01, np.full(20, 0.02), 19.0))
->>> display.plot(ax=Figure().subplots()).coverage[-1].item()
+>>> display = CalibrationDisplay.from_predictions(y, y + 0.01, std=np.full(20, 0.02), ax=Figure().subplots())
+>>> display.coverage[-1].item()
 1.0
 """
 
 from swwl.plots.curves import CurvesDisplay
-from swwl.plots.inputs import DesignDisplay, EffectDisplay, ImportanceDisplay
+from swwl.plots.effect import EffectDisplay
+from swwl.plots.inputs import DesignDisplay, ImportanceDisplay
 from swwl.plots.meshes import draw_mesh
 from swwl.plots.quality import CalibrationDisplay, ParityDisplay, ResidualsDisplay
 

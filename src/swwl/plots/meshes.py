@@ -1,66 +1,114 @@
-"""A picture of a mesh: plane ones as triangles, surfaces in space from one side, anything else as its nodes."""
+"""A picture of a mesh: plane ones as triangles, surfaces in space from one side, anything else as edges or nodes."""
 
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any
 
 import numpy as np
-from matplotlib.colors import LightSource
-from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import to_rgb
+from matplotlib.figure import FigureBase
 from numpy.typing import NDArray
 
-from swwl.mesh.graph import Graph
+from swwl.errors import InputError
+from swwl.mesh import Graph, Mesh, as_graph
+from swwl.mesh.cells import triangle_normals
 from swwl.mesh.io import read
-from swwl.plots.style import BLUE, SKY, style
+from swwl.plots.style import BLUE, SKY, axes_for, style
 
 # Beyond this drawing takes seconds, and nodes show the shape as well.
 _MOST_TRIANGLES = 80_000
-_VIEW = (15, -70)
+_ELEVATION, _AZIMUTH = 15, -70  # degrees: where surfaces in space are seen from
 
 
-def draw_mesh(figure: Any, path: str | os.PathLike, title: str = "") -> Any:
-    """Draw the mesh of a file into a figure of its own; return the axis.
+def draw_mesh(mesh: Any, ax: Any = None, title: str = "") -> Any:
+    """Draw a mesh; return the axis.
 
     Parameters
     ----------
-    figure : matplotlib Figure
-    path : str or path
+    mesh : Mesh, Graph, anything that :func:`swwl.as_graph` takes, or a path
+        A graph is drawn by its first three features, or in the plane where it has one or two.
+    ax : matplotlib axis, optional
+        In the plane, also for a mesh in space, which is seen from one side. By default that of a new figure.
     title : str
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> square = Mesh([[0.0, 0], [1, 0], [1, 1], [0, 1]], [[0, 1, 2], [0, 2, 3]])
+    >>> draw_mesh(square, Figure().subplots(), title="a square").get_title()
+    'a square'
     """
-    points, triangles = _triangles(path)
+    if isinstance(mesh, FigureBase):
+        warnings.warn("draw_mesh(figure, path) is now draw_mesh(path, ax).", DeprecationWarning, stacklevel=2)
+        mesh, ax = ax, mesh.add_subplot()
+    points, triangles, edges = _parts(mesh)
     with style():
-        if points.shape[1] == 3:
-            ax = figure.add_subplot(projection="3d")
-            _in_space(ax, points, triangles)
+        ax = axes_for(ax)
+        if ax.name == "3d":
+            raise InputError("draw_mesh wants a plane axis; meshes in space are drawn as seen from one side.")
+        if points.shape[1] >= 3:
+            _draw_surface(ax, points[:, :3], triangles, edges)
         else:
-            ax = figure.add_subplot()
-            if 0 < len(triangles) <= _MOST_TRIANGLES:
-                ax.triplot(points[:, 0], points[:, 1], triangles, color=BLUE, lw=0.35)
-            else:
-                ax.plot(points[:, 0], points[:, 1] if points.shape[1] > 1 else 0 * points[:, 0], ".", color=BLUE, ms=1)
-            ax.set_aspect("equal")
+            _draw_plane(ax, points, triangles, edges)
+        ax.set_aspect("equal")
         ax.axis("off")
         if title:
             ax.set_title(title, fontsize=8.5, fontweight="normal", loc="center")
     return ax
 
 
-def _triangles(path: str | os.PathLike) -> tuple[NDArray, NDArray]:
-    """Return points and the triangles to draw, larger cells cut into several; a graph has none."""
-    content = read(path)
-    if isinstance(content, Graph):
-        return content.features, np.empty((0, 3), int)
-    return content.points, content.triangles()
+def _parts(mesh: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return points (n, d), the triangles to draw and, of what has no cells, edges."""
+    if isinstance(mesh, (str, os.PathLike)):
+        mesh = read(mesh)
+    if not isinstance(mesh, (Graph, Mesh)):
+        mesh = as_graph(mesh)
+    none = np.empty((0, 3), dtype=np.int32)
+    if isinstance(mesh, Graph):
+        return mesh.features, none, mesh.edges
+    return mesh.points, mesh.triangles(), none[:, :2]
 
 
-def _in_space(ax: Any, points: NDArray, triangles: NDArray) -> None:
+def _draw_plane(ax: Any, points: NDArray[Any], triangles: NDArray[Any], edges: NDArray[Any]) -> None:
+    flat = points if points.shape[1] == 2 else np.column_stack([points[:, 0], np.zeros(len(points))])
     if 0 < len(triangles) <= _MOST_TRIANGLES:
-        light = LightSource(azdeg=225, altdeg=30)
-        ax.add_collection3d(Poly3DCollection(points[triangles], facecolors=SKY, shade=True, lightsource=light))
+        ax.triplot(flat[:, 0], flat[:, 1], triangles, color=BLUE, lw=0.35)
     else:
-        ax.scatter(*points[:: -(-len(points) // _MOST_TRIANGLES)].T, s=0.5, color=BLUE)
-    low, high = points.min(axis=0), points.max(axis=0)
-    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
-    ax.set_box_aspect(np.maximum(high - low, 1e-3 * (high - low).max()), zoom=1.25)
-    ax.view_init(*_VIEW)
+        _draw_edges(ax, flat, edges)
+
+
+def _draw_edges(ax: Any, flat: NDArray[Any], edges: NDArray[Any]) -> None:
+    """Draw edges, or the nodes alone where there are too many or none."""
+    if 0 < len(edges) <= _MOST_TRIANGLES:
+        ax.add_collection(LineCollection(flat[edges], colors=BLUE, linewidths=0.5))
+        ax.autoscale_view()
+    some = flat[:: -(-len(flat) // _MOST_TRIANGLES)]
+    ax.plot(some[:, 0], some[:, 1], ".", color=BLUE, ms=1)
+
+
+def _draw_surface(ax: Any, points: NDArray[Any], triangles: NDArray[Any], edges: NDArray[Any]) -> None:
+    """Paint triangles from the farthest to the nearest, each as bright as the light falls on it."""
+    elevation, azimuth = np.radians([_ELEVATION, _AZIMUTH])
+    toward = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
+    right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
+    up = np.cross(toward, right)
+    flat = points @ np.column_stack([right, up])
+    if not 0 < len(triangles) <= _MOST_TRIANGLES:
+        _draw_edges(ax, flat, edges)
+        return
+    corners = points[triangles]
+    order = np.argsort((corners @ toward).sum(axis=1))
+    normals = triangle_normals(points, triangles)
+    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+    normals = np.divide(normals, lengths, out=np.zeros_like(normals), where=lengths > 0)
+    normals *= np.where(normals @ toward < 0, -1.0, 1.0)[:, None]  # triangles may be numbered either way round
+    light = toward + 0.5 * up + 0.7 * right  # over the viewer's right shoulder
+    brightness = 0.45 + 0.6 * np.maximum(normals @ light / np.linalg.norm(light), 0.0)
+    colors = np.clip(brightness[:, None] * np.array(to_rgb(SKY)), 0, 1)
+    ax.add_collection(
+        PolyCollection(flat[triangles][order], facecolors=colors[order], edgecolors=colors[order], lw=0.2)
+    )
+    ax.autoscale_view()

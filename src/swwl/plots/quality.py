@@ -3,37 +3,111 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from swwl.errors import InputError
 from swwl.evaluation import scores
-from swwl.evaluation.scores import Prediction
+from swwl.gp.prediction import Prediction
 from swwl.models.regression import RobustGPRegressor
-from swwl.plots.style import BLACK, BLUE, GREY, ORANGE, SKY, VERMILLION, axes_for, limits, style, words
+from swwl.plots.given import as_prediction, as_truth, left_out, predicted
+from swwl.plots.style import BLACK, BLUE, GREY, ORANGE, SKY, VERMILLION, Display, limits, words
+from swwl.words import percent
 
 _DISTRIBUTION_LEVELS = np.linspace(0.05, 0.99, 48)
 
 
-def pick_target(model: RobustGPRegressor, target: str | None) -> int:
-    """Return the number of a target by its name; the first by default."""
-    if target is None:
-        return 0
-    if target not in model.target_names_:
-        raise InputError(f"The model has no target {target!r}; its targets are {', '.join(model.target_names_)}.")
-    return model.target_names_.index(target)
+class _PredictionsDisplay(Display):
+    """A display of predictions beside the truth; all three ways to make one end in :meth:`_of`."""
+
+    @classmethod
+    def _of(cls, y: NDArray[np.float64], prediction: Prediction, name: str, kind: str, **options: Any) -> Self:
+        raise NotImplementedError
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: RobustGPRegressor,
+        X: Any,
+        y: Any,
+        *,
+        target: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Predict a table and draw.
+
+        Parameters
+        ----------
+        estimator : RobustGPRegressor
+            Fitted.
+        X : DataFrame, list of graphs or array
+            M new cases.
+        y : str, Series, DataFrame or array of shape (M,) or (M, k)
+            The truth, or the name of its column in ``X``.
+        target : str, optional
+            Which of several targets; by default the one that ``y`` names, or the first.
+        ax : matplotlib axis, optional
+            Where to draw; by default on a new figure.
+        **kwargs
+            See the class: ``kind``, ``labels``.
+        """
+        truth, prediction, name = predicted(estimator, X, y, target)
+        return cls._of(truth, prediction, **{"name": name, "kind": "predictions"} | kwargs).plot(ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_pred: Prediction | ArrayLike,
+        *,
+        std: ArrayLike | None = None,
+        name: str = "target",
+        kind: str = "predictions",
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw given predictions.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (M,)
+        y_pred : Prediction, or array-like of shape (M,)
+            What ``model.predict_distribution(X)`` returned, or the means of normal predictions, with ``std``.
+        std : array-like of shape (M,), optional
+            Standard deviations, for means.
+        name, kind : str
+            The target, and what the cases are.
+        ax : matplotlib axis, optional
+        **kwargs
+            See the class: ``labels``.
+        """
+        prediction = as_prediction(y_pred, std)
+        return cls._of(as_truth(y_true, prediction), prediction, name, kind, **kwargs).plot(ax)
+
+    @classmethod
+    def from_leave_one_out(
+        cls, estimator: RobustGPRegressor, *, target: str | None = None, ax: Any = None, **kwargs: Any
+    ) -> Self:
+        """Draw a model's training rows, each predicted from all others.
+
+        Parameters
+        ----------
+        estimator : RobustGPRegressor
+            Fitted.
+        target : str, optional
+            The first by default.
+        ax : matplotlib axis, optional
+        **kwargs
+            See the class: ``kind``, ``labels``.
+        """
+        y, prediction, name = left_out(estimator, target)
+        return cls._of(y, prediction, **{"name": name, "kind": "leave-one-out"} | kwargs).plot(ax)
 
 
-def _left_out(model: RobustGPRegressor, target: str | None) -> tuple[NDArray, Prediction, str]:
-    k = pick_target(model, target)
-    prediction = scores.column_of(scores.left_out(model), k)
-    return scores.training_targets(model)[:, k], prediction, model.target_names_[k]
-
-
-class ParityDisplay:
+class ParityDisplay(_PredictionsDisplay):
     """Predictions with 95 % intervals against the truth; cases outside theirs stand out.
 
     Parameters
@@ -46,60 +120,40 @@ class ParityDisplay:
         Of the target.
     kind : str
         What the cases are, for the title.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
     """
 
-    def __init__(self, y: NDArray, prediction: Prediction, name: str = "target", kind: str = "predictions"):
+    def __init__(self, y: NDArray[np.float64], prediction: Prediction, name: str = "target", kind: str = "predictions"):
         self.y, self.prediction, self.name, self.kind = y, prediction, name, kind
 
     @classmethod
-    def from_predictions(cls, y: Any, prediction: Prediction, **options: Any) -> ParityDisplay:
-        """Make a display of given predictions."""
-        return cls(np.asarray(y, float), prediction, **options)
+    def _of(cls, y: NDArray[np.float64], prediction: Prediction, name: str, kind: str, **options: Any) -> Self:
+        return cls(y, prediction, name, kind, **options)
 
-    @classmethod
-    def from_leave_one_out(cls, model: RobustGPRegressor, target: str | None = None) -> ParityDisplay:
-        """Make a display of a model's training rows, each predicted from all others."""
-        y, prediction, name = _left_out(model, target)
-        return cls(y, prediction, name, "leave-one-out")
-
-    @classmethod
-    def from_estimator(cls, model: RobustGPRegressor, X: Any, y: Any, target: str | None = None) -> ParityDisplay:
-        """Make a display of the predictions of a table; ``y`` (M,) holds the truth of one target."""
-        k = pick_target(model, target)
-        prediction = scores.column_of(scores.predict_all(model, X), k)
-        return cls(np.asarray(y, float), prediction, model.target_names_[k])
-
-    def plot(self, ax: Any = None) -> ParityDisplay:
-        """Draw it."""
-        with style():
-            self.ax_ = ax = axes_for(ax)
-            mean = self.prediction.mean
-            lower, upper = self.prediction.interval(0.95)
-            outside = (self.y < lower) | (self.y > upper)
-            low, high = limits(self.y, mean)
-            ax.plot([low, high], [low, high], color=GREY, lw=1, zorder=1)
-            for chosen, colour, text in ((~outside, BLUE, "inside"), (outside, VERMILLION, "outside")):
-                if chosen.any():
-                    ax.vlines(self.y[chosen], lower[chosen], upper[chosen], color=colour, lw=1, alpha=0.35, zorder=2)
-                    ax.plot(
-                        self.y[chosen],
-                        mean[chosen],
-                        "o" if text == "inside" else "X",
-                        color=colour,
-                        ms=3.5 if text == "inside" else 5.5,
-                        mew=0,
-                        label=f"{text} its interval ({chosen.sum()})",
-                        zorder=3,
-                    )
-            ax.set(xlim=(low, high), ylim=limits(self.y, mean, lower, upper, margin=0.02))
-            ax.set(xlabel=f"{words(self.name)}, simulated", ylabel="predicted, with 95 % interval")
-            q2 = scores.score(self.y, self.prediction).q2
-            ax.set_title(f"{self.kind}: Q² = {q2:.3f}")
-            ax.legend(loc="upper left", handletextpad=0.3)
-        return self
+    def _draw(self, ax: Any) -> None:
+        mean = self.prediction.mean
+        lower, upper = self.prediction.interval(0.95)
+        outside = (self.y < lower) | (self.y > upper)
+        low, high = limits(self.y, mean)
+        ax.plot([low, high], [low, high], color=GREY, lw=1, zorder=1)
+        looks: dict[str, Any] = {"inside": {"marker": "o", "ms": 3.5}, "outside": {"marker": "X", "ms": 5.5}}
+        for chosen, color, text in ((~outside, BLUE, "inside"), (outside, VERMILLION, "outside")):
+            if chosen.any():
+                ax.vlines(self.y[chosen], lower[chosen], upper[chosen], color=color, lw=1, alpha=0.35, zorder=2)
+                label = f"{text} its interval ({chosen.sum()})"
+                dots = looks[text] | {"color": color, "mew": 0, "ls": "", "label": label, "zorder": 3}
+                ax.plot(self.y[chosen], mean[chosen], **dots)
+        ax.set(xlim=(low, high), ylim=limits(self.y, mean, lower, upper, margin=0.02))
+        ax.set(xlabel=f"{words(self.name)}, simulated", ylabel="predicted, with 95 % interval")
+        ax.set_title(f"{self.kind}: Q² = {scores.score(self.y, self.prediction).q2:.3f}")
+        ax.legend(loc="upper left", handletextpad=0.3)
 
 
-class ResidualsDisplay:
+class ResidualsDisplay(_PredictionsDisplay):
     """Errors in units of their own standard deviation against the prediction; the oddest cases are named.
 
     Parameters
@@ -110,50 +164,51 @@ class ResidualsDisplay:
         Of the target.
     labels : sequence of str
         Names of the cases.
+    kind : str
+        What the cases are, for the title.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
     """
 
-    odd = 3.0
+    odd: ClassVar[float] = 3.0
 
-    def __init__(self, mean: NDArray, residual: NDArray, name: str = "target", labels: Sequence[str] = ()):
-        self.mean, self.residual, self.name, self.labels = mean, residual, name, list(labels)
+    def __init__(
+        self,
+        mean: NDArray[np.float64],
+        residual: NDArray[np.float64],
+        name: str = "target",
+        labels: Sequence[str] = (),
+        kind: str = "predictions",
+    ):
+        self.mean, self.residual, self.name, self.labels, self.kind = mean, residual, name, list(labels), kind
 
     @classmethod
-    def from_predictions(cls, y: Any, prediction: Prediction, **options: Any) -> ResidualsDisplay:
-        """Make a display of given predictions."""
-        return cls(prediction.mean, (np.asarray(y, float) - prediction.mean) / prediction.std, **options)
+    def _of(cls, y: NDArray[np.float64], prediction: Prediction, name: str, kind: str, **options: Any) -> Self:
+        return cls(prediction.mean, (y - prediction.mean) / prediction.std, name, kind=kind, **options)
 
-    @classmethod
-    def from_leave_one_out(
-        cls, model: RobustGPRegressor, target: str | None = None, labels: Sequence[str] = ()
-    ) -> ResidualsDisplay:
-        """Make a display of a model's training rows, each predicted from all others."""
-        y, prediction, name = _left_out(model, target)
-        return cls.from_predictions(y, prediction, name=name, labels=labels)
-
-    def plot(self, ax: Any = None) -> ResidualsDisplay:
-        """Draw it."""
-        with style():
-            self.ax_ = ax = axes_for(ax)
-            odd = np.abs(self.residual) > self.odd
-            ax.axhspan(-2, 2, color=SKY, alpha=0.18, lw=0)
-            ax.axhline(0, color=GREY, lw=1)
-            ax.plot(self.mean[~odd], self.residual[~odd], "o", color=BLUE, ms=3.5, mew=0)
-            ax.plot(self.mean[odd], self.residual[odd], "X", color=VERMILLION, ms=6, mew=0)
-            oddest = np.argsort(-np.abs(self.residual))[:5]
-            middle = np.mean(limits(self.mean))
-            for number, i in enumerate(oddest[odd[oddest]]):
-                text = self.labels[i] if self.labels else f"row {i}"
-                right = self.mean[i] > middle
-                aside = (-6 if right else 6, (3, -3)[number % 2])  # neighbours keep clear of each other
-                place = {"xytext": aside, "ha": "right" if right else "left", "va": ("bottom", "top")[number % 2]}
-                ax.annotate(text, (self.mean[i], self.residual[i]), textcoords="offset points", fontsize=8, **place)
-            bound = 1.1 * max(3.2, float(np.abs(self.residual).max()))
-            ax.set(ylim=(-bound, bound), xlabel=f"{words(self.name)}, predicted", ylabel="error / standard deviation")
-            ax.set_title(f"leave-one-out residuals: {odd.sum()} beyond ±{self.odd:g}")
-        return self
+    def _draw(self, ax: Any) -> None:
+        odd = np.abs(self.residual) > self.odd
+        ax.axhspan(-2, 2, color=SKY, alpha=0.18, lw=0)
+        ax.axhline(0, color=GREY, lw=1)
+        ax.plot(self.mean[~odd], self.residual[~odd], "o", color=BLUE, ms=3.5, mew=0)
+        ax.plot(self.mean[odd], self.residual[odd], "X", color=VERMILLION, ms=6, mew=0)
+        oddest = np.argsort(-np.abs(self.residual))[:5]
+        middle = np.mean(limits(self.mean))
+        for number, i in enumerate(oddest[odd[oddest]]):
+            text = self.labels[i] if self.labels else f"row {i}"
+            right = self.mean[i] > middle
+            aside = (-6 if right else 6, (3, -3)[number % 2])  # neighbours keep clear of each other
+            place = {"xytext": aside, "ha": "right" if right else "left", "va": ("bottom", "top")[number % 2]}
+            ax.annotate(text, (self.mean[i], self.residual[i]), textcoords="offset points", fontsize=8, **place)
+        bound = 1.1 * max(3.2, float(np.abs(self.residual).max()))
+        ax.set(ylim=(-bound, bound), xlabel=f"{words(self.name)}, predicted", ylabel="error / standard deviation")
+        ax.set_title(f"residuals, {self.kind}: {odd.sum()} beyond ±{self.odd:g}")
 
 
-class CalibrationDisplay:
+class CalibrationDisplay(_PredictionsDisplay):
     """Share of cases inside their intervals against the level of these intervals.
 
     Parameters
@@ -163,42 +218,38 @@ class CalibrationDisplay:
         Number of cases: how far chance alone can take the coverage from the level.
     name, kind : str
         The target, and what the cases are.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
     """
 
-    def __init__(self, levels: NDArray, coverage: NDArray, n: int, name: str = "target", kind: str = "predictions"):
+    def __init__(
+        self,
+        levels: NDArray[np.float64],
+        coverage: NDArray[np.float64],
+        n: int,
+        name: str = "target",
+        kind: str = "predictions",
+    ):
         self.levels, self.coverage, self.n, self.name, self.kind = levels, coverage, n, name, kind
 
     @classmethod
-    def from_predictions(cls, y: Any, prediction: Prediction, **options: Any) -> CalibrationDisplay:
-        """Make a display of given predictions."""
-        y = np.asarray(y, float)
-        return cls(_DISTRIBUTION_LEVELS, scores.coverages(y, prediction, _DISTRIBUTION_LEVELS), len(y), **options)
+    def _of(cls, y: NDArray[np.float64], prediction: Prediction, name: str, kind: str, **options: Any) -> Self:
+        coverage = scores.coverages(y, prediction, _DISTRIBUTION_LEVELS)
+        return cls(_DISTRIBUTION_LEVELS, coverage, len(y), name, kind, **options)
 
-    @classmethod
-    def from_leave_one_out(cls, model: RobustGPRegressor, target: str | None = None) -> CalibrationDisplay:
-        """Make a display of a model's training rows, each predicted from all others."""
-        y, prediction, name = _left_out(model, target)
-        return cls.from_predictions(y, prediction, name=name, kind="leave-one-out")
-
-    def plot(self, ax: Any = None) -> CalibrationDisplay:
-        """Draw it."""
-        with style():
-            self.ax_ = ax = axes_for(ax)
-            low, high = stats.binom.ppf([[0.025], [0.975]], self.n, self.levels) / self.n
-            ax.fill_between(self.levels, low, high, color=ORANGE, alpha=0.22, lw=0, label="chance, 95 %")
-            ax.plot([0, 1], [0, 1], color=GREY, lw=1)
-            ax.plot(self.levels, self.coverage, color=BLUE, label=f"{self.kind} ({self.n})")
-            at95 = float(np.interp(0.95, self.levels, self.coverage))
-            ax.plot([0.95], [at95], "o", color=BLACK, ms=5)
-            ax.annotate(
-                f"95 % intervals hold {100 * at95:.0f} %",
-                (0.95, at95),
-                xytext=(0.94, 0.12),
-                ha="right",
-                fontsize=8,
-                arrowprops={"arrowstyle": "-", "color": GREY, "lw": 0.8},
-            )
-            ax.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="level of the interval", ylabel="share of cases inside")
-            ax.set_title(f"calibration: {words(self.name)}")
-            ax.legend(loc="upper left")
-        return self
+    def _draw(self, ax: Any) -> None:
+        low, high = stats.binom.ppf([[0.025], [0.975]], self.n, self.levels) / self.n
+        ax.fill_between(self.levels, low, high, color=ORANGE, alpha=0.22, lw=0, label="chance, 95 %")
+        ax.plot([0, 1], [0, 1], color=GREY, lw=1)
+        ax.plot(self.levels, self.coverage, color=BLUE, label=f"{self.kind} ({self.n})")
+        at95 = float(np.interp(0.95, self.levels, self.coverage))
+        ax.plot([0.95], [at95], "o", color=BLACK, ms=5)
+        line = {"arrowstyle": "-", "color": GREY, "lw": 0.8}
+        text = f"95 % intervals hold {percent(at95)}"
+        ax.annotate(text, (0.95, at95), xytext=(0.94, 0.12), ha="right", fontsize=8, arrowprops=line)
+        ax.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="level of the interval", ylabel="share of cases inside")
+        ax.set_title(f"calibration: {words(self.name)}")
+        ax.legend(loc="upper left")

@@ -1,13 +1,13 @@
-"""One look for all displays: colours that everyone can tell apart, quiet axes, and where to draw."""
+"""One look for all displays: colors that everyone can tell apart, quiet axes, and where to draw."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import matplotlib
 import numpy as np
 
-# Okabe and Ito (2008): told apart with any kind of colour vision.
+# Okabe and Ito (2008): told apart with any kind of color vision.
 BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY, BLACK, GREY = "#CC79A7", "#56B4E9", "#222222", "#8A8A8A"
 CYCLE = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK)
@@ -57,6 +57,36 @@ def axes_for(ax: Any) -> Any:
     from matplotlib import pyplot
 
     return pyplot.subplots(figsize=(4.4, 3.5), layout="constrained")[1]
+
+
+class Display:
+    """What all displays have in common: they draw on an axis, remember it, and return themselves.
+
+    Attributes
+    ----------
+    ax_ : matplotlib axis
+    figure_ : matplotlib Figure
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib axis, optional
+            By default that of a new figure, in pyplot's manner.
+        """
+        with style():
+            self.ax_ = axes_for(ax)
+            self.figure_ = self.ax_.figure
+            self._draw(self.ax_)
+        return self
+
+    def _draw(self, ax: Any) -> None:
+        raise NotImplementedError
 
 
 def words(name: str) -> str:

@@ -17,7 +17,7 @@ from swwl.storage import atomic_write
 __all__ = ["make_report", "write_report"]
 
 
-def make_report(model: RobustGPRegressor, model_path: str | os.PathLike | None = None) -> str:
+def make_report(model: RobustGPRegressor, model_path: str | os.PathLike[str] | None = None) -> str:
     """Return the page as text.
 
     Parameters
@@ -33,7 +33,7 @@ def make_report(model: RobustGPRegressor, model_path: str | os.PathLike | None =
 
 
 def write_report(
-    path: str | os.PathLike, model: RobustGPRegressor, model_path: str | os.PathLike | None = None
+    path: str | os.PathLike[str], model: RobustGPRegressor, model_path: str | os.PathLike[str] | None = None
 ) -> None:
     """Write the page to a file, under a temporary name until it is complete."""
     text = make_report(model, model_path)

@@ -10,10 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from swwl.design.domain import far_from_others
 from swwl.evaluation import scores
-from swwl.evaluation.scores import Prediction
+from swwl.gp.prediction import Prediction
 from swwl.models.regression import RobustGPRegressor
-from swwl.plots.inputs import design_rows, far_from_others
+from swwl.plots.inputs import design_vectors
+from swwl.words import place
 
 
 @dataclass
@@ -35,27 +37,29 @@ class Facts:
         Names of cases: the mesh and the line of the table.
     pictures : list of tuple (path, number of the training case)
         Meshes that are still where the table says.
-    outliers : ndarray of bool, shape (N,)
+    outliers : ndarray of bool, shape (N,), or None
+        Cases far from all others, where the kernel has vectors, and with them a map.
     """
 
     model: RobustGPRegressor
     model_name: str
     table_name: str
     data: dict[str, Any]
-    y: NDArray
+    y: NDArray[np.float64]
     left_out: Prediction
-    held_out: tuple[NDArray, Prediction] | None
+    held_out: tuple[NDArray[np.float64], Prediction] | None
     inputs: pd.DataFrame
     labels: list[str]
     held_out_labels: list[str]
     pictures: list[tuple[Path, int]]
-    outliers: NDArray
+    outliers: NDArray[np.bool_] | None
 
 
 def gather(model: RobustGPRegressor, model_path: Path | None) -> Facts:
     """Collect the facts of a fitted model."""
     data = model.metadata_
-    y = scores.training_targets(model)
+    y = model.train_targets_
+    vectors = design_vectors(model)
     known = data.get("train") or {}
     return Facts(
         model=model,
@@ -63,21 +67,20 @@ def gather(model: RobustGPRegressor, model_path: Path | None) -> Facts:
         table_name=data.get("table", "table.csv"),
         data=data,
         y=y,
-        left_out=scores.left_out(model),
+        left_out=model.leave_one_out().columns(),
         held_out=scores.held_out_of(model),
-        inputs=scores.training_inputs(model),
+        inputs=model.train_inputs_,
         labels=_labels(known, len(y), data),
         held_out_labels=_labels(data.get("held_out") or {}, 0, data),
         pictures=_pictures(known, data, y[:, 0], model_path),
-        outliers=far_from_others(design_rows(model)),
+        outliers=None if vectors is None else far_from_others(vectors),
     )
 
 
 def _labels(known: dict[str, Any], n: int, data: dict[str, Any]) -> list[str]:
-    """Name cases by their first mesh and their place in the table (lines of CSV, else rows), or by their number."""
-    lines = data.get("table", "").endswith(".csv")
+    """Name cases by their first mesh and their place in the table, or by their number."""
     rows = known.get("rows") or list(range(n))
-    places = [f"line {row + 2}" if lines else f"row {row}" for row in rows]
+    places = [place(data["table"], row) if data.get("table") else f"row {row}" for row in rows]
     meshes = next(iter((known.get("meshes") or {}).values()), None)
     if meshes is None:
         return places
@@ -85,7 +88,7 @@ def _labels(known: dict[str, Any], n: int, data: dict[str, Any]) -> list[str]:
 
 
 def _pictures(
-    known: dict[str, Any], data: dict[str, Any], y: NDArray, model_path: Path | None
+    known: dict[str, Any], data: dict[str, Any], y: NDArray[np.float64], model_path: Path | None
 ) -> list[tuple[Path, int]]:
     """Choose four cases, from the least to the largest value of the first target, whose meshes can be found."""
     meshes = next(iter((known.get("meshes") or {}).values()), None)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from swwl.evaluation import scores
-from swwl.evaluation.scores import Prediction
+from swwl.gp.prediction import Prediction
 from swwl.plots import CalibrationDisplay, DesignDisplay, ImportanceDisplay, ParityDisplay, ResidualsDisplay, draw_mesh
-from swwl.plots.style import new_figure, style
+from swwl.plots.style import Display, new_figure, style
 from swwl.report.facts import Facts
 from swwl.report.page import cards, commands, figure, figures, paragraph, table
+from swwl.words import number, percent
 
 _MOST_ROWS = 6
 _ODD = ResidualsDisplay.odd
+_NO_MAP = (
+    "There is no map of the training cases here: the kernel compares them by distances that need not be those of "
+    "points in space."
+)
 
 
 def sections(facts: Facts) -> list[tuple[str, str, str]]:
@@ -34,17 +41,7 @@ def sections(facts: Facts) -> list[tuple[str, str, str]]:
     ]
 
 
-def short(value: float) -> str:
-    """Return a number with four digits that count: ``short(1234.5678)`` is "1235"."""
-    return f"{value:.4g}" if abs(value) < 1e4 or abs(value) >= 1e7 else f"{value:.0f}"
-
-
-def percent(value: float) -> str:
-    """Return a share as per cent."""
-    return f"{100 * value:.0f} %"
-
-
-def _tests(facts: Facts) -> list[tuple[str, np.ndarray, Prediction, list[str]]]:
+def _tests(facts: Facts) -> list[tuple[str, NDArray[np.float64], Prediction, list[str]]]:
     """Return what predictions can be judged by, the strictest test first."""
     tests = [("leave-one-out", facts.y, facts.left_out, facts.labels)]
     if facts.held_out is not None:
@@ -52,18 +49,22 @@ def _tests(facts: Facts) -> list[tuple[str, np.ndarray, Prediction, list[str]]]:
     return tests
 
 
-def _draw(display: Any, alternative: str, caption: str = "", width: float = 4.4, height: float = 3.5) -> str:
-    drawing = new_figure(width, height)
+def _draw(
+    make: Callable[..., Display], *args: Any, alternative: str, caption: str = "", height: float = 3.5, **options: Any
+) -> str:
+    """Return a display as a picture: ``make(*args, ax=…, **options)`` draws it."""
+    drawing = new_figure(4.4, height)
     with style():
-        display.plot(drawing.subplots())
+        make(*args, ax=drawing.subplots(), **options)
         return figure(drawing, alternative, caption)
 
 
 def summary(facts: Facts) -> str:
     """Say in a sentence and a few numbers what the model is worth."""
     kind, y, prediction, _ = _tests(facts)[0]
-    has_meshes = len(facts.model.feature_names_in_) > facts.inputs.shape[1]
-    source = ["meshes"] * has_meshes + [f"{facts.inputs.shape[1]} numbers"] * bool(facts.inputs.shape[1])
+    kinds = [factor.takes for factor in facts.model.kernel_.factors]
+    names = {"graphs": "meshes", "rows": "given vectors or distances", "numbers": f"{kinds.count('numbers')} numbers"}
+    source = [words for kind, words in names.items() if kind in kinds]
     judged = "by leaving out one at a time" if kind == "leave-one-out" else f"on {len(y)} {kind}"
     text = (
         f"A Gaussian process that predicts {escape(', '.join(facts.model.target_names_))} from {' and '.join(source)}, "
@@ -71,10 +72,10 @@ def summary(facts: Facts) -> str:
     )
     parts = [paragraph(text, "lead")]
     for k, name in enumerate(facts.model.target_names_):
-        one = scores.score(y[:, k], scores.column_of(prediction, k))
+        one = scores.score(y[:, k], prediction.column(k))
         numbers = [
             (f"{one.q2:.3f}", f"Q² of {name}: 1 is perfect, 0 no better than the mean"),
-            (short(one.rmse), f"typical error (RMSE) of {name}, which spreads by {short(float(y[:, k].std()))}"),
+            (number(one.rmse), f"typical error (RMSE) of {name}, which spreads by {number(float(y[:, k].std()))}"),
             (percent(one.coverage), f"of {one.n} cases lie inside their 95 % intervals"),
         ]
         parts.append(cards(numbers))
@@ -107,10 +108,10 @@ def data(facts: Facts) -> str:
     pictures = []
     target = facts.model.target_names_[0]
     for path, i in facts.pictures:
-        value = f"{target} = {short(facts.y[i, 0])}"
+        value = f"{target} = {number(facts.y[i, 0])}"
         drawing = new_figure(2.3, 2.3)
         try:
-            draw_mesh(drawing, path)
+            draw_mesh(path, drawing.subplots())
         except (ValueError, OSError):
             continue  # the file has changed since the fit: the report can do without it
         pictures.append(figure(drawing, f"mesh of {facts.labels[i]}", f"{facts.labels[i]}: {value}", "png"))
@@ -121,8 +122,8 @@ def data(facts: Facts) -> str:
     return "\n".join(parts)
 
 
-def _range_row(use: str, name: str, values: np.ndarray) -> list[str]:
-    return [name, use, short(values.min()), short(float(np.median(values))), short(values.max())]
+def _range_row(use: str, name: str, values: NDArray[np.float64]) -> list[str]:
+    return [name, use, number(values.min()), number(float(np.median(values))), number(values.max())]
 
 
 def accuracy(facts: Facts) -> str:
@@ -130,11 +131,18 @@ def accuracy(facts: Facts) -> str:
     rows, drawings = [], []
     for k, name in enumerate(facts.model.target_names_):
         for kind, y, prediction, _ in _tests(facts):
-            one = scores.column_of(prediction, k)
+            one = prediction.column(k)
             result = scores.score(y[:, k], one)
-            rows.append([name, kind, result.n, short(result.rmse), f"{result.q2:.3f}", short(float(y[:, k].std()))])
-            display = ParityDisplay(y[:, k], one, name, kind)
-            drawings.append(_draw(display, f"predicted against simulated {name}, {kind}"))
+            rows.append([name, kind, result.n, number(result.rmse), f"{result.q2:.3f}", number(float(y[:, k].std()))])
+            drawings.append(
+                _draw(
+                    ParityDisplay.from_predictions,
+                    *(y[:, k], one),
+                    name=name,
+                    kind=kind,
+                    alternative=f"predicted against simulated {name}, {kind}",
+                )
+            )
     text = (
         "Held-out cases were not used in any way to make the model. Leave-one-out predicts every training case from "
         "all others; its ranges were chosen with that case in view, so it is a little kind."
@@ -152,32 +160,35 @@ def intervals(facts: Facts) -> str:
     rows, drawings, verdicts = [], [], []
     for k, name in enumerate(facts.model.target_names_):
         for kind, y, prediction, _ in _tests(facts):
-            one = scores.column_of(prediction, k)
+            one = prediction.column(k)
             shares = scores.coverages(y[:, k], one, (0.5, 0.8, 0.95))
             width = scores.score(y[:, k], one).width
-            rows.append([name, kind, len(y), *map(percent, shares), short(width)])
+            rows.append([name, kind, len(y), *map(percent, shares), number(width)])
             drawings.append(
                 _draw(
-                    CalibrationDisplay.from_predictions(y[:, k], one, name=name, kind=kind),
-                    f"share of cases inside intervals of every level, {name}, {kind}",
+                    CalibrationDisplay.from_predictions,
+                    *(y[:, k], one),
+                    name=name,
+                    kind=kind,
+                    alternative=f"share of cases inside intervals of every level, {name}, {kind}",
                 )
             )
         kind, y, prediction, _ = _tests(facts)[0]
-        verdicts.append(_verdict(name, kind, y[:, k], scores.column_of(prediction, k)))
+        verdicts.append(_verdict(name, kind, y[:, k], prediction.column(k)))
     factors = ", ".join(f"{escape(name)} {value:.2f}" for name, value in facts.model.calibration_.items())
     return (
         "".join(map(paragraph, verdicts))
         + table(["target", "test", "cases", "inside 50 %", "inside 80 %", "inside 95 %", "mean width of 95 %"], rows)
         + figures(drawings)
         + paragraph(
-            f"Intervals are Student-t, widened by what cross-validation with ranges estimated anew asked for: "
-            f"{factors} (1 means that nothing was asked for). The shaded band is where chance alone puts nineteen of "
-            f"twenty faultless models."
+            f"Intervals are Student-t, widened by what cross-validation, with the ranges estimated again in every "
+            f"fold, asked for: {factors} (1 means that nothing was asked for). The shaded band is where chance alone "
+            f"puts nineteen of twenty faultless models."
         )
     )
 
 
-def _verdict(name: str, kind: str, y: np.ndarray, prediction: Prediction) -> str:
+def _verdict(name: str, kind: str, y: NDArray[np.float64], prediction: Prediction) -> str:
     inside = round(float(scores.coverages(y, prediction, (0.95,))[0]) * len(y))
     low, high = stats.binom.ppf([0.025, 0.975], len(y), 0.95)
     cases = "left-out cases" if kind == "leave-one-out" else kind
@@ -195,8 +206,10 @@ def inputs(facts: Facts) -> str:
     bars = len(facts.model.importance_)
     drawings = [
         _draw(
-            ImportanceDisplay.from_estimator(facts.model, name),
-            f"importance of inputs for {name}",
+            ImportanceDisplay.from_estimator,
+            facts.model,
+            target=name,
+            alternative=f"importance of inputs for {name}",
             height=1.1 + 0.24 * min(bars, 13),
         )
         for name in facts.model.target_names_
@@ -211,27 +224,32 @@ def inputs(facts: Facts) -> str:
 
 def unsure(facts: Facts) -> str:
     """Show where intervals are widest."""
-    parts = [
-        paragraph(
-            "The model says how unsure it is. It is least sure where training cases are rare, at the rim of the map, "
-            "and where similar cases gave different results. Simulations added there teach it most."
-        )
-    ]
-    drawings = []
+    text = (
+        "The model says how unsure it is. It is least sure where training cases are rare and where similar cases gave "
+        "different results. Simulations added there teach it most."
+    )
+    if facts.outliers is None:
+        text += f" {_NO_MAP}"
+    parts, drawings = [paragraph(text)], []
     for k, name in enumerate(facts.model.target_names_):
-        drawings.append(
-            _draw(
-                DesignDisplay.from_estimator(facts.model, name, "std"),
-                f"map of the training cases, coloured by the uncertainty of {name}",
-                f"Training cases by two principal components; colour: standard deviation of {name} when left out.",
+        if facts.outliers is not None:
+            drawings.append(
+                _draw(
+                    DesignDisplay.from_estimator,
+                    facts.model,
+                    target=name,
+                    color="std",
+                    alternative=f"map of the training cases, colored by the uncertainty of {name}",
+                    caption=f"Training cases by two principal components; color: standard deviation of {name} when "
+                    f"left out.",
+                )
             )
-        )
         rows = []
         for kind, y, prediction, labels in _tests(facts):
-            half = np.diff(np.stack(scores.column_of(prediction, k).interval(0.95)), axis=0)[0] / 2
+            half = np.diff(np.stack(prediction.column(k).interval(0.95)), axis=0)[0] / 2
             for i in np.argsort(-half)[:_MOST_ROWS]:
                 rows.append(
-                    (half[i], [labels[i], kind, short(y[i, k]), f"{short(prediction.mean[i, k])} ± {half[i]:.2g}"])
+                    (half[i], [labels[i], kind, number(y[i, k]), f"{number(prediction.mean[i, k])} ± {half[i]:.2g}"])
                 )
         rows = sorted(rows, key=lambda row: -row[0])[:_MOST_ROWS]
         caption = f"{name}: the widest 95 % intervals"
@@ -242,20 +260,24 @@ def unsure(facts: Facts) -> str:
 def odd(facts: Facts) -> str:
     """List training cases that the others do not explain, and those far from all others."""
     parts, drawings = [], []
+    short_labels = [label.split(" (")[0] for label in facts.labels]
     for k, name in enumerate(facts.model.target_names_):
-        one = scores.column_of(facts.left_out, k)
+        one = facts.left_out.column(k)
         residual = (facts.y[:, k] - one.mean) / one.std
-        short_labels = [label.split(" (")[0] for label in facts.labels]
         drawings.append(
             _draw(
-                ResidualsDisplay(one.mean, residual, name, short_labels),
-                f"leave-one-out residuals of {name} in standard deviations",
+                ResidualsDisplay.from_predictions,
+                *(facts.y[:, k], one),
+                name=name,
+                kind="leave-one-out",
+                labels=short_labels,
+                alternative=f"leave-one-out residuals of {name} in standard deviations",
             )
         )
         worst = [i for i in np.argsort(-np.abs(residual)) if abs(residual[i]) > _ODD]
         if worst:
             rows = [
-                [facts.labels[i], short(facts.y[i, k]), short(one.mean[i]), f"{residual[i]:+.1f}"]
+                [facts.labels[i], number(facts.y[i, k]), number(one.mean[i]), f"{residual[i]:+.1f}"]
                 for i in worst[:_MOST_ROWS]
             ]
             caption = f"{name}: more than {_ODD:g} standard deviations from what the other cases say ({len(worst)})"
@@ -272,20 +294,27 @@ def odd(facts: Facts) -> str:
                     f"others say."
                 )
             )
-    far = np.flatnonzero(facts.outliers)
-    drawings.append(
-        _draw(
-            DesignDisplay.from_estimator(facts.model, labels=[label.split(" (")[0] for label in facts.labels]),
-            f"map of the training cases, coloured by {facts.model.target_names_[0]}",
-        )
-    )
-    if len(far):
-        listed = ", ".join(escape(facts.labels[i]) for i in far[:_MOST_ROWS]) + (", …" if len(far) > _MOST_ROWS else "")
-        parts.append(
-            paragraph(f"Far from all others in shape: {listed}. They are not wrong for that, but they stand alone.")
-        )
+    if facts.outliers is None:
+        parts.append(paragraph(_NO_MAP))
     else:
-        parts.append(paragraph("No training case lies far from all others in shape."))
+        drawings.append(
+            _draw(
+                DesignDisplay.from_estimator,
+                facts.model,
+                labels=short_labels,
+                alternative=f"map of the training cases, colored by {facts.model.target_names_[0]}",
+            )
+        )
+        far = [escape(facts.labels[i]) for i in np.flatnonzero(facts.outliers)]
+        listed = ", ".join(far[:_MOST_ROWS]) + (", …" if len(far) > _MOST_ROWS else "")
+        where = " in shape" if "graphs" in {factor.takes for factor in facts.model.kernel_.factors} else ""
+        parts.append(
+            paragraph(
+                f"Far from all others{where}: {listed}. They are not wrong for that, but they stand alone."
+                if far
+                else f"No training case lies far from all others{where}."
+            )
+        )
     return figures(drawings) + "\n".join(parts)
 
 
@@ -294,25 +323,28 @@ def predict(facts: Facts) -> str:
     needed = ", ".join(f"<code>{escape(str(name))}</code>" for name in facts.model.feature_names_in_)
     name = facts.model_name
     text = f"swwl predict {name} new.csv -o predictions.csv"
+    columns = {kind: [f.column for f in facts.model.kernel_.factors if f.takes == kind] for kind in ("graphs", "rows")}
     if len(facts.inputs.columns):
         first = facts.inputs.columns[0]
-        low, high = short(facts.inputs[first].min()), short(facts.inputs[first].max())
-        graphs = [column for column in facts.model.feature_names_in_ if column not in facts.inputs.columns]
-        mesh = " --mesh MESH.vtu" if graphs else ""
-        text += f"\nswwl curve {name}{mesh} --sweep {first}={low}:{high}:20 -o curve.png"
+        low, high = number(facts.inputs[first].min()), number(facts.inputs[first].max())
+        mesh = " --mesh MESH.vtu" if columns["graphs"] else ""
+        fix = "".join(f" --fix {column}=VALUE" for column in columns["rows"])
+        text += f"\nswwl curve {name}{mesh}{fix} --sweep {first}={low}:{high}:20 -o curve.png"
+    entries = ["paths of meshes are relative to it"] * bool(columns["graphs"])
+    entries += ["vectors are lists such as [0.1, 2]"] * bool(columns["rows"])
     python = f"""import swwl
 
 model = swwl.load_model("{name}")
 mean, std = model.predict(new_table, return_std=True)
 lower, upper = model.predict_interval(new_table, level=0.95)"""
     return (
-        paragraph(f"A new table needs the columns {needed}; paths of meshes are relative to it.")
+        paragraph("; ".join([f"A new table needs the columns {needed}", *entries]) + ".")
         + commands(text)
         + paragraph("Or in Python, with a pandas table:")
         + commands(python)
         + paragraph(
             "Inside the ranges of the training set (see the table of columns above) predictions are as good as this "
-            "page says. Outside of them the intervals widen, and nothing here has tested them."
+            "page says. Outside of them nothing has been tested."
         )
     )
 
@@ -326,7 +358,7 @@ def model(facts: Facts) -> str:
         table(
             ["part of the kernel", *map(str, ranges.columns)],
             [
-                [name, *(short(value) for value in row)]
+                [name, *(number(value) for value in row)]
                 for name, row in zip(ranges.index, ranges.to_numpy(), strict=True)
             ],
             "Ranges, in the units of the column: cases much farther apart than this tell little about each other",

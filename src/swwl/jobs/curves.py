@@ -1,0 +1,153 @@
+"""Characteristic curves of one mesh, drawn and written: what ``swwl curve`` and ``swwl demo`` do."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from swwl.errors import InputError
+from swwl.evaluation.curves import check_inputs, predict_curves
+from swwl.jobs.table import write_table
+from swwl.models.regression import RobustGPRegressor
+from swwl.plots import CurvesDisplay
+from swwl.plots.style import new_figure, style
+from swwl.storage import atomic_write
+from swwl.words import plain
+
+PICTURES = (".png", ".svg", ".pdf")
+_PER_ROW = 3
+
+
+@dataclass(frozen=True)
+class CurvesPlan:
+    """Which curves to draw.
+
+    Attributes
+    ----------
+    targets : list of str
+    meshes : dict of str to path
+        By column.
+    sweep : tuple (column, values)
+    each : tuple (column, values) or None
+    fix : dict of str to number, integer or vector
+    held : dict of str to float
+        Inputs that stand at the median of the training set because nobody named them.
+    outside : dict of str to tuple (least, largest)
+        Inputs that leave the training range, and that range.
+    """
+
+    targets: list[str]
+    meshes: dict[str, Path]
+    sweep: tuple[str, list[float]]
+    each: tuple[str, list[float]] | None
+    fix: dict[str, Any]
+    held: dict[str, float]
+    outside: dict[str, tuple[float, float]]
+
+
+def plan_curves(
+    model: RobustGPRegressor,
+    sweep: tuple[str, list[float]],
+    each: tuple[str, list[float]] | None = None,
+    fix: Mapping[str, Any] | None = None,
+    meshes: Mapping[str, Path] | None = None,
+    targets: Sequence[str] = (),
+) -> CurvesPlan:
+    """Check what curves are asked for, without reading any mesh.
+
+    Parameters
+    ----------
+    model : RobustGPRegressor
+    sweep, each, fix
+        See :func:`swwl.evaluation.curves.predict_curves`.
+    meshes : mapping of str to path
+        Mesh files by column.
+    targets : sequence of str
+        All by default.
+    """
+    for name in targets:
+        if name not in model.target_names_:
+            raise InputError(f"The model has no target {name!r}; it has: {', '.join(model.target_names_)}.")
+    wanted, given = graph_columns(model), dict(meshes or {})
+    if set(wanted) != set(given):
+        known, found = (", ".join(names) or "none" for names in (wanted, given))
+        raise InputError(f"The mesh columns of the model are {known}, but meshes were given for {found}.")
+    for file in given.values():
+        if not file.is_file():
+            raise InputError(f"{file}: no such mesh file.")
+    check_inputs(model, sweep[0], None if each is None else each[0], fix)
+    train = model.train_inputs_
+    values: dict[str, list[Any]] = {name: [value] for name, value in (fix or {}).items()}
+    values |= {sweep[0]: sweep[1]} | ({each[0]: each[1]} if each else {})
+    ranges = {name: (float(train[name].min()), float(train[name].max())) for name in train.columns}
+    return CurvesPlan(
+        targets=list(targets) or list(model.target_names_),
+        meshes=given,
+        sweep=sweep,
+        each=each,
+        fix=dict(fix or {}),
+        held={name: float(train[name].median()) for name in train.columns if name not in values},
+        outside={
+            name: (low, high)
+            for name, (low, high) in ranges.items()
+            if name in values and (min(values[name]) < low or max(values[name]) > high)
+        },
+    )
+
+
+def graph_columns(model: RobustGPRegressor) -> list[str]:
+    """Return the columns of a model that hold meshes."""
+    return [factor.column for factor in model.kernel_.factors if factor.takes == "graphs"]
+
+
+def draw_curves(model: RobustGPRegressor, plan: CurvesPlan, output: Path, title: str = "") -> pd.DataFrame:
+    """Predict curves, draw those of every target into one picture, and write the numbers beside it.
+
+    Parameters
+    ----------
+    model : RobustGPRegressor
+    plan : CurvesPlan
+    output : path
+        A picture; the numbers go into the file of the same name that ends in .csv.
+    title : str
+        Above a single target.
+
+    Returns
+    -------
+    DataFrame
+        Inputs, and mean, std, lower95 and upper95 of every target, curve after curve.
+    """
+    sweep, each = plan.sweep[0], None if plan.each is None else plan.each[0]
+    try:
+        table, prediction = predict_curves(model, plan.meshes, plan.sweep, plan.each, plan.fix)
+    except InputError as error:
+        if error.item is not None and len(plan.meshes) == 1:
+            error.named("The mesh")  # there is no table, and so there is no row to name
+        raise
+    n = len(plan.targets)
+    figure = new_figure(4.4 * min(n, _PER_ROW), 3.6 * -(-n // _PER_ROW))
+    with style():
+        axes = figure.subplots(-(-n // _PER_ROW), min(n, _PER_ROW), squeeze=False).ravel()
+        if title:
+            axes[0].set_title(title)
+    numbers = table.drop(columns=list(plan.meshes))
+    for name in numbers.select_dtypes(object).columns:  # vectors, as a table for predict holds them
+        numbers[name] = [json.dumps(plain(value)) for value in numbers[name]]
+    for axis, name in zip(axes, plan.targets, strict=False):
+        display = CurvesDisplay.from_prediction(model, table, prediction, sweep, each, target=name, ax=axis)
+        for key in ("mean", "std", "lower95", "upper95"):
+            numbers[f"{name}_{key}"] = display.table[key]
+    for axis in axes[n:]:
+        axis.remove()
+    picture = io.BytesIO()
+    figure.savefig(picture, format=output.suffix[1:].lower(), dpi=160)
+    with atomic_write(output) as file:
+        file.write(picture.getvalue())
+    write_table(output.with_suffix(".csv"), numbers)
+    return numbers

@@ -1,0 +1,64 @@
+"""How values are written: numbers, shares and places in a table for people, plain values for JSON."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from pathlib import Path
+from typing import Any
+
+
+def number(value: Any) -> str:
+    """Return a number with four significant digits, integers in full; None is an empty text.
+
+    Examples
+    --------
+    >>> number(0.123456), number(12345), number(1234.5678), number(None)
+    ('0.1235', '12345', '1235', '')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, numbers.Integral):
+        return str(value)
+    return f"{value:.4g}" if abs(value) < 1e4 or not math.isfinite(value) or abs(value) >= 1e7 else f"{value:.0f}"
+
+
+def percent(value: float) -> str:
+    """Return a share as per cent.
+
+    Examples
+    --------
+    >>> percent(0.9583)
+    '96 %'
+    """
+    return f"{100 * value:.0f} %"
+
+
+def place(table: Path | str, row: int) -> str:
+    """Say where a row, counted from 0, stands in a table: the line of a CSV file, the row of another.
+
+    Examples
+    --------
+    >>> place("table.csv", 0), place("table.parquet", 0)
+    ('line 2', 'row 0')
+    """
+    return f"row {row}" if Path(table).suffix.lower() in (".parquet", ".pq") else f"line {row + 2}"
+
+
+def plain(value: Any) -> Any:
+    """Turn arrays, NumPy numbers, paths and tuples into what JSON holds; what is not finite becomes null.
+
+    Examples
+    --------
+    >>> plain({"path": Path("a.csv"), "mean": (1.0, math.nan)})
+    {'path': 'a.csv', 'mean': [1.0, None]}
+    """
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):  # arrays and numbers of NumPy
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return str(value) if isinstance(value, Path) else value
