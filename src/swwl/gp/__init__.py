@@ -24,8 +24,7 @@ True
 
 from swwl.errors import GPWarning
 from swwl.gp.blocks import Block, Coordinates, Distances, RowDistances
-from swwl.gp.posterior import LeaveOneOut
 from swwl.gp.prediction import Prediction
 from swwl.gp.robust import RobustGP
 
-__all__ = ["Block", "Coordinates", "Distances", "GPWarning", "LeaveOneOut", "Prediction", "RobustGP", "RowDistances"]
+__all__ = ["Block", "Coordinates", "Distances", "GPWarning", "Prediction", "RobustGP", "RowDistances"]
