@@ -263,6 +263,21 @@ def test_meshes_get_the_fields_of_others():
         transfer(target, square)
 
 
+def test_transfer_is_of_second_order():
+    """Halving the cells divides the error of a smooth field by four."""
+    target = Mesh(*plate(300, seed=5))
+    inside = (abs(target.points - 0.5) < 0.35).all(1)
+    errors = []
+    for n in (400, 1600, 6400):
+        points, triangles = plate(n)
+        source = Mesh(points, triangles, {"f": np.sin(3 * points[:, 0]) * np.cos(2 * points[:, 1])})
+        x, y = target.points.T
+        error = transfer(source, target).fields["f"] - np.sin(3 * x) * np.cos(2 * y)
+        errors.append(np.sqrt((error[inside] ** 2).mean()))
+    rates = np.log2(np.array(errors[:-1]) / errors[1:])
+    assert (rates > 1.7).all() and (rates < 2.4).all()
+
+
 def test_fields_stay_on_their_side_of_a_thin_body():
     """Both sides of a slab 0.001 thick, on another mesh of it."""
 
