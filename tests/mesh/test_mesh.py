@@ -17,7 +17,7 @@ from tests.helpers import plate
 
 WIDTHS = {"vertex": 1, "line": 2, "triangle": 3, "quad": 4, "tetra": 4, "pyramid": 5, "wedge": 6, "hexahedron": 8}
 WIDTHS |= {"line3": 3, "triangle6": 6, "quad8": 8, "quad9": 9, "tetra10": 10}
-WIDTHS |= {"pyramid13": 13, "wedge15": 15, "hexahedron20": 20}
+WIDTHS |= {"hexahedron20": 20}  # meshio has no place in VTU for pyramid13 and wedge15
 SIZES = st.floats(-1e6, 1e6, allow_subnormal=False)
 
 
