@@ -143,6 +143,7 @@ def test_a_graph_of_a_mesh_is_not_checked_again(monkeypatch):
     assert mesh.graph(fields=["f"]).n_features == 3
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.data())
 def test_graphs_are_those_of_from_cells(data):
     """Bit by bit, whichever form cells come in, fields and areas included."""
@@ -168,6 +169,7 @@ def test_graphs_are_those_of_from_cells(data):
         same_graph(areas, Graph.from_cells(mesh.points, mesh.cells, node_weights="area"))
 
 
+@settings(deadline=None, max_examples=50)
 @given(meshes(), st.randoms(use_true_random=False))
 def test_the_order_of_nodes_does_not_matter(mesh, random):
     order = list(range(mesh.n_nodes))
@@ -181,6 +183,7 @@ def test_the_order_of_nodes_does_not_matter(mesh, random):
     assert len(turned.triangles()) == len(mesh.triangles())
 
 
+@settings(deadline=None, max_examples=50)
 @given(meshes())
 def test_pickles_and_copies_are_the_same_and_frozen(mesh):
     for twin in (pickle.loads(pickle.dumps(mesh)), copy.deepcopy(mesh), copy.copy(mesh)):
@@ -189,7 +192,7 @@ def test_pickles_and_copies_are_the_same_and_frozen(mesh):
         assert fingerprint(twin) == fingerprint(mesh)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 @given(mesh=meshes(dimensions=(2, 3)))
 def test_npz_files_hold_all(mesh, tmp_path):
     mesh.write(tmp_path / "a.npz")
@@ -199,7 +202,7 @@ def test_npz_files_hold_all(mesh, tmp_path):
     assert back.name == "a.npz" and frozen(back)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 @given(mesh=meshes(dimensions=(2, 3)))
 def test_vtu_files_hold_all(mesh, tmp_path):
     mesh.write(tmp_path / "a.vtu")
