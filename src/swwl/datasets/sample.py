@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from swwl.datasets.arrays import Floats
+from swwl.datasets.types import Floats
 from swwl.mesh.mesh import Mesh
 
 

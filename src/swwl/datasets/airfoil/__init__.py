@@ -14,9 +14,9 @@ from swwl.datasets.airfoil.boundary_layer import drag_coefficient
 from swwl.datasets.airfoil.geometry import Naca4
 from swwl.datasets.airfoil.mesh import o_grid
 from swwl.datasets.airfoil.panels import PanelFlow, solve_panels, velocity
-from swwl.datasets.arrays import Floats
 from swwl.datasets.generator import Generator
 from swwl.datasets.sample import Simulation, Unsolvable
+from swwl.datasets.types import Floats
 
 N_PANELS = 160
 KINEMATIC_VISCOSITY = 1.56e-5  # of air, m²/s; the chord is 1 m
