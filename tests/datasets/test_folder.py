@@ -234,6 +234,10 @@ def test_about(tmp_path):
 def test_load_without_a_data_set(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"There is no data set in .*table\.csv is missing"):
         datasets.load_dataset(tmp_path)
+    (tmp_path / "table.csv").write_text("mesh,split,load\na.vtu,train,0.1\n")
+    assert datasets.load_dataset(tmp_path)["load"].tolist() == [0.1]
+    with pytest.raises(FileNotFoundError, match=r"does not say what drew its meshes: shape\.csv is missing"):
+        datasets.load_dataset(tmp_path, shape=True)
 
 
 def test_unsolvable_samples_are_redrawn_and_counted(tmp_path, monkeypatch):
