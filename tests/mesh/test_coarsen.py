@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swwl import Mesh, as_mesh
-from swwl.datasets import coarsen, coarsen_dataset, make_samples
+from swwl.datasets import coarsen_dataset, make_samples
 from swwl.datasets.blade import BLADE
 from swwl.datasets.blade.geometry import Blade
 from swwl.datasets.blade.mesh import surface
 from swwl.datasets.sampling import draw
 from swwl.datasets.tensile2d.mesh import notched_plate
 from swwl.mesh.cells import node_normals
+from swwl.mesh.coarsen import coarsen
 from swwl.mesh.outline import anchors, enclosed, outline_curves, outline_edges
 from swwl.mesh.transfer import interpolate, transfer
 from tests.datasets.quality import smallest_angle
