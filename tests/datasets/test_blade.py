@@ -169,6 +169,7 @@ def test_chord_and_thickness_are_those_asked_for():
     assert thickness.max() == pytest.approx(0.08 * 0.056, rel=2e-3)
 
 
+@pytest.mark.slow
 def test_design_is_solvable():
     """At least 98 of 100 draws have an operating point with an efficiency below one."""
     samples = make_samples("blade", 400, n_nodes=500, random_state=3)

@@ -26,6 +26,7 @@ def blades(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @needs_mmg
 def test_a_whole_data_set(blades, tmp_path):
     calls = []
@@ -43,6 +44,7 @@ def test_a_whole_data_set(blades, tmp_path):
     assert set(fingerprint(tmp_path / "coarse")) == set(fingerprint(blades))
 
 
+@pytest.mark.slow
 @needs_mmg
 def test_an_interrupted_run_resumes_to_the_same_bytes(blades, tmp_path):
     coarsen_dataset(blades, tmp_path / "whole", 300, n_jobs=1)
@@ -86,6 +88,7 @@ def test_folders_of_anything_else_are_refused(blades, tmp_path):
             coarsen_dataset(blades, tmp_path / "new", 300, **changed)
 
 
+@pytest.mark.slow
 @needs_mmg
 def test_tables_and_plaid_folders(tmp_path):
     points, triangles = notched_plate(0.3, 0.1, 800)

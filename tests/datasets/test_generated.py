@@ -39,6 +39,7 @@ def test_a_table_in_memory_is_the_one_on_disk(name, tmp_path):
     assert plain["split"].tolist() == ["train"] * 4 + ["test"]
 
 
+@pytest.mark.slow
 def test_processes_and_length_do_not_change_a_table():
     few, many = datasets.make_blade(3, n_nodes=300), datasets.make_blade(5, n_nodes=300, n_jobs=2)
     pd.testing.assert_frame_equal(few.drop(columns=["mesh", "split"]), many[:3].drop(columns=["mesh", "split"]))
@@ -109,6 +110,7 @@ def test_old_arguments_of_coarsen_dataset(tmp_path):
         datasets.coarsen_dataset(tmp_path, tmp_path, 300, jobs=1, n_jobs=1)
 
 
+@pytest.mark.slow
 def test_a_model_is_fitted_to_a_table_in_memory(tmp_path):
     """Meshes in a column, as they are: the same predictions as from the files of the same data."""
     inputs = ["mesh", "speed", "pressure"]

@@ -210,6 +210,7 @@ def plaid_sample(i):
     return sample
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of pyplaid's own dependencies
 @pytest.mark.parametrize("backend", ["cgns", "zarr", "hf_datasets"])
 def test_what_pyplaid_writes_reads_back_equal(backend, tmp_path, monkeypatch):
