@@ -176,9 +176,7 @@ def test_displays_of_predictions(case, table):
             display.from_predictions(test["turn"], model.predict_distribution(test).column(1), ax=Figure().subplots()),
             display.from_leave_one_out(model, target="turn", ax=Figure().subplots()),
         ]
-        for one in drawn:
-            one.figure_.savefig(io.BytesIO(), format="png")
-            assert one.ax_.get_title(loc="left")
+        assert all(one.ax_.get_title(loc="left") and one.figure_ is one.ax_.figure for one in drawn)
 
 
 def test_displays_of_the_model(case, table):
@@ -232,6 +230,18 @@ def test_effect_of_options(name, table):
 def test_a_rod_is_drawn(folder):
     figure = draw_mesh(folder / "0.npz", Figure().subplots(), title="a rod").figure
     figure.savefig(io.BytesIO(), format="png")
+
+
+def test_vectors_in_parquet(folder, table, tmp_path):
+    pytest.importorskip("pyarrow", reason="reading Parquet needs pyarrow")
+    model = fit("Rows", table)
+    model.save(tmp_path / "m.swwl")
+    table[["modes", "load"]].to_parquet(tmp_path / "t.parquet")
+    swwl("predict", tmp_path / "m.swwl", tmp_path / "t.parquet", "-o", tmp_path / "p.parquet")
+    found = pd.read_parquet(tmp_path / "p.parquet")
+    np.testing.assert_allclose(found["stretch_mean"], model.predict(table)[:, 0], rtol=1e-9)
+    np.testing.assert_array_equal(np.stack(found["modes"]), np.stack(table["modes"]))
+    assert json.loads(swwl("info", tmp_path / "t.parquet", "--json").stdout)["columns"][0]["name"] == "modes"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Bad input: one clear line on standard error, exit code 2, nothing written."""
 
 import shutil
+import sys
 
 import meshio
 import numpy as np
@@ -129,15 +130,11 @@ def test_few_rows_and_no_meshes(data):
     assert "no column holds paths of meshes" in fit(data)
 
 
-def test_parquet_needs_pyarrow(data):
-    pytest.importorskip("pandas")
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        (data / "t.parquet").write_bytes(b"PAR1")
-        assert "needs pyarrow" in fit(data, table="t.parquet")
-    else:
-        pytest.skip("pyarrow is installed")
+def test_parquet_needs_pyarrow(data, monkeypatch):
+    for module in ("pyarrow", "fastparquet"):
+        monkeypatch.setitem(sys.modules, module, None)  # as if it were not installed
+    (data / "t.parquet").write_bytes(b"PAR1")
+    assert "needs pyarrow" in fit(data, table="t.parquet")
 
 
 def test_output_that_cannot_be_written(data, fitted):

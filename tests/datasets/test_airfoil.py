@@ -167,6 +167,7 @@ def test_pressure_coefficient_field():
     assert np.abs(np.diff(field[edges])).max() < 0.8  # the surface's values go over into the air's
 
 
+@pytest.mark.slow
 def test_design_is_solvable():
     samples = make_samples("airfoil", 300, n_nodes=500, random_state=11)
     assert sum(sample.redraws for sample in samples) < 0.02 * 300

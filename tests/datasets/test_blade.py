@@ -125,8 +125,8 @@ def test_surface_pressure_balances_the_torque(point):
     a, b, c = mesh.points[mesh.triangles].transpose(1, 0, 2)
     normals = np.cross(b - a, c - a) / 2
     forces = -pressure[mesh.triangles].mean(1)[:, None] * normals
-    centres = (a + b + c) / 3
-    torque = np.sum(centres[:, 2] * forces[:, 1] - centres[:, 1] * forces[:, 2]) * rotor.N_BLADES
+    centers = (a + b + c) / 3
+    torque = np.sum(centers[:, 2] * forces[:, 1] - centers[:, 1] * forces[:, 2]) * rotor.N_BLADES
     # On the blade, against its motion towards smaller azimuth.
     exact = np.sum(point.inlet.mass * point.sections.radius * point.exit.swirl)
     assert torque == pytest.approx(exact, rel=0.1)
@@ -169,6 +169,7 @@ def test_chord_and_thickness_are_those_asked_for():
     assert thickness.max() == pytest.approx(0.08 * 0.056, rel=2e-3)
 
 
+@pytest.mark.slow
 def test_design_is_solvable():
     """At least 98 of 100 draws have an operating point with an efficiency below one."""
     samples = make_samples("blade", 400, n_nodes=500, random_state=3)

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import swwl
 from swwl import read_graph
-from swwl.datasets import coarsen, coarsen_dataset, load_dataset, write_dataset
+from swwl.datasets import coarsen, coarsen_dataset, coarsen_mesh, load_dataset, write_dataset
 from swwl.datasets.tensile2d.mesh import notched_plate
 from tests.datasets.quality import fingerprint
 from tests.helpers import write_cgns
@@ -25,6 +26,7 @@ def blades(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @needs_mmg
 def test_a_whole_data_set(blades, tmp_path):
     calls = []
@@ -42,6 +44,7 @@ def test_a_whole_data_set(blades, tmp_path):
     assert set(fingerprint(tmp_path / "coarse")) == set(fingerprint(blades))
 
 
+@pytest.mark.slow
 @needs_mmg
 def test_an_interrupted_run_resumes_to_the_same_bytes(blades, tmp_path):
     coarsen_dataset(blades, tmp_path / "whole", 300, n_jobs=1)
@@ -85,6 +88,7 @@ def test_folders_of_anything_else_are_refused(blades, tmp_path):
             coarsen_dataset(blades, tmp_path / "new", 300, **changed)
 
 
+@pytest.mark.slow
 @needs_mmg
 def test_tables_and_plaid_folders(tmp_path):
     points, triangles = notched_plate(0.3, 0.1, 800)
@@ -92,7 +96,9 @@ def test_tables_and_plaid_folders(tmp_path):
     table = pd.DataFrame({"mesh": [mesh, mesh], "load": [1.0, 2.0]}, index=[7, 8])
     coarse = coarsen_dataset(table, tmp_path / "table", 200, n_jobs=1, file_format="npz")
     assert coarse["load"].tolist() == [1, 2]
-    np.testing.assert_array_equal(coarsen(coarse["mesh"][0], 100).points, coarsen(coarse["mesh"][1], 100).points)
+    np.testing.assert_array_equal(
+        coarsen_mesh(coarse["mesh"][0], 100).points, coarsen_mesh(coarse["mesh"][1], 100).points
+    )
     sample = tmp_path / "plaid" / "data" / "train" / "sample_000000000" / "meshes"
     sample.mkdir(parents=True)
     write_cgns(sample / "mesh_000000000.cgns", points, triangles, {"p": points[:, 0]})
@@ -104,7 +110,7 @@ def test_tables_and_plaid_folders(tmp_path):
         coarsen_dataset(table, tmp_path / "bad", 200, n_jobs=1)
     (tmp_path / "empty.vtu").write_text("")
     table["mesh"] = [mesh, tmp_path / "empty.vtu"]
-    with pytest.raises(ValueError, match=r"Mesh 1 .*empty\.vtu: it is damaged"):
+    with pytest.raises(ValueError, match=r"Mesh 1: .*empty\.vtu: it is damaged"):
         coarsen_dataset(table, tmp_path / "unreadable", 200, n_jobs=2)
     with pytest.raises(ValueError, match="no column 'mesh'; its columns are: load"):
         coarsen_dataset(table[["load"]], tmp_path / "bad", 200)
@@ -112,3 +118,17 @@ def test_tables_and_plaid_folders(tmp_path):
         coarsen_dataset(table[:0], tmp_path / "bad", 200)
     with pytest.raises(FileNotFoundError, match="There is no folder"):
         coarsen_dataset(tmp_path / "nowhere", tmp_path / "bad", 200)
+
+
+@needs_mmg
+def test_coarsen_returns_a_meshio_mesh_as_before(tmp_path):
+    points, triangles = notched_plate(0.3, 0.1, 800)
+    swwl.Mesh(points, triangles, {"T": points[:, 0]}).write(tmp_path / "plate.vtu")
+    new = coarsen_mesh(tmp_path / "plate.vtu", n_nodes=200)
+    for given, columns in [((points, triangles), 2), (tmp_path / "plate.vtu", 3)]:
+        with pytest.warns(DeprecationWarning, match=r"datasets\.coarsen is deprecated; use coarsen_mesh"):
+            old = coarsen(given, nodes=200)
+        assert isinstance(old, meshio.Mesh) and old.points.shape[1] == columns
+        np.testing.assert_array_equal(old.points[:, :2], new.points)
+        np.testing.assert_array_equal(old.cells_dict["triangle"], new.cells["triangle"])
+    np.testing.assert_array_equal(old.point_data["T"], new.fields["T"])

@@ -36,12 +36,14 @@ def test_same_seed_same_bytes(name, tmp_path):
     assert all(one[path] != other[path] for path in one)
 
 
+@pytest.mark.slow
 def test_processes_do_not_change_the_bytes(tmp_path):
     datasets.write_dataset("tensile2d", 4, tmp_path / "serial", n_nodes=900, n_jobs=1)
     datasets.write_dataset("tensile2d", 4, tmp_path / "parallel", n_nodes=900, n_jobs=2)
     assert fingerprint(tmp_path / "serial") == fingerprint(tmp_path / "parallel")
 
 
+@pytest.mark.slow
 def test_killed_run_resumes_to_the_same_bytes(tmp_path):
     """SIGKILL at an arbitrary moment, twice, then the same command to the end."""
     command = [
@@ -234,6 +236,10 @@ def test_about(tmp_path):
 def test_load_without_a_data_set(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"There is no data set in .*table\.csv is missing"):
         datasets.load_dataset(tmp_path)
+    (tmp_path / "table.csv").write_text("mesh,split,load\na.vtu,train,0.1\n")
+    assert datasets.load_dataset(tmp_path)["load"].tolist() == [0.1]
+    with pytest.raises(FileNotFoundError, match=r"does not say what drew its meshes: shape\.csv is missing"):
+        datasets.load_dataset(tmp_path, shape=True)
 
 
 def test_unsolvable_samples_are_redrawn_and_counted(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from swwl import as_graph, datasets
+from swwl import SWWL, Matern52, Mesh, RobustGPRegressor, as_graph, datasets, read_mesh
 from swwl.parallel import ProgressBar
 
 MAKERS = {
@@ -29,14 +29,17 @@ def test_a_table_in_memory_is_the_one_on_disk(name, tmp_path):
     written = datasets.load_dataset(tmp_path, shape=True)
     pd.testing.assert_frame_equal(table.drop(columns="mesh"), written.drop(columns="mesh"), check_exact=True)
     for mesh, path in zip(table["mesh"], written["mesh"], strict=True):
-        inside, outside = as_graph(mesh, fields=[field]), as_graph(path, fields=[field])
-        np.testing.assert_array_equal(inside.features, outside.features)
-        assert inside.same_topology(outside)
+        found = read_mesh(path)
+        np.testing.assert_array_equal(mesh.points, found.points)
+        np.testing.assert_array_equal(mesh.cells["triangle"], found.cells["triangle"])
+        np.testing.assert_array_equal(mesh.fields[field], found.fields[field])
+        assert list(mesh.cells) == list(found.cells) and list(mesh.fields) == list(found.fields) == [field]
     plain = make(5, n_nodes=n_nodes, random_state=2)
     assert plain.columns.tolist() == ["mesh", "split", *COLUMNS[name].split()]
     assert plain["split"].tolist() == ["train"] * 4 + ["test"]
 
 
+@pytest.mark.slow
 def test_processes_and_length_do_not_change_a_table():
     few, many = datasets.make_blade(3, n_nodes=300), datasets.make_blade(5, n_nodes=300, n_jobs=2)
     pd.testing.assert_frame_equal(few.drop(columns=["mesh", "split"]), many[:3].drop(columns=["mesh", "split"]))
@@ -46,7 +49,9 @@ def test_processes_and_length_do_not_change_a_table():
 
 def test_a_sample_is_a_graph():
     (sample,) = datasets.make_samples("airfoil", 1, n_nodes=500)
-    graph = as_graph(sample.mesh, fields=["pressure_coefficient"], node_weights="area")
+    graph = as_graph(sample, fields=["pressure_coefficient"], node_weights="area")
+    assert isinstance(sample.mesh, Mesh) and sample.mesh.name == "airfoil 0"
+    np.testing.assert_array_equal(graph.node_weights, as_graph(sample.mesh, node_weights="area").node_weights)
     np.testing.assert_array_equal(
         graph.features, np.column_stack([sample.points, sample.fields["pressure_coefficient"]])
     )
@@ -103,3 +108,20 @@ def test_old_arguments_of_coarsen_dataset(tmp_path):
     assert {warning.filename for warning in caught} == {__file__}
     with warnings.catch_warnings(), pytest.raises(TypeError, match="n_jobs and jobs, which are the same"):
         datasets.coarsen_dataset(tmp_path, tmp_path, 300, jobs=1, n_jobs=1)
+
+
+@pytest.mark.slow
+def test_a_model_is_fitted_to_a_table_in_memory(tmp_path):
+    """Meshes in a column, as they are: the same predictions as from the files of the same data."""
+    inputs = ["mesh", "speed", "pressure"]
+    table = datasets.make_blade(24, n_nodes=300)
+    written = datasets.write_dataset("blade", 24, tmp_path, n_nodes=300)
+    kernel = SWWL("mesh", n_projections=20, n_quantiles=50) * Matern52("speed") * Matern52("pressure")
+    predictions = []
+    for data in (table, written):
+        train, test = data[data["split"] == "train"], data[data["split"] == "test"]
+        model = RobustGPRegressor(kernel, calibrate=False).fit(train[inputs], train["efficiency"])
+        predictions.append(model.predict(test[inputs], return_std=True))
+    np.testing.assert_array_equal(*predictions)
+    everything = RobustGPRegressor(calibrate=False).fit(table.drop(columns="split"), "efficiency")
+    assert np.isfinite(everything.predict(table.drop(columns="split"))).all()

@@ -27,6 +27,7 @@ def summarize_meshes(samples, n_components):
     return PCA(n_components).fit_transform(np.array(quantiles))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "n_samples", "nodes", "n_components"),
     [("tensile2d", 200, 400, 4), ("airfoil", 150, 500, 4), ("blade", 300, 300, 10)],

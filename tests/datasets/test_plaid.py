@@ -5,13 +5,12 @@ import os
 import pickle
 import sys
 
-import meshio
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.spatial import Delaunay
 
-from swwl import as_graph, read_graph
+from swwl import Mesh, as_graph, read_graph
 from swwl.datasets import fetch_plaid, load_plaid, plaid
 from tests.helpers import plate, write_cgns
 
@@ -211,6 +210,7 @@ def plaid_sample(i):
     return sample
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of pyplaid's own dependencies
 @pytest.mark.parametrize("backend", ["cgns", "zarr", "hf_datasets"])
 def test_what_pyplaid_writes_reads_back_equal(backend, tmp_path, monkeypatch):
@@ -238,7 +238,7 @@ def test_what_pyplaid_writes_reads_back_equal(backend, tmp_path, monkeypatch):
         expected = as_graph((sample.get_nodes(), np.asarray(triangles) - np.min(triangles)))
         assert graph.same_topology(expected)
         assert row.speed == sample.get_global("speed") and row.count == sample.get_global("count")
-    assert isinstance(table["mesh"][0], str if backend == "cgns" else meshio.Mesh)
+    assert isinstance(table["mesh"][0], str if backend == "cgns" else Mesh)
 
 
 def dumped(i):

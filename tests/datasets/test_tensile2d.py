@@ -177,6 +177,7 @@ def test_hopeless_load_is_reported():
         pull(points, triangles, Material(90.0, 0.0, 10.0, 1e-6, 10.0), 500.0)
 
 
+@pytest.mark.slow
 def test_meshes_of_random_shapes():
     """Smallest angle, number of nodes, area and topology over 100 shapes."""
     rng = np.random.default_rng(0)

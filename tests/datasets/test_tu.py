@@ -1,4 +1,4 @@
-"""TU sets: every file at hand or from the site, and what is wrong with a bad one."""
+"""TU sets: every file on the disk or from the site, and what is wrong with a bad one."""
 
 import functools
 import http.server

@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swwl import Mesh, as_mesh
-from swwl.datasets import coarsen, coarsen_dataset, make_samples
+from swwl.datasets import coarsen_dataset, make_samples
 from swwl.datasets.blade import BLADE
 from swwl.datasets.blade.geometry import Blade
 from swwl.datasets.blade.mesh import surface
 from swwl.datasets.sampling import draw
 from swwl.datasets.tensile2d.mesh import notched_plate
 from swwl.mesh.cells import node_normals
+from swwl.mesh.coarsen import coarsen
 from swwl.mesh.outline import anchors, enclosed, outline_curves, outline_edges
 from swwl.mesh.transfer import interpolate, transfer
 from tests.datasets.quality import smallest_angle
@@ -261,6 +262,21 @@ def test_meshes_get_the_fields_of_others():
         transfer(square, Mesh(np.eye(3), [[0, 1, 2]]))
     with pytest.raises(ValueError, match="but the mesh has none"):
         transfer(target, square)
+
+
+def test_transfer_is_of_second_order():
+    """Halving the cells divides the error of a smooth field by four."""
+    target = Mesh(*plate(300, seed=5))
+    inside = (abs(target.points - 0.5) < 0.35).all(1)
+    errors = []
+    for n in (400, 1600, 6400):
+        points, triangles = plate(n)
+        source = Mesh(points, triangles, {"f": np.sin(3 * points[:, 0]) * np.cos(2 * points[:, 1])})
+        x, y = target.points.T
+        error = transfer(source, target).fields["f"] - np.sin(3 * x) * np.cos(2 * y)
+        errors.append(np.sqrt((error[inside] ** 2).mean()))
+    rates = np.log2(np.array(errors[:-1]) / errors[1:])
+    assert (rates > 1.7).all() and (rates < 2.4).all()
 
 
 def test_fields_stay_on_their_side_of_a_thin_body():

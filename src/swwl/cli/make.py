@@ -11,7 +11,7 @@ import typer
 from swwl.cli.console import Output
 
 
-class Generator(StrEnum):
+class GeneratorName(StrEnum):
     """The generators of the command line."""
 
     tensile2d = "tensile2d"
@@ -27,7 +27,7 @@ class Format(StrEnum):
 
 
 def make(
-    name: Annotated[Generator, typer.Argument(help="Notched plates, wing sections or rotor blades.")],
+    name: Annotated[GeneratorName, typer.Argument(help="Notched plates, wing sections or rotor blades.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to make, finish or add to.")],
     n: Annotated[int, typer.Option("-n", help="Number of simulations.")] = 200,
     nodes: Annotated[int | None, typer.Option(help="Nodes per mesh; the usual number by default.")] = None,

@@ -34,7 +34,7 @@ On disk, to be opened with ParaView or read back as a table:
 True
 
 Published data: `fetch_tu` and `load_tu` for the TU graph benchmarks; `fetch_plaid` and `load_plaid` for PLAID sets such
-as Rotor37, Tensile2d and AirfRANS. Coarser meshes: `coarsen` for one, `coarsen_dataset` for all.
+as Rotor37, Tensile2d and AirfRANS. Coarser meshes: `coarsen_mesh` for one, `coarsen_dataset` for all.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ import warnings
 from typing import Any
 
 from swwl.datasets.coarsen_set import coarsen_dataset
-from swwl.datasets.deprecated import download, load, make, write
+from swwl.datasets.deprecated import coarsen, download, load, make, write
 from swwl.datasets.folder import load_dataset
 from swwl.datasets.generated import (
     GENERATORS,
@@ -57,7 +57,7 @@ from swwl.datasets.generator import Generator
 from swwl.datasets.plaid import fetch_plaid, load_plaid
 from swwl.datasets.sample import Sample, Unsolvable
 from swwl.datasets.tu import LabeledGraphs, fetch_tu, load_tu
-from swwl.mesh.coarsen import coarsen
+from swwl.mesh.coarsen import coarsen as coarsen_mesh
 
 __all__ = [
     "GENERATORS",
@@ -67,6 +67,7 @@ __all__ = [
     "Unsolvable",
     "coarsen",
     "coarsen_dataset",
+    "coarsen_mesh",
     "download",
     "fetch_plaid",
     "fetch_tu",

@@ -1,6 +1,6 @@
 """A whole data set with coarser meshes: the same table, the same folder layout, resumable.
 
-Uses `swwl.mesh.coarsen` on every mesh and the files of ``folder.py``.
+Uses ``mesh/coarsen.py`` on every mesh and the files of ``folder.py``.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from swwl.datasets.folder import (
 from swwl.datasets.plaid import load_plaid
 from swwl.errors import InputError, MissingFileError
 from swwl.mesh.coarsen import coarsen, require_mmgpy
+from swwl.mesh.io import read_mesh
 from swwl.parallel import Progress
 
 
@@ -53,12 +54,12 @@ def coarsen_dataset(
     ----------
     source : path or pandas.DataFrame
         A folder that `write_dataset` made, a PLAID folder, or a table whose column ``mesh`` holds paths, `swwl.Mesh`
-        objects or meshio meshes.
+        objects or anything else that `swwl.as_mesh` takes.
     folder : path
         Folder to make: ``table.csv``, ``about.json`` and ``meshes/``, and ``shape.csv`` if the source has one. One
         that holds anything else is refused.
     n_nodes, tolerance
-        As for `swwl.mesh.coarsen`.
+        As for `coarsen_mesh`.
     file_format : {"vtu", "npz"}
     n_jobs : int, optional
         Processes, -1 for one per core. The meshes do not depend on it.
@@ -150,11 +151,14 @@ def _open(source: str | os.PathLike[str] | pd.DataFrame) -> tuple[pd.DataFrame, 
 
 
 def _coarsen_one(mesh: Any, index: int, n_nodes: int, tolerance: float, path: Path) -> Row:
-    named = f" ({mesh})" if isinstance(mesh, (str, os.PathLike)) else ""
+    place = f"Mesh {index}"
     try:
+        if isinstance(mesh, (str, os.PathLike)):
+            source, mesh = mesh, read_mesh(mesh)
+            place += f" ({source})"  # the reader names the file by itself, the coarsener cannot
         coarse = coarsen(mesh, n_nodes, tolerance=tolerance)
     except InputError as error:
-        error.of_item(index, f"Mesh {index}{named}")
+        error.of_item(index, place)
         raise
     coarse.write(path)
     return {"index": index, "nodes": coarse.n_nodes}

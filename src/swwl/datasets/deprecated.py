@@ -6,8 +6,11 @@ import os
 import warnings
 from collections.abc import Callable, Iterable
 from functools import wraps
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+import meshio
+import numpy as np
 import pandas as pd
 
 from swwl.datasets.folder import load_dataset
@@ -15,6 +18,7 @@ from swwl.datasets.generated import make_samples, write_dataset
 from swwl.datasets.plaid import fetch_plaid
 from swwl.datasets.sample import Sample
 from swwl.errors import InputTypeError
+from swwl.mesh.coarsen import coarsen as coarsen_mesh
 from swwl.parallel import Progress
 
 Arguments = ParamSpec("Arguments")
@@ -97,6 +101,23 @@ def download(
     """Download a PLAID data set and read it. Deprecated: use `fetch_plaid`."""
     _warn("download", "fetch_plaid")
     return fetch_plaid(name, folder, split_ids=split_ids)
+
+
+def coarsen(mesh: Any, nodes: int, *, tolerance: float = 0.02) -> meshio.Mesh:
+    """Remesh with fewer nodes. Deprecated: use `coarsen_mesh`, which returns a `swwl.Mesh`, not a meshio mesh."""
+    _warn("coarsen", "coarsen_mesh, which returns a swwl.Mesh")
+    coarse = coarsen_mesh(mesh, nodes, tolerance=tolerance)
+    points, flat = coarse.points, coarse.dimension == 2
+    if flat and _three_columns(mesh):
+        points = np.column_stack([points, np.zeros(len(points))])
+    return meshio.Mesh(points, list(coarse.cells.items()), point_data=dict(coarse.fields))
+
+
+def _three_columns(mesh: Any) -> bool:
+    """Whether a mesh holds three coordinates even in the plane."""
+    if isinstance(mesh, (str, os.PathLike)):
+        return Path(mesh).suffix in (".vtu", ".vtk")
+    return isinstance(mesh, meshio.Mesh) and mesh.points.shape[1] == 3
 
 
 def _warn(old: str, new: str) -> None:

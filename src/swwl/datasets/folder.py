@@ -64,6 +64,8 @@ def load_dataset(folder: str | os.PathLike[str], *, shape: bool = False) -> pd.D
     if not (folder / "table.csv").exists():
         raise MissingFileError(f"There is no data set in {folder}: table.csv is missing.")
     table = pd.DataFrame(read_csv(folder / "table.csv"))
+    if shape and not (folder / "shape.csv").exists():
+        raise MissingFileError(f"The data set in {folder} does not say what drew its meshes: shape.csv is missing.")
     if shape:
         table = table.merge(pd.DataFrame(read_csv(folder / "shape.csv")), on="mesh", validate="one_to_one")
     table["mesh"] = [str(folder / mesh) for mesh in table["mesh"]]

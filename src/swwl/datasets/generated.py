@@ -76,6 +76,8 @@ def make_tensile2d(
     >>> table = make_tensile2d(3, n_nodes=200)
     >>> table["max_von_mises"].round(1).tolist()
     [136.6, 132.8, 113.2]
+    >>> float(table["mesh"][0].fields["von_mises"].max().round(1))
+    136.6
     """
     request = make_request("tensile2d", n_nodes, random_state, random_topology)
     return _table(request, n_samples, test_fraction, shape, n_jobs, progress)

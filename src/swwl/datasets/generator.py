@@ -107,9 +107,7 @@ def make_sample(request: Request, index: int, inputs: Mapping[str, float]) -> Sa
             reason = failure
             continue
         return Sample(
-            points=result.points,
-            cells=result.cells,
-            fields=result.fields,
+            mesh=result.mesh.renamed(f"{generator.name} {index}"),
             targets=result.targets,
             index=index,
             scalars={name: inputs[name] for name in generator.scalars},

@@ -156,6 +156,7 @@ def _download(name: str, repository: str, folder: Path, split_ids: dict[str, lis
     import huggingface_hub
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError, RepositoryNotFoundError
 
+    unreachable: tuple[type[Exception], ...] = (LocalEntryNotFoundError, OSError, *_transport_errors())
     try:
         try:
             storage.download_from_hub(repository, folder, split_ids)
@@ -168,7 +169,7 @@ def _download(name: str, repository: str, folder: Path, split_ids: dict[str, lis
             )
     except RepositoryNotFoundError:
         raise MissingFileError(f"The hub has no data set {repository!r}, or not for everybody.") from None
-    except (LocalEntryNotFoundError, OSError, *_transport_errors()) as error:
+    except unreachable as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise ConnectionError(f"{repository} cannot be fetched from the hub ({reason}); is there a network?") from None
 

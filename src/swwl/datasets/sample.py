@@ -6,10 +6,14 @@ The physics modules fill `Simulation`; ``generator.py`` adds the inputs and hand
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from swwl.datasets.arrays import Floats
+import numpy as np
+from numpy.typing import NDArray
+
+from swwl.datasets.types import Floats
 from swwl.mesh.mesh import Mesh
 
 
@@ -19,27 +23,32 @@ class Unsolvable(RuntimeError):
 
 @dataclass(frozen=True)
 class Simulation:
-    """A mesh, the fields on its nodes, and the numbers to predict.
+    """A mesh with the fields on its nodes, and the numbers to predict.
 
     Attributes
     ----------
-    points : ndarray of shape (n, 2) or (n, 3)
-    cells : dict of str to ndarray of shape (m, k)
-        Node numbers by meshio cell type, here always ``"triangle"``.
-    fields : dict of str to ndarray of shape (n,)
-        Values at the nodes.
+    mesh : Mesh
+        Its points, cells and fields can also be had from the simulation itself, which `swwl.as_graph` takes.
     targets : dict of str to float
     """
 
-    points: Floats
-    cells: dict[str, Any]
-    fields: dict[str, Floats]
+    mesh: Mesh
     targets: dict[str, float]
 
     @property
-    def mesh(self) -> Mesh:
-        """The mesh with its fields."""
-        return Mesh(self.points, self.cells, self.fields)
+    def points(self) -> Floats:
+        """Points of the mesh, (n, 2) or (n, 3)."""
+        return self.mesh.points
+
+    @property
+    def cells(self) -> Mapping[str, NDArray[np.int32]]:
+        """Cells of the mesh by type, here always ``"triangle"``."""
+        return self.mesh.cells
+
+    @property
+    def fields(self) -> Mapping[str, NDArray[Any]]:
+        """Values (n,) at the nodes by name."""
+        return self.mesh.fields
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 from scipy.stats import qmc
 
-from swwl.datasets.arrays import Floats
+from swwl.datasets.types import Floats
 
 Ranges = Mapping[str, tuple[float, float]]
 

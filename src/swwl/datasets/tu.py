@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from swwl.datasets.fetch import NotPublished, cache_folder, check_sha256, download, recorded_sha256
 from swwl.errors import InputError, MissingFileError, located
 from swwl.mesh.graph import Graph
-from swwl.mesh.labels import with_labels
+from swwl.mesh.labels import one_hot
 
 TU_SITE = "https://www.chrsmrrs.com/graphkerneldatasets/"
 
@@ -250,8 +250,7 @@ def _read(archive: _Archive, labels: bool, label_weight: float, edge_weights: bo
     owner, edges = _structure(archive)
     n_graphs, n_nodes = int(owner[-1]) + 1, len(owner)
     y = archive.rows("graph_labels", np.int64, n_graphs, "graph_indicator")[:, 0]
-    attributes = _attributes(archive, n_nodes, labels)
-    features = np.zeros((n_nodes, 1)) if attributes is None else attributes
+    features = _features(archive, n_nodes, labels, label_weight)
     weights = _weights(archive, len(edges), edge_weights)
     order = np.argsort(owner[edges[:, 0]], kind="stable")
     edges, weights = edges[order], None if weights is None else weights[order]
@@ -268,24 +267,24 @@ def _read(archive: _Archive, labels: bool, label_weight: float, edge_weights: bo
                 name=f"{archive.name} {k}",
             )
         )
-    if labels:
-        table = archive.rows("node_labels", np.int64, n_nodes, "graph_indicator")
-        per_graph = np.split(table, nodes_end[1:-1])
-        graphs = with_labels(graphs, per_graph, label_weight, attributes=attributes is not None)
     return LabeledGraphs(graphs, y)
 
 
-def _attributes(archive: _Archive, n_nodes: int, labels: bool) -> NDArray[np.float64] | None:
-    """Continuous attributes (n, d) of all graphs at once; None where labels are all there is."""
-    labeled = "node_labels" in archive
-    if labels and not labeled:
-        raise InputError(f"labels=True is wanted, but {archive.name} has no node labels.")
+def _features(archive: _Archive, n_nodes: int, labels: bool, label_weight: float) -> NDArray[np.float64]:
+    """Attributes, then the one-hot labels: (n, d) for all graphs at once."""
+    blocks: list[NDArray[np.float64]] = []
     if "node_attributes" in archive:
-        return archive.rows("node_attributes", np.float64, n_nodes, "graph_indicator")
-    if not labels:
-        advice = "use its labels with labels=True" if labeled else "nor labels: bring your own features"
+        blocks.append(archive.rows("node_attributes", np.float64, n_nodes, "graph_indicator"))
+    if labels:
+        if "node_labels" not in archive:
+            raise InputError(f"labels=True is wanted, but {archive.name} has no node labels.")
+        blocks.append(one_hot(archive.rows("node_labels", np.int64, n_nodes, "graph_indicator"), weight=label_weight))
+    if not blocks:
+        advice = (
+            "use its labels with labels=True" if "node_labels" in archive else "nor labels: bring your own features"
+        )
         raise InputError(f"{archive.name} has no continuous node attributes; {advice}.")
-    return None
+    return np.hstack(blocks)
 
 
 def _weights(archive: _Archive, n_edges: int, column: bool | int) -> NDArray[np.float64] | None:

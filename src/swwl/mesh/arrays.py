@@ -111,7 +111,7 @@ def check_field(name: str, field: ArrayLike, n_nodes: int) -> NDArray[Any]:
     if array.ndim not in (1, 2) or len(array) != n_nodes or not array.size:
         raise InputError(f"Field {name!r} must have one row per node ({n_nodes}), but has shape {array.shape}.")
     if array.dtype.kind in "biuf":
-        return own(array, array.dtype.newbyteorder("="))
+        return own(array, None if array.dtype.isnative else array.dtype.newbyteorder("="))
     if array.dtype.kind == "c":
         raise InputTypeError(f"Field {name!r} must hold real numbers, but holds {array.dtype}.")
     return own_numbers(array, wanted)

@@ -29,7 +29,7 @@ _Floats = NDArray[np.float64]
 _Nodes = NDArray[np.int32]
 
 
-def coarsen(mesh: Any, nodes: int, *, tolerance: float = 0.02) -> Mesh:
+def coarsen(mesh: Any, n_nodes: int, *, tolerance: float = 0.02) -> Mesh:
     """Remesh a plane mesh or a surface with fewer nodes.
 
     Parameters
@@ -37,7 +37,7 @@ def coarsen(mesh: Any, nodes: int, *, tolerance: float = 0.02) -> Mesh:
     mesh : Mesh, or anything that :func:`swwl.as_mesh` takes: a path, a meshio mesh, (points, cells)
         Triangles and quadrilaterals (which are split), in the plane or a surface in space. Cells may be an (m, 3) or
         (m, 4) array or a dictionary by type. Lines and single nodes, such as marks on the boundary, are dropped.
-    nodes : int
+    n_nodes : int
         Wanted number of nodes, met within 10 %; a mesh that has hardly more is returned as it is.
     tolerance : float
         Largest relative change of what the mesh encloses: in the plane the area within every loop of the outline,
@@ -69,18 +69,18 @@ def coarsen(mesh: Any, nodes: int, *, tolerance: float = 0.02) -> Mesh:
     """
     given, height = _triangles(_as_surface(mesh))
     found = given.n_nodes
-    if not isinstance(nodes, (int, np.integer)) or nodes < 4:
-        raise InputError(f"nodes must be a whole number of at least 4, found {nodes!r}.")
-    if nodes > found:
-        raise InputError(f"The mesh has {found} nodes, fewer than the {nodes} wanted: it can only be made coarser.")
+    if not isinstance(n_nodes, (int, np.integer)) or n_nodes < 4:
+        raise InputError(f"The number of nodes must be a whole number of at least 4, found {n_nodes!r}.")
+    if n_nodes > found:
+        raise InputError(f"The mesh has {found} nodes, fewer than the {n_nodes} wanted: it can only be made coarser.")
     mmgpy = require_mmgpy()
-    if found <= (1 + _GOOD_ENOUGH) * nodes:
+    if found <= (1 + _GOOD_ENOUGH) * n_nodes:
         return _at_height(given, height)
     before = enclosed(given)
     worst: list[str] = []
     for hausdorff in _HAUSDORFF:
-        coarse = _search(mmgpy, given, nodes, hausdorff * float(np.linalg.norm(np.ptp(given.points, 0))))
-        if abs(coarse.n_nodes - nodes) > _NODES_WITHIN * nodes:
+        coarse = _search(mmgpy, given, n_nodes, hausdorff * float(np.linalg.norm(np.ptp(given.points, 0))))
+        if abs(coarse.n_nodes - n_nodes) > _NODES_WITHIN * n_nodes:
             worst.append(f"{coarse.n_nodes} nodes")
             break  # a closer fit would take even more
         change = _change(before, enclosed(coarse))
@@ -88,8 +88,8 @@ def coarsen(mesh: Any, nodes: int, *, tolerance: float = 0.02) -> Mesh:
             return _at_height(transfer(given, coarse), height)
         worst.append(f"{coarse.n_nodes} nodes with areas or volumes {100 * change:.1f} % off")
     raise InputError(
-        f"A mesh of {found} nodes cannot be coarsened to {nodes} with areas and volumes within {100 * tolerance:g} %: "
-        f"tries gave {', '.join(worst)}. Ask for more nodes, or set tolerance=."
+        f"A mesh of {found} nodes cannot be coarsened to {n_nodes} with areas and volumes within "
+        f"{100 * tolerance:g} %: tries gave {', '.join(worst)}. Ask for more nodes, or set tolerance=."
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import PurePath
 from typing import TypeVar
 
 from swwl.errors import InputError
@@ -16,14 +16,22 @@ class Endings(dict[str, _Function]):
     Examples
     --------
     >>> sizes = Endings({".vtu": len, ".vol.gz": max})
-    >>> sizes.of(Path("rotor.7.VTU")) is len, sizes.of(Path("a.vol.gz")) is max
+    >>> sizes.of(PurePath("rotor.7.VTU")) is len, sizes.of(PurePath("a.vol.gz")) is max
     (True, True)
     """
 
-    def of(self, path: Path) -> _Function:
+    def of(self, path: PurePath) -> _Function:
         """Return the function for a file, or say which endings there are."""
-        suffixes = [suffix.lower() for suffix in path.suffixes]
-        for ending in ("".join(suffixes[-2:]), "".join(suffixes[-1:])):
+        for ending in _endings(path):
             if ending in self:
                 return self[ending]
         raise InputError(f"the ending {path.suffix!r} is not known; known are {' '.join(sorted(self))}")
+
+    def serves(self, path: PurePath) -> bool:
+        """Whether there is a function for a file."""
+        return any(ending in self for ending in _endings(path))
+
+
+def _endings(path: PurePath) -> tuple[str, str]:
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    return "".join(suffixes[-2:]), "".join(suffixes[-1:])

@@ -176,8 +176,8 @@ class Graph(Frozen):
 
     def _positions(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return the row and the column of every stored entry; a weight of zero is an edge all the same."""
-        neighbours = np.diff(self.adjacency.indptr)
-        return np.repeat(np.arange(self.n_nodes, dtype=np.int32), neighbours), self.adjacency.indices
+        neighbors = np.diff(self.adjacency.indptr)
+        return np.repeat(np.arange(self.n_nodes, dtype=np.int32), neighbors), self.adjacency.indices
 
     def same_topology(self, other: Graph) -> bool:
         """Whether both graphs join the same node numbers with the same weights."""

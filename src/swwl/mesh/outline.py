@@ -50,17 +50,17 @@ def outline_curves(edges: _Nodes) -> list[_Nodes]:
     >>> [curve.tolist() for curve in outline_curves(np.array([[0, 1], [3, 0], [1, 2], [2, 3]]))]
     [[0, 1, 2, 3, 0]]
     """
-    neighbours: dict[int, list[int]] = {}
+    neighbors: dict[int, list[int]] = {}
     for a, b in edges.tolist():
-        neighbours.setdefault(a, []).append(b)
-        neighbours.setdefault(b, []).append(a)
+        neighbors.setdefault(a, []).append(b)
+        neighbors.setdefault(b, []).append(a)
     unused = {frozenset(edge) for edge in edges.tolist()}
 
     def walk(a: int, b: int) -> _Nodes:
         curve = [a, b]
         unused.discard(frozenset((a, b)))
-        while len(neighbours[curve[-1]]) == 2:
-            ahead = [n for n in neighbours[curve[-1]] if frozenset((curve[-1], n)) in unused]
+        while len(neighbors[curve[-1]]) == 2:
+            ahead = [n for n in neighbors[curve[-1]] if frozenset((curve[-1], n)) in unused]
             if not ahead:
                 break
             unused.discard(frozenset((curve[-1], ahead[0])))
@@ -68,8 +68,8 @@ def outline_curves(edges: _Nodes) -> list[_Nodes]:
         return np.array(curve)
 
     # Ends and branches first; what is left then are loops.
-    starts = [a for a in neighbours if len(neighbours[a]) != 2] + list(neighbours)
-    return [walk(a, b) for a in starts for b in neighbours[a] if frozenset((a, b)) in unused]
+    starts = [a for a in neighbors if len(neighbors[a]) != 2] + list(neighbors)
+    return [walk(a, b) for a in starts for b in neighbors[a] if frozenset((a, b)) in unused]
 
 
 def anchors(points: _Floats, curve: _Nodes, sizes: _Floats) -> _Nodes:

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from pathlib import PurePath
 from typing import Any
 
-import meshio
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from swwl.errors import InputError, InputTypeError
+from swwl.mesh.io.formats import READERS
 
 
 def as_table(X: Any) -> pd.DataFrame:
@@ -128,5 +128,5 @@ def is_graphs(values: pd.Series) -> bool:
     """Whether a column holds graphs, or paths with the ending of a mesh file."""
     first = values.iloc[0] if len(values) else None
     if isinstance(first, (str, os.PathLike)):
-        return PurePath(first).suffix in {".npz", *meshio.extension_to_filetypes}
+        return READERS.serves(PurePath(first))
     return first is not None and not isinstance(first, numbers.Number)

@@ -14,9 +14,10 @@ from swwl.datasets.airfoil.boundary_layer import drag_coefficient
 from swwl.datasets.airfoil.geometry import Naca4
 from swwl.datasets.airfoil.mesh import o_grid
 from swwl.datasets.airfoil.panels import PanelFlow, solve_panels, velocity
-from swwl.datasets.arrays import Floats
 from swwl.datasets.generator import Generator
 from swwl.datasets.sample import Simulation, Unsolvable
+from swwl.datasets.types import Floats
+from swwl.mesh.mesh import Mesh
 
 N_PANELS = 160
 KINEMATIC_VISCOSITY = 1.56e-5  # of air, m²/s; the chord is 1 m
@@ -41,9 +42,8 @@ def simulate(inputs: Mapping[str, float], n_nodes: int, aspect: float = 1.0) -> 
         raise Unsolvable(f"The boundary layer gave a drag coefficient of {drag}.")
     points, triangles, parameters = o_grid(airfoil, n_nodes, aspect)
     pressure = pressure_coefficient(points, parameters, flow)
-    return Simulation(
-        points, {"triangle": triangles}, {"pressure_coefficient": pressure}, {"lift": flow.lift, "drag": drag}
-    )
+    mesh = Mesh(points, {"triangle": triangles}, {"pressure_coefficient": pressure})
+    return Simulation(mesh, {"lift": flow.lift, "drag": drag})
 
 
 def pressure_coefficient(points: Floats, parameters: Floats, flow: PanelFlow) -> Floats:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from swwl.datasets.arrays import Floats
+from swwl.datasets.types import Floats
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from swwl.datasets.airfoil.geometry import Naca4
-from swwl.datasets.arrays import Complexes, Floats, Ints
+from swwl.datasets.types import Complexes, Floats, Ints
 
 FAR_RADIUS = 5.0  # of the outer circle, in chords
 

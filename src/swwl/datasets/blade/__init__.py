@@ -14,6 +14,7 @@ from swwl.datasets.blade.mesh import surface
 from swwl.datasets.blade.rotor import operate
 from swwl.datasets.generator import Generator
 from swwl.datasets.sample import Simulation
+from swwl.mesh.mesh import Mesh
 
 DESIGN_SPEED = 17188.0  # of NASA's Rotor 37, revolutions per minute
 _REFERENCE = {  # hub, mid-span and tip; how far the range reaches to both sides
@@ -37,13 +38,14 @@ def simulate(inputs: Mapping[str, float], n_nodes: int, aspect: float = 1.0) -> 
     """
     blade = Blade.from_parameters(inputs)
     point = operate(blade, inputs["speed"], inputs["pressure"])
-    mesh = surface(blade, n_nodes, aspect)
+    skin = surface(blade, n_nodes, aspect)
     targets = {
         "massflow": point.massflow,
         "pressure_ratio": point.pressure_ratio,
         "efficiency": point.efficiency,
     }
-    return Simulation(mesh.points, {"triangle": mesh.triangles}, {"pressure": surface_pressure(mesh, point)}, targets)
+    mesh = Mesh(skin.points, {"triangle": skin.triangles}, {"pressure": surface_pressure(skin, point)})
+    return Simulation(mesh, targets)
 
 
 BLADE = Generator(

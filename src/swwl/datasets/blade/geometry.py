@@ -1,7 +1,7 @@
 """A transonic rotor blade from twelve numbers: angles, chord and thickness at hub, mid-span and tip.
 
 Between the three heights all four vary as quadratics. Serves ``mesh.py``, which draws the surface, and
-``rotor.py``, which needs the sections alone. Lengths in metres, angles in degrees from the axial direction.
+``rotor.py``, which needs the sections alone. Lengths in meters, angles in degrees from the axial direction.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from swwl.datasets.arrays import Floats
+from swwl.datasets.types import Floats
 
 HUB_RADIUS = 0.178
 TIP_RADIUS = 0.252
@@ -27,7 +27,7 @@ class Blade:
     inlet_angle, exit_angle : tuple of three floats
         Of the camber line, in degrees from the axial direction against the rotation.
     chord : tuple of three floats
-        In metres.
+        In meters.
     thickness : tuple of three floats
         Largest thickness over the chord.
     """

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from swwl.datasets.arrays import Floats
 from swwl.datasets.blade.geometry import HUB_RADIUS, TIP_RADIUS
 from swwl.datasets.blade.mesh import SurfaceMesh
 from swwl.datasets.blade.rotor import N_BLADES, Performance, stations
+from swwl.datasets.types import Floats
 
 
 def surface_pressure(mesh: SurfaceMesh, point: Performance) -> Floats:

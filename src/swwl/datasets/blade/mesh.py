@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swwl.datasets.arrays import Floats, Ints
 from swwl.datasets.blade.geometry import Blade
+from swwl.datasets.types import Floats, Ints
 
 _EDGE_DENSITY = 2.0  # extra density of nodes at the leading and trailing edge ...
 _EDGE_REACH = 0.05  # ... and the share of the chord over which it fades

@@ -8,7 +8,7 @@ inlet, one for all tubes, is then found such that the mean static pressure behin
 wanted back pressure.
 
 This is a preliminary-design correlation model, not computational fluid dynamics. Its coefficients were chosen
-to land in the neighbourhood of NASA's Rotor 37 (about 20 to 21 kg/s, pressure ratio 2.1, efficiency 0.88) and
+to land in the neighborhood of NASA's Rotor 37 (about 20 to 21 kg/s, pressure ratio 2.1, efficiency 0.88) and
 are not validated: at design speed and a back pressure of 1.41 the reference blade passes 22.1 kg/s at a
 pressure ratio of 2.02 and an efficiency of 0.867. Lean and sweep do not enter.
 
@@ -28,9 +28,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from swwl.datasets.arrays import Floats
 from swwl.datasets.blade.geometry import HUB_RADIUS, TIP_RADIUS, Blade, Sections
 from swwl.datasets.sample import Unsolvable
+from swwl.datasets.types import Floats
 
 HEAT_CAPACITY, GAMMA, GAS_CONSTANT = 1004.5, 1.4, 287.0
 TOTAL_TEMPERATURE, TOTAL_PRESSURE = 288.15, 101325.0

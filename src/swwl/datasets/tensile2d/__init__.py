@@ -13,6 +13,7 @@ from swwl.datasets.sample import Simulation
 from swwl.datasets.tensile2d.material import Material
 from swwl.datasets.tensile2d.mesh import notched_plate
 from swwl.datasets.tensile2d.solver import nodal_von_mises, pull
+from swwl.mesh.mesh import Mesh
 
 
 def simulate(inputs: Mapping[str, float], n_nodes: int, aspect: float = 1.0) -> Simulation:
@@ -36,7 +37,8 @@ def simulate(inputs: Mapping[str, float], n_nodes: int, aspect: float = 1.0) -> 
     )
     response = pull(points, triangles, material, inputs["pressure"])
     stress = nodal_von_mises(points, triangles, response)
-    return Simulation(points, {"triangle": triangles}, {"von_mises": stress}, {"max_von_mises": float(stress.max())})
+    mesh = Mesh(points, {"triangle": triangles}, {"von_mises": stress})
+    return Simulation(mesh, {"max_von_mises": float(stress.max())})
 
 
 TENSILE2D = Generator(

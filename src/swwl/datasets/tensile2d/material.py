@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swwl.datasets.arrays import Floats
 from swwl.datasets.sample import Unsolvable
+from swwl.datasets.types import Floats
 
 # sᵀ DEVIATOR s = squared norm of the deviator of the plane stress s = (s11, s22, s12).
 DEVIATOR = np.array([[2.0, -1.0, 0.0], [-1.0, 2.0, 0.0], [0.0, 0.0, 6.0]]) / 3

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.spatial import Delaunay
 
-from swwl.datasets.arrays import Floats, Ints
+from swwl.datasets.types import Floats, Ints
 from swwl.errors import InputError
 
 HALF_WIDTH = 1.0
@@ -21,7 +21,7 @@ _ROW = np.sqrt(0.75)  # distance of the rows of a lattice of equilateral triangl
 _ARC_STEPS = 0.6  # nodes on a notch, at least, over the square root of all nodes: refines the same for all shapes
 _CLEARANCE = 0.6  # nodes nearer to the outline than this many spacings would make flat triangles
 _SMOOTHING_ROUNDS = 4  # triangulations, each followed by
-_SMOOTHING_PASSES = 3  # so many moves of every node to the mean of its neighbours
+_SMOOTHING_PASSES = 3  # so many moves of every node to the mean of its neighbors
 
 
 def notched_plate(radius: float, height: float, n_nodes: int) -> tuple[Floats, Ints]:
@@ -58,7 +58,7 @@ def notched_plate(radius: float, height: float, n_nodes: int) -> tuple[Floats, I
 
 @dataclass(frozen=True)
 class _Plate:
-    """The geometry, and the wanted distance of neighbouring nodes everywhere.
+    """The geometry, and the wanted distance of neighboring nodes everywhere.
 
     On the notches it is a whole part of their arc, near `spacing` or finer; away from them it grows like the
     distance from the disc's center, up to `spacing`.
@@ -74,7 +74,7 @@ class _Plate:
         return np.hypot(HALF_WIDTH - np.abs(points[:, 0]), points[:, 1] - self.height)
 
     def size(self, points: Floats) -> Floats:
-        """Wanted distance (n,) of neighbours at points (n, 2)."""
+        """Wanted distance (n,) of neighbors at points (n, 2)."""
         return np.minimum(self.center_distance(points) * np.pi / self.arc_steps, self.spacing)
 
     def depth(self, points: Floats) -> Floats:
@@ -164,7 +164,7 @@ def _plate_of_size(radius: float, height: float, n_nodes: int) -> _Plate:
 
 
 def _smooth(points: Floats, triangles: Ints, n_fixed: int) -> Floats:
-    """Move every node but the first `n_fixed` to the mean of its neighbours, a few times."""
+    """Move every node but the first `n_fixed` to the mean of its neighbors, a few times."""
     n = len(points)
     start, end = triangles.ravel(), np.roll(triangles, -1, axis=1).ravel()
     adjacency = coo_array((np.ones(len(start)), (start, end)), shape=(n, n)).tocsr()

@@ -133,10 +133,20 @@ def write(file: IO[bytes], mesh: Mesh, suffix: str) -> None:
             raise
         except (Exception, SystemExit) as error:  # meshio exits where it is at a loss
             raise InputError(f"cannot be written as {name} ({str(error) or type(error).__name__})") from error
+        if suffix != ".vtu":
+            _refuse_losses(mesh, read(path, (name,)), name)
         with open(path, "rb") as written:
             if suffix in (".obj", ".ply"):
                 file.write(_TIME.sub(b"", written.read(200), count=1))
             shutil.copyfileobj(written, file)
+
+
+def _refuse_losses(mesh: Mesh, written: Mesh, name: str) -> None:
+    """Refuse a file in which cells are missing: many of meshio's writers leave out those that a format lacks."""
+    wanted, found = ({kind: len(b) for kind, b in m.cells.items() if len(b)} for m in (mesh, written))
+    if wanted != found:
+        lost = ", ".join(kind for kind in wanted if wanted[kind] != found.get(kind)) or "some"
+        raise InputError(f"cannot be written as {name}, which would not hold all of its cells: {lost}")
 
 
 def _to_meshio(mesh: Mesh, suffix: str) -> Any:
