@@ -94,13 +94,13 @@ class Problem:
     nugget : "estimate" or float
     """
 
-    train: list[NDArray]
-    cross: list[NDArray]
-    y: NDArray
+    train: list[NDArray[np.float64]]
+    cross: list[NDArray[np.float64]]
+    y: NDArray[np.float64]
     correlations: list[Any]
     settings: dict[str, Any]
-    trend: NDArray | None
-    test_trend: NDArray | None
+    trend: NDArray[np.float64] | None
+    test_trend: NDArray[np.float64] | None
     nugget: str | float
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 from joblib import parallel_config
 
-from swwl.evaluation.folds import FoldWarning
+from swwl.errors import FoldWarning
 from swwl.evaluation.nested_cv import COSTS, GAMMAS, nested_cv
 from swwl.plots.style import BLUE, GREY, VERMILLION, new_figure, style
 from swwl_paper.classification import DATASETS, FUSED, KERNELS, Plan, load_set, settings_of, some_of

@@ -27,7 +27,7 @@ def molecules(monkeypatch):
         columns = 2 + labels
         return [Graph([[0.0, b, 1][:columns], [1, 0, 0][:columns]], [(0, 1)]) for b in bends], y
 
-    monkeypatch.setattr(classification, "load_tu", load)
+    monkeypatch.setattr(classification, "fetch_tu", load)
     monkeypatch.setitem(table2.SIZES, "small", TINY)
     monkeypatch.setitem(table3.SIZES, "small", Plan(datasets=("BZR",), kernels=("SWWL",), graphs={"": 24}))
     monkeypatch.setattr(table2, "TUNED", {"gammas": (1.0,), "costs": (10.0,), "exponents": (1.0,)})
@@ -84,7 +84,7 @@ def test_a_missing_library_leaves_out_its_kernel(tmp_path, molecules, monkeypatc
 
 
 def test_without_data_the_command_says_what_is_missing(tmp_path, monkeypatch):
-    monkeypatch.setattr(classification, "load_tu", _not_here)
+    monkeypatch.setattr(classification, "fetch_tu", _not_here)
     result = CliRunner().invoke(app, ["reproduce", "table2", "-o", str(tmp_path)])
     assert result.exit_code == 1
     assert "table2 was skipped: BZR is nowhere" in result.output
