@@ -166,7 +166,7 @@ def isometric(rows: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
 class Principal(PrincipalSWWL):
     """Principal SWWL on a column of embeddings."""
 
-    takes = "rows"
+    takes = "rows"  # type: ignore[assignment]  # all other kinds of SWWL take graphs
 
     def make_embedding(self) -> Any:
         """Return what takes the place of an embedding."""
@@ -195,7 +195,7 @@ class Modes(Factor):
     column : str
         Name of a column of vectors, such as :func:`isometric` makes of coordinates.
     n_components : int
-        Fewer are used where the training rows do not span as many.
+        At most ``max(MODES)``; fewer are used where the training rows do not span as many.
     """
 
     gives = "coordinates"
@@ -206,7 +206,8 @@ class Modes(Factor):
 
     def fit(self, values: Any, progress: Progress | None = None, **options: Any) -> NDArray[np.float64]:
         """Find the components; return the coordinates of the training rows, (N, k)."""
-        self.mean_, self.components_, _ = principal_components(np.stack(list(values)), self.n_components)
+        self.mean_, components, _ = principal_components(np.stack(list(values)), max(MODES))
+        self.components_ = components[:, : self.n_components]
         self.n_components_ = self.components_.shape[1]
         return self.represent(values)
 
@@ -299,7 +300,11 @@ def fit_and_score(
         warnings.simplefilter("always", GPWarning)
         warnings.simplefilter("ignore", IndefiniteKernelWarning)
         if len(kernels) > 1:
-            tried = [RobustGPRegressor(k, calibrate=False, random_state=seed).fit(train, target) for k in kernels]
+            # Numbers of components are compared as the library does it, from a single start.
+            options: dict[str, Any] = {"calibrate": False, "random_state": seed} | (
+                {"n_starts": 1} if model == "PCA" else {}
+            )
+            tried = [RobustGPRegressor(kernel, **options).fit(train, target) for kernel in kernels]
             kernels = [max(zip(tried, kernels, strict=True), key=lambda pair: pair[0].gps_[0].log_posterior_)[1]]
             caught.clear()
         fitted = RobustGPRegressor(kernels[0], calibrate=widening is None, random_state=seed).fit(train, target)
