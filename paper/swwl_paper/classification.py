@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swwl.datasets import load_tu
+from swwl.datasets import fetch_tu
 from swwl.evaluation.nested_cv import paper_settings
 from swwl.kernels import SWWL, Factor
 from swwl.kernels.baselines import RPW
@@ -50,12 +51,12 @@ class Plan:
 def load_set(name: str, *, labels: bool) -> tuple[list[Graph], NDArray[np.int64]]:
     """Load a set with or without its labels; say what is needed where it is not there."""
     try:
-        return load_tu(name, labels=labels)
+        return fetch_tu(name, labels=labels)
     except (FileNotFoundError, ConnectionError) as error:
         raise Skipped(str(error)) from None
 
 
-def some_of(classes: NDArray, n_graphs: int | None) -> NDArray[np.intp]:
+def some_of(classes: NDArray[Any], n_graphs: int | None) -> NDArray[np.intp]:
     """Return the numbers of about ``n_graphs`` graphs, in order, every class with its share and at least five.
 
     Examples

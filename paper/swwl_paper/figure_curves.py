@@ -19,12 +19,10 @@ from swwl.datasets.blade import BLADE, DESIGN_SPEED
 from swwl.datasets.blade.geometry import Blade
 from swwl.datasets.blade.rotor import operate
 from swwl.datasets.sample import Unsolvable
-from swwl.evaluation import scores
+from swwl.evaluation.curves import predict_curves
 from swwl.kernels import Matern52, PrincipalSWWL
 from swwl.models.regression import RobustGPRegressor
-from swwl.plots.curves import predict_curves
 from swwl.plots.style import BLACK, BLUE, GREY, SKY, VERMILLION, limits, new_figure, style, words
-from swwl.storage import FolderCache, MeshFile
 from swwl_paper.study import Study
 
 
@@ -76,8 +74,6 @@ def predict(study: Study) -> pd.DataFrame:
     """
     size = study.pick(SIZES)
     data = blades(study, size)
-    cache = FolderCache(study.work("embeddings"))
-    data["mesh"] = pd.Series([MeshFile(path, None, cache) for path in data["mesh"]], dtype=object)
     train, new = data[: size.n_train], data[size.n_train :]
     model = RobustGPRegressor(
         PrincipalSWWL("mesh", n_jobs=study.n_jobs, random_state=study.seed) * Matern52("speed") * Matern52("pressure"),
@@ -88,6 +84,7 @@ def predict(study: Study) -> pd.DataFrame:
         list(OUTPUTS),
         progress=study.progress("embedding blades"),
         gp_progress=study.progress("fitting"),
+        memory=study.work("embeddings"),
     )
     study.note(
         n_train=size.n_train,
@@ -99,11 +96,10 @@ def predict(study: Study) -> pd.DataFrame:
     parts = []
     progress = study.progress("new blades")
     for done, (number, row) in enumerate(new.iterrows(), 1):
-        mesh = row["mesh"].path
-        points, prediction = predict_curves(model, mesh, ("pressure", PRESSURES), ("speed", SPEEDS))
+        points, prediction = predict_curves(model, row["mesh"], ("pressure", PRESSURES), ("speed", SPEEDS))
         truth = np.array([simulate(row, s, p) for s, p in zip(points["speed"], points["pressure"], strict=True)])
         for k, output in enumerate(OUTPUTS):
-            one = scores.column_of(prediction, k)
+            one = prediction.column(k)
             lower, upper = one.interval(0.95)
             part = pd.DataFrame({"blade": number, "speed": points["speed"], "pressure": points["pressure"]})
             part = part.assign(output=output, mean=one.mean, std=one.std, lower95=lower, upper95=upper)
@@ -117,17 +113,17 @@ def predict(study: Study) -> pd.DataFrame:
 def blades(study: Study, size: Size) -> pd.DataFrame:
     """Return the table of all blades with the parameters of their shape, made if need be; the new ones stand last."""
     folder = study.work(f"blade-{size.nodes}-{size.n_train + size.n_new}-seed{study.seed}")
-    datasets.write(
+    datasets.write_dataset(
         "blade",
         size.n_train + size.n_new,
         folder,
-        nodes=size.nodes,
-        seed=study.seed,
+        n_nodes=size.nodes,
+        random_state=study.seed,
         file_format="npz",
-        jobs=study.n_jobs,
+        n_jobs=study.n_jobs,
         progress=study.progress("making blades"),
     )
-    return datasets.load(folder, shape=True)
+    return datasets.load_dataset(folder, shape=True)
 
 
 def simulate(shape: Mapping[Any, Any], speed: float, pressure: float) -> tuple[float, float, float]:

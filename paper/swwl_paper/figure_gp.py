@@ -108,7 +108,7 @@ def sample_path(study: Study, size: Size) -> pd.DataFrame:
     factor = model.kernel_.factors[0]
     among = factor.items(factor.represent(graphs))
     lower, upper = model.predict_interval(graphs, include_nugget=False)
-    curves: dict[str, NDArray] = {"simulated": truth}
+    curves: dict[str, NDArray[np.float64]] = {"simulated": truth}
     for name, draws in (
         ("prior", model.gps_[0].sample_prior(among, N_SAMPLES, study.seed)),
         ("posterior", model.sample(graphs, N_SAMPLES, study.seed)),
@@ -172,7 +172,7 @@ def draw(table: pd.DataFrame) -> Any:
     return figure
 
 
-def _series(table: pd.DataFrame, name: str) -> tuple[NDArray, NDArray]:
+def _series(table: pd.DataFrame, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     part = table[table["series"] == name]
     return part["position"].to_numpy(float), part["value"].to_numpy(float)
 
@@ -196,7 +196,9 @@ def _pictures(strip: Any) -> None:
         axis.axis("off")
 
 
-def _seen(points: NDArray, triangles: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+def _seen(
+    points: NDArray[np.float64], triangles: NDArray[np.integer[Any]]
+) -> tuple[NDArray[np.float64], NDArray[np.integer[Any]], NDArray[np.float64]]:
     """Project a closed surface: points (n, 2), triangles that face the viewer, and how squarely they do, 0 to 1."""
     elevation, azimuth = np.deg2rad(_VIEW)
     towards = np.array([np.cos(azimuth) * np.cos(elevation), np.sin(azimuth) * np.cos(elevation), np.sin(elevation)])

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -80,7 +80,7 @@ def generate(study: Study, name: str, coarsens: bool) -> list[Picture]:
     full = folder / f"{name}-{wanted.full}-seed{study.seed}.vtu"
     if not full.exists():
         study.say(f"making a mesh of {name}")
-        datasets.make(name, 1, nodes=wanted.full, seed=study.seed)[0].mesh.write(full)
+        datasets.make_samples(name, 1, n_nodes=wanted.full, random_state=study.seed)[0].mesh.write(full)
     pictures = [_picture(name, "full", full)]
     if coarsens:
         coarse = folder / f"{name}-{wanted.full}-to-{wanted.coarse}-seed{study.seed}.vtu"
@@ -101,25 +101,26 @@ def draw(generated: list[Picture], real: list[Picture]) -> Any:
     lines = figure.subfigures(len(rows), 1, height_ratios=heights, squeeze=False)[:, 0]
     for line, row in zip(lines, rows, strict=True):
         for part, picture in zip(np.atleast_1d(line.subfigures(1, len(row))), row, strict=True):
-            _draw_one(part, picture)
+            with style():
+                _draw_one(part, part.add_subplot(), picture)
     return figure
 
 
-def _draw_one(part: Any, picture: Picture) -> None:
+def _draw_one(part: Any, axis: Any, picture: Picture) -> None:
     kind = ", coarsened" if picture.mesh == "coarsened" else ""
     counts = f"{picture.nodes:,} nodes, {picture.edges:,} edges".replace(",", "\u202f").replace("nodes\u202f", "nodes,")
     if picture.path.suffix == ".npz":
-        axis = _draw_graph(part, read_graph(picture.path))
+        _draw_graph(axis, read_graph(picture.path))
     elif picture.set == "airfoil":
-        window, path = _zoomed(picture.path)
-        axis, kind = draw_mesh(part, path), kind + window
+        window, mesh = _zoomed(read_mesh(picture.path))
+        draw_mesh(mesh, axis)
+        kind += window
         left, right, bottom, top = _WINDOWS[window]
         axis.set(xlim=(left, right), ylim=(bottom, top))
     else:
-        axis = draw_mesh(part, picture.path)
+        draw_mesh(picture.path, axis)
     _adjust(axis, picture)
-    with style():
-        part.suptitle(f"{picture.set}{kind}\n{counts}", fontsize=8)
+    part.suptitle(f"{picture.set}{kind}\n{counts}", fontsize=8)
 
 
 def _adjust(axis: Any, picture: Picture) -> None:
@@ -127,42 +128,33 @@ def _adjust(axis: Any, picture: Picture) -> None:
     width = float(np.clip(20 / np.sqrt(picture.nodes), 0.15, 0.5))
     for line in axis.lines:
         line.set_linewidth(width)
-    if axis.name == "3d":
-        spans = [np.ptp(bounds) for bounds in (axis.get_xlim(), axis.get_ylim(), axis.get_zlim())]
-        axis.set_box_aspect(spans, zoom=1.12)  # the whole surface in a small panel
-        for surface in axis.collections:
-            surface.set_edgecolor("white" if picture.nodes < 5000 else "none")
-            surface.set_linewidth(0.15)
+    for surface in axis.collections:
+        if isinstance(surface, PolyCollection) and picture.nodes < 5000:
+            surface.set(edgecolor="white", linewidth=0.15)
 
 
-def _zoomed(path: Path) -> tuple[str, Path]:
-    """Return the part of an airfoil's mesh to draw, and a file that holds no more than this part."""
-    mesh = read_mesh(path)
+def _zoomed(mesh: Mesh) -> tuple[str, Mesh]:
+    """Return which part of an airfoil's mesh to draw, and no more than this part."""
     triangles = mesh.cells["triangle"]
-    x, y = mesh.points[:, 0], mesh.points[:, 1]
+    x, y = mesh.points.T
     for window in _WINDOWS:
         left, right, bottom, top = _WINDOWS[window]
         near = (x > left) & (x < right) & (y > bottom) & (y < top)
         shown = triangles[near[triangles].any(axis=1)]
         if len(shown) <= _MOST_TRIANGLES:
             break
-    part = path.with_name(f"{path.stem}-part.vtu")
     used, numbers = np.unique(shown, return_inverse=True)
-    Mesh(mesh.points[used], numbers.reshape(-1, 3)).write(part)
-    return window, part
+    return window, Mesh(mesh.points[used], {"triangle": numbers.reshape(-1, 3)})
 
 
-def _draw_graph(part: Any, graph: Graph) -> Any:
+def _draw_graph(axis: Any, graph: Graph) -> None:
     """Draw nodes and edges of a graph in the plane; where features are not coordinates, at places that suit it."""
     places = graph.features if graph.n_features == 2 else spectral_places(graph)
-    with style():
-        axis = part.add_subplot()
-        axis.add_collection(LineCollection(list(places[graph.edges]), colors=GREY, linewidths=0.4, alpha=0.6))
-        axis.scatter(*places.T, s=1.5 if graph.n_features == 2 else 5, color=BLUE, lw=0, zorder=2)
-        axis.autoscale_view()
-        axis.set_aspect("equal", adjustable="datalim")
-        axis.axis("off")
-    return axis
+    axis.add_collection(LineCollection(list(places[graph.edges]), colors=GREY, linewidths=0.4, alpha=0.6))
+    axis.scatter(*places.T, s=1.5 if graph.n_features == 2 else 5, color=BLUE, lw=0, zorder=2)
+    axis.autoscale_view()
+    axis.set_aspect("equal", adjustable="datalim")
+    axis.axis("off")
 
 
 def spectral_places(graph: Graph) -> NDArray[np.float64]:
@@ -183,12 +175,12 @@ def spectral_places(graph: Graph) -> NDArray[np.float64]:
     return modes / np.sqrt(np.linalg.norm(modes, axis=1, keepdims=True) + 1e-12)
 
 
-def _first(archive: Any, key: str, lengths: str = "n_nodes") -> NDArray:
+def _first(archive: Any, key: str, lengths: str = "n_nodes") -> NDArray[Any]:
     """Return the part of a stacked array that belongs to the first graph."""
     return archive[key][: int(archive[lengths][0])]
 
 
-def _ring(points: NDArray) -> Graph:
+def _ring(points: NDArray[np.float64]) -> Graph:
     n = len(points)
     return Graph(points, np.column_stack([np.arange(n), (np.arange(n) + 1) % n]))
 

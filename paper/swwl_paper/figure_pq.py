@@ -87,7 +87,7 @@ def fit_missing(study: Study, plan: Plan, version: Version, models: list[str], r
     about = {"nodes": mean_nodes(graphs), "n_train": version.n_train, "n_test": version.n_test, "target": TARGET}
     for seed in sorted({key[0] for key in missing}):
         here = [key[1:] for key in missing if key[0] == seed]
-        seen: dict[tuple[int, int], NDArray] = {}
+        seen: dict[tuple[int, int], NDArray[np.float64]] = {}
         for q in sorted({q for _, _, q in here}):
             progress = study.progress(f"Q = {q}, seed {seed}")
             embedding = SWWLEmbedding(
@@ -123,7 +123,7 @@ def fit_missing(study: Study, plan: Plan, version: Version, models: list[str], r
                 progress(done, len(here))
 
 
-def first_projections(rows: NDArray, n_projections: int, fewer: int) -> NDArray:
+def first_projections(rows: NDArray[Any], n_projections: int, fewer: int) -> NDArray[Any]:
     r"""Return the embedding that the first directions alone would give.
 
     Directions are drawn one after the other, so those of a small P are the first of a large one; the factor

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from swwl import datasets
 from swwl.errors import InputError
-from swwl.mesh.graph import Graph
-from swwl.mesh.io import as_graph
+from swwl.mesh import Graph, as_graph
 from swwl_paper.study import Skipped, Study
 
 # The first is the library's own; where a set holds shapes that so few nodes cannot follow, the next is taken for all.
@@ -135,14 +134,14 @@ def made(study: Study, name: str, n: int, nodes: int) -> pd.DataFrame:
     folder = study.work("data", f"{name}-{nodes}-seed{study.seed}")
     about = folder / "about.json"
     found = json.loads(about.read_text(encoding="utf-8")).get("n_samples", 0) if about.exists() else 0
-    return datasets.write(
+    return datasets.write_dataset(
         name,
         max(n, found),
         folder,
-        nodes=nodes,
-        seed=study.seed,
+        n_nodes=nodes,
+        random_state=study.seed,
         file_format="npz",
-        jobs=study.n_jobs,
+        n_jobs=study.n_jobs,
         progress=study.progress(f"{name}: simulations"),
     ).iloc[:n]
 
@@ -163,7 +162,7 @@ def coarser(
                 nodes,
                 tolerance=tolerance,
                 file_format="npz",
-                jobs=study.n_jobs,
+                n_jobs=study.n_jobs,
                 progress=study.progress(f"{name}: coarsening to {nodes} nodes"),
             )
         except ImportError as error:

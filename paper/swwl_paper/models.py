@@ -17,23 +17,24 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import linalg
 
+from swwl.embedding.components import principal_components, project
 from swwl.embedding.distances import pairwise_distances
 from swwl.embedding.transformer import SWWLEmbedding
 from swwl.errors import InputError
 from swwl.evaluation import scores
-from swwl.gp import GPWarning
-from swwl.kernels import ASWWL, SWWL, IndefiniteKernelWarning, Matern52, Precomputed, PrincipalSWWL, Product
-from swwl.kernels.base import Factor, Progress
+from swwl.gp import Coordinates, GPWarning
+from swwl.kernels import Factor, IndefiniteKernelWarning, Matern52, Precomputed, PrincipalSWWL, Product, Rows
+from swwl.kernels.base import CorrelationName, Item
 from swwl.kernels.baselines import propagation_gram, wwl_distances
-from swwl.kernels.sliced import LADDER
 from swwl.mesh.graph import Graph
 from swwl.models.regression import RobustGPRegressor
-from swwl.parallel import one_blas_thread
+from swwl.parallel import Progress, one_blas_thread
 
-# Widths of the propagation kernel's bins in standard deviations of a feature, and exponents of WWL: the marginal
-# posterior picks one, as it picks the number of principal components.
+# Widths of the propagation kernel's bins in standard deviations of a feature, exponents of WWL, and numbers of modes of
+# coordinates: the marginal posterior picks one, as it picks the number of components of principal SWWL.
 WIDTHS = (0.01, 0.1, 1.0)
 EXPONENTS = (1.0, 2.0)
+MODES = (4, 8, 16, 24)
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ def coordinates(graphs: Sequence[Graph]) -> NDArray[np.float32]:
     return np.stack([(graph.features - mean).ravel().astype(np.float32) for graph in graphs])
 
 
-def isometric(rows: NDArray) -> NDArray[np.float64]:
+def isometric(rows: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     """Return vectors (n, n) with the distances of wide rows (n, K), so that fits need not handle K columns again.
 
     Examples
@@ -162,88 +163,103 @@ def isometric(rows: NDArray) -> NDArray[np.float64]:
     return (vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1]
 
 
-class _Rows:
+class Principal(PrincipalSWWL):
+    """Principal SWWL on a column of embeddings."""
+
+    takes = "rows"  # type: ignore[assignment]  # all other kinds of SWWL take graphs
+
+    def make_embedding(self) -> Any:
+        """Return what takes the place of an embedding."""
+        return _AsGiven()
+
+
+class _AsGiven:
     """Takes the place of an embedding where a column holds embeddings already."""
 
     step_ = 1
 
-    def fit_transform(self, values: Any, progress: Any = None) -> NDArray:
+    def fit_transform(self, values: Any, progress: Any = None, memory: Any = None) -> NDArray[np.float64]:
         return np.stack(list(values))
 
     transform = fit_transform
 
 
-class _AsGiven:
-    """Lets a factor take a column of embeddings as it is."""
-
-    def make_embedding(self) -> Any:
-        return _Rows()
-
-
-class RowsSWWL(_AsGiven, SWWL):
-    """SWWL on a column of embeddings."""
-
-
-class RowsASWWL(_AsGiven, ASWWL):
-    """ASWWL on a column of embeddings, block by block."""
-
-
-class RowsPrincipal(_AsGiven, PrincipalSWWL):
-    """Principal SWWL on a column of embeddings."""
-
-
-class RowsPCA(RowsPrincipal):
+class Modes(Factor):
     """Principal components of node coordinates, one range for each and none for the rest, as in MMGP.
 
     Casenave, Staber and Roynard (2023), "MMGP: a mesh morphing Gaussian process-based machine learning method for
     regression of physical problems under nonparametrized geometrical variability".
+
+    Parameters
+    ----------
+    column : str
+        Name of a column of vectors, such as :func:`isometric` makes of coordinates.
+    n_components : int
+        At most ``max(MODES)``; fewer are used where the training rows do not span as many.
     """
 
-    def use_components(self, number: int) -> None:
-        """Use the first components alone."""
-        super().use_components(number)
-        self.has_remainder_ = False
+    gives = "coordinates"
 
-    def ladder(self, n_rows: int) -> list[int]:
-        """Return numbers of components to try: more than for principal SWWL, since nothing stands for the rest."""
-        most = min(self.components_.shape[1], n_rows // 3)
-        return sorted({min(k, most) for k in LADDER if k > 0})
+    def __init__(self, column: str, n_components: int):
+        self.column = column
+        self.n_components = n_components
+
+    def fit(self, values: Any, progress: Progress | None = None, **options: Any) -> NDArray[np.float64]:
+        """Find the components; return the coordinates of the training rows, (N, k)."""
+        self.mean_, components, _ = principal_components(np.stack(list(values)), max(MODES))
+        self.components_ = components[:, : self.n_components]
+        self.n_components_ = self.components_.shape[1]
+        return self.represent(values)
+
+    def represent(self, values: Any, progress: Progress | None = None, **options: Any) -> NDArray[np.float64]:
+        """Return the coordinates of other rows, (N, k)."""
+        return project(np.stack(list(values)), self.mean_, self.components_)
+
+    def items(self, first: NDArray[np.float64], second: NDArray[np.float64] | None = None) -> list[Item]:
+        """Return the coordinates."""
+        return [Coordinates(first)]
+
+    def correlations(self) -> list[CorrelationName]:
+        """Return one Gaussian correlation for all components."""
+        return ["gaussian"]
+
+    def range_names(self) -> list[str]:
+        """Name the components, first the one that carries most variance."""
+        return [f"{self.column} (component {j + 1})" for j in range(self.n_components_)]
 
 
-class RowsIndefinite(Precomputed):
+class Indefinite(Precomputed):
     """Given distances whose kernel is not positive definite by itself."""
 
     positive_definite = False
 
 
-_FACTORS: dict[str, type[SWWL]] = {
-    "SWWL": RowsSWWL,
-    "SWWL-sqrt": RowsSWWL,
-    "SWWL-area": RowsSWWL,
-    "ASWWL": RowsASWWL,
-    "principal": RowsPrincipal,
-    "principal-sqrt": RowsPrincipal,
-    "principal-area": RowsPrincipal,
-    "PCA": RowsPCA,
-}
-
-
-def candidates(model: str, seen: NDArray | None) -> tuple[list[Factor], Any]:
-    """Return the factors on the column "mesh" to choose from (none for scalars alone), and the column."""
+def candidates(model: str, seen: NDArray[np.float64] | None, n_train: int) -> tuple[list[Product], dict[str, Any]]:
+    """Return the kernels on graphs to choose from (none for scalars alone), and the columns that they look at."""
     if seen is None:
-        return [], None
-    if model == "WWL":
-        factors: list[Factor] = [RowsIndefinite("mesh", seen[0], ("power", alpha)) for alpha in EXPONENTS]
-    elif model == "PK":
-        factors = [Precomputed("mesh", distances) for distances in seen]
+        return [], {}
+    if model in ("WWL", "PK"):
+        numbers = {"mesh": np.arange(seen.shape[1])}
+        if model == "PK":
+            return [Product(Precomputed("mesh", distances)) for distances in seen], numbers
+        return [Product(Indefinite("mesh", seen[0], ("power", alpha))) for alpha in EXPONENTS], numbers
+    if model == "ASWWL":
+        blocks = np.split(seen, seen.shape[1] // len(seen), axis=1)
+        columns = {f"mesh (iteration {h})": list(block) for h, block in enumerate(blocks)}
+        return [Product(*map(Rows, columns))], columns
+    if model == "PCA":
+        # Nothing stands for the rest, so there may be more of them than principal SWWL would take.
+        known = principal_components(seen[:n_train], max(MODES))[1].shape[1]
+        most = min(known, n_train // 3)
+        factors: list[Factor] = [Modes("mesh", k) for k in sorted({min(k, most) for k in MODES})]
     else:
-        return [_FACTORS[model]("mesh")], list(seen)
-    return factors, np.arange(seen.shape[1])
+        factors = [Principal("mesh") if model.startswith("principal") else Rows("mesh")]
+    return [Product(factor) for factor in factors], {"mesh": list(seen)}
 
 
 def fit_and_score(
     model: str,
-    seen: NDArray | None,
+    seen: NDArray[np.float64] | None,
     table: pd.DataFrame,
     scalars: Sequence[str],
     target: str,
@@ -275,32 +291,35 @@ def fit_and_score(
         ``rmse, rmse_relative, q2, coverage95, width95, components, calibration, warnings, seconds``.
     """
     start = time.perf_counter()
-    factors, column = candidates(model, seen)
-    cases = table[[*scalars, target]] if column is None else table[[*scalars, target]].assign(mesh=column)
+    on_graphs, columns = candidates(model, seen, n_train)
+    cases = table[[*scalars, target]].assign(**columns)
     train, test = cases.iloc[:n_train], cases.iloc[n_train:]
     numbers = [Matern52(name) for name in scalars]
-    kernels = [Product(factor, *numbers) for factor in factors] or [Product(*numbers)]
+    kernels = [Product(kernel, *numbers) for kernel in on_graphs] or [Product(*numbers)]
     with one_blas_thread(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", GPWarning)
         warnings.simplefilter("ignore", IndefiniteKernelWarning)
         if len(kernels) > 1:
-            tried = [RobustGPRegressor(k, calibrate=False, random_state=seed).fit(train, target) for k in kernels]
+            # Numbers of components are compared as the library does it, from a single start.
+            options: dict[str, Any] = {"calibrate": False, "random_state": seed} | (
+                {"n_starts": 1} if model == "PCA" else {}
+            )
+            tried = [RobustGPRegressor(kernel, **options).fit(train, target) for kernel in kernels]
             kernels = [max(zip(tried, kernels, strict=True), key=lambda pair: pair[0].gps_[0].log_posterior_)[1]]
             caught.clear()
         fitted = RobustGPRegressor(kernels[0], calibrate=widening is None, random_state=seed).fit(train, target)
         if widening is not None:
             fitted.calibration_[:] = widening
-        prediction = scores.column_of(scores.predict_all(fitted, test), 0)
+        prediction = fitted.predict_distribution(test)
     truth = test[target].to_numpy(float)
     one = scores.score(truth, prediction)
-    chosen = [row["n_components"] for row in fitted.selection_.to_dict("records") if row["chosen"]]
     return {
         "rmse": one.rmse,
         "rmse_relative": one.rmse / float(truth.std()),
         "q2": one.q2,
         "coverage95": one.coverage,
         "width95": one.width,
-        "components": float(chosen[0]) if chosen else float("nan"),
+        "components": float(getattr(fitted.kernel_.factors[0], "n_components_", float("nan"))),
         "calibration": float(fitted.calibration_.iloc[0]),
         "warnings": len(caught),
         "seconds": time.perf_counter() - start,

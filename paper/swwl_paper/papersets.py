@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ from swwl.datasets.blade.rotor import operate
 from swwl.datasets.tensile2d.mesh import notched_plate
 
 Inputs = Mapping[str, float]
+# Points (n, d) and triangles (m, 3).
+Cells = tuple[NDArray[np.float64], NDArray[np.integer[Any]]]
 KERNELS = ("SWWL(1)", "SWWL(√n)")
 
 
@@ -47,11 +50,11 @@ class Case:
     training: int
     batch: int
     paper: dict[tuple[str, str], float]
-    mesh: Callable[[Inputs, int, float], tuple[NDArray, NDArray]]
+    mesh: Callable[[Inputs, int, float], Cells]
     target: Callable[[Inputs], float]
 
 
-def _blade_mesh(inputs: Inputs, nodes: int, chance: float) -> tuple[NDArray, NDArray]:
+def _blade_mesh(inputs: Inputs, nodes: int, chance: float) -> Cells:
     mesh = surface(Blade.from_parameters(inputs), nodes)
     return mesh.points, mesh.triangles
 
@@ -60,7 +63,7 @@ def _blade_target(inputs: Inputs) -> float:
     return operate(Blade.from_parameters(inputs), inputs["speed"], inputs["pressure"]).efficiency
 
 
-def _plate_mesh(inputs: Inputs, nodes: int, chance: float) -> tuple[NDArray, NDArray]:
+def _plate_mesh(inputs: Inputs, nodes: int, chance: float) -> Cells:
     return notched_plate(inputs["notch_radius"], inputs["notch_height"], nodes)
 
 
@@ -73,7 +76,7 @@ def _plate_target(inputs: Inputs) -> float:
     return float((elastic**-4 + strength**-4) ** -0.25)
 
 
-def _air_mesh(inputs: Inputs, nodes: int, chance: float) -> tuple[NDArray, NDArray]:
+def _air_mesh(inputs: Inputs, nodes: int, chance: float) -> Cells:
     """Mesh with cells of any aspect, so that no two meshes share their topology."""
     airfoil = Naca4(inputs["camber"], inputs["camber_position"], inputs["thickness"])
     points, triangles, _ = o_grid(airfoil, nodes, float(1.4 ** (2 * chance - 1)))

@@ -94,13 +94,13 @@ class Problem:
     nugget : "estimate" or float
     """
 
-    train: list[NDArray]
-    cross: list[NDArray]
-    y: NDArray
+    train: list[NDArray[np.float64]]
+    cross: list[NDArray[np.float64]]
+    y: NDArray[np.float64]
     correlations: list[Any]
     settings: dict[str, Any]
-    trend: NDArray | None
-    test_trend: NDArray | None
+    trend: NDArray[np.float64] | None
+    test_trend: NDArray[np.float64] | None
     nugget: str | float
 
 
@@ -185,7 +185,8 @@ def _objective_differences(gp: RobustGP, fit: dict[str, Any], p: Problem) -> tup
         gp.set_params(method=other).fit(p.train, p.y, trend_columns=p.trend)
         for at in fit["objective_at"]:
             w = _vector(at["param_log_beta"])
-            value, gradient = gp.log_posterior(w[:ranges], w[ranges] if len(w) > ranges else fixed, True)
+            found: Any = gp.log_posterior(w[:ranges], w[ranges] if len(w) > ranges else fixed, return_gradient=True)
+            value, gradient = found
             worst_value = max(worst_value, abs(value / (sign * at[key]) - 1))
             if other == "posterior":
                 theirs = -_vector(at["neg_log_post_grad_logparam"])

@@ -8,8 +8,8 @@ from scipy.spatial import Delaunay
 from swwl import Graph
 
 
-def surface_mesh(n_nodes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return points and triangles of a twisted blade-like surface in space; one topology for one size."""
+def surface(n_nodes: int, seed: int) -> Graph:
+    """Return a twisted blade-like surface in space; one topology for one size."""
     rng = np.random.default_rng(seed)
     around = int(np.sqrt(1.2 * n_nodes))
     along = n_nodes // around
@@ -22,12 +22,8 @@ def surface_mesh(n_nodes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     i = np.arange(around)
     lower = (np.arange(along - 1)[:, None] * around + i).ravel()
     right = (np.arange(along - 1)[:, None] * around + (i + 1) % around).ravel()
-    return points, np.vstack([np.c_[lower, right, right + around], np.c_[lower, right + around, lower + around]])
-
-
-def surface(n_nodes: int, seed: int) -> Graph:
-    """Return the graph of :func:`surface_mesh`."""
-    return Graph.from_cells(*surface_mesh(n_nodes, seed))
+    upper = right + around
+    return Graph.from_cells(points, np.vstack([np.c_[lower, right, upper], np.c_[lower, upper, lower + around]]))
 
 
 def plate(n_nodes: int, seed: int) -> Graph:

@@ -65,14 +65,16 @@ PEERS = {
 KERNELS = ("SWWL", *PEERS)
 
 
-def series(frame: pd.DataFrame, quantity: str, kernel: str, variable: str) -> tuple[NDArray, NDArray]:
+def series(
+    frame: pd.DataFrame, quantity: str, kernel: str, variable: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return sizes and seconds of one sweep, by size."""
     part = frame[(frame["quantity"] == quantity) & (frame["kernel"] == kernel) & (frame["variable"] == variable)]
     part = part.sort_values("value")
     return part["value"].to_numpy(float), part["seconds"].to_numpy(float)
 
 
-def largest(x: NDArray) -> NDArray[np.bool_]:
+def largest(x: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return which of some ascending sizes lie within a factor of ten of the largest; the last three in any case.
 
     Examples
@@ -85,7 +87,7 @@ def largest(x: NDArray) -> NDArray[np.bool_]:
     return kept
 
 
-def asymptotic_law(x: NDArray, y: NDArray) -> PowerLaw:
+def asymptotic_law(x: NDArray[np.float64], y: NDArray[np.float64]) -> PowerLaw:
     """Fit a power law to the largest sizes, where overheads matter least.
 
     Examples
@@ -195,7 +197,9 @@ def draw_costs(frame: pd.DataFrame) -> Any:
     return figure
 
 
-def _draw_sweeps(axis: Any, sweeps: Sequence[tuple[tuple[str, str, str], NDArray, NDArray]]) -> None:
+def _draw_sweeps(
+    axis: Any, sweeps: Sequence[tuple[tuple[str, str, str], NDArray[np.float64], NDArray[np.float64]]]
+) -> None:
     drawn = [y for _, _, ys in sweeps for y in ys]
     if not drawn:
         return
@@ -227,7 +231,9 @@ def _draw_sweeps(axis: Any, sweeps: Sequence[tuple[tuple[str, str, str], NDArray
     axis.annotate("one hour", (sizes.max(), HOUR), (0, 3), textcoords="offset points", fontsize=8, color=GREY)
 
 
-def _law(quantity: str, variable: str, x: NDArray, y: NDArray) -> tuple[PowerLaw, NDArray[np.bool_]]:
+def _law(
+    quantity: str, variable: str, x: NDArray[np.float64], y: NDArray[np.float64]
+) -> tuple[PowerLaw, NDArray[np.bool_]]:
     """Return the power law of a sweep, and which points it was fitted to."""
     # All points where little is seen of a trend: else noise at the ends would decide.
     kept = np.full(len(x), True) if quantity == "prediction" or variable == "Q" else largest(x)

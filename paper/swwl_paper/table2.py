@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 from joblib import parallel_config
 
-from swwl.evaluation.folds import FoldWarning
+from swwl.errors import FoldWarning
 from swwl.evaluation.nested_cv import COSTS, GAMMAS, nested_cv
 from swwl.plots.style import BLUE, GREY, VERMILLION, new_figure, style
 from swwl_paper.classification import DATASETS, FUSED, KERNELS, Plan, load_set, settings_of, some_of
@@ -23,7 +23,7 @@ PAPER = {
     "PK": ("80.96 ± 4.79", "78.21 ± 7.41", "69.54 ± 4.90", "68.50 ± 5.13", "–"),
     "GH": ("82.44 ± 4.98", "79.49 ± 6.04", "71.97 ± 2.44", "43.50 ± 3.91", "–"),
 }
-TUNED = {"gammas": (0.01, 0.1, 1.0, 10.0), "costs": (1.0, 10.0, 100.0, 1e3), "exponents": (1.0, 2.0)}
+TUNED = {"gammas": (0.01, 0.1, 1.0, 10.0), "Cs": (1.0, 10.0, 100.0, 1e3), "alphas": (1.0, 2.0)}
 SIZES = {
     "small": Plan(datasets=("BZR", "ENZYMES"), kernels=("SWWL", "WWL", "PK"), seeds={"": 1}, graphs={"": 90}),
     "medium": Plan(datasets=("BZR", "COX2", "Cuneiform"), seeds={"": 1}, graphs={"": None, ("FGW", "COX2"): 150}),
@@ -45,7 +45,7 @@ def run(study: Study) -> None:
     rows = study.rows(["dataset", "kernel", "seed", "fold"])
     datasets = study.chosen("dataset", DATASETS if study.options.get("dataset") else plan.datasets)
     kernels = study.chosen("kernel", KERNELS if study.options.get("kernel") else plan.kernels)
-    study.note(n_outer=10, n_inner=5, folds="paper", grid={"gammas": GAMMAS, "costs": COSTS}, tuned=TUNED)
+    study.note(n_outer=10, n_inner=5, folds="paper", grid={"gammas": GAMMAS, "Cs": COSTS}, tuned=TUNED)
     for dataset in datasets:
         for kernel in kernels:
             seeds = range(study.seed, study.seed + plan.n_seeds(kernel))
@@ -83,7 +83,7 @@ def _cross_validate(study: Study, dataset: str, kernel: str, seeds: list[int], n
             y[kept],
             {kernel: settings_of(kernel, dataset)},
             dataset=dataset,
-            seeds=seeds,
+            random_states=seeds,
             n_jobs=study.n_jobs,  # for threads joblib does not take it from its configuration
             journal=study.work("table2") / f"{dataset}-{kernel.replace(' ', '-')}.json",
             cache=study.work("matrices"),

@@ -80,7 +80,7 @@ def run(study: Study) -> None:
     study.figure(_draw(frame))
 
 
-def build_times(factor: Factor, graphs: list[Graph], classes: NDArray) -> tuple[float, float, NDArray]:
+def build_times(factor: Factor, graphs: list[Graph], classes: NDArray[Any]) -> tuple[float, float, NDArray[np.float64]]:
     """Return the seconds to prepare graphs (embed them, train on them), those to build their matrix, and the matrix.
 
     A first run on a few graphs, which starts processes and loads libraries, does not count. What takes less than a
@@ -112,7 +112,7 @@ def build_times(factor: Factor, graphs: list[Graph], classes: NDArray) -> tuple[
     return *best, matrix
 
 
-def _build(factor: Factor, graphs: list[Graph], classes: NDArray) -> tuple[float, float, NDArray]:
+def _build(factor: Factor, graphs: list[Graph], classes: NDArray[Any]) -> tuple[float, float, NDArray[np.float64]]:
     new: Any = clone(factor)
     start = time.perf_counter()
     rows = new.fit(graphs, y=classes) if factor.supervised else new.fit(graphs)
@@ -133,8 +133,8 @@ def _show(study: Study, frame: pd.DataFrame) -> None:
         for dataset in datasets:
             value, floor = seconds.get((kernel, dataset)), seconds.get(("SWWL", dataset))
             mark = "≈ " if (kernel, dataset) in scaled.index else ""
-            cells.append("–" if value is None else f"{mark}{_short(value)}")
-            ratios.append("–" if value is None or floor is None else f"{mark}{_short(value / floor)} ×")
+            cells.append("–" if value is None else f"{mark}{_two_digits(value)}")
+            ratios.append("–" if value is None or floor is None else f"{mark}{_two_digits(value / floor)} ×")
         lines.append([kernel, *cells])
         if kernel != "SWWL":
             lines.append([f"{kernel} / SWWL", *ratios])
@@ -147,7 +147,7 @@ def _show(study: Study, frame: pd.DataFrame) -> None:
     study.show("Seconds for all matrices", pd.DataFrame(lines, columns=["kernel", *datasets]), notes)
 
 
-def _short(value: float) -> str:
+def _two_digits(value: float) -> str:
     return f"{value:.0f}" if value >= 99.5 else f"{value:.2g}"
 
 

@@ -16,6 +16,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from swwl.mesh.graph import Graph
+from swwl.storage import atomic_write
 from swwl_paper.errortable import draw, tables
 from swwl_paper.meshsets import Size, Version, generated, mean_nodes
 from swwl_paper.models import MODELS, fit_and_score, represent
@@ -178,7 +179,7 @@ def run_version(study: Study, plan: Plan, version: Version, kernels: list[str], 
     for seed in sorted({seed for seed, _, _ in missing}):
         here = [(model, target) for other, model, target in missing if other == seed]
         cases = version.cases(len(table), seed)
-        seen: dict[str, tuple[NDArray | None, float]] = {}
+        seen: dict[str, tuple[NDArray[np.float64] | None, float]] = {}
         for model, _ in here:
             if model not in seen:
                 try:
@@ -228,9 +229,9 @@ class _Sight:
 
     def __init__(self, study: Study, version: Version, graphs: list[Graph]):
         self.study, self.version, self.graphs = study, version, graphs
-        self._kept: dict[str, tuple[int, NDArray, float]] = {}
+        self._kept: dict[str, tuple[int, NDArray[np.float64], float]] = {}
 
-    def of(self, model: str, cases: NDArray[np.intp], seed: int) -> tuple[NDArray | None, float]:
+    def of(self, model: str, cases: NDArray[np.intp], seed: int) -> tuple[NDArray[np.float64] | None, float]:
         """Return what a model sees of some cases, and how many seconds that took."""
         sees = MODELS[model].sees
         if sees is None:
@@ -244,7 +245,7 @@ class _Sight:
             self._kept[sees] = (number, *self._timed(sees, [self.graphs[i] for i in cases], seed))
         return self._kept[sees][1:]
 
-    def _timed(self, sees: str, graphs: list[Graph], seed: int) -> tuple[NDArray, float]:
+    def _timed(self, sees: str, graphs: list[Graph], seed: int) -> tuple[NDArray[np.float64], float]:
         start = time.perf_counter()
         progress = self.study.progress(f"{self.version.dataset}, {self.version.meshes}: {sees}, seed {seed}")
         options = dict(self.version.options)
@@ -252,7 +253,7 @@ class _Sight:
         seen = represent(sees, graphs, n_train, seed=seed, n_jobs=n_jobs, options=options, progress=progress)
         return seen, time.perf_counter() - start
 
-    def _transport(self) -> tuple[NDArray, float]:
+    def _transport(self) -> tuple[NDArray[np.float64], float]:
         """Return exact distances between all graphs, from the file that holds them if they were found earlier."""
         name = f"{self.version.dataset}-{self.version.meshes.replace(' ', '-')}"
         path = self.study.work("distances") / f"{name}-{len(self.graphs)}-seed{self.study.seed}.npz"
@@ -260,7 +261,6 @@ class _Sight:
             with np.load(path, allow_pickle=False) as archive:
                 return archive["distances"], float(archive["seconds"])
         distances, seconds = self._timed("WWL", self.graphs, 0)
-        partial = path.with_suffix(".part.npz")
-        np.savez(partial, distances=distances, seconds=seconds)
-        partial.replace(path)
+        with atomic_write(path) as file:
+            np.savez(file, distances=distances, seconds=seconds)
         return distances, seconds

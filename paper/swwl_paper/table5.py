@@ -203,7 +203,7 @@ def time_embeddings(plan: _Plan) -> dict[str, dict[str, float]]:
     case, counts = CASES[plan.case], plan.counts
     inputs = plan.design().to_dict("records")
     most = max(counts[:2])
-    kept: list[NDArray] = []
+    kept: list[NDArray[np.float32]] = []
     taken: dict[str, list[tuple[int, float]]] = {"floor": [], **{kernel: [] for kernel in KERNELS}}
     nodes: list[int] = []
     embeddings: list[SWWLEmbedding] = []
@@ -217,7 +217,7 @@ def time_embeddings(plan: _Plan) -> dict[str, dict[str, float]]:
             batches = [graphs[: max(0, count - start)] for count in counts[:2]]
             sorted_ones = [projections(graph, embeddings[0]) for graph in graphs[::FLOOR_SHARE]]
             tasks: dict[str, tuple[int, Callable[[], Any]]] = {"floor": (len(sorted_ones), partial(_sort, sorted_ones))}
-            made: dict[str, list[NDArray]] = {kernel: [] for kernel in KERNELS}
+            made: dict[str, list[NDArray[np.float32]]] = {kernel: [] for kernel in KERNELS}
             for kernel, embedding, batch in zip(KERNELS, embeddings, batches, strict=True):
                 if batch:
                     tasks[kernel] = len(batch), partial(_embed, embedding, batch, made[kernel])
@@ -233,11 +233,11 @@ def time_embeddings(plan: _Plan) -> dict[str, dict[str, float]]:
     return {kernel: {"nodes": round(np.mean(nodes)), **_beside_floor(taken, kernel)} for kernel in KERNELS}
 
 
-def _embed(embedding: SWWLEmbedding, graphs: list[Graph], made: list[NDArray]) -> None:
+def _embed(embedding: SWWLEmbedding, graphs: list[Graph], made: list[NDArray[np.float32]]) -> None:
     made[:] = [embedding.transform(graphs)]
 
 
-def _sort(matrices: list[NDArray]) -> None:
+def _sort(matrices: list[NDArray[np.float32]]) -> None:
     with one_blas_thread():
         for matrix in matrices:
             np.sort(matrix, axis=1)

@@ -48,11 +48,15 @@ def texts(frame: pd.DataFrame) -> pd.DataFrame:
                 "measured": f"{row.measured}" + ("" if row.measured >= wanted else f" of {wanted}"),
                 "time": duration(whole),
                 "paper": duration(row.paper_seconds) if _comparable(row) else "–",
-                "/ floor": f"{row.ratio:.2f}" if row.ratio < 10 else f"{row.ratio:.0f}",
+                "/ floor": _three_digits(row.ratio),
                 "MB": f"{row.peak_mb:.0f}",
             }
         )
     return pd.DataFrame(table)
+
+
+def _three_digits(ratio: float) -> str:
+    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
 
 
 def _label(row: Any) -> str:
@@ -112,8 +116,8 @@ def draw_times(frame: pd.DataFrame, threads: int) -> Any:
         memory.barh(place, [row.peak_mb / 1024 for row in rows], 0.55, color=BLUE)
         memory.set(title="Peak memory [GiB]")
         for row, y in zip(rows, place, strict=True):
-            ratio = f"{row.ratio:.2f}" if row.ratio < 10 else f"{row.ratio:.0f}"
-            ratios.annotate(ratio, (max(row.ratio, 1), y), (7, 0), textcoords="offset points", va="center", fontsize=7)
+            text = _three_digits(row.ratio)
+            ratios.annotate(text, (max(row.ratio, 1), y), (7, 0), textcoords="offset points", va="center", fontsize=7)
             memory.text(row.peak_mb / 1024, y, f" {row.peak_mb / 1024:.2f}", va="center", fontsize=7)
         memory.set_xlim(0, 1.3 * max(row.peak_mb / 1024 for row in rows))
     return figure

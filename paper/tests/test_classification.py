@@ -4,10 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from swwl import Graph
-from swwl.cli.app import app
 from swwl.evaluation.nested_cv import paper_settings
 from swwl_paper import classification, reproduce, table2, table3
 from swwl_paper.classification import Plan, settings_of, some_of
@@ -27,10 +25,10 @@ def molecules(monkeypatch):
         columns = 2 + labels
         return [Graph([[0.0, b, 1][:columns], [1, 0, 0][:columns]], [(0, 1)]) for b in bends], y
 
-    monkeypatch.setattr(classification, "load_tu", load)
+    monkeypatch.setattr(classification, "fetch_tu", load)
     monkeypatch.setitem(table2.SIZES, "small", TINY)
     monkeypatch.setitem(table3.SIZES, "small", Plan(datasets=("BZR",), kernels=("SWWL",), graphs={"": 24}))
-    monkeypatch.setattr(table2, "TUNED", {"gammas": (1.0,), "costs": (10.0,), "exponents": (1.0,)})
+    monkeypatch.setattr(table2, "TUNED", {"gammas": (1.0,), "Cs": (10.0,), "alphas": (1.0,)})
 
 
 def test_table2_fills_a_row_per_fold_and_goes_on(tmp_path, molecules, monkeypatch):
@@ -83,9 +81,9 @@ def test_a_missing_library_leaves_out_its_kernel(tmp_path, molecules, monkeypatc
     assert set(study.rows(["dataset", "kernel", "seed", "fold"]).frame()["kernel"]) == {"SWWL"}
 
 
-def test_without_data_the_command_says_what_is_missing(tmp_path, monkeypatch):
-    monkeypatch.setattr(classification, "load_tu", _not_here)
-    result = CliRunner().invoke(app, ["reproduce", "table2", "-o", str(tmp_path)])
+def test_without_data_the_command_says_what_is_missing(swwl, tmp_path, monkeypatch):
+    monkeypatch.setattr(classification, "fetch_tu", _not_here)
+    result = swwl("reproduce", "table2", "-o", tmp_path)
     assert result.exit_code == 1
     assert "table2 was skipped: BZR is nowhere" in result.output
 

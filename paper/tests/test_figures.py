@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from swwl import read_graph
+from swwl import read_graph, read_mesh
 from swwl_paper import figure_curves, figure_gp, figure_meshes, reproduce
 
 needs_mmg = pytest.mark.skipif(find_spec("mmgpy") is None, reason="mmgpy (the extra [mmg]) is not installed")
@@ -196,7 +196,7 @@ def test_coarsened_meshes_are_made_once(tmp_path, monkeypatch):
     assert table["mesh"].tolist() == ["full", "coarsened"]
     assert abs(table["nodes"][1] - 500) <= 50 and table["nodes"][0] > 800
     monkeypatch.setattr(figure_meshes.datasets, "coarsen", refuse)
-    monkeypatch.setattr(figure_meshes.datasets, "make", refuse)
+    monkeypatch.setattr(figure_meshes.datasets, "make_samples", refuse)
     run(figure_meshes, "figure-meshes", sizes, tmp_path, monkeypatch)
 
 
@@ -205,9 +205,10 @@ def test_large_airfoils_are_seen_at_their_nose(tmp_path, monkeypatch):
     monkeypatch.setattr(figure_meshes, "_has_mmg", lambda: False)
     study = run(figure_meshes, "figure-meshes", {"airfoil": TINY["airfoil"]}, tmp_path, monkeypatch)
     path = study.work("meshes") / "airfoil-900-seed0.vtu"
-    assert figure_meshes._zoomed(path)[0] == ""
-    whole = read_graph(figure_meshes._zoomed(path)[1]).n_nodes
+    mesh = read_mesh(path)
+    window, whole = figure_meshes._zoomed(mesh)
+    assert window == ""
     monkeypatch.setattr(figure_meshes, "_MOST_TRIANGLES", 300)
-    window, part = figure_meshes._zoomed(path)
+    window, part = figure_meshes._zoomed(mesh)
     assert window == ", at its nose"
-    assert read_graph(part).n_nodes < whole < 900
+    assert part.n_nodes < whole.n_nodes < mesh.n_nodes

@@ -1,14 +1,14 @@
 """Studies: what they leave behind, how they go on, and what they refuse."""
 
 import json
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from typer.testing import CliRunner
 
-from swwl.cli.app import app
-from swwl_paper import EXPERIMENTS, reproduce
+from swwl_paper import EXPERIMENTS, reproduce, rgasp
 from swwl_paper.rows import Rows
 from swwl_paper.study import Study, markdown
 
@@ -91,13 +91,28 @@ def test_markdown_is_a_table():
     assert text.splitlines() == ["| a | b | c |", "|---|---:|---:|", "| 1 | x | – |"]
 
 
-def test_the_command_names_mistakes(tmp_path):
-    runner = CliRunner()
-    result = runner.invoke(app, ["reproduce", "table9", "-o", str(tmp_path)])
+def test_the_command_names_mistakes(swwl, tmp_path):
+    result = swwl("reproduce", "table9", "-o", tmp_path)
     assert result.exit_code == 2 and "no experiment 'table9'" in result.output
-    result = runner.invoke(app, ["reproduce", "table2", "--size", "huge", "-o", str(tmp_path)])
+    result = swwl("reproduce", "table2", "--size", "huge", "-o", tmp_path)
     assert result.exit_code == 2 and "--size is 'huge'" in result.output
-    result = runner.invoke(app, ["reproduce", "--help"])
+    result = swwl("reproduce", "--help")
     assert all(name in result.output for name in EXPERIMENTS)
     with pytest.raises(ValueError, match="no experiment 'table9'"):
         reproduce("table9", folder=tmp_path)
+
+
+def test_the_command_is_one_of_swwl_and_loads_in_a_moment(swwl):
+    assert "  reproduce " in swwl("--help").output
+    # What `swwl --help` imports of this package must not bring in what takes a second to import.
+    command = "import sys, swwl_paper.command; print(sorted({'pandas', 'scipy', 'matplotlib'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_the_command_runs_an_experiment_and_hides_where_its_files_are(swwl, rgasp_reference, tmp_path, monkeypatch):
+    monkeypatch.setattr(rgasp, "compare", lambda reference, name: {"fit": name})
+    monkeypatch.setattr(rgasp, "texts", lambda frame: frame.astype(str))
+    monkeypatch.setattr(rgasp, "draw_differences", lambda frame: Figure())
+    result = swwl("reproduce", "rgasp", "--reference", rgasp_reference, "-o", tmp_path, "--quiet")
+    assert result.exit_code == 0 and result.output == ""
+    assert json.loads((tmp_path / "rgasp.json").read_text())["commands"] == ["swwl reproduce rgasp --size small"]

@@ -280,9 +280,8 @@ def test_pca_of_coordinates_is_pca(plates):
     table, graphs = plates
     rows = models.coordinates(graphs)
     np.testing.assert_allclose(rows, np.stack([g.features.ravel() for g in graphs]) - _mean(graphs), atol=1e-6)
-    factor = models.RowsPCA("mesh", n_components=2)
-    train = list(models.isometric(rows))[:20]
-    _, found = factor.fit(train)
+    factor = models.Modes("mesh", n_components=2)
+    found = factor.fit(list(models.isometric(rows))[:20])
     wanted = PCA(2).fit_transform(rows[:20].astype(float))
     np.testing.assert_allclose(np.abs(found), np.abs(wanted), atol=1e-5)
     assert factor.correlations() == ["gaussian"] and factor.range_names() == [
