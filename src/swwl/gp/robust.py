@@ -39,7 +39,7 @@ Seed = int | np.random.Generator | None
 _FEW = 600
 
 
-class RobustGP(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class RobustGP(BaseEstimator):
     r"""Gaussian process on given distances, the array core: a product correlation, robustly estimated ranges.
 
     For tables with columns of meshes and numbers, use :class:`swwl.RobustGPRegressor`, which is built on it.

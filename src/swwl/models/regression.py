@@ -257,7 +257,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             return found.mean, found.std
         cross, among, trend = self._blocks(X, joint=return_cov, progress=progress, memory=memory)
         if not return_cov:
-            return self._layout.join([gp.predict(cross, trend_columns=trend) for gp in self.gps_])
+            return self._layout.join([np.asarray(gp.predict(cross, trend_columns=trend)) for gp in self.gps_])
         options: dict[str, Any] = {"include_nugget": include_nugget, "trend_columns": trend}
         options |= {"return_cov": True, "test_distances": among}
         means, covs = zip(*(gp.predict(cross, **options) for gp in self.gps_), strict=True)
@@ -306,7 +306,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             gp.sample(cross, among, n_samples, int(seed), include_nugget=include_nugget, trend_columns=trend)
             for gp, seed in zip(self.gps_, seeds, strict=True)
         ]
-        mean = self._layout.join([gp.predict(cross, trend_columns=trend) for gp in self.gps_])
+        mean = self._layout.join([np.asarray(gp.predict(cross, trend_columns=trend)) for gp in self.gps_])
         return mean + self._layout.widths(self.calibration_) * (self._layout.join(draws) - mean)
 
     def leave_one_out(self) -> Prediction:
