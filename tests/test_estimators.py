@@ -19,6 +19,7 @@ EXPECTED = {
 }
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [RobustGPRegressor(calibrate=False, n_starts=1)], expected_failed_checks=lambda estimator: EXPECTED
 )

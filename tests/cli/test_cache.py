@@ -12,6 +12,8 @@ from swwl import datasets
 from swwl.embedding import batches
 from tests.cli.conftest import SMALL, change, start, swwl
 
+pytestmark = pytest.mark.slow
+
 
 def fit(folder, *arguments, target="massflow", name="m.swwl"):
     """Fit and return the facts and the bytes of the model."""

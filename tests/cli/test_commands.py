@@ -98,6 +98,7 @@ def test_predict_keeps_rows_in_order(fitted, tmp_path):
             np.testing.assert_allclose(found[f"{name}_{key}"], values[:, k], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_curve_draws_and_writes_numbers(fitted, tmp_path):
     mesh = fitted.parent / "d" / "meshes" / "00035.vtu"
     sweep = ["--sweep", "pressure=1.38:1.44:5", "--each", "speed=17000,17300"]
@@ -143,6 +144,7 @@ def test_info_of_cgns(tmp_path):
     assert facts["node_fields"]["pressure"]["largest"] == 59
 
 
+@pytest.mark.slow
 def test_demo_ends_with_scores_and_a_report(tmp_path):
     facts = json.loads(swwl("demo", tmp_path / "demo", "-n", 40, "--nodes", 300, "--json", "--quiet").stdout)
     assert [row["model"] for row in facts["scores"]][:2] == ["scalars alone", "SWWL"]
@@ -183,6 +185,7 @@ def test_coarsen(made, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["c.vtu"]
 
 
+@pytest.mark.slow
 def test_coarsen_a_folder(tmp_path):
     pytest.importorskip("mmgpy", reason="mmgpy (the extra [mmg]) is not installed")
     datasets.write_dataset("blade", 3, tmp_path / "fine", n_nodes=400)

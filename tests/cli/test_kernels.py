@@ -39,6 +39,8 @@ from swwl.plots import (
 )
 from tests.cli.conftest import swwl
 
+pytestmark = pytest.mark.slow
+
 N_TRAIN, N = 24, 30
 SMALL = {"n_iterations": 1, "n_projections": 4, "n_quantiles": 5}
 NEEDS = {"WWL": "ot", "FGW": "ot", "Propagation": "grakel", "GraphHopper": "grakel"}

@@ -13,6 +13,8 @@ from tests.chromium import Chromium
 from tests.cli.conftest import SMALL, swwl
 from tests.helpers import plates
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def report(fitted):

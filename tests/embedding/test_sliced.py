@@ -73,6 +73,7 @@ def test_blocks_of_projections_change_nothing(monkeypatch):
     np.testing.assert_allclose(projected_quantiles(points, theta, 11), whole, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("r", [1, 2])
 def test_midpoint_converges_to_pots_exact_sliced_distance(r):
     """Error falls at least like 1/Q for given directions; in their number, like P^(-1/2)."""
@@ -102,6 +103,7 @@ def test_midpoint_converges_to_pots_exact_sliced_distance(r):
     assert -0.65 < slope < -0.35
 
 
+@pytest.mark.slow
 def test_even_directions_err_less_than_random_ones():
     import ot
 

@@ -53,6 +53,7 @@ def test_meshes(directions, scale, step):
     assert embedding.step_ == (11 if step == "sqrt" else step)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["BZR", "COX2", "PROTEINS", "ENZYMES", "Cuneiform"])
 def test_tu_sets(swwl_data, name):
     graphs = read_tu(swwl_data, name)
@@ -64,6 +65,7 @@ def test_tu_sets(swwl_data, name):
         np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-10 * expected.max())
 
 
+@pytest.mark.slow
 def test_thirty_thousand_nodes_in_large_steps_equal_plain_iteration():
     graphs = [Graph.from_cells(*plate(30_000, seed, 1 + seed / 4)) for seed in range(3)]
     quick = SWWLEmbedding(step=173).fit_transform(graphs)
@@ -129,6 +131,7 @@ edges_strategy = st.integers(1, 12).flatmap(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     shapes=st.lists(edges_strategy, min_size=2, max_size=10),

@@ -30,6 +30,7 @@ def swwl_settings():
     return [SWWL(n_iterations=h, **SMALL) for h in (0, 1)]
 
 
+@pytest.mark.slow
 def test_it_equals_scikit_learns_nested_search():
     graphs, classes = noisy(48)
     table = nested_cv(graphs, classes, {"SWWL": swwl_settings()}, random_states=[3], **QUICK)
@@ -70,6 +71,7 @@ def test_a_fold_is_what_graphsvc_predicts():
     assert model.score([graphs[i] for i in split.test], classes[split.test]) == row["accuracy"]
 
 
+@pytest.mark.slow
 def test_all_kernels_see_the_same_folds_and_seeds_differ():
     pytest.importorskip("grakel", reason="GraKeL is not installed: it needs Python below 3.13")
     graphs, classes = noisy(36)
@@ -106,6 +108,7 @@ def test_paper_settings_are_the_papers():
         paper_settings("SP")
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on(tmp_path):
     graphs, classes = noisy(32)
     journal, cache = tmp_path / "run.json", tmp_path / "matrices"
@@ -150,6 +153,7 @@ def test_fingerprints_and_the_cache(tmp_path):
     np.testing.assert_array_equal(store.get("a"), np.eye(2))
 
 
+@pytest.mark.slow
 def test_labels_scaling_and_exponent_are_chosen_inside():
     """Labels alone tell the classes apart here, so the inner search takes the version that has them."""
     rng = np.random.default_rng(0)

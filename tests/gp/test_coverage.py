@@ -1,6 +1,7 @@
 """Honest intervals: they cover the model's own draws as often as they should, and are hardly wider than need be."""
 
 import numpy as np
+import pytest
 
 from swwl.gp import Distances, RobustGP
 from swwl.gp.correlations import get_correlation
@@ -17,6 +18,7 @@ def interval_score(y, bounds, level=0.95):
     return upper - lower + 2 / (1 - level) * (np.maximum(lower - y, 0) + np.maximum(y - upper, 0))
 
 
+@pytest.mark.slow
 def test_intervals_cover_data_drawn_from_the_model():
     rng = np.random.default_rng(2024)
     beta, nugget, covered, within, scores, best = np.array([1.5, 2.0]), 0.02, [], [], [], []

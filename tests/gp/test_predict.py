@@ -309,6 +309,7 @@ def test_twenty_ranges_escape_the_white_noise_optimum():
     assert set(np.argsort(gp.importance_)[-3:]) == {0, 1, 2}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::swwl.gp.GPWarning")
 @settings(max_examples=40, deadline=None)
 @given(

@@ -325,6 +325,7 @@ def radii(number, seed=0):
     return pd.DataFrame({"graph": pd.Series(graphs, dtype=object)}), radius
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::swwl.gp.GPWarning")  # smooth targets take some ranges to their bounds
 @factors
 def test_it_works_in_a_gaussian_process(factor, tmp_path):
@@ -383,6 +384,7 @@ def test_a_wild_factor_still_fits():
     assert np.isfinite(model.leave_one_out().std).all()
 
 
+@pytest.mark.slow
 def test_rpw_learns_from_classes():
     pytest.importorskip("torch", reason="torch is not installed: RPW's training needs the extra baselines")
     rng = np.random.default_rng(0)
@@ -405,6 +407,7 @@ def test_rpw_learns_from_classes():
     assert steps[:2] == [(1, 2), (2, 2)]
 
 
+@pytest.mark.slow
 def test_rpw_training_lowers_its_loss():
     torch = pytest.importorskip("torch", reason="torch is not installed: RPW's training needs the extra baselines")
     from swwl.kernels.baselines.sgcn import _loss, train_weights
@@ -427,6 +430,7 @@ def test_rpw_training_lowers_its_loss():
     assert losses[0] > losses[1] > losses[2]
 
 
+@pytest.mark.slow
 def test_pairs_in_parallel(graphs):
     told = []
     many = [Graph(g.features + shift, g.edges) for shift in range(6) for g in graphs]

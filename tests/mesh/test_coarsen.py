@@ -59,6 +59,7 @@ def sphere(n=20):
     return points, np.vstack([body, *caps])
 
 
+@pytest.mark.slow
 @needs_mmg
 @pytest.mark.parametrize(("radius", "height"), [(0.3, 0.1), (0.15, -0.4), (0.42, 0.4)])
 def test_plate_from_9500_to_1000(radius, height):
@@ -73,6 +74,7 @@ def test_plate_from_9500_to_1000(radius, height):
     assert corners <= set(map(tuple, coarse.points.round(12).tolist()))
 
 
+@pytest.mark.slow
 @needs_mmg
 @pytest.mark.parametrize("index", [0, 1])
 def test_blade_from_30000_to_1000(index):

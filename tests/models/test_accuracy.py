@@ -7,6 +7,8 @@ import pytest
 from swwl import ASWWL, SWWL, Graph, Matern52, PrincipalSWWL, RobustGPRegressor
 from swwl.datasets import make_blade
 
+pytestmark = pytest.mark.slow
+
 
 def ring(points):
     """The closed contour through consecutive points."""

@@ -95,6 +95,7 @@ def test_decisions_are_those_of_scikit_learn(number, tmp_path):
     np.testing.assert_allclose(model.decision_function(graphs), model.svc_.decision_function(cross), atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kernel", [SWWL(n_projections=6, n_quantiles=8), GraphHopper(), Matern52("size") * SWWL("graph")]
 )

@@ -87,6 +87,7 @@ def test_an_inert_column_is_seen(table):
     assert importance["noise"] < 0.2 * importance["mesh"]
 
 
+@pytest.mark.slow
 def test_several_targets_embed_once(table, monkeypatch):
     calls = []
     embed = SWWLEmbedding.fit_transform
@@ -120,6 +121,7 @@ def test_several_targets_embed_once(table, monkeypatch):
     assert single_column.predict(test).shape == (15, 1)
 
 
+@pytest.mark.slow
 def test_intervals_are_as_wide_as_cross_validation_asks(table):
     kernel = PrincipalSWWL("mesh", n_components=8, **SMALL) * Matern52("load")
     plain = RobustGPRegressor(kernel, calibrate=False).fit(table[:45], ["stiffness", "weight"])
@@ -148,6 +150,7 @@ def test_leave_one_out_is_honest(model, table):
     assert np.mean((lower < table["stiffness"][:45]) & (table["stiffness"][:45] < upper)) > 0.85
 
 
+@pytest.mark.slow
 def test_model_selection_over_paths(table, tmp_path):
     for k, mesh in enumerate(table["mesh"]):
         write_graph(tmp_path / f"{k}.npz", mesh)
@@ -173,6 +176,7 @@ def test_lists_and_arrays_are_tables(table):
     assert RobustGPRegressor().fit(x[:, 0], x[:, 0] ** 2).predict([0.5]) == pytest.approx(0.25, abs=0.01)
 
 
+@pytest.mark.slow
 def test_the_default_kernel_leaves_targets_out(table):
     inputs = table[["mesh", "load", "weight"]]
     for target in ("weight", inputs["weight"]):

@@ -209,6 +209,7 @@ def test_pyg_data():
         as_graph(data)
 
 
+@pytest.mark.slow
 def test_pyg_itself():
     torch = pytest.importorskip("torch", reason="torch is not installed")
     data = pytest.importorskip("torch_geometric.data", reason="PyTorch Geometric is not installed")
