@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import pandas as pd
 
@@ -30,6 +30,18 @@ from swwl.errors import InputError
 from swwl.parallel import Progress
 
 GENERATORS: dict[str, Generator] = {g.name: g for g in (TENSILE2D, AIRFOIL, BLADE)}
+
+
+class MakeOptions(TypedDict, total=False):
+    """What all of ``make_*`` take; `make_tensile2d` explains each."""
+
+    n_nodes: int | None
+    random_state: int
+    random_topology: bool
+    test_fraction: float
+    shape: bool
+    n_jobs: int | None
+    progress: Progress | None
 
 
 def make_tensile2d(
@@ -79,27 +91,20 @@ def make_tensile2d(
     >>> float(table["mesh"][0].fields["von_mises"].max().round(1))
     136.6
     """
-    request = make_request("tensile2d", n_nodes, random_state, random_topology)
-    return _table(request, n_samples, test_fraction, shape, n_jobs, progress)
+    options: MakeOptions = {"n_nodes": n_nodes, "random_state": random_state, "random_topology": random_topology}
+    options |= {"test_fraction": test_fraction, "shape": shape, "n_jobs": n_jobs, "progress": progress}
+    return _table("tensile2d", n_samples, **options)
 
 
-def make_airfoil(
-    n_samples: int = 100,
-    *,
-    n_nodes: int | None = None,
-    random_state: int = 0,
-    random_topology: bool = False,
-    test_fraction: float = 0.2,
-    shape: bool = False,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-) -> pd.DataFrame:
+def make_airfoil(n_samples: int = 100, **options: Unpack[MakeOptions]) -> pd.DataFrame:
     """Make NACA airfoils in a stream: vortex panels with an integral boundary layer.
 
     Parameters
     ----------
-    n_samples, n_nodes, random_state, random_topology, test_fraction, shape, n_jobs, progress
-        As for `make_tensile2d`, with 12 000 nodes by default; cells vary in aspect, too, with `random_topology`. The
+    n_samples : int
+    **options
+        ``n_nodes``, ``random_state``, ``random_topology``, ``test_fraction``, ``shape``, ``n_jobs`` and ``progress``
+        as for `make_tensile2d`, with 12 000 nodes by default; cells vary in aspect, too, with `random_topology`. The
         shape is ``camber, camber_position, thickness``.
 
     Returns
@@ -113,27 +118,18 @@ def make_airfoil(
     >>> make_airfoil(2, n_nodes=500).columns.tolist()
     ['mesh', 'split', 'incidence', 'velocity', 'lift', 'drag']
     """
-    request = make_request("airfoil", n_nodes, random_state, random_topology)
-    return _table(request, n_samples, test_fraction, shape, n_jobs, progress)
+    return _table("airfoil", n_samples, **options)
 
 
-def make_blade(
-    n_samples: int = 100,
-    *,
-    n_nodes: int | None = None,
-    random_state: int = 0,
-    random_topology: bool = False,
-    test_fraction: float = 0.2,
-    shape: bool = False,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-) -> pd.DataFrame:
+def make_blade(n_samples: int = 100, **options: Unpack[MakeOptions]) -> pd.DataFrame:
     """Make blades of a compressor rotor: a blade-element model with correlated losses.
 
     Parameters
     ----------
-    n_samples, n_nodes, random_state, random_topology, test_fraction, shape, n_jobs, progress
-        As for `make_tensile2d`, with 3000 nodes by default; cells vary in aspect, too, with `random_topology`. The
+    n_samples : int
+    **options
+        ``n_nodes``, ``random_state``, ``random_topology``, ``test_fraction``, ``shape``, ``n_jobs`` and ``progress``
+        as for `make_tensile2d`, with 3000 nodes by default; cells vary in aspect, too, with `random_topology`. The
         shape is ``inlet_angle, exit_angle, chord, thickness``, each at ``_hub``, ``_mid`` and ``_tip``.
 
     Returns
@@ -150,8 +146,7 @@ def make_blade(
     >>> table.columns[-3:].tolist()
     ['thickness_hub', 'thickness_mid', 'thickness_tip']
     """
-    request = make_request("blade", n_nodes, random_state, random_topology)
-    return _table(request, n_samples, test_fraction, shape, n_jobs, progress)
+    return _table("blade", n_samples, **options)
 
 
 def make_samples(
@@ -271,14 +266,18 @@ def _samples(request: Request, n_samples: int, n_jobs: int | None, progress: Pro
 
 
 def _table(
-    request: Request,
+    name: str,
     n_samples: int,
-    test_fraction: float,
-    shape: bool,
-    n_jobs: int | None,
-    progress: Progress | None,
+    n_nodes: int | None = None,
+    random_state: int = 0,
+    random_topology: bool = False,
+    test_fraction: float = 0.2,
+    shape: bool = False,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> pd.DataFrame:
     """Put samples into a table with the columns that a folder's has."""
+    request = make_request(name, n_nodes, random_state, random_topology)
     _check_sizes(n_samples, test_fraction, n_jobs)
     samples = _samples(request, n_samples, n_jobs, progress)
     inputs = pd.DataFrame([s.scalars | s.targets | (s.shape if shape else {}) for s in samples])
