@@ -11,7 +11,7 @@ import pandas as pd
 
 from benchmarks.measure import Line, best_times
 from benchmarks.shapes import shell, shell_mesh
-from swwl import Graph, Matern52, PrincipalSWWL, RobustGPRegressor, load_model, read_graph
+from swwl import Matern52, Mesh, PrincipalSWWL, RobustGPRegressor, load_model, read_graph
 
 N_TRAIN, N_NODES = 1000, 30_000
 
@@ -30,14 +30,13 @@ def run() -> Iterator[Line]:
     with tempfile.TemporaryDirectory() as folder:
         fitted.save(Path(folder) / "model.swwl")
         model = load_model(Path(folder) / "model.swwl")
-        points, triangles = shell_mesh(N_NODES, N_TRAIN + 1)
-        new = Graph.from_cells(points, triangles)
-        path = Path(folder) / "new.vtu"
-        meshio.Mesh(points, [("triangle", triangles)]).write(path)
+        mesh = Mesh(*shell_mesh(N_NODES, N_TRAIN + 1))
+        new, path = mesh.graph(), Path(folder) / "new.vtu"
+        mesh.write(path)
         row = pd.DataFrame({"mesh": [str(path)], "speed": [1.0]})
-        factor, train = model.kernel_.factors[0], model._train[0]
+        (factor, number), (train, numbers) = model.kernel_.factors, model.train_rows_
         phi = factor.represent([new])
-        cross = factor.items(phi, train) + model.kernel_.factors[1].items(np.zeros(1), model._train[1])
+        cross = factor.items(phi, train) + number.items(np.zeros(1), numbers)
         times = best_times(
             lambda: model.predict_interval(row),
             lambda: meshio.read(path),

@@ -86,7 +86,7 @@ def generate(study: Study, name: str, coarsens: bool) -> list[Picture]:
         coarse = folder / f"{name}-{wanted.full}-to-{wanted.coarse}-seed{study.seed}.vtu"
         if not coarse.exists():
             study.say(f"coarsening it from {wanted.full} to {wanted.coarse} nodes")
-            datasets.coarsen(full, wanted.coarse).write(coarse)
+            datasets.coarsen_mesh(full, wanted.coarse).write(coarse)
         pictures.append(_picture(name, "coarsened", coarse))
     return pictures
 

@@ -195,7 +195,7 @@ def test_coarsened_meshes_are_made_once(tmp_path, monkeypatch):
     table = pd.read_csv(study.path(".csv"))
     assert table["mesh"].tolist() == ["full", "coarsened"]
     assert abs(table["nodes"][1] - 500) <= 50 and table["nodes"][0] > 800
-    monkeypatch.setattr(figure_meshes.datasets, "coarsen", refuse)
+    monkeypatch.setattr(figure_meshes.datasets, "coarsen_mesh", refuse)
     monkeypatch.setattr(figure_meshes.datasets, "make_samples", refuse)
     run(figure_meshes, "figure-meshes", sizes, tmp_path, monkeypatch)
 
