@@ -107,10 +107,12 @@ def embed(graphs: Sequence[Graph], recipe: Recipe) -> Iterator[Embedded]:
     for group in _groups(graphs, recipe):
         for graph, (nodes, center) in zip(group, _node_embeddings(group, recipe), strict=True):
             weights = None if recipe.node_weights == "uniform" else graph.node_weights
-            blocks = np.split(nodes, len(recipe.directions), axis=1)
+            width = nodes.shape[1] // len(recipe.directions)
             quantiles = [
-                projected_quantiles(block, theta, recipe.n_quantiles, recipe.quantiles, weights)
-                for block, theta in zip(blocks, recipe.directions, strict=True)
+                projected_quantiles(
+                    nodes[:, k * width : (k + 1) * width], theta, recipe.n_quantiles, recipe.quantiles, weights
+                )
+                for k, theta in enumerate(recipe.directions)
             ]
             yield Embedded(np.array(quantiles), center)
 
