@@ -22,7 +22,7 @@ FUSED = ("Cuneiform",)
 
 
 @dataclass(frozen=True)
-class Plan:
+class ClassificationPlan:
     """What is run at one size.
 
     Parameters

@@ -41,7 +41,8 @@ def reproduce(
     rgasp             the robust Gaussian process beside R's
 
     A run that was cut off goes on where it stopped. Classification and the sets of published simulations need the
-    folder that SWWL_DATA names; the other kernels need pip install 'swwl[baselines]', coarse meshes 'swwl[mmg]'.
+    folder that SWWL_DATA names; the other kernels need pip install 'swwl[baselines,rpw]', coarse meshes
+    'swwl[mmg]'.
 
     \b
     Example:

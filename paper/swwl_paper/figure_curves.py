@@ -26,7 +26,7 @@ from swwl.plots.style import BLACK, BLUE, GREY, SKY, VERMILLION, limits, new_fig
 from swwl_paper.study import Study
 
 
-class Size(NamedTuple):
+class CurvesSize(NamedTuple):
     """Training blades, new blades, and the nodes of each."""
 
     n_train: int
@@ -34,7 +34,7 @@ class Size(NamedTuple):
     nodes: int
 
 
-SIZES = {"small": Size(150, 10, 900), "medium": Size(400, 20, 3000), "full": Size(1000, 40, 29_773)}
+SIZES = {"small": CurvesSize(150, 10, 900), "medium": CurvesSize(400, 20, 3000), "full": CurvesSize(1000, 40, 29_773)}
 OUTPUTS = BLADE.targets
 SPEEDS = tuple(round(share * DESIGN_SPEED, 1) for share in (0.988, 0.996, 1.004, 1.012))
 # The training range is 1.36 to 1.46: half its width more on both sides.
@@ -110,7 +110,7 @@ def predict(study: Study) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def blades(study: Study, size: Size) -> pd.DataFrame:
+def blades(study: Study, size: CurvesSize) -> pd.DataFrame:
     """Return the table of all blades with the parameters of their shape, made if need be; the new ones stand last."""
     folder = study.work(f"blade-{size.nodes}-{size.n_train + size.n_new}-seed{study.seed}")
     datasets.write_dataset(

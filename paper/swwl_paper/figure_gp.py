@@ -26,7 +26,7 @@ from swwl.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERM
 from swwl_paper.study import Study
 
 
-class Size(NamedTuple):
+class PathSize(NamedTuple):
     """Graphs on the path, nodes of each, and quantiles."""
 
     n_graphs: int
@@ -34,7 +34,7 @@ class Size(NamedTuple):
     n_quantiles: int
 
 
-SIZES = {"small": Size(81, 900, 200), "medium": Size(161, 3000, 500), "full": Size(201, 29_773, 500)}
+SIZES = {"small": PathSize(81, 900, 200), "medium": PathSize(161, 3000, 500), "full": PathSize(201, 29_773, 500)}
 N_SAMPLES = 5
 # Places of the blades that the posterior knows.
 OBSERVED = (0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
@@ -78,7 +78,7 @@ def inputs_at(position: float) -> dict[str, float]:
     return inputs
 
 
-def sample_path(study: Study, size: Size) -> pd.DataFrame:
+def sample_path(study: Study, size: PathSize) -> pd.DataFrame:
     """Fit the process to the observed graphs and sample it on all graphs of the path.
 
     Returns
@@ -120,7 +120,7 @@ def sample_path(study: Study, size: Size) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def summary(table: pd.DataFrame, size: Size) -> tuple[pd.DataFrame, str]:
+def summary(table: pd.DataFrame, size: PathSize) -> tuple[pd.DataFrame, str]:
     """Return what the figure shows in numbers, and notes."""
     truth, mean, lower, upper = (_series(table, name)[1] for name in ("simulated", "mean", "lower95", "upper95"))
     prior = np.concatenate([_series(table, f"prior {k + 1}")[1] for k in range(N_SAMPLES)])

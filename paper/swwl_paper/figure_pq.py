@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from swwl.embedding.transformer import SWWLEmbedding
 from swwl.plots import EffectDisplay
 from swwl.plots.style import CYCLE, new_figure, style, words
-from swwl_paper.meshsets import Size, Version, generated, mean_nodes
+from swwl_paper.meshsets import SetSize, Version, generated, mean_nodes
 from swwl_paper.models import MODELS, fit_and_score, isometric
-from swwl_paper.rows import Rows
+from swwl_paper.rows import RowFile
 from swwl_paper.study import Study
 
 KEYS = ("model", "n_projections", "n_quantiles", "seed")
@@ -28,25 +28,25 @@ SLACK = 0.05
 
 
 @dataclass(frozen=True)
-class Plan:
+class GridPlan:
     """How large the experiment is.
 
     Attributes
     ----------
-    size : Size
+    size : SetSize
         Of the generated blades.
     seeds : dict of int
         How many sets of directions, by model.
     """
 
-    size: Size
+    size: SetSize
     seeds: dict[str, int]
 
 
 SIZES = {
-    "small": Plan(Size(60, 40, 900, 300), {"SWWL": 3, "principal": 2}),
-    "medium": Plan(Size(300, 100, 5000, 800), {"SWWL": 3, "principal": 2}),
-    "full": Plan(Size(1000, 200, 29773, 1054), {"SWWL": 5, "principal": 2}),
+    "small": GridPlan(SetSize(60, 40, 900, 300), {"SWWL": 3, "principal": 2}),
+    "medium": GridPlan(SetSize(300, 100, 5000, 800), {"SWWL": 3, "principal": 2}),
+    "full": GridPlan(SetSize(1000, 200, 29773, 1054), {"SWWL": 5, "principal": 2}),
 }
 
 
@@ -70,7 +70,7 @@ def run(study: Study) -> None:
     study.figure(draw(frame))
 
 
-def fit_missing(study: Study, plan: Plan, version: Version, models: list[str], rows: Rows) -> None:
+def fit_missing(study: Study, plan: GridPlan, version: Version, models: list[str], rows: RowFile) -> None:
     """Embed and fit, seed by seed, what has no row yet."""
     missing = [
         (study.seed + k, model, p, q)

@@ -24,7 +24,7 @@ Loaded = tuple[pd.DataFrame, list[Graph]]
 
 
 @dataclass(frozen=True)
-class Size:
+class SetSize:
     """How large a generated data set is.
 
     Attributes
@@ -97,7 +97,7 @@ class Version:
         return order[:wanted]
 
 
-def generated(study: Study, name: str, size: Size) -> list[Version]:
+def generated(study: Study, name: str, size: SetSize) -> list[Version]:
     """Return the versions of a generated data set: full, coarsened and, where the size has one, cut down."""
     generator = datasets.GENERATORS[name]
     scalars, targets = tuple(generator.scalars), tuple(generator.targets)

@@ -12,8 +12,8 @@ from swwl.errors import InputError
 from swwl.storage import atomic_write
 
 
-class Rows:
-    """Rows that are written to a CSV file after each, told apart by key columns.
+class RowFile:
+    """A CSV file that is written again after every row added, rows told apart by key columns.
 
     Parameters
     ----------
@@ -26,9 +26,9 @@ class Rows:
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     rows = Rows(Path(folder) / "table.csv", ["kernel", "seed"])
+    ...     rows = RowFile(Path(folder) / "table.csv", ["kernel", "seed"])
     ...     rows.add({"kernel": "SWWL", "seed": 0, "rmse": 0.1})
-    ...     again = Rows(Path(folder) / "table.csv", ["kernel", "seed"])
+    ...     again = RowFile(Path(folder) / "table.csv", ["kernel", "seed"])
     >>> again.has(kernel="SWWL", seed=0), again.has(kernel="SWWL", seed=1)
     (True, False)
     >>> again.frame()["rmse"].tolist()

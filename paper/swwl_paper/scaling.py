@@ -20,13 +20,13 @@ from swwl.mesh.graph import Graph
 from swwl.parallel import one_blas_thread
 from swwl.storage import atomic_write
 from swwl_paper.measure import best_times, seconds, verdicts
-from swwl_paper.rows import Rows
+from swwl_paper.rows import RowFile
 from swwl_paper.shapes import plate, surface
 from swwl_paper.slopes import KERNELS, N_GRAPHS, PEERS, draw_costs, judge, practical, rounded, slopes
 from swwl_paper.study import Study, machine
 
 
-class Size(NamedTuple):
+class SweepRanges(NamedTuple):
     """Ranges of the sweeps.
 
     Attributes
@@ -70,7 +70,7 @@ class Size(NamedTuple):
 
 
 _GRAPH_NODES = (12, 20, 30, 50, 80, 120, 200, 320, 500, 800, 1250, 2000, 3200, 5000, 8000, 12_500, 20_000)
-_SMALL = Size(
+_SMALL = SweepRanges(
     nodes=(3000, 10_000, 30_000, 100_000, 300_000),
     large_step_nodes=(3000, 10_000, 30_000, 100_000),
     base_nodes=30_000,
@@ -167,7 +167,7 @@ def run(study: Study) -> None:
 
 def _sweep(
     study: Study,
-    rows: Rows,
+    rows: RowFile,
     sweep: tuple[str, str, str],
     values: Sequence[int],
     prepare: Callable[[int], tuple[Callable[[], object], int]],
@@ -186,7 +186,7 @@ def _sweep(
             progress(done, len(values))
 
 
-def _sweep_embedding(study: Study, rows: Rows, size: Size) -> None:
+def _sweep_embedding(study: Study, rows: RowFile, size: SweepRanges) -> None:
     base = [surface(size.base_nodes, seed) for seed in range(2)]
 
     def embed(graphs: Sequence[Graph], **options: Any) -> Callable[[], object]:
@@ -213,7 +213,7 @@ def _sweep_embedding(study: Study, rows: Rows, size: Size) -> None:
         _sweep(study, rows, ("embedding", kernel, variable), values, prepare, size.repeats)
 
 
-def _sweep_distances(study: Study, rows: Rows, size: Size) -> None:
+def _sweep_distances(study: Study, rows: RowFile, size: SweepRanges) -> None:
     rng = np.random.default_rng(study.seed)
 
     def distances(n: int, width: int) -> tuple[Callable[[], object], int]:
@@ -225,7 +225,7 @@ def _sweep_distances(study: Study, rows: Rows, size: Size) -> None:
     _sweep(study, rows, ("distances", "SWWL(1)", "PQ"), size.widths, lambda v: distances(n, v), size.repeats)
 
 
-def _sweep_predictions(study: Study, rows: Rows, size: Size) -> None:
+def _sweep_predictions(study: Study, rows: RowFile, size: SweepRanges) -> None:
     """Time mean and standard deviation for one new mesh, from the graph on."""
     new = surface(size.base_nodes // 3, 10**6)
 
@@ -253,7 +253,7 @@ def _sweep_predictions(study: Study, rows: Rows, size: Size) -> None:
     _sweep(study, rows, ("prediction", "SWWL(1)", "N"), size.train_graphs, of_graphs, repeats)
 
 
-def _sweep_matrix(study: Study, rows: Rows, size: Size, name: str) -> None:
+def _sweep_matrix(study: Study, rows: RowFile, size: SweepRanges, name: str) -> None:
     """Time the parts of one kernel's matrix against n, until the next n would take more than the budget."""
     progress = study.progress(f"matrix of {N_GRAPHS} graphs, {name}")
     # Meshes that are too large for the others serve SWWL alone.

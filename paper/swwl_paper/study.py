@@ -18,7 +18,7 @@ import swwl
 from swwl.errors import InputError
 from swwl.storage import atomic_write
 from swwl_paper import SIZES
-from swwl_paper.rows import Rows
+from swwl_paper.rows import RowFile
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas", "POT", "grakel", "torch", "mmgpy")
 T = TypeVar("T")
@@ -113,9 +113,9 @@ class Study:
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def rows(self, keys: Sequence[str], suffix: str = ".csv") -> Rows:
+    def rows(self, keys: Sequence[str], suffix: str = ".csv") -> RowFile:
         """Return the rows that are done, to be added to."""
-        return Rows(self.path(suffix), keys)
+        return RowFile(self.path(suffix), keys)
 
     def show(self, title: str, table: pd.DataFrame, notes: str = "") -> None:
         """Print a table of texts and add it to the page ``NAME.md``."""

@@ -12,7 +12,7 @@ from joblib import parallel_config
 from swwl.errors import FoldWarning
 from swwl.evaluation.nested_cv import COSTS, GAMMAS, nested_cv
 from swwl.plots.style import BLUE, GREY, VERMILLION, new_figure, style
-from swwl_paper.classification import DATASETS, FUSED, KERNELS, Plan, load_set, settings_of, some_of
+from swwl_paper.classification import DATASETS, FUSED, KERNELS, ClassificationPlan, load_set, settings_of, some_of
 from swwl_paper.study import Skipped, Study
 
 PAPER = {
@@ -25,9 +25,13 @@ PAPER = {
 }
 TUNED = {"gammas": (0.01, 0.1, 1.0, 10.0), "Cs": (1.0, 10.0, 100.0, 1e3), "alphas": (1.0, 2.0)}
 SIZES = {
-    "small": Plan(datasets=("BZR", "ENZYMES"), kernels=("SWWL", "WWL", "PK"), seeds={"": 1}, graphs={"": 90}),
-    "medium": Plan(datasets=("BZR", "COX2", "Cuneiform"), seeds={"": 1}, graphs={"": None, ("FGW", "COX2"): 150}),
-    "full": Plan(
+    "small": ClassificationPlan(
+        datasets=("BZR", "ENZYMES"), kernels=("SWWL", "WWL", "PK"), seeds={"": 1}, graphs={"": 90}
+    ),
+    "medium": ClassificationPlan(
+        datasets=("BZR", "COX2", "Cuneiform"), seeds={"": 1}, graphs={"": None, ("FGW", "COX2"): 150}
+    ),
+    "full": ClassificationPlan(
         seeds={"": 3, "RPW": 1},
         # What takes longest is cut down.
         graphs={"": None} | {(kernel, "PROTEINS"): 100 for kernel in ("WWL", "FGW", "RPW", "GH")},

@@ -17,7 +17,7 @@ from swwl.kernels.baselines import GramBaseline
 from swwl.mesh.graph import Graph
 from swwl.plots.style import CYCLE, MARKERS, new_figure, style
 from swwl.storage import MatrixCache
-from swwl_paper.classification import DATASETS, FUSED, KERNELS, Plan, load_set, settings_of, some_of
+from swwl_paper.classification import DATASETS, FUSED, KERNELS, ClassificationPlan, load_set, settings_of, some_of
 from swwl_paper.study import Skipped, Study
 
 PAPER = {
@@ -31,11 +31,11 @@ PAPER = {
 TIMED = tuple(name for name in KERNELS if name != "SWWL tuned")
 _ALL_BUT_BZR = DATASETS[1:]
 SIZES = {
-    "small": Plan(datasets=("BZR",), kernels=TIMED, graphs={"": 30, ("SWWL", "BZR"): None}),
-    "medium": Plan(
+    "small": ClassificationPlan(datasets=("BZR",), kernels=TIMED, graphs={"": 30, ("SWWL", "BZR"): None}),
+    "medium": ClassificationPlan(
         datasets=("BZR", "ENZYMES"), kernels=TIMED, graphs={"": 100, ("SWWL", "BZR"): None, ("SWWL", "ENZYMES"): None}
     ),
-    "full": Plan(
+    "full": ClassificationPlan(
         kernels=TIMED,
         graphs={"": None} | {(kernel, name): 60 for kernel in ("WWL", "FGW", "GH", "RPW") for name in _ALL_BUT_BZR},
     ),

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from swwl.mesh.graph import Graph
 from swwl.storage import atomic_write
 from swwl_paper.errortable import draw, tables
-from swwl_paper.meshsets import Size, Version, generated, mean_nodes
+from swwl_paper.meshsets import SetSize, Version, generated, mean_nodes
 from swwl_paper.models import MODELS, fit_and_score, represent
 from swwl_paper.published import published
-from swwl_paper.rows import Rows
+from swwl_paper.rows import RowFile
 from swwl_paper.study import Skipped, Study
 
 KEYS = ("dataset", "meshes", "model", "target", "seed")
@@ -32,12 +32,12 @@ CUT_DOWN = ("scalars", "SWWL", "principal", "WWL", "PK")
 
 
 @dataclass(frozen=True)
-class Plan:
+class ErrorPlan:
     """How large the experiment is.
 
     Attributes
     ----------
-    sets : dict of Size
+    sets : dict of SetSize
         Of the generated sets, by name.
     published : dict of (int, int)
         Training and test cases of the published ones.
@@ -50,7 +50,7 @@ class Plan:
     side_targets : tuple of str
     """
 
-    sets: dict[str, Size]
+    sets: dict[str, SetSize]
     published: dict[str, tuple[int, int]]
     seeds: int
     split_seeds: int
@@ -60,11 +60,11 @@ class Plan:
 
 
 SIZES = {
-    "small": Plan(
+    "small": ErrorPlan(
         {
-            "tensile2d": Size(60, 40, 900, 300, cut=(40, 20, 200)),
-            "airfoil": Size(60, 40, 1200, 600),
-            "blade": Size(60, 40, 900, 300, cut=(40, 20, 200)),
+            "tensile2d": SetSize(60, 40, 900, 300, cut=(40, 20, 200)),
+            "airfoil": SetSize(60, 40, 1200, 600),
+            "blade": SetSize(60, 40, 900, 300, cut=(40, 20, 200)),
         },
         {"airfrans": (60, 40), "naca0012": (80, 100), "polycrystals": (50, 20)},
         seeds=2,
@@ -72,11 +72,11 @@ SIZES = {
         extra_seeds=1,
         exact=("polycrystals",),
     ),
-    "medium": Plan(
+    "medium": ErrorPlan(
         {
-            "tensile2d": Size(200, 100, 2500, 600, cut=(80, 40, 200)),
-            "airfoil": Size(250, 100, 4000, 1000, cut=(50, 30, 500)),
-            "blade": Size(300, 100, 5000, 800, cut=(80, 40, 200)),
+            "tensile2d": SetSize(200, 100, 2500, 600, cut=(80, 40, 200)),
+            "airfoil": SetSize(250, 100, 4000, 1000, cut=(50, 30, 500)),
+            "blade": SetSize(300, 100, 5000, 800, cut=(80, 40, 200)),
         },
         {"airfrans": (150, 50), "naca0012": (250, 250), "polycrystals": (55, 15)},
         seeds=3,
@@ -84,11 +84,11 @@ SIZES = {
         extra_seeds=2,
     ),
     # The paper's numbers of cases and nodes, but for the airfoils: its 179 779 nodes are too many to repeat here.
-    "full": Plan(
+    "full": ErrorPlan(
         {
-            "tensile2d": Size(500, 200, 9426, 1177, cut=(100, 50, 200)),
-            "airfoil": Size(800, 200, 12000, 1200, cut=(60, 30, 500)),
-            "blade": Size(1000, 200, 29773, 1054, cut=(100, 50, 200)),
+            "tensile2d": SetSize(500, 200, 9426, 1177, cut=(100, 50, 200)),
+            "airfoil": SetSize(800, 200, 12000, 1200, cut=(60, 30, 500)),
+            "blade": SetSize(1000, 200, 29773, 1054, cut=(100, 50, 200)),
         },
         {"airfrans": (150, 50), "naca0012": (350, 500), "polycrystals": (55, 15)},
         seeds=5,
@@ -123,7 +123,7 @@ def run(study: Study) -> None:
     study.figure(draw(shown))
 
 
-def versions(study: Study, plan: Plan, name: str) -> list[Version]:
+def versions(study: Study, plan: ErrorPlan, name: str) -> list[Version]:
     """Return what there is of a data set: meshes of several kinds, or the published ones."""
     if name in GENERATED:
         return generated(study, name, plan.sets[name])
@@ -145,7 +145,7 @@ def applies(model: str, version: Version) -> bool:
     return needs.get(model, True)
 
 
-def n_seeds(plan: Plan, version: Version, model: str, target: str) -> int:
+def n_seeds(plan: ErrorPlan, version: Version, model: str, target: str) -> int:
     """Return how many seeds a row of the table gets: the most expensive ones get fewer."""
     if version.shuffled:
         return plan.split_seeds
@@ -157,7 +157,7 @@ def n_seeds(plan: Plan, version: Version, model: str, target: str) -> int:
     return min(plan.seeds, plan.extra_seeds) if extra or side else plan.seeds
 
 
-def run_version(study: Study, plan: Plan, version: Version, kernels: list[str], rows: Rows) -> None:
+def run_version(study: Study, plan: ErrorPlan, version: Version, kernels: list[str], rows: RowFile) -> None:
     """Fit what is missing of one data set with one kind of meshes, seed by seed."""
     wanted = [
         (study.seed + k, model, target)
@@ -214,7 +214,7 @@ def run_version(study: Study, plan: Plan, version: Version, kernels: list[str], 
                 progress(done, len(here))
 
 
-def _widenings(rows: Rows, version: Version, first: int) -> dict[tuple[str, str], float]:
+def _widenings(rows: RowFile, version: Version, first: int) -> dict[tuple[str, str], float]:
     """Return by how much intervals were widened with the first seed, which other seeds on the same split share."""
     frame = rows.frame()
     if frame.empty:

@@ -29,7 +29,7 @@ from swwl.parallel import one_blas_thread
 from swwl_paper import measure
 from swwl_paper.measure import best_times, cholesky_and_inverse, projections, seconds
 from swwl_paper.papersets import CASES, KERNELS, Case, Inputs
-from swwl_paper.rows import Rows
+from swwl_paper.rows import RowFile
 from swwl_paper.study import Study
 from swwl_paper.timetable import STEPS, draw_times, judge, texts
 
@@ -105,7 +105,7 @@ def run(study: Study) -> None:
     study.figure(draw_times(frame, threads))
 
 
-def _measure(study: Study, rows: Rows, case: Case, counts: Counts, threads: int) -> None:
+def _measure(study: Study, rows: RowFile, case: Case, counts: Counts, threads: int) -> None:
     """Add the rows of one data set that are not there yet."""
     name = case.generator
     wanted = [(kernel, "embedding") for kernel in KERNELS]
@@ -114,7 +114,7 @@ def _measure(study: Study, rows: Rows, case: Case, counts: Counts, threads: int)
     if not missing:
         return
     folder = study.work("table5")
-    plan = _Plan(name, counts, study.seed, threads, ROUNDS[study.size], str(folder / f"{name}-{study.size}"))
+    task = _Task(name, counts, study.seed, threads, ROUNDS[study.size], str(folder / f"{name}-{study.size}"))
     stages = study.progress(f"table5, {name}")
     tell = stages if stages is not None else lambda done, total: None
 
@@ -127,23 +127,23 @@ def _measure(study: Study, rows: Rows, case: Case, counts: Counts, threads: int)
             rows.add({**key, **sizes, **found, "seconds_of_all": whole, "paper_seconds": paper})
 
     tell(0, 5)
-    path = Path(plan.path + "-rows.npy")
+    path = Path(task.path + "-rows.npy")
     if any(step == "embedding" for _, step in missing) or not path.exists():
-        _save_design(plan)
-        times = measure.in_child(time_embeddings, plan)
+        _save_design(task)
+        times = measure.in_child(time_embeddings, task)
         tell(1, 5)
         for number, (kernel, measured) in enumerate(zip(KERNELS, counts[:2], strict=True)):
             if (kernel, "embedding") in missing:
-                peak = measure.in_child(embedding_memory, plan, number)
+                peak = measure.in_child(embedding_memory, task, number)
                 add(kernel, "embedding", measured, {**times[kernel], "peak_mb": peak})
             tell(2 + number, 5)
-    nodes = int(np.load(plan.path + "-nodes.npy"))
+    nodes = int(np.load(task.path + "-nodes.npy"))
     if counts.training:
-        if (KERNELS[0], "distances") in missing or not Path(plan.path + "-distances.npy").exists():
-            found = measure.in_child(time_distances, plan)
+        if (KERNELS[0], "distances") in missing or not Path(task.path + "-distances.npy").exists():
+            found = measure.in_child(time_distances, task)
             add(KERNELS[0], "distances", counts.small_steps, {"nodes": nodes, **found})
         tell(4, 5)
-        found = measure.in_child(time_training, plan)
+        found = measure.in_child(time_training, task)
         add(KERNELS[0], "training", counts.training, {"nodes": nodes, **found})
     tell(5, 5)
     for left in folder.glob(f"{name}-{study.size}-*"):
@@ -154,7 +154,7 @@ def _measure(study: Study, rows: Rows, case: Case, counts: Counts, threads: int)
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _Task:
     """What a process has to know."""
 
     case: str
@@ -177,59 +177,59 @@ class _Plan:
         return SWWLEmbedding(**OPTIONS, step=step, n_jobs=self.threads)
 
 
-def _save_design(plan: _Plan) -> None:
+def _save_design(task: _Task) -> None:
     """Write the inputs of all meshes, and their targets where they are needed."""
-    ranges = GENERATORS[plan.case].ranges
-    design = draw(ranges, max(plan.counts), plan.seed)
-    if plan.counts.training:
-        with measure.workers(plan.threads) as pool:
-            design = list(pool.map(partial(_solvable, plan), range(len(design)), design, chunksize=32))
-    pd.DataFrame(design).to_csv(plan.path + "-design.csv", index=False)
+    ranges = GENERATORS[task.case].ranges
+    design = draw(ranges, max(task.counts), task.seed)
+    if task.counts.training:
+        with measure.workers(task.threads) as pool:
+            design = list(pool.map(partial(_solvable, task), range(len(design)), design, chunksize=32))
+    pd.DataFrame(design).to_csv(task.path + "-design.csv", index=False)
 
 
-def _solvable(plan: _Plan, index: int, inputs: Inputs) -> dict[str, float]:
+def _solvable(task: _Task, index: int, inputs: Inputs) -> dict[str, float]:
     """Return the inputs with their target; other ones where the model has no solution."""
     attempt = 0
     while True:
         try:
-            return {**inputs, "target": float(CASES[plan.case].target(inputs))}
+            return {**inputs, "target": float(CASES[task.case].target(inputs))}
         except Unsolvable:
             attempt += 1
-            inputs = redraw(GENERATORS[plan.case].ranges, plan.seed, index, attempt)
+            inputs = redraw(GENERATORS[task.case].ranges, task.seed, index, attempt)
 
 
-def time_embeddings(plan: _Plan) -> dict[str, dict[str, float]]:
+def time_embeddings(task: _Task) -> dict[str, dict[str, float]]:
     """Time both embeddings and the sort on the same batches, in turn; keep the rows of SWWL(1) in a file."""
-    case, counts = CASES[plan.case], plan.counts
-    inputs = plan.design().to_dict("records")
+    case, counts = CASES[task.case], task.counts
+    inputs = task.design().to_dict("records")
     most = max(counts[:2])
     kept: list[NDArray[np.float32]] = []
     taken: dict[str, list[tuple[int, float]]] = {"floor": [], **{kernel: [] for kernel in KERNELS}}
     nodes: list[int] = []
     embeddings: list[SWWLEmbedding] = []
-    with measure.workers(plan.threads) as pool:
+    with measure.workers(task.threads) as pool:
         for start in range(0, most, case.batch):
             numbers = range(start, min(start + case.batch, most))
-            graphs = list(pool.map(plan.graph, numbers, [inputs[index] for index in numbers]))
+            graphs = list(pool.map(task.graph, numbers, [inputs[index] for index in numbers]))
             nodes += [graph.n_nodes for graph in graphs]
             if not embeddings:
-                embeddings = [plan.embedding(k, round(np.mean(nodes))).fit(graphs) for k in range(len(KERNELS))]
+                embeddings = [task.embedding(k, round(np.mean(nodes))).fit(graphs) for k in range(len(KERNELS))]
             batches = [graphs[: max(0, count - start)] for count in counts[:2]]
             sorted_ones = [projections(graph, embeddings[0]) for graph in graphs[::FLOOR_SHARE]]
-            tasks: dict[str, tuple[int, Callable[[], Any]]] = {"floor": (len(sorted_ones), partial(_sort, sorted_ones))}
+            timed: dict[str, tuple[int, Callable[[], Any]]] = {"floor": (len(sorted_ones), partial(_sort, sorted_ones))}
             made: dict[str, list[NDArray[np.float32]]] = {kernel: [] for kernel in KERNELS}
             for kernel, embedding, batch in zip(KERNELS, embeddings, batches, strict=True):
                 if batch:
-                    tasks[kernel] = len(batch), partial(_embed, embedding, batch, made[kernel])
-            best = dict.fromkeys(tasks, np.inf)
-            for _ in range(plan.rounds):
-                for name, (_, task) in tasks.items():
-                    best[name] = min(best[name], seconds(task))
-            for name, (number, _) in tasks.items():
+                    timed[kernel] = len(batch), partial(_embed, embedding, batch, made[kernel])
+            best = dict.fromkeys(timed, np.inf)
+            for _ in range(task.rounds):
+                for name, (_, function) in timed.items():
+                    best[name] = min(best[name], seconds(function))
+            for name, (number, _) in timed.items():
                 taken[name].append((number, best[name]))
             kept += made[KERNELS[0]]
-    np.save(plan.path + "-rows.npy", np.concatenate(kept))
-    np.save(plan.path + "-nodes.npy", round(np.mean(nodes)))
+    np.save(task.path + "-rows.npy", np.concatenate(kept))
+    np.save(task.path + "-nodes.npy", round(np.mean(nodes)))
     return {kernel: {"nodes": round(np.mean(nodes)), **_beside_floor(taken, kernel)} for kernel in KERNELS}
 
 
@@ -263,51 +263,51 @@ def _beside_floor(taken: Mapping[str, list[tuple[int, float]]], kernel: str) -> 
 class _Meshes:
     """Meshes that are made when they are wanted."""
 
-    def __init__(self, plan: _Plan, number: int):
-        self.plan, self.number = plan, number
-        self.inputs = plan.design().to_dict("records")
+    def __init__(self, task: _Task, number: int):
+        self.task, self.number = task, number
+        self.inputs = task.design().to_dict("records")
 
     def __len__(self) -> int:
         return self.number
 
     def __iter__(self) -> Iterator[Graph]:
         # A few at a time in other processes, whose memory is theirs.
-        with measure.workers(self.plan.threads) as pool:
-            for start in range(0, self.number, self.plan.threads):
-                numbers = range(start, min(start + self.plan.threads, self.number))
-                yield from pool.map(self.plan.graph, numbers, [self.inputs[index] for index in numbers])
+        with measure.workers(self.task.threads) as pool:
+            for start in range(0, self.number, self.task.threads):
+                numbers = range(start, min(start + self.task.threads, self.number))
+                yield from pool.map(self.task.graph, numbers, [self.inputs[index] for index in numbers])
 
 
-def embedding_memory(plan: _Plan, number: int) -> float:
+def embedding_memory(task: _Task, number: int) -> float:
     """Return the peak of a process that embeds meshes as they come and holds the rows of all that the paper has."""
-    case = CASES[plan.case]
-    count = min(plan.counts.memory, plan.counts[number])
+    case = CASES[task.case]
+    count = min(task.counts.memory, task.counts[number])
     width = OPTIONS["n_projections"] * OPTIONS["n_quantiles"]
     # Pages count once they are written to.
-    others = np.ones((max(0, plan.counts[0] - count), width), np.float32)
-    rows = plan.embedding(number, case.nodes).fit_transform(_Meshes(plan, count))
+    others = np.ones((max(0, task.counts[0] - count), width), np.float32)
+    rows = task.embedding(number, case.nodes).fit_transform(_Meshes(task, count))
     peak = measure.peak_memory()
     assert len(rows) + len(others) >= count
     return peak
 
 
-def time_distances(plan: _Plan) -> dict[str, Any]:
+def time_distances(task: _Task) -> dict[str, Any]:
     """Time all distances, and one product of the rows with themselves."""
-    rows = np.load(plan.path + "-rows.npy")
+    rows = np.load(task.path + "-rows.npy")
     distances = pairwise_distances(rows)
     peak = measure.peak_memory()
-    np.save(plan.path + "-distances.npy", distances)
+    np.save(task.path + "-distances.npy", distances)
     others = rows.copy()  # of a matrix with its own transpose, NumPy computes half
-    ours, product = best_times(lambda: pairwise_distances(rows), lambda: rows @ others.T, repeats=2 + plan.rounds)
+    ours, product = best_times(lambda: pairwise_distances(rows), lambda: rows @ others.T, repeats=2 + task.rounds)
     return {"seconds": ours, "floor": "product", "floor_seconds": product, "ratio": ours / product, "peak_mb": peak}
 
 
-def time_training(plan: _Plan) -> dict[str, Any]:
+def time_training(task: _Task) -> dict[str, Any]:
     """Time the fit of a Gaussian process on the mesh and all scalars, and one factorization and inverse."""
-    n = plan.counts.training
-    design = plan.design()[:n]
-    items = [np.load(plan.path + "-distances.npy")[:n, :n]]
-    for name in GENERATORS[plan.case].scalars:
+    n = task.counts.training
+    design = task.design()[:n]
+    items = [np.load(task.path + "-distances.npy")[:n, :n]]
+    for name in GENERATORS[task.case].scalars:
         column = design[name].to_numpy() / design[name].std()
         items.append(np.abs(column[:, None] - column))
     gp = RobustGP(["gaussian"] + ["matern52"] * (len(items) - 1))
@@ -320,7 +320,7 @@ def time_training(plan: _Plan) -> dict[str, Any]:
         fits = [seconds(fit)]
         peak = measure.peak_memory()
         floors = best_times(cholesky_and_inverse(n), repeats=5)
-        for _ in range(plan.rounds):
+        for _ in range(task.rounds):
             fits.append(seconds(fit))
             floors += best_times(cholesky_and_inverse(n), repeats=5)
     ours, floor = min(fits), min(floors)

@@ -8,9 +8,9 @@ import pytest
 from swwl import Graph
 from swwl.evaluation.nested_cv import paper_settings
 from swwl_paper import classification, reproduce, table2, table3
-from swwl_paper.classification import Plan, settings_of, some_of
+from swwl_paper.classification import ClassificationPlan, settings_of, some_of
 
-TINY = Plan(datasets=("BZR", "ENZYMES"), kernels=("SWWL", "SWWL tuned"), seeds={"": 1}, graphs={"": 24})
+TINY = ClassificationPlan(datasets=("BZR", "ENZYMES"), kernels=("SWWL", "SWWL tuned"), seeds={"": 1}, graphs={"": 24})
 
 
 @pytest.fixture
@@ -27,7 +27,9 @@ def molecules(monkeypatch):
 
     monkeypatch.setattr(classification, "fetch_tu", load)
     monkeypatch.setitem(table2.SIZES, "small", TINY)
-    monkeypatch.setitem(table3.SIZES, "small", Plan(datasets=("BZR",), kernels=("SWWL",), graphs={"": 24}))
+    monkeypatch.setitem(
+        table3.SIZES, "small", ClassificationPlan(datasets=("BZR",), kernels=("SWWL",), graphs={"": 24})
+    )
     monkeypatch.setattr(table2, "TUNED", {"gammas": (1.0,), "Cs": (10.0,), "alphas": (1.0,)})
 
 
@@ -51,7 +53,9 @@ def test_table2_fills_a_row_per_fold_and_goes_on(tmp_path, molecules, monkeypatc
 
 
 def test_graphs_left_out_are_said(tmp_path, molecules, monkeypatch):
-    plan = Plan(datasets=("BZR",), kernels=("SWWL", "PK"), seeds={"": 1}, graphs={"": None, ("PK", "BZR"): 20})
+    plan = ClassificationPlan(
+        datasets=("BZR",), kernels=("SWWL", "PK"), seeds={"": 1}, graphs={"": None, ("PK", "BZR"): 20}
+    )
     monkeypatch.setitem(table2.SIZES, "small", plan)
     pytest.importorskip("grakel", reason="GraKeL is not installed: it needs Python below 3.13")
     reproduce("table2", "small", tmp_path, n_jobs=1)
@@ -76,7 +80,7 @@ def test_a_missing_library_leaves_out_its_kernel(tmp_path, molecules, monkeypatc
         return paper_settings(kernel)
 
     monkeypatch.setattr(table2, "settings_of", missing)
-    monkeypatch.setitem(table2.SIZES, "small", Plan(("BZR",), ("WWL", "SWWL"), {"": 1}, {"": 24}))
+    monkeypatch.setitem(table2.SIZES, "small", ClassificationPlan(("BZR",), ("WWL", "SWWL"), {"": 1}, {"": 24}))
     study = reproduce("table2", "small", tmp_path, n_jobs=1)
     assert set(study.rows(["dataset", "kernel", "seed", "fold"]).frame()["kernel"]) == {"SWWL"}
 

@@ -6,13 +6,15 @@ import pytest
 
 from swwl import Graph, SWWLEmbedding
 from swwl_paper import figure_pq, reproduce
-from swwl_paper.meshsets import Size
-from swwl_paper.rows import Rows
+from swwl_paper.meshsets import SetSize
+from swwl_paper.rows import RowFile
 
 
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch):
-    monkeypatch.setitem(figure_pq.SIZES, "small", figure_pq.Plan(Size(8, 4, 210, 205), {"SWWL": 2, "principal": 1}))
+    monkeypatch.setitem(
+        figure_pq.SIZES, "small", figure_pq.GridPlan(SetSize(8, 4, 210, 205), {"SWWL": 2, "principal": 1})
+    )
     monkeypatch.setattr(figure_pq, "PROJECTIONS", (2, 5))
     monkeypatch.setattr(figure_pq, "QUANTILES", (10, 20))
 
@@ -27,17 +29,17 @@ def test_first_projections_are_those_of_a_smaller_embedding(fewer):
 
 
 def test_rows_table_figure_and_going_on(tmp_path, monkeypatch):
-    add = Rows.add
+    add = RowFile.add
 
     def cut_off(rows, *new):
         if len(rows.frame()) == 5:
             raise KeyboardInterrupt
         add(rows, *new)
 
-    monkeypatch.setattr(Rows, "add", cut_off)
+    monkeypatch.setattr(RowFile, "add", cut_off)
     with pytest.raises(KeyboardInterrupt):
         reproduce("figure-pq", folder=tmp_path / "parts", n_jobs=1)
-    monkeypatch.setattr(Rows, "add", add)
+    monkeypatch.setattr(RowFile, "add", add)
     for name in ("parts", "whole"):
         reproduce("figure-pq", folder=tmp_path / name, n_jobs=1)
     parts, whole = (pd.read_csv(tmp_path / name / "figure-pq.csv") for name in ("parts", "whole"))

@@ -23,7 +23,7 @@ def refuse(*args, **kwargs):
     raise AssertionError("it was computed again")
 
 
-BLADES = figure_curves.Size(40, 2, 300)
+BLADES = figure_curves.CurvesSize(40, 2, 300)
 
 
 def run_curves(folder, monkeypatch):
@@ -124,7 +124,7 @@ def test_curves_are_not_computed_twice(curves, monkeypatch):
 
 
 def test_samples_of_prior_and_posterior(tmp_path, monkeypatch):
-    size = figure_gp.Size(33, 300, 30)
+    size = figure_gp.PathSize(33, 300, 30)
     study = run(figure_gp, "figure-gp", size, tmp_path, monkeypatch)
     table = pd.read_csv(tmp_path / "figure-gp.csv")
     assert table.columns.tolist() == ["series", "position", "value"]

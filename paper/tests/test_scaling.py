@@ -6,7 +6,7 @@ from swwl_paper import scaling, slopes
 from swwl_paper.measure import Line, fit_power_law
 from swwl_paper.study import Study
 
-TINY = scaling.Size(
+TINY = scaling.SweepRanges(
     nodes=(30, 60, 90),
     large_step_nodes=(30, 60, 90),
     base_nodes=90,

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from swwl_paper import EXPERIMENTS, reproduce, rgasp
-from swwl_paper.rows import Rows
+from swwl_paper.rows import RowFile
 from swwl_paper.study import Study, markdown
 
 
@@ -71,19 +71,19 @@ def test_only_known_names_are_chosen(tmp_path):
 
 
 def test_rows_keep_texts_numbers_and_gaps(tmp_path):
-    rows = Rows(tmp_path / "t.csv", ["name", "seed"])
+    rows = RowFile(tmp_path / "t.csv", ["name", "seed"])
     rows.add({"name": "a", "seed": 0, "value": 0.1 + 0.2, "note": ""}, {"name": "NA", "seed": 1, "value": float("nan")})
-    again = Rows(tmp_path / "t.csv", ["name", "seed"])
+    again = RowFile(tmp_path / "t.csv", ["name", "seed"])
     assert again.has(name="NA", seed=1) and not again.has(name="a", seed=1)
     assert again.frame()["value"][0] == 0.1 + 0.2
     assert again.frame()["value"].isna().tolist() == [False, True]
     with pytest.raises(ValueError, match="is there already"):
         again.add({"name": "a", "seed": 0})
     with pytest.raises(ValueError, match="has no column 'fold'"):
-        Rows(tmp_path / "t.csv", ["fold"])
+        RowFile(tmp_path / "t.csv", ["fold"])
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(ValueError, match="is not a table"):
-        Rows(tmp_path / "empty.csv", ["fold"])
+        RowFile(tmp_path / "empty.csv", ["fold"])
 
 
 def test_markdown_is_a_table():

@@ -11,16 +11,16 @@ from sklearn.decomposition import PCA
 import swwl
 from swwl import Graph, Matern52, RobustGPRegressor, SWWLEmbedding, datasets, pairwise_distances
 from swwl_paper import errortable, meshsets, models, published, reproduce, table4
-from swwl_paper.meshsets import Size, Version
-from swwl_paper.rows import Rows
+from swwl_paper.meshsets import SetSize, Version
+from swwl_paper.rows import RowFile
 from swwl_paper.study import Skipped, Study
 
 COLUMNS = {
     *("dataset", "meshes", "model", "target", "seed", "nodes", "n_train", "n_test", "rmse", "rmse_relative"),
     *("q2", "coverage95", "width95", "components", "calibration", "warnings", "seconds", "embedding_seconds"),
 }
-TINY = table4.Plan(
-    {"tensile2d": Size(8, 4, 240, 205), "blade": Size(10, 5, 210, 205, cut=(8, 3, 203))},
+TINY = table4.ErrorPlan(
+    {"tensile2d": SetSize(8, 4, 240, 205), "blade": SetSize(10, 5, 210, 205, cut=(8, 3, 203))},
     {"airfrans": (12, 6), "naca0012": (12, 6), "polycrystals": (12, 6)},
     seeds=2,
     split_seeds=2,
@@ -121,19 +121,19 @@ def test_goes_on_where_it_stopped(tmp_path, monkeypatch):
     options = {"kernel": ["SWWL", "principal"]}  # eight rows
     run_on("tensile2d", tmp_path / "whole", **options)
 
-    add = Rows.add
+    add = RowFile.add
 
     def cut_off(rows, *new):
         if len(rows.frame()) == 4:
             raise KeyboardInterrupt
         add(rows, *new)
 
-    monkeypatch.setattr(Rows, "add", cut_off)
+    monkeypatch.setattr(RowFile, "add", cut_off)
     with pytest.raises(KeyboardInterrupt):
         run_on("tensile2d", tmp_path / "parts", **options)
     before = numbers(tmp_path / "parts")
     assert len(before) == 4
-    monkeypatch.setattr(Rows, "add", add)
+    monkeypatch.setattr(RowFile, "add", add)
     run_on("tensile2d", tmp_path / "parts", **options)
     after = numbers(tmp_path / "parts")
     pd.testing.assert_frame_equal(after[:4], before)

@@ -71,7 +71,7 @@ def test_all_lines_are_measured_and_only_once(tiny, tmp_path):
 
 
 def test_goes_on_where_it_stopped(tiny, tmp_path, monkeypatch):
-    def cut(plan):
+    def cut(task):
         raise KeyboardInterrupt
 
     def blades():
@@ -95,14 +95,14 @@ def test_goes_on_where_it_stopped(tiny, tmp_path, monkeypatch):
 
 def test_airfoils_have_topologies_of_their_own_and_blades_one(tmp_path):
     for name, shared in (("blade", True), ("airfoil", False)):
-        plan = table5._Plan(name, table5.Counts(2, 2, 2, 0), 0, 1, 1, str(tmp_path / name))
-        table5._save_design(plan)
-        first, second = table5._Meshes(plan, 2) if name == "blade" else _coarse_airfoils(plan)
+        task = table5._Task(name, table5.Counts(2, 2, 2, 0), 0, 1, 1, str(tmp_path / name))
+        table5._save_design(task)
+        first, second = table5._Meshes(task, 2) if name == "blade" else _coarse_airfoils(task)
         assert first.same_topology(second) is shared
 
 
-def _coarse_airfoils(plan):
-    inputs = plan.design().to_dict("records")
+def _coarse_airfoils(task):
+    inputs = task.design().to_dict("records")
     return [Graph.from_cells(*table5.CASES["airfoil"].mesh(inputs[i], 2000, 0.2 + 0.6 * i)) for i in range(2)]
 
 
