@@ -17,7 +17,7 @@ from swwl.mesh.graph import Graph
 NORMALIZATIONS = ("count", "sum")
 
 # Numbers that the Chebyshev sums take at a time: all arrays they touch then stay in the second-level cache.
-_PIECE = 16_384
+_PIECE = 32_768
 
 
 def neighbor_average(graph: Graph, normalization: str = "count", dtype: DTypeLike = np.float64) -> sparse.csr_array:
@@ -164,12 +164,21 @@ def _norm_at_most_one(matrix: sparse.csr_array) -> bool:
 
 
 def _recursion(matrix: sparse.csr_array, features: NDArray[Any], n_iterations: int, step: int) -> list[NDArray[Any]]:
-    half = features.dtype.type(0.5)
+    half, shape, kind = features.dtype.type(0.5), features.shape, features.dtype
+    pair = None
+    if shape[1] == 2 and features.flags.c_contiguous:
+        # Two real columns as one complex column take half the time, with the same bits.
+        pair = np.result_type(kind, np.complex64)
+        arrays = (matrix.data.astype(pair), matrix.indices, matrix.indptr)
+        matrix = sparse.csr_array(arrays, shape=matrix.shape)
     kept = []
     current = features
     for _ in range(n_iterations):
         for _ in range(step):
-            following = matrix @ current
+            if pair is None:
+                following = matrix @ current
+            else:
+                following = (matrix @ current.view(pair).ravel()).view(kind).reshape(shape)
             following += current
             following *= half
             current = following
