@@ -14,7 +14,8 @@ SOURCE = Path(swwl.__file__).parent
 # Data flows down this page; a module imports only from above it.
 PAGE = """
 errors words parallel storage
-mesh.arrays mesh.endings mesh.cells mesh.graph mesh.mesh mesh.labels mesh.io.* mesh.transfer mesh.outline mesh.coarsen
+mesh.arrays mesh.endings mesh.cells mesh.adjacency mesh.graph mesh.mesh mesh.labels mesh.io.*
+mesh.transfer mesh.outline mesh.coarsen
 mesh
 embedding._inplace embedding.wl embedding.sliced embedding.options embedding.pipeline embedding.batches
 embedding.distances embedding.components embedding.transformer embedding

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
@@ -47,6 +48,8 @@ _UMASK_LOCK = threading.Lock()
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a temporary binary file beside ``path`` and rename it to ``path`` if all goes well.
 
+    Where ``path`` is a symbolic link, the file that it leads to is written. Errors of the file system name ``path``.
+
     Examples
     --------
     >>> import tempfile
@@ -56,9 +59,10 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     ...     (Path(folder) / "note.txt").read_text()
     'done'
     """
-    path = Path(path)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    target = written_file(path)
+    temporary = None
     try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
@@ -68,10 +72,26 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             mask = os.umask(0)
             os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        os.replace(temporary, target)
+    except BaseException as error:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError) and (temporary in (None, error.filename) or _has_no_room(error)):
+            # The user knows nothing of temporary files, and a full disk names none at all.
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
+
+
+def written_file(path: str | os.PathLike[str]) -> Path:
+    """Return the file that is written as ``path``: itself or, of a symbolic link, where it leads."""
+    target = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
+    if target.is_symlink():  # links that lead in a circle
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    return target
+
+
+def _has_no_room(error: OSError) -> bool:
+    return error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def fingerprint(*parts: Any) -> str:

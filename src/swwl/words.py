@@ -34,6 +34,20 @@ def percent(value: float) -> str:
     return f"{100 * value:.0f} %"
 
 
+def size(n_bytes: float) -> str:
+    """Return a number of bytes in units of three or four digits.
+
+    Examples
+    --------
+    >>> size(16.5e9), size(12_345), size(7)
+    ('16.5 GB', '12.3 kB', '7 bytes')
+    """
+    for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if n_bytes >= unit:
+            return f"{n_bytes / unit:.1f} {name}"
+    return f"{n_bytes:.0f} bytes"
+
+
 def place(table: Path | str, row: int) -> str:
     """Say where a row, counted from 0, stands in a table: the line of a CSV file, the row of another.
 

@@ -61,7 +61,7 @@ def test_other_options_and_changed_meshes_are_embedded_again(data):
     facts, model = fit(data)
     assert facts["meshes_from_cache"] == 40  # its content is known: that of 00004
     assert model == fit(data, "--no-cache")[1]
-    victim.write_text((data / "meshes" / "00004.vtu").read_text() + "\n")
+    victim.write_bytes((data / "meshes" / "00004.vtu").read_bytes() + b"\n")
     facts, _ = fit(data)
     assert facts["meshes_from_cache"] == 39
 

@@ -110,7 +110,7 @@ def test_tables_and_plaid_folders(tmp_path):
         coarsen_dataset(table, tmp_path / "bad", 200, n_jobs=1)
     (tmp_path / "empty.vtu").write_text("")
     table["mesh"] = [mesh, tmp_path / "empty.vtu"]
-    with pytest.raises(ValueError, match=r"Mesh 1: .*empty\.vtu: it is damaged"):
+    with pytest.raises(ValueError, match=r"Mesh 1: .*empty\.vtu: the file is empty"):
         coarsen_dataset(table, tmp_path / "unreadable", 200, n_jobs=2)
     with pytest.raises(ValueError, match="no column 'mesh'; its columns are: load"):
         coarsen_dataset(table[["load"]], tmp_path / "bad", 200)

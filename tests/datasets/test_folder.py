@@ -192,7 +192,7 @@ def test_bad_arguments(changed, message, tmp_path):
 def test_too_small_a_disk(tmp_path, monkeypatch):
     usage = shutil.disk_usage(tmp_path)._replace(free=10_000)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
-    with pytest.raises(OSError, match=r"needs about 16\.5 GB, but only 0\.0 GB are free"):
+    with pytest.raises(OSError, match=r"needs about 16\.5 GB, but only 10\.0 kB are free"):
         datasets.write_dataset("blade", 10_000, tmp_path / "new", n_nodes=30_000)
     assert not (tmp_path / "new").exists()
 

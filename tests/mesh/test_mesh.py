@@ -17,7 +17,8 @@ from tests.helpers import plate
 
 WIDTHS = {"vertex": 1, "line": 2, "triangle": 3, "quad": 4, "tetra": 4, "pyramid": 5, "wedge": 6, "hexahedron": 8}
 WIDTHS |= {"line3": 3, "triangle6": 6, "quad8": 8, "quad9": 9, "tetra10": 10}
-WIDTHS |= {"hexahedron20": 20}  # meshio has no place in VTU for pyramid13 and wedge15
+WIDTHS |= {"hexahedron20": 20, "hexahedron24": 24, "hexahedron27": 27, "pyramid13": 13, "wedge15": 15, "wedge18": 18}
+WIDTHS |= {"line4": 4, "triangle7": 7, "quad6": 6, "wedge12": 12}  # VTK has no pyramid14
 SIZES = st.floats(-1e6, 1e6, allow_subnormal=False)
 
 
@@ -42,7 +43,10 @@ def meshes(draw, dimensions=(1, 2, 3)):
         dtype = draw(st.sampled_from([np.float64, np.float32, np.int64, np.int32, np.uint8]))
         shape = draw(st.sampled_from([(n,), (n, 1), (n, 3), (n, 6)]))
         fields[f"field {k}"] = draw(arrays(dtype, shape, elements=st.integers(0, 100)))
-    return Mesh(points, draw(blocks(n)), fields, name=draw(st.sampled_from([None, "a.vtu"])))
+    cells = draw(blocks(n))
+    m = sum(len(block) for _, block in cells)
+    of_cells = {"cell field": np.arange(3 * m).reshape(m, 3)} if draw(st.booleans()) else {}
+    return Mesh(points, cells, fields, name=draw(st.sampled_from([None, "a.vtu"])), cell_fields=of_cells)
 
 
 def same_graph(a, b):
@@ -55,14 +59,14 @@ def same_graph(a, b):
 
 def same_mesh(a, b):
     np.testing.assert_array_equal(a.points, b.points)
-    for first, second in ((a.cells, b.cells), (a.fields, b.fields)):
+    for first, second in ((a.cells, b.cells), (a.fields, b.fields), (a.cell_fields, b.cell_fields)):
         assert list(first) == list(second)
         for key in first:
             np.testing.assert_array_equal(first[key], second[key], strict=True)
 
 
 def frozen(mesh):
-    held = [mesh.points, *mesh.cells.values(), *mesh.fields.values()]
+    held = [mesh.points, *mesh.cells.values(), *mesh.fields.values(), *mesh.cell_fields.values()]
     return all(mesh_arrays.is_frozen(array) for array in held)
 
 
@@ -151,7 +155,7 @@ def test_graphs_are_those_of_from_cells(data):
     given_blocks = [(kind, block[k : k + 1]) for kind, block in mesh.cells.items() for k in range(len(block))]
     chosen = data.draw(st.lists(st.sampled_from(sorted(mesh.fields) or [""]), unique=True).filter(lambda x: x != [""]))
     fields = {key: mesh.fields[key] for key in chosen}
-    same_mesh(Mesh(mesh.points, given_blocks, mesh.fields), mesh)
+    same_mesh(Mesh(mesh.points, given_blocks, mesh.fields, cell_fields=mesh.cell_fields), mesh)
     if set(mesh.cells) == {"vertex"}:
         with pytest.raises(InputError, match="The mesh has no cells"):
             mesh.graph()
@@ -198,7 +202,8 @@ def test_npz_files_hold_all(mesh, tmp_path):
     mesh.write(tmp_path / "a.npz")
     back = read_mesh(tmp_path / "a.npz")
     flat = mesh.dimension == 3 and not mesh.points[:, 2].any()
-    same_mesh(back, Mesh(mesh.points[:, :2] if flat else mesh.points, mesh.cells, mesh.fields))
+    points = mesh.points[:, :2] if flat else mesh.points
+    same_mesh(back, Mesh(points, mesh.cells, mesh.fields, cell_fields=mesh.cell_fields))
     assert back.name == "a.npz" and frozen(back)
 
 
@@ -216,6 +221,8 @@ def test_vtu_files_hold_all(mesh, tmp_path):
     for name, field in mesh.fields.items():
         assert back.fields[name].dtype == field.dtype
         np.testing.assert_array_equal(back.fields[name].ravel(), field.ravel())
+    for name, field in mesh.cell_fields.items():
+        np.testing.assert_array_equal(back.cell_fields[name], field)
 
 
 @pytest.mark.parametrize("suffix", ["vtu", "npz"])
@@ -246,11 +253,27 @@ def test_polygons():
         Mesh(points, {"polygon2": [[0, 1]]})
 
 
+def test_cell_fields():
+    """One row per cell as they are given; one order for all blocks of a type."""
+    cells = [("triangle", [[0, 1, 2]]), ("line", [[0, 1], [1, 2]]), ("triangle", [[1, 2, 3]])]
+    mesh = Mesh(np.eye(4), cells, cell_fields={"n": [0, 1, 2, 3], "v": np.eye(4)})
+    assert mesh.cell_fields["n"].tolist() == [0, 3, 1, 2] and mesh.cell_fields["v"].argmax(1).tolist() == [0, 3, 1, 2]
+    assert repr(mesh) == "Mesh(4 nodes in 4 dimensions; cells: 2 triangle, 2 line; cell fields: n, v)"
+    assert mesh.with_fields({"T": [1, 2, 3, 4]}).renamed("a").cell_fields == mesh.cell_fields
+    with pytest.raises(InputError, match=r"Field 'n' must have one row per cell \(4\), but has shape \(3,\)"):
+        Mesh(np.eye(4), cells, cell_fields={"n": [0, 1, 2]})
+    with pytest.raises(AttributeError):
+        mesh.cell_fields = {}
+
+
 def test_triangles_of_all_surface_cells():
     kinds = [kind for kind in CELL_TYPES if kind != "polygon" and cell_dimension(kind) == 2]
     cut = {kind: Mesh(np.eye(9), {kind: [range(WIDTHS[kind])]}).triangles().tolist() for kind in kinds}
     halves = [[0, 1, 2], [0, 2, 3]]
-    assert cut == {"triangle": [[0, 1, 2]], "triangle6": [[0, 1, 2]], "quad": halves, "quad8": halves, "quad9": halves}
+    assert cut == {
+        **dict.fromkeys(("triangle", "triangle6", "triangle7"), [[0, 1, 2]]),
+        **dict.fromkeys(("quad", "quad6", "quad8", "quad9"), halves),
+    }
     assert Mesh(np.eye(8, 3), {"hexahedron": [range(8)], "line": [[0, 1]]}).triangles().shape == (0, 3)
 
 

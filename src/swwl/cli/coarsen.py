@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Output
+from swwl.cli.console import Force, Output
 from swwl.errors import MissingFileError
 
 
@@ -17,6 +17,7 @@ def coarsen(
     nodes: Annotated[int, typer.Option(help="Wanted number of nodes per mesh.")] = 1000,
     tolerance: Annotated[float, typer.Option(help="Largest relative change of areas and volumes.")] = 0.02,
     jobs: Annotated[int, typer.Option(help="Processes, for a folder; -1 is one per core.")] = -1,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
@@ -28,7 +29,7 @@ def coarsen(
       swwl coarsen d d-coarse --nodes 1000
     """
     from swwl.datasets import coarsen_dataset
-    from swwl.jobs.table import check_output
+    from swwl.jobs.outputs import check_output
     from swwl.mesh import read_mesh
     from swwl.mesh.coarsen import coarsen as coarsen_mesh
 
@@ -37,11 +38,11 @@ def coarsen(
         raise MissingFileError(f"{source}: no such file or folder.")
     if source.is_dir():
         progress = out.progress("meshes")
-        table = coarsen_dataset(source, output, nodes, tolerance=tolerance, n_jobs=jobs, progress=progress)
+        table = coarsen_dataset(source, output, nodes, tolerance=tolerance, n_jobs=jobs, progress=progress, force=force)
         out.say(f"{len(table)} meshes of {source}, with about {nodes} nodes each, are in {output}")
         out.result({"output": output, "meshes": len(table), "nodes": nodes})
         return
-    check_output(output)
+    check_output(output, inputs=[source], force=force)
     mesh = read_mesh(source)
     result = coarsen_mesh(mesh, nodes, tolerance=tolerance)
     result.write(output)

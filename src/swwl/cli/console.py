@@ -6,12 +6,17 @@ import json
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from swwl.words import number, plain
 
 if TYPE_CHECKING:  # help and completion need not wait for rich
     from rich.console import Console
+
+# Options that several commands have.
+Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that this command did not write.")]
 
 
 class Output:

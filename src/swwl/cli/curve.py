@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from swwl.cli.console import Output
+from swwl.cli.console import Force, Output
 from swwl.errors import InputError, located
 from swwl.words import number
 
@@ -27,6 +27,7 @@ def curve(
         typer.Option(help="NAME=VALUE for other inputs; the training median by default."),
     ] = None,
     target: Annotated[list[str] | None, typer.Option(help="Target to draw; all by default.")] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
@@ -38,9 +39,9 @@ def curve(
     Example:
       swwl curve m.swwl --mesh d/meshes/00100.vtu --sweep pressure=1.34:1.48:20 --each speed=17000,17200,17400 -o c.png
     """
-    from swwl.jobs.curves import PICTURES, draw_curves, graph_columns, plan_curves
-    from swwl.jobs.predict import load_regressor
-    from swwl.jobs.table import check_output
+    from swwl.jobs.curves import PICTURES, draw_curves, plan_curves
+    from swwl.jobs.outputs import check_output, is_picture, predictions_of
+    from swwl.jobs.predict import graph_columns, load_regressor
 
     out = Output(quiet, as_json)
     along, curves = _range(sweep), None if each is None else _list(each)
@@ -49,7 +50,9 @@ def curve(
     meshes = _meshes(graph_columns(fitted), mesh or [])
     with located(str(model)):
         plan = plan_curves(fitted, along, curves, fixed, meshes, target or ())
-    check_output(output, endings=PICTURES)
+    known: dict[str, Any] = {"inputs": [model, *plan.meshes.values()], "force": force}
+    check_output(output, endings=PICTURES, ours=is_picture, **known)
+    check_output(output.with_suffix(".csv"), ours=predictions_of(fitted.target_names_), **known)
     numbers = draw_curves(fitted, plan, output)
     for name, value in plan.held.items():
         out.say(f"{name} is held at {number(value)}, the median of the training set")

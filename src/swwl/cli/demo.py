@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Output
+from swwl.cli.console import Force, Output
 from swwl.words import percent
 
 
@@ -19,6 +19,7 @@ def demo(
     nodes: Annotated[int, typer.Option(help="Nodes per mesh.")] = 900,
     seed: Annotated[int, typer.Option(help="Seed of the simulations.")] = 0,
     jobs: Annotated[int, typer.Option(help="Processes and threads; -1 is one per core.")] = -1,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
@@ -42,6 +43,7 @@ def demo(
         n_nodes=nodes,
         seed=seed,
         n_jobs=jobs,
+        force=force,
         tell=lambda model: out.say(f"fitting {model}"),
         progress=out.progress,
     )

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from swwl.cli.console import Output
+from swwl.cli.console import Force, Output
 from swwl.cli.show import show_model, show_plan
 from swwl.errors import InputError
 
@@ -59,6 +59,7 @@ def fit(
     cache: Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")] = True,
     jobs: Annotated[int, typer.Option(help="Threads; -1 is one per core.")] = -1,
     seed: Annotated[int, typer.Option(help="Seed of directions, folds and --test-fraction.")] = 0,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
@@ -74,8 +75,9 @@ def fit(
     """
     from swwl.jobs.describe import model_facts
     from swwl.jobs.fit import fit_plan, mesh_facts
+    from swwl.jobs.outputs import check_output, is_model, table_files
     from swwl.jobs.plan import make_kernel, plan_fit
-    from swwl.jobs.table import CACHE_FOLDER, check_output, memory_beside
+    from swwl.jobs.table import CACHE_FOLDER, memory_beside
 
     out = Output(quiet, as_json)
     plan = plan_fit(
@@ -89,7 +91,7 @@ def fit(
         all_rows=all_rows,
         seed=seed,
     )
-    check_output(output)
+    check_output(output, inputs=table_files(table, plan.frame, plan.meshes), ours=is_model, force=force)
     options: dict[str, Any] = {
         "n_projections": projections,
         "n_quantiles": quantiles,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Output
+from swwl.cli.console import Force, Output
 
 
 class GeneratorName(StrEnum):
@@ -40,6 +40,7 @@ def make(
         Format, typer.Option("--format", help="Meshes for ParaView and other tools, or for NumPy.")
     ] = Format.vtu,
     jobs: Annotated[int, typer.Option(help="Processes; -1 is one per core.")] = -1,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
@@ -64,6 +65,7 @@ def make(
         test_fraction=test_fraction,
         file_format=file_format.value,
         n_jobs=jobs,
+        force=force,
         progress=out.progress(name.value),
     )
     generator = datasets.GENERATORS[name.value]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Output
+from swwl.cli.console import Force, Output
 
 
 def report(
@@ -15,6 +15,7 @@ def report(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Page to write; by default MODEL.html beside the model.")
     ] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
@@ -27,14 +28,14 @@ def report(
     Example:
       swwl report m.swwl -o report.html
     """
+    from swwl.jobs.outputs import check_output, is_report
     from swwl.jobs.predict import load_regressor
-    from swwl.jobs.table import check_output
     from swwl.report import write_report
 
     out = Output(quiet, as_json)
     fitted = load_regressor(model)
     target = output or model.with_suffix(".html")
-    check_output(target, endings=(".html", ".htm"))
+    check_output(target, endings=(".html", ".htm"), inputs=[model], ours=is_report, force=force)
     write_report(target, fitted, model)
     out.say(f"report written to {target}")
     out.result({"report": target, "bytes": target.stat().st_size})

@@ -21,6 +21,7 @@ from swwl.datasets.folder import (
     SampleFolder,
     check_format,
     check_jobs,
+    check_unchanged,
     csv_text,
     is_dataset,
     load_dataset,
@@ -43,6 +44,7 @@ def coarsen_dataset(
     tolerance: float = 0.02,
     file_format: str = "vtu",
     n_jobs: int | None = None,
+    force: bool = False,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
     """Coarsen all meshes of a data set into a new folder; takes the extra ``[mmg]``.
@@ -63,6 +65,8 @@ def coarsen_dataset(
     file_format : {"vtu", "npz"}
     n_jobs : int, optional
         Processes, -1 for one per core. The meshes do not depend on it.
+    force : bool
+        Overwrite a folder that holds anything else: its tables and the meshes of the same names. Never the source.
     progress : callable, optional
         Called with the number done and the number wanted, for instance `swwl.parallel.ProgressBar("coarsen")`.
 
@@ -81,7 +85,7 @@ def coarsen_dataset(
     require_mmgpy()
     table, origin, shapes = _open(source)
     out = Path(folder)
-    if not isinstance(source, pd.DataFrame) and out.resolve() == Path(source).resolve():
+    if _same_folder(out, source) or any(_same_folder(out / "meshes", file) for file in _folders(table)):
         raise FileExistsError(f"{out} is the data set itself: choose another folder for the coarser one.")
     rows = _records(table, file_format)
     about = {
@@ -93,24 +97,35 @@ def coarsen_dataset(
         "table_sha256": _digest(csv_text(rows), table["mesh"]),
         "source": origin,
     }
-    target = SampleFolder(out, about, kind="coarsened")
+    target = SampleFolder(out, about, kind="coarsened", force=force)
     meshes = list(table["mesh"])
 
     def make(missing: list[int]) -> Iterator[Row]:
         tasks = (joblib.delayed(_coarsen_one)(meshes[i], i, n_nodes, tolerance, out / target.names[i]) for i in missing)
         yield from joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
 
-    target.fill(target.rows_left(_all_of), make, about, progress)
     tables = {"table.csv": rows}
     if shapes is not None:
         tables["shape.csv"] = _records(shapes, file_format)
+
+    def finished(found: dict[str, Any]) -> dict[int, Row]:
+        for name, ours in tables.items():
+            check_unchanged(out / name, ours)
+        return {i: {"index": i} for i in range(found["n_samples"])}  # there is nothing more to know
+
+    target.fill(target.rows_left(finished), make, about, progress)
     target.finish(tables, about)
     return table.assign(mesh=[str(out.resolve() / name) for name in target.names])
 
 
-def _all_of(about: dict[str, Any]) -> dict[int, Row]:
-    """Rows of a finished folder: the numbers alone, as there is nothing more to know."""
-    return {i: {"index": i} for i in range(about["n_samples"])}
+def _folders(table: pd.DataFrame) -> set[Path]:
+    """Return the folders that hold the meshes of a table."""
+    return {Path(mesh).parent for mesh in table["mesh"] if isinstance(mesh, (str, os.PathLike))}
+
+
+def _same_folder(folder: Path, other: Any) -> bool:
+    is_path = isinstance(other, (str, os.PathLike))
+    return is_path and folder.exists() and os.path.exists(other) and os.path.samefile(folder, other)
 
 
 def _records(table: pd.DataFrame, file_format: str) -> list[Row]:

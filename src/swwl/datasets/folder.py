@@ -28,6 +28,7 @@ import pandas as pd
 from swwl.errors import InputError, MissingFileError
 from swwl.parallel import Progress
 from swwl.storage import atomic_write
+from swwl.words import size
 
 Row = dict[str, Any]  # what is known of a finished sample beside its mesh; "index" is its number
 
@@ -101,6 +102,8 @@ class SampleFolder:
         Keys that may differ.
     grows : bool
         Whether a folder with fewer samples may be added to.
+    force : bool
+        Whether to overwrite a folder that holds anything else.
     """
 
     def __init__(
@@ -111,11 +114,13 @@ class SampleFolder:
         kind: str,
         free: Sequence[str] = (),
         grows: bool = False,
+        force: bool = False,
     ) -> None:
         self.path = Path(path)
         self._about, self._kind, self._free, self._grows = dict(about), kind, free, grows
         self.n_samples: int = about["n_samples"]
         self.names = [mesh_name(i, about["format"]) for i in range(self.n_samples)]
+        self._force, self._overwrites = force, False
 
     def rows_left(self, finished: Callable[[dict[str, Any]], dict[int, Row]]) -> dict[int, Row]:
         """Rows by number that an earlier run left for the same request; none for a new or empty folder.
@@ -132,6 +137,15 @@ class SampleFolder:
         """
         if self.path.exists() and not self.path.is_dir():
             raise FileExistsError(f"{self.path} is a file; a folder is needed.")
+        try:
+            return self._rows_left(finished)
+        except FileExistsError as error:
+            if not self._force:
+                raise FileExistsError(f"{error} (--force, in Python force=True, overwrites it.)") from None
+            self._overwrites = True
+            return {}
+
+    def _rows_left(self, finished: Callable[[dict[str, Any]], dict[int, Row]]) -> dict[int, Row]:
         # A run that died at once may have left no more than the beginning of its about.json.
         if not self.path.exists() or all(_is_partial(path) for path in self.path.iterdir()):
             return {}
@@ -177,6 +191,8 @@ class SampleFolder:
         missing = [i for i in range(self.n_samples) if i not in known]
         if missing:
             self.path.mkdir(parents=True, exist_ok=True)
+            for name in ("table.csv", "shape.csv", _JOURNAL) if self._overwrites else ():
+                (self.path / name).unlink(missing_ok=True)  # or a run that died would take them for its own
             write_json(self.path / "about.json", about)
             (self.path / "meshes").mkdir(exist_ok=True)
             write_text(self.path / _JOURNAL, "".join(json.dumps(known[i]) + "\n" for i in sorted(known)))
@@ -222,7 +238,13 @@ def check_disk(folder: Path, n_nodes: int) -> None:
     existing = next(path for path in (folder.resolve(), *folder.resolve().parents) if path.exists())
     free = shutil.disk_usage(existing).free
     if needed > free:
-        raise OSError(f"{folder} needs about {needed / 1e9:.1f} GB, but only {free / 1e9:.1f} GB are free.")
+        raise OSError(f"{folder} needs about {size(needed)}, but only {size(free)} are free.")
+
+
+def check_unchanged(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse a table that does not hold what we wrote: writing it again would undo what someone did to it."""
+    if path.exists() and path.read_bytes() != csv_text(rows).encode():
+        raise FileExistsError(f"{path} has been changed since it was made: choose another folder.")
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -19,6 +19,7 @@ from swwl.datasets.folder import (
     check_disk,
     check_format,
     check_jobs,
+    check_unchanged,
     load_dataset,
     mesh_name,
     read_csv,
@@ -193,6 +194,7 @@ def write_dataset(
     test_fraction: float = 0.2,
     file_format: str = "vtu",
     n_jobs: int | None = None,
+    force: bool = False,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
     """Make a data set in a folder: ``table.csv``, ``shape.csv``, ``about.json`` and ``meshes/``.
@@ -209,6 +211,8 @@ def write_dataset(
     n_nodes, random_state, random_topology, test_fraction, n_jobs, progress
         As for `make_tensile2d`.
     file_format : {"vtu", "npz"}
+    force : bool
+        Overwrite a folder that holds anything else: its tables and the meshes of the same names.
 
     Returns
     -------
@@ -226,8 +230,8 @@ def write_dataset(
     check_format(file_format)
     _check_sizes(n_samples, test_fraction, n_jobs)
     about = _about(request, n_samples, test_fraction, file_format)
-    target = SampleFolder(folder, about, kind="generated", free=("test_fraction", "model"), grows=True)
-    rows = target.rows_left(partial(_read_tables, target.path))
+    target = SampleFolder(folder, about, kind="generated", free=("test_fraction", "model"), grows=True, force=force)
+    rows = target.rows_left(partial(_read_tables, target.path, file_format=file_format))
     check_disk(target.path, (n_samples - len(rows)) * request.n_nodes)
     finish = partial(_write_and_describe, folder=target.path, file_format=file_format)
 
@@ -235,15 +239,7 @@ def write_dataset(
         return run(request, missing, finish, n_jobs)
 
     made = target.fill(rows, make, about | _redraws(rows.values()), progress)
-    splits = _splits(n_samples, test_fraction)
-    tables = {
-        "table.csv": [
-            {"mesh": mesh, "split": split} | row["scalars"] | row["targets"]
-            for mesh, split, row in zip(target.names, splits, made, strict=True)
-        ],
-        "shape.csv": [{"mesh": mesh} | row["shape"] for mesh, row in zip(target.names, made, strict=True)],
-    }
-    target.finish(tables, about | _redraws(made))
+    target.finish(_tables(made, test_fraction, file_format), about | _redraws(made))
     return load_dataset(folder)
 
 
@@ -334,20 +330,40 @@ def _write_and_describe(sample: Sample, folder: Path, file_format: str) -> Row:
     }
 
 
-def _read_tables(folder: Path, about: dict[str, Any]) -> dict[int, Row]:
-    """Rows of a finished data set, exact to the last digit."""
+def _read_tables(folder: Path, about: dict[str, Any], file_format: str) -> dict[int, Row]:
+    """Rows of a finished data set, exact to the last digit; refuse tables that someone has changed since."""
     if not (folder / "table.csv").exists() or not (folder / "shape.csv").exists():
         return {}
-    table, shapes, redraws = read_csv(folder / "table.csv"), read_csv(folder / "shape.csv"), about["redraws"]
+    try:
+        table, shapes, redraws = read_csv(folder / "table.csv"), read_csv(folder / "shape.csv"), about["redraws"]
+        rows = [
+            {
+                "index": i,
+                "redraws": redraws.get(str(i), 0),
+                "scalars": {name: entry[name] for name in about["scalars"]},
+                "shape": {name: drawn[name] for name in about["shape"]},
+                "targets": {name: entry[name] for name in about["targets"]},
+            }
+            for i, (entry, drawn) in enumerate(zip(table, shapes, strict=True))
+        ]
+        tables = _tables(rows, about["test_fraction"], file_format)
+    except (AttributeError, KeyError, TypeError, ValueError):  # a column or a row is missing, a cell is not a number
+        rows, tables = [], {"table.csv": [{}]}
+    for name, ours in tables.items():
+        check_unchanged(folder / name, ours)
+    return dict(enumerate(rows))
+
+
+def _tables(rows: Sequence[Row], test_fraction: float, file_format: str) -> dict[str, list[Row]]:
+    """Return what ``table.csv`` and ``shape.csv`` hold."""
+    meshes = [mesh_name(row["index"], file_format) for row in rows]
+    splits = _splits(len(rows), test_fraction)
     return {
-        i: {
-            "index": i,
-            "redraws": redraws.get(str(i), 0),
-            "scalars": {name: entry[name] for name in about["scalars"]},
-            "shape": {name: drawn[name] for name in about["shape"]},
-            "targets": {name: entry[name] for name in about["targets"]},
-        }
-        for i, (entry, drawn) in enumerate(zip(table, shapes, strict=True))
+        "table.csv": [
+            {"mesh": mesh, "split": split} | row["scalars"] | row["targets"]
+            for mesh, split, row in zip(meshes, splits, rows, strict=True)
+        ],
+        "shape.csv": [{"mesh": mesh} | row["shape"] for mesh, row in zip(meshes, rows, strict=True)],
     }
 
 

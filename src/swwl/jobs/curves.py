@@ -13,6 +13,8 @@ import pandas as pd
 
 from swwl.errors import InputError
 from swwl.evaluation.curves import check_inputs, predict_curves
+from swwl.jobs.outputs import PREDICTED, picture_metadata
+from swwl.jobs.predict import graph_columns
 from swwl.jobs.table import write_table
 from swwl.models.regression import RobustGPRegressor
 from swwl.plots import CurvesDisplay
@@ -101,11 +103,6 @@ def plan_curves(
     )
 
 
-def graph_columns(model: RobustGPRegressor) -> list[str]:
-    """Return the columns of a model that hold meshes."""
-    return [factor.column for factor in model.kernel_.factors if factor.takes == "graphs"]
-
-
 def draw_curves(model: RobustGPRegressor, plan: CurvesPlan, output: Path, title: str = "") -> pd.DataFrame:
     """Predict curves, draw those of every target into one picture, and write the numbers beside it.
 
@@ -141,12 +138,13 @@ def draw_curves(model: RobustGPRegressor, plan: CurvesPlan, output: Path, title:
         numbers[name] = [json.dumps(plain(value)) for value in numbers[name]]
     for axis, name in zip(axes, plan.targets, strict=False):
         display = CurvesDisplay.from_prediction(model, table, prediction, sweep, each, target=name, ax=axis)
-        for key in ("mean", "std", "lower95", "upper95"):
+        for key in PREDICTED:
             numbers[f"{name}_{key}"] = display.table[key]
     for axis in axes[n:]:
         axis.remove()
     picture = io.BytesIO()
-    figure.savefig(picture, format=output.suffix[1:].lower(), dpi=160)
+    with style():  # also decides how SVG numbers its parts
+        figure.savefig(picture, format=output.suffix[1:].lower(), dpi=160, metadata=picture_metadata(output))
     with atomic_write(output) as file:
         file.write(picture.getvalue())
     write_table(output.with_suffix(".csv"), numbers)

@@ -17,6 +17,7 @@ from swwl.evaluation import scores
 from swwl.gp.prediction import Prediction
 from swwl.jobs.curves import draw_curves, plan_curves
 from swwl.jobs.fit import fit_plan, no_progress
+from swwl.jobs.outputs import check_output, is_model, is_picture, is_report, predictions_of
 from swwl.jobs.plan import make_kernel, plan_fit
 from swwl.jobs.predict import prediction_table
 from swwl.jobs.table import memory_beside, write_table
@@ -66,6 +67,7 @@ def run_demo(
     n_nodes: int = 900,
     seed: int = 0,
     n_jobs: int = -1,
+    force: bool = False,
     tell: Callable[[str], None] = lambda step: None,
     progress: Callable[[str], Progress | None] = no_progress,
 ) -> Demo:
@@ -78,6 +80,8 @@ def run_demo(
         Of the simulated plates.
     n_jobs : int
         Processes and threads.
+    force : bool
+        Overwrite what the folder holds, even if no demonstration wrote it.
     tell : callable
         Called with the name of every model before it is fitted.
     progress : callable
@@ -90,6 +94,9 @@ def run_demo(
     start = time.perf_counter()
     data = folder / "data"
     table = data / "table.csv"
+    names = ("model.swwl", "predictions.csv", "curves.png", "report.html")
+    files = {Path(name).stem: folder / name for name in names}
+    _check_files(folder, force)
     datasets.write_dataset(
         "tensile2d",
         n_samples,
@@ -97,11 +104,9 @@ def run_demo(
         n_nodes=n_nodes,
         random_state=seed,
         n_jobs=n_jobs,
+        force=force,
         progress=progress("simulations"),
     )
-
-    names = ("model.swwl", "predictions.csv", "curves.png", "report.html")
-    files = {Path(name).stem: folder / name for name in names}
     memory = memory_beside(table)
     rows: list[dict[str, Any]] = []
     for title, kernel, options in _MODELS:
@@ -121,6 +126,15 @@ def run_demo(
     write_report(files["report"], model, files["model"])
     n_train, n_test = len(plan.split.train), len(plan.split.test)
     return Demo(rows, n_train, n_test, table, files, time.perf_counter() - start)
+
+
+def _check_files(folder: Path, force: bool) -> None:
+    """Refuse to overwrite what no demonstration wrote."""
+    predictions = predictions_of([TARGET])
+    ours = {"model.swwl": is_model, "predictions.csv": predictions, "curves.csv": predictions}
+    for name, known in (ours | {"curves.png": is_picture, "report.html": is_report}).items():
+        if (folder / name).exists():  # the folder itself need not be there yet
+            check_output(folder / name, ours=known, force=force)
 
 
 def _components(model: RobustGPRegressor) -> int | None:

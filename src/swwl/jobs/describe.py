@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from swwl.evaluation import scores
 from swwl.jobs.table import CACHE_FOLDER, mesh_columns, read_table, summary
 from swwl.mesh import Graph
 from swwl.mesh.io import read
-from swwl.models.modelfile import load_model
+from swwl.models.modelfile import is_model, load_model
 from swwl.models.regression import RobustGPRegressor
 
 _TABLES = (".csv", ".parquet", ".pq")
@@ -30,16 +29,9 @@ def describe(file: Path) -> dict[str, Any]:
         return folder_facts(file)
     if file.suffix.lower() in _TABLES:
         return table_facts(file)
-    if file.suffix == ".swwl" or _is_model(file):
+    if file.suffix == ".swwl" or is_model(file):
         return model_file_facts(file)
     return mesh_file_facts(file)
-
-
-def _is_model(path: Path) -> bool:
-    if not zipfile.is_zipfile(path):
-        return False
-    with zipfile.ZipFile(path) as archive:
-        return "manifest.json" in archive.namelist()
 
 
 def mesh_file_facts(path: Path) -> dict[str, Any]:

@@ -27,6 +27,11 @@ def load_regressor(path: Path) -> RobustGPRegressor:
     return model
 
 
+def graph_columns(model: RobustGPRegressor) -> list[str]:
+    """Return the columns of a model that hold meshes."""
+    return [factor.column for factor in model.kernel_.factors if factor.takes == "graphs"]
+
+
 def input_columns(model: RobustGPRegressor, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
     """Return the columns that a model needs: checked numbers, vectors, and mesh files that exist."""
     columns: dict[str, Any] = {}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
@@ -201,22 +199,6 @@ def known_outputs(path: Path) -> list[str]:
         return [str(name) for name in about["targets"]] if "generator" in about else []
     except (OSError, ValueError, KeyError, TypeError):
         return []
-
-
-def check_output(path: Path, *, endings: tuple[str, ...] = ()) -> None:
-    """Complain about an output file that could not be written, before the work that would fill it."""
-    if endings and path.suffix.lower() not in endings:
-        raise InputError(f"{path}: the output must end in {' or '.join(endings)}.")
-    if path.is_dir():
-        raise InputError(f"{path}: is a folder, but a file is to be written.")
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: the folder {path.parent} does not exist.")
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}).") from None
-    os.close(handle)
-    os.unlink(name)
 
 
 def summary(values: Any) -> dict[str, float]:

@@ -44,6 +44,8 @@ def is_frozen(array: Any) -> bool:
         if array.flags.writeable:
             return False
         array = array.base
+    if isinstance(array, memoryview):
+        array = array.obj
     return array is None or isinstance(array, bytes)
 
 
@@ -102,14 +104,14 @@ def refuse_non_finite(array: NDArray[np.float64], what: str) -> None:
             raise InputError(f"{what} must be finite, but node {place[0]}{column} holds {array[place]}.")
 
 
-def check_field(name: str, field: ArrayLike, n_nodes: int) -> NDArray[Any]:
+def check_field(name: str, field: ArrayLike, length: int, of: str = "node") -> NDArray[Any]:
     """Return a frozen (n,) or (n, c) array of numbers of the given type; they need not be finite."""
     if not isinstance(name, str):
         raise InputTypeError(f"Names of fields must be texts, not {name!r}.")
     wanted = f"Field {name!r} must be an array of numbers"
     array = field if isinstance(field, np.ndarray) else own_numbers(field, wanted)
-    if array.ndim not in (1, 2) or len(array) != n_nodes or not array.size:
-        raise InputError(f"Field {name!r} must have one row per node ({n_nodes}), but has shape {array.shape}.")
+    if array.ndim not in (1, 2) or len(array) != length or not array.size:
+        raise InputError(f"Field {name!r} must have one row per {of} ({length}), but has shape {array.shape}.")
     if array.dtype.kind in "biuf":
         return own(array, None if array.dtype.isnative else array.dtype.newbyteorder("="))
     if array.dtype.kind == "c":

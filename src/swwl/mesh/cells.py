@@ -57,12 +57,40 @@ def _split(kind: str) -> tuple[tuple[int, int], ...]:
     return tuple(edge for pair in halves for edge in pair)
 
 
+def _spokes(*centers: tuple[int, tuple[int, ...]]) -> tuple[tuple[int, int], ...]:
+    """Edges from nodes inside a face or a cell to the midside (or midface) nodes around them."""
+    return tuple((node, center) for center, around in centers for node in around)
+
+
+_FACES = (
+    (20, (11, 19, 15, 16)),
+    (21, (9, 18, 13, 17)),
+    (22, (8, 17, 12, 16)),
+    (23, (10, 18, 14, 19)),
+    (24, (8, 9, 10, 11)),
+    (25, (12, 13, 14, 15)),
+)
+# Cells with nodes inside faces, or with midside nodes on some edges alone: their edges and linear relatives.
+_OTHERS: dict[str, tuple[str, tuple[tuple[int, int], ...]]] = {
+    "line4": ("line", ((0, 2), (2, 3), (3, 1))),
+    "triangle7": ("triangle", (*_split("triangle"), *_spokes((6, (3, 4, 5))))),
+    "quad6": ("quad", ((0, 4), (4, 1), (1, 2), (2, 5), (5, 3), (3, 0))),
+    "quad9": ("quad", (*_split("quad"), *_spokes((8, (4, 5, 6, 7))))),
+    "pyramid14": ("pyramid", (*_split("pyramid"), *_spokes((13, (5, 6, 7, 8))))),
+    "wedge12": ("wedge", (*_split("wedge")[:12], (0, 3), (1, 4), (2, 5))),
+    "wedge18": (
+        "wedge",
+        (*_split("wedge"), *_spokes((15, (6, 13, 9, 12)), (16, (7, 14, 10, 13)), (17, (8, 12, 11, 14)))),
+    ),
+    "hexahedron24": ("hexahedron", (*_split("hexahedron"), *_spokes(*_FACES[:4]))),
+    "hexahedron27": ("hexahedron", (*_split("hexahedron"), *_spokes(*_FACES, (26, tuple(range(20, 26)))))),
+}
 _EDGES: dict[str, tuple[tuple[int, int], ...]] = {
     **_LINEAR,
     **{name: _split(kind) for name, kind in _QUADRATIC.items()},
-    "quad9": (*_split("quad"), (4, 8), (5, 8), (6, 8), (7, 8)),
+    **{name: edges for name, (_, edges) in _OTHERS.items()},
 }
-_LINEAR_RELATIVE = {**{kind: kind for kind in _LINEAR}, **_QUADRATIC, "quad9": "quad"}
+_LINEAR_RELATIVE = {**{k: k for k in _LINEAR}, **_QUADRATIC, **{name: kind for name, (kind, _) in _OTHERS.items()}}
 _NODES = {"vertex": 1} | {kind: max(max(edge) for edge in edges) + 1 for kind, edges in _EDGES.items()}
 
 CELL_TYPES = (*_EDGES, "polygon")
@@ -154,6 +182,24 @@ def collect_cells(cells: CellsLike, n_points: int, dimension: int) -> dict[str, 
     }
 
 
+def joined_order(cells: CellsLike, dimension: int) -> NDArray[np.intp] | None:
+    """Return which cell, as they were given, comes to each place when blocks are joined; None if they keep theirs.
+
+    Takes what :func:`collect_cells` has found to be right.
+
+    Examples
+    --------
+    >>> joined_order([("line", [[0, 1]]), ("vertex", [[0]]), ("line", [[1, 2]])], 2).tolist()
+    [0, 2, 1]
+    """
+    blocks = list(_named_blocks(cells, dimension))
+    names = [f"polygon{np.shape(block)[1]}" if _is_polygon(kind) else kind for kind, block in blocks]
+    if len(set(names)) == len(names):
+        return None
+    sizes = [len(np.asarray(block)) for _, block in blocks]
+    return np.argsort(np.repeat([names.index(name) for name in names], sizes), kind="stable")
+
+
 def _named_blocks(cells: CellsLike, dimension: int) -> Iterable[tuple[str, ArrayLike]]:
     if isinstance(cells, Mapping):
         return cells.items()
@@ -196,11 +242,14 @@ def cell_edges(kind: str, cells: NDArray[np.int32]) -> NDArray[np.int32]:
     >>> cell_edges("triangle", np.array([[0, 1, 2]], np.int32)).tolist()
     [[0, 1], [1, 2], [2, 0]]
     """
+    return np.concatenate([cells[:, edge] for edge in local_edges(kind, cells.shape[1])])
+
+
+def local_edges(kind: str, n_nodes: int) -> list[tuple[int, int]]:
+    """Return the edges of a cell as pairs of places among its nodes; single nodes have none."""
     if _is_polygon(kind):
-        local = [(a, (a + 1) % cells.shape[1]) for a in range(cells.shape[1])]
-    else:
-        local = list(_EDGES[kind])
-    return np.concatenate([cells[:, edge] for edge in local])
+        return [(a, (a + 1) % n_nodes) for a in range(n_nodes)]
+    return list(_EDGES.get(kind, ()))
 
 
 def cell_dimension(kind: str) -> int:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from swwl.errors import InputError, InputTypeError
+from swwl.mesh.adjacency import cells_adjacency
 from swwl.mesh.arrays import (
     Frozen,
     check_features,
@@ -22,7 +23,7 @@ from swwl.mesh.arrays import (
     own_numbers,
     refuse_non_finite,
 )
-from swwl.mesh.cells import Cells, CellsLike, cell_edges, collect_cells, lumped_measures
+from swwl.mesh.cells import Cells, CellsLike, collect_cells, lumped_measures
 
 
 class Graph(Frozen):
@@ -248,8 +249,7 @@ def graph_of_cells(
 ) -> Graph:
     """Make the graph of checked points (n, d), cells and fields; without fields, points are not copied."""
     cells = {kind: block for kind, block in cells.items() if kind != "vertex"}
-    edges = [cell_edges(kind, block) for kind, block in cells.items()]
-    adjacency = _adjacency(np.concatenate(edges) if edges else np.empty((0, 2), np.int32), len(points), None)
+    adjacency = cells_adjacency(cells, len(points))
     if isinstance(node_weights, str):
         if node_weights != "area":
             raise InputError(f'node_weights must be an array or "area", not {node_weights!r}.')

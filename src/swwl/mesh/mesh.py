@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from swwl.errors import InputError, located
 from swwl.mesh.arrays import Frozen, check_features, check_field, counted, own
-from swwl.mesh.cells import CellsLike, collect_cells, cut_into_triangles
+from swwl.mesh.cells import CellsLike, collect_cells, cut_into_triangles, joined_order
 from swwl.mesh.endings import Endings
 from swwl.mesh.graph import Graph, graph_of_cells
 from swwl.storage import atomic_write
@@ -39,6 +39,8 @@ class Mesh(Frozen):
         Numbers at the nodes, of any type. They may be NaN where they are not known; :meth:`graph` refuses such a field.
     name : str, optional
         What to call the mesh in messages, such as its file name.
+    cell_fields : dict of array-likes of shape (m,) or (m, c), optional
+        Numbers of the cells, one row for each of all m cells in the order in which ``cells`` gives them.
 
     Attributes
     ----------
@@ -47,6 +49,8 @@ class Mesh(Frozen):
         One array per type, in the order in which types were first given. Polygons are of type "polygon" if all have
         equally many corners; otherwise "polygon5", "polygon6", ... each hold those of one number of corners.
     fields : mapping of str to ndarray of shape (n,) or (n, c)
+    cell_fields : mapping of str to ndarray of shape (m,) or (m, c)
+        One row per cell, in the order of :attr:`cells`: all cells of its first type, then all of the second, ...
     name : str or None
 
     Examples
@@ -59,11 +63,12 @@ class Mesh(Frozen):
     Graph(square: 4 nodes, 5 edges, 3 features, node weights)
     """
 
-    __slots__ = ("cells", "fields", "name", "points")
+    __slots__ = ("cell_fields", "cells", "fields", "name", "points")
 
     points: NDArray[np.float64]
     cells: Mapping[str, NDArray[np.int32]]
     fields: Mapping[str, NDArray[Any]]
+    cell_fields: Mapping[str, NDArray[Any]]
     name: str | None
 
     def __init__(
@@ -72,13 +77,22 @@ class Mesh(Frozen):
         cells: CellsLike,
         fields: Mapping[str, ArrayLike] | None = None,
         name: str | None = None,
+        *,
+        cell_fields: Mapping[str, ArrayLike] | None = None,
     ):
         checked = check_features(points, "Point coordinates")
+        blocks = collect_cells(cells, *checked.shape)
+        n_cells = sum(map(len, blocks.values()))
+        of_cells = {key: check_field(key, field, n_cells, "cell") for key, field in (cell_fields or {}).items()}
+        order = joined_order(cells, checked.shape[1]) if of_cells else None
+        if order is not None:
+            of_cells = {key: field[order] for key, field in of_cells.items()}
         self._fill(
             checked,
-            collect_cells(cells, *checked.shape),
+            blocks,
             {key: check_field(key, field, len(checked)) for key, field in (fields or {}).items()},
             name,
+            of_cells,
         )
 
     def _fill(
@@ -87,12 +101,14 @@ class Mesh(Frozen):
         cells: Mapping[str, NDArray[np.int32]],
         fields: Mapping[str, NDArray[Any]],
         name: str | None,
+        cell_fields: Mapping[str, NDArray[Any]],
     ) -> None:
-        arrays: list[NDArray[Any]] = [points, *cells.values(), *fields.values()]
+        arrays: list[NDArray[Any]] = [points, *cells.values(), *fields.values(), *cell_fields.values()]
         for array in arrays:
             array.setflags(write=False)
         # dict(...): nobody else may hold what the read-only mappings show
-        self._set(points=points, cells=MappingProxyType(dict(cells)), fields=MappingProxyType(dict(fields)), name=name)
+        mappings = {"cells": cells, "fields": fields, "cell_fields": cell_fields}
+        self._set(points=points, name=name, **{key: MappingProxyType(dict(value)) for key, value in mappings.items()})
 
     @property
     def n_nodes(self) -> int:
@@ -164,20 +180,23 @@ class Mesh(Frozen):
         Mesh(2 nodes in 1 dimension; cells: 1 line; fields: T, p)
         """
         new = {key: check_field(key, field, self.n_nodes) for key, field in fields.items()}
-        return trusted_mesh(self.points, self.cells, {**self.fields, **new}, self.name)
+        return trusted_mesh(self.points, self.cells, {**self.fields, **new}, self.name, self.cell_fields)
 
     def renamed(self, name: str | None) -> Mesh:
         """Return the same mesh under another name."""
-        return trusted_mesh(self.points, self.cells, self.fields, name)
+        return trusted_mesh(self.points, self.cells, self.fields, name, self.cell_fields)
 
-    def write(self, path: str | os.PathLike[str]) -> None:
+    def write(self, path: str | os.PathLike[str], compress: bool = False) -> None:
         """Write the mesh to a file, under a temporary name until it is complete; the ending names the format.
 
         Parameters
         ----------
         path : str or path
-            ``.vtu`` (for ParaView and most other programs), ``.npz`` (quick, for NumPy and swwl), or an ending of
-            another format that meshio writes and reads again. Formats other than these two may not hold the fields.
+            ``.vtu`` (for ParaView and most other programs, and quick to read), ``.npz`` (for NumPy and swwl), or an
+            ending of another format that meshio writes and reads again. Formats other than these two may not hold the
+            fields.
+        compress : bool
+            Make ``.vtu`` and ``.npz`` files about half as large, which then take several times as long to read.
 
         Raises
         ------
@@ -200,23 +219,25 @@ class Mesh(Frozen):
         with located(str(path)):
             writer = WRITERS.of(Path(path))
             with atomic_write(path) as file:
-                writer(file, self)
+                writer(file, self, compress)
 
     def parts(self) -> list[Any]:
         """Return all that makes the mesh what it is, for :func:`swwl.storage.fingerprint`."""
-        return [self.points, *([*mapping, *mapping.values()] for mapping in (self.cells, self.fields))]
+        mappings = (self.cells, self.fields, *([self.cell_fields] if self.cell_fields else []))
+        return [self.points, *([*mapping, *mapping.values()] for mapping in mappings)]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return trusted_mesh, (self.points, dict(self.cells), dict(self.fields), self.name)
+        return trusted_mesh, (self.points, dict(self.cells), dict(self.fields), self.name, dict(self.cell_fields))
 
     def __repr__(self) -> str:
         parts = [f"{counted(self.n_nodes, 'node')} in {counted(self.dimension, 'dimension')}"]
         parts += ["cells: " + (", ".join(f"{len(b)} {kind}" for kind, b in self.cells.items()) or "none")]
         parts += ["fields: " + ", ".join(self.fields)] if self.fields else []
+        parts += ["cell fields: " + ", ".join(self.cell_fields)] if self.cell_fields else []
         return f"Mesh({self.name + ': ' if self.name else ''}{'; '.join(parts)})"
 
 
-Writer: TypeAlias = Callable[[IO[bytes], Mesh], None]
+Writer: TypeAlias = Callable[[IO[bytes], Mesh, bool], None]  # whether to compress
 WRITERS: Endings[Writer] = Endings()  # io/ fills it
 
 
@@ -225,10 +246,11 @@ def trusted_mesh(
     cells: Mapping[str, NDArray[np.int32]],
     fields: Mapping[str, NDArray[Any]],
     name: str | None = None,
+    cell_fields: Mapping[str, NDArray[Any]] | None = None,
 ) -> Mesh:
     """Make a mesh of parts that have been checked, without a look at them and without a copy; they are frozen."""
     mesh = Mesh.__new__(Mesh)
-    mesh._fill(points, cells, fields, name)
+    mesh._fill(points, cells, fields, name, cell_fields or {})
     return mesh
 
 
@@ -236,4 +258,4 @@ def in_plane(mesh: Mesh) -> Mesh:
     """Drop the third coordinate where it is zero at all nodes."""
     if mesh.dimension != 3 or mesh.points[:, 2].any():
         return mesh
-    return trusted_mesh(own(mesh.points[:, :2]), mesh.cells, mesh.fields, mesh.name)
+    return trusted_mesh(own(mesh.points[:, :2]), mesh.cells, mesh.fields, mesh.name, mesh.cell_fields)

@@ -110,6 +110,16 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         raise InputError(f"{path}: is not a swwl model file, or a damaged one ({error}).") from error
 
 
+def is_model(path: str | os.PathLike[str]) -> bool:
+    """Whether a file says that it is a model of swwl, of whatever version."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            manifest = json.loads(archive.read("manifest.json"))
+            return isinstance(manifest, dict) and manifest.get("format") == FORMAT
+    except _DAMAGES:
+        return False
+
+
 def _entry(name: str) -> zipfile.ZipInfo:
     """Return an entry without the time of day, so that the same model gives the same bytes."""
     return zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))

@@ -10,6 +10,9 @@ from typing import Any
 
 import swwl
 
+# By which a page of ours is known again.
+GENERATOR = '<meta name="generator" content="swwl '
+
 _STYLE = """
 :root { color-scheme: light; --ink: #1d2733; --soft: #5b6673; --line: #dde3ea; --accent: #0072b2; --wash: #f4f7fa; }
 * { box-sizing: border-box; }
@@ -76,6 +79,7 @@ def page(title: str, sections: Sequence[tuple[str, str, str]]) -> str:
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+{GENERATOR}{escape(swwl.__version__)}">
 <link rel="icon" href="data:,">
 <title>{escape(title)}</title>
 <style>{_STYLE}</style>

@@ -110,12 +110,12 @@ def test_broken_files_are_named_with_the_reason(mesh, tmp_path):
     np.savez(tmp_path / "newer.npz", format=np.array("swwl-graph 9"))
     meshio.Mesh(mesh.points, [("vertex", np.arange(60)[:, None])]).write(tmp_path / "cloud.vtk")
     for name, reason in {
-        "cut.vtu": "damaged or of another format",
+        "cut.vtu": "not well-formed XML .it ends before its last element does",
         "text.vtk": "damaged or of another format",
-        "empty.vtu": "damaged or of another format",
+        "empty.vtu": "the file is empty",
         "noise.cgns": "damaged or of another format",
         "what.xyz": "the ending '.xyz' is not known; known are .avs",
-        "cut.npz": "damaged or of another format",
+        "cut.npz": "not an .npz archive, or is damaged",
         "foreign.npz": "wanted 'swwl-graph 1' or 'swwl-mesh 1', found arrays data",
         "newer.npz": "wanted 'swwl-graph 1' or 'swwl-mesh 1', found swwl-graph 9",
         "cloud.vtk": "no cells",

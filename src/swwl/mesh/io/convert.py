@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from scipy import sparse
@@ -22,20 +22,23 @@ def read(path: str | os.PathLike[str]) -> Mesh | Graph:
         return read_file(path)
 
 
-def read_mesh(path: str | os.PathLike[str]) -> Mesh:
+def read_mesh(path: str | os.PathLike[str], fields: Collection[str] | None = None) -> Mesh:
     """Read a mesh file.
 
     Parameters
     ----------
     path : str or path
-        What meshio reads (VTU, VTK, XDMF, Gmsh, Abaqus, STL, …), CGNS as PLAID writes it, our own ``.npz``, or a format
-        with a reader of your own (:func:`swwl.mesh.io.register_reader`).
+        VTU, VTP, PVTU, legacy VTK, CGNS, Exodus, Abaqus, Nastran, Gmsh, AVS UCD; what meshio reads besides (XDMF, MED,
+        STL, …); our own ``.npz``; what pyvista reads, where it is installed; or a format with a reader of your own
+        (:func:`swwl.mesh.io.register_reader`).
+    fields : collection of str, optional
+        Names of the fields that are wanted, which makes reading faster; others may be missing. All by default.
 
     Returns
     -------
     Mesh
-        With all node fields that hold numbers, tensors as (n, 9). Its ``name`` is the file's. A mesh in the plane
-        z = 0 gets two coordinates.
+        With all node and cell fields that hold numbers, tensors as (n, 9). Its ``name`` is the file's. A mesh in the
+        plane z = 0 gets two coordinates.
 
     Raises
     ------
@@ -43,7 +46,7 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
         With the path and what is wrong with it; :class:`FileNotFoundError` as well, if there is no such file.
     """
     with located(str(path)):
-        content = read_file(path)
+        content = read_file(path, fields)
         if isinstance(content, Graph):
             raise InputError("it holds a graph without cells, but a mesh is wanted; read_graph reads it.")
     return content
@@ -72,9 +75,11 @@ def read_graph(path: str | os.PathLike[str], *, fields: Sequence[str] = (), node
         With the path and what is wrong with it; :class:`FileNotFoundError` as well, if there is no such file.
     """
     with located(str(path)):
-        content = read_file(path)
+        content = read_file(path, fields)
         if isinstance(content, Graph):
             return _with_options(content, fields, node_weights)
+        if not content.fields.keys() >= {*fields}:
+            content = as_mesh(read_file(path))  # with all fields, to name them
         return content.graph(node_weights, fields)
 
 

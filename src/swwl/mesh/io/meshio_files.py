@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError, MissingPackageError
 from swwl.mesh.arrays import release
+from swwl.mesh.io.limits import refuse_empty
 from swwl.mesh.mesh import Mesh, in_plane
 
 # meshio's modules by ending; those of an ending are tried in turn.
@@ -52,7 +53,6 @@ READ: dict[str, tuple[str, ...]] = {
     ".vol": ("netgen",),
     ".vol.gz": ("netgen",),
     ".vtk": ("vtk",),
-    ".vtu": ("vtu",),
     ".wkt": ("wkt",),
     ".xdmf": ("xdmf",),
     ".xmf": ("xdmf",),
@@ -78,7 +78,6 @@ WRITE: dict[str, tuple[str, dict[str, Any]]] = {
     ".su2": ("su2", {}),
     ".tec": ("tecplot", {}),
     ".vtk": ("vtk", {}),
-    ".vtu": ("vtu", {"binary": True, "compression": "zlib"}),
     ".xdmf": ("xdmf", {"data_format": "XML"}),
     ".xmf": ("xdmf", {"data_format": "XML"}),
 }
@@ -87,6 +86,7 @@ _TIME = re.compile(rb", \d{4}-\d\d-\d\dT[\d:.]+")  # of writing, in the first li
 
 def read(path: Path, modules: tuple[str, ...]) -> Mesh:
     """Read a file with the first of meshio's modules that can."""
+    refuse_empty(path)
     reasons = []
     for name in modules:
         # meshio.read prints and exits on a bad file; the readers behind it raise.
@@ -122,8 +122,8 @@ def _mesh(mesh: Any, take: Callable[[NDArray[Any]], NDArray[Any]]) -> Mesh:
     return Mesh(take(np.asarray(mesh.points)), cells or {}, fields)
 
 
-def write(file: IO[bytes], mesh: Mesh, suffix: str) -> None:
-    """Write a mesh to an open file in the format of an ending of :data:`WRITE`."""
+def write(file: IO[bytes], mesh: Mesh, compress: bool = False, *, suffix: str) -> None:
+    """Write a mesh to an open file in the format of an ending of :data:`WRITE`, which ``compress`` does not change."""
     name, options = WRITE[suffix]
     with tempfile.TemporaryDirectory() as folder:  # most of meshio's writers want a path
         path = Path(folder) / f"mesh{suffix}"
@@ -169,6 +169,6 @@ def _plain(field: NDArray[Any], suffix: str) -> NDArray[Any]:
         field = field.astype(np.uint8)
     elif field.dtype.kind == "f" and field.dtype.itemsize not in (4, 8):
         field = field.astype(np.float64)
-    if suffix in (".vtk", ".vtu") and field.ndim == 2 and field.shape[1] == 2:
+    if suffix == ".vtk" and field.ndim == 2 and field.shape[1] == 2:
         field = np.column_stack([field, np.zeros_like(field[:, 0])])
     return field

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import io
+import lzma
+import math
 import os
+import zipfile
+import zlib
+from collections.abc import Collection
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from swwl.errors import InputError, located
 from swwl.mesh.arrays import release
 from swwl.mesh.graph import Graph
+from swwl.mesh.io.limits import Budget
 from swwl.mesh.mesh import Mesh
 from swwl.storage import atomic_write
 
 _GRAPH = "swwl-graph 1"
 _MESH = "swwl-mesh 1"
+_MOST_HEAD = 20_000  # bytes; NumPy itself refuses more than 10 000
+_HEADS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 def write_graph(path: str | os.PathLike[str], graph: Graph) -> None:
@@ -47,23 +57,93 @@ def write_graph(path: str | os.PathLike[str], graph: Graph) -> None:
         np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
-def write_npz(file: IO[bytes], mesh: Mesh) -> None:
-    """Write points, cells and node fields of a mesh to an open file, compressed."""
+def write_npz(file: IO[bytes], mesh: Mesh, compress: bool = False) -> None:
+    """Write points, cells and fields of a mesh to an open file."""
     arrays = {"format": np.array(_MESH), "points": mesh.points}
     arrays |= {f"cells_{kind}": cells for kind, cells in mesh.cells.items()}
     arrays |= {f"field_{name}": values for name, values in mesh.fields.items()}
-    np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+    arrays |= {f"cell_field_{name}": values for name, values in mesh.cell_fields.items()}
+    (np.savez_compressed if compress else np.savez)(file, **arrays)  # type: ignore[arg-type]
 
 
-def read_npz(path: Path) -> Graph | Mesh:
+def read_npz(path: Path, fields: Collection[str] | None = None) -> Graph | Mesh:
     """Read what :func:`write_graph` or :func:`write_npz` wrote."""
-    with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-        arrays = {key: release(archive[key]) for key in archive.files}
-    found = str(arrays.pop("format")) if "format" in arrays else f"arrays {', '.join(arrays)}"
+    with open(path, "rb") as file:
+        arrays = read_arrays(file)
+    found = str(arrays.pop("format")) if "format" in arrays else f"arrays {', '.join(arrays)[:200]}"
     if found == _GRAPH:
+        wanted = {"features", "edges"}
+        if not wanted <= arrays.keys() <= wanted | {"weights", "node_weights"}:
+            raise InputError(f"a graph has arrays features and edges, but it has {', '.join(arrays)[:200] or 'none'}")
         return Graph(**arrays, name=path.name)
     if found == _MESH:
-        cells = {key.removeprefix("cells_"): arrays[key] for key in arrays if key.startswith("cells_")}
-        fields = {key.removeprefix("field_"): arrays[key] for key in arrays if key.startswith("field_")}
-        return Mesh(arrays["points"], cells, fields)
+        if "points" not in arrays:
+            raise InputError(f"a mesh has an array points, but it has {', '.join(arrays)[:200] or 'none'}")
+        return Mesh(
+            arrays["points"],
+            _parts(arrays, "cells_"),
+            _parts(arrays, "field_"),
+            cell_fields=_parts(arrays, "cell_field_"),
+        )
     raise InputError(f"it is not a file of this version: wanted {_GRAPH!r} or {_MESH!r}, found {found}")
+
+
+def _parts(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+    return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
+
+
+def read_arrays(file: IO[bytes]) -> dict[str, NDArray[Any]]:
+    """Read the arrays of an ``.npz`` archive, read-only; sizes are checked before memory is taken.
+
+    Parameters
+    ----------
+    file : binary file
+        Open and seekable.
+
+    Raises
+    ------
+    InputError
+        For anything that is not an archive of arrays of numbers and texts, and for more than 20 times its size.
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> np.savez(file, a=np.arange(3))
+    >>> read_arrays(file)
+    {'a': array([0, 1, 2])}
+    """
+    budget = Budget(file.seek(0, os.SEEK_END))
+    try:
+        with zipfile.ZipFile(file) as archive:
+            members = archive.infolist()
+            budget.take(sum(member.file_size for member in members))
+            return {member.filename.removesuffix(".npy"): _array(archive, member) for member in members}
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, OSError) as error:
+        # NotImplementedError, of an unknown compression, is a RuntimeError
+        raise InputError(f"it is not an .npz archive, or is damaged ({error})") from None
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    content = archive.read(member)  # never more than the size it declares
+    with located(f"its array {member.filename.removesuffix('.npy')!r}"):
+        try:
+            head = io.BytesIO(content[:_MOST_HEAD])
+            version = np.lib.format.read_magic(head)
+            if version not in _HEADS:
+                raise ValueError(f"it is of version {version}")
+            shape, fortran, dtype = _HEADS[version](head)
+        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError) as error:
+            raise InputError(f"it has no valid head ({_first_line(error)})") from None
+        if dtype.kind not in "biufU":
+            raise InputError(f"it holds {dtype}, neither numbers nor texts")
+        size = math.prod(shape) * dtype.itemsize
+        if size != len(content) - head.tell():
+            raise InputError(f"it declares {size} bytes, but has {len(content) - head.tell()}")
+        if not size:
+            return release(np.empty(shape, dtype))
+        return np.frombuffer(content, dtype, offset=head.tell()).reshape(shape, order="F" if fortran else "C")
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0][:120]

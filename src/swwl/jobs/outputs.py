@@ -1,0 +1,166 @@
+"""Files that commands write, checked before the work that fills them: nothing of the user's is overwritten unasked.
+
+An output that is an input of the same command is always refused. A file that exists is overwritten if it is one that we
+wrote, by what it holds (a model, a page, a picture, predictions of the same targets), or if the user asks for it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import swwl
+from swwl.errors import InputError
+from swwl.jobs.table import mesh_paths
+from swwl.models.modelfile import is_model
+from swwl.storage import written_file
+
+__all__ = ["check_output", "is_model", "is_picture", "is_report", "picture_metadata", "predictions_of", "table_files"]
+
+# What predictions of a target add to its name; a table that has all of them is one of ours.
+PREDICTED = ("mean", "std", "lower95", "upper95")
+_HEAD = 1 << 16
+_MOST_HEADER = 1 << 20
+# How a picture says who made it.
+_MARKS = {".png": b"tEXtSoftware\0swwl ", ".svg": b"<dc:title>swwl ", ".pdf": b"/Creator (swwl "}
+
+
+def check_output(
+    path: Path,
+    *,
+    endings: tuple[str, ...] = (),
+    inputs: Iterable[Path] = (),
+    ours: Callable[[Path], bool] | None = None,
+    force: bool = False,
+) -> None:
+    """Complain about an output that cannot or must not be written, before the work that would fill it.
+
+    Parameters
+    ----------
+    path : path
+    endings : tuple of str
+        Those that the file may have.
+    inputs : iterable of path
+        Files that the command reads: none of them may be the output, under whatever name.
+    ours : callable, optional
+        Says whether a file that exists is one that this command wrote, and may write again; none is by default.
+    force : bool
+        Whether to overwrite any other file.
+    """
+    if endings and path.suffix.lower() not in endings:
+        raise InputError(f"{path}: the output must end in {' or '.join(endings)}.")
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder, but a file is to be written.")
+    try:
+        target = written_file(path)
+        if not target.parent.is_dir():
+            raise InputError(f"{path}: the folder {target.parent} does not exist.")
+        if target.exists():
+            if not target.is_file():
+                raise InputError(f"{path}: is not an ordinary file, so it cannot be written.")
+            _spare(path, inputs, ours, force)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}).") from None
+    os.close(handle)
+    os.unlink(name)
+
+
+def _spare(path: Path, inputs: Iterable[Path], ours: Callable[[Path], bool] | None, force: bool) -> None:
+    """Refuse to overwrite an input, and anything else that is not ours."""
+    same = same_file(path, inputs)
+    if same is not None:
+        raise InputError(f"{path}: is the input {same}, which is never overwritten; name another file.")
+    if not force and not (ours is not None and ours(path)):
+        raise InputError(
+            f"{path}: is there already, and this command did not write it; name another file, or --force overwrites it."
+        )
+
+
+def same_file(path: Path, others: Iterable[Path]) -> Path | None:
+    """Return the first of some files that is the same as an existing one, by whatever links or spelling."""
+    status = os.stat(path)
+    for other in others:
+        try:
+            found = os.stat(other)
+        except OSError:
+            continue
+        if os.path.samestat(status, found):
+            return other
+    return None
+
+
+def table_files(path: Path, frame: pd.DataFrame, columns: Iterable[str]) -> list[Path]:
+    """Return a table and the mesh files that some of its columns name."""
+    return [path, *(file for name in columns for file in mesh_paths(frame, path, name))]
+
+
+def is_report(path: Path) -> bool:
+    """Whether a file is a page that ``swwl report`` wrote."""
+    from swwl.report.page import GENERATOR  # with it come all displays, which few commands need
+
+    with open(path, "rb") as file:
+        return GENERATOR.encode() in file.read(_HEAD)
+
+
+def is_picture(path: Path) -> bool:
+    """Whether a file is a picture that :func:`picture_metadata` marked."""
+    mark = _MARKS.get(path.suffix.lower())
+    with open(path, "rb") as file:
+        if path.suffix.lower() == ".pdf":  # it says so near its end
+            file.seek(max(0, path.stat().st_size - _HEAD))
+        return mark is not None and mark in file.read(_HEAD)
+
+
+def picture_metadata(path: Path) -> dict[str, Any]:
+    """Return what matplotlib is to write into a picture: who made it, and no date, so that bytes can be compared."""
+    name = f"swwl {swwl.__version__}"
+    kinds: dict[str, dict[str, Any]] = {
+        ".png": {"Software": name},
+        ".svg": {"Creator": name, "Date": None},
+        ".pdf": {"Creator": name, "CreationDate": None},
+    }
+    return kinds.get(path.suffix.lower(), {})
+
+
+def predictions_of(targets: Sequence[str]) -> Callable[[Path], bool]:
+    r"""Return what says whether a table holds predictions of one of these targets, as ours do.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "p.csv"
+    ...     _ = path.write_text("case,lift_mean,lift_std,lift_lower95,lift_upper95\n")
+    ...     predictions_of(["lift", "drag"])(path), predictions_of(["drag"])(path)
+    (True, False)
+    """
+
+    def holds_predictions(path: Path) -> bool:
+        names = set(_columns(path))
+        return any(names.issuperset(f"{target}_{kind}" for kind in PREDICTED) for target in targets)
+
+    return holds_predictions
+
+
+def _columns(path: Path) -> list[str]:
+    """Return the names of a table's columns; none where it cannot be read."""
+    if path.suffix.lower() in (".parquet", ".pq"):
+        try:
+            from pyarrow import parquet
+
+            return [str(name) for name in parquet.read_schema(path).names]
+        except (ImportError, OSError, ValueError):  # pyarrow's own errors are children of these
+            return []
+    with open(path, "rb") as file:
+        text = file.read(_MOST_HEADER).decode("utf-8", errors="replace")
+    try:
+        return next(csv.reader(io.StringIO(text, newline="")), [])
+    except csv.Error:
+        return []
