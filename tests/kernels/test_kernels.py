@@ -210,6 +210,7 @@ def test_factors_say_what_they_take_and_give(graphs):
     assert [f.gives for f in (swwl, principal, speed)] == ["distances", "coordinates", "distances"]
     seen = swwl.fit(graphs)
     np.testing.assert_array_equal(swwl.vectors(seen), seen)
+    assert SWWL("g", r=1, alpha=1, **SMALL).vectors(seen) is None
     np.testing.assert_array_equal(principal.vectors(principal.fit(graphs)), seen)
     column = np.arange(14) * 2.5
     represented = speed.fit(column)

@@ -121,8 +121,8 @@ class SWWL(Factor):
         return [RowDistances(first, second, r=self.r)]
 
     def vectors(self, rows: Any) -> NDArray[Any] | None:
-        """Return the embeddings, (N, P Q)."""
-        return np.asarray(rows)
+        """Return the embeddings, (N, P Q); for r = 1 their Euclidean distance is not the factor's, so there are none."""
+        return np.asarray(rows) if self.r == 2 else None
 
     def correlations(self) -> list[CorrelationName]:
         """Return the Gaussian correlation, or the power exponential where ``alpha`` is not 2."""
