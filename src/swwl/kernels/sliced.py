@@ -121,7 +121,7 @@ class SWWL(Factor):
         return [RowDistances(first, second, r=self.r)]
 
     def vectors(self, rows: Any) -> NDArray[Any] | None:
-        """Return the embeddings, (N, P Q); for r = 1 their Euclidean distance is not the factor's, so there are none."""
+        """Return the embeddings, (N, P Q); None for r = 1, where their Euclidean distance is not the factor's."""
         return np.asarray(rows) if self.r == 2 else None
 
     def correlations(self) -> list[CorrelationName]:
