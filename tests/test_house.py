@@ -20,10 +20,10 @@ mesh
 embedding._inplace embedding.wl embedding.sliced embedding.options embedding.pipeline embedding.batches
 embedding.distances embedding.components embedding.transformer embedding
 gp.correlations gp.blocks gp.factors gp.prior gp.prediction gp.*
-kernels.indefinite kernels.base kernels.numeric kernels.sliced kernels.precomputed kernels
+kernels.indefinite kernels.base kernels.numeric kernels.categories kernels.sliced kernels.precomputed kernels
 kernels.baselines.common kernels.baselines.*
-models.tables models.trend models.defaults models.processes models.selection models.calibration models.modelfile
-models.regression models.classification models
+models.cells models.tablefile models.tables models.trend models.defaults models.processes models.selection
+models.calibration models.modelfile models.regression models.classification models
 evaluation.scores evaluation.curves evaluation.folds evaluation.nested_cv evaluation
 design.*
 datasets.*

@@ -41,8 +41,18 @@ _HOMES = {
     ],
     "swwl.embedding": ["SWWLEmbedding", "pairwise_distances"],
     "swwl.gp": ["Coordinates", "RobustGP"],
-    "swwl.kernels": ["ASWWL", "SWWL", "Gaussian", "Matern32", "Matern52", "Power", "Precomputed", "PrincipalSWWL"],
-    "swwl.models": ["GraphSVC", "RobustGPRegressor", "load_model"],
+    "swwl.kernels": [
+        "ASWWL",
+        "SWWL",
+        "Categories",
+        "Gaussian",
+        "Matern32",
+        "Matern52",
+        "Power",
+        "Precomputed",
+        "PrincipalSWWL",
+    ],
+    "swwl.models": ["GraphSVC", "RobustGPRegressor", "load_model", "read_table"],
     "swwl.evaluation": ["nested_cv"],
 }
 _PUBLIC = {name: home for home, names in _HOMES.items() for name in names}

@@ -10,6 +10,7 @@ from swwl.gp import Coordinates as Coordinates
 from swwl.gp import RobustGP as RobustGP
 from swwl.kernels import ASWWL as ASWWL
 from swwl.kernels import SWWL as SWWL
+from swwl.kernels import Categories as Categories
 from swwl.kernels import Gaussian as Gaussian
 from swwl.kernels import Matern32 as Matern32
 from swwl.kernels import Matern52 as Matern52
@@ -27,6 +28,7 @@ from swwl.mesh import write_graph as write_graph
 from swwl.models import GraphSVC as GraphSVC
 from swwl.models import RobustGPRegressor as RobustGPRegressor
 from swwl.models import load_model as load_model
+from swwl.models import read_table as read_table
 
 __version__: str
 __all__: list[str]

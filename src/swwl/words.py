@@ -53,10 +53,13 @@ def place(table: Path | str, row: int) -> str:
 
     Examples
     --------
-    >>> place("table.csv", 0), place("table.parquet", 0)
-    ('line 2', 'row 0')
+    >>> place("table.csv", 0), place("table.xlsx", 0), place("table.parquet", 0)
+    ('line 2', 'row 2', 'row 0')
     """
-    return f"row {row}" if Path(table).suffix.lower() in (".parquet", ".pq") else f"line {row + 2}"
+    ending = Path(table).suffix.lower()
+    if ending in (".parquet", ".pq"):
+        return f"row {row}"
+    return f"{'row' if ending in ('.xlsx', '.xlsm') else 'line'} {row + 2}"
 
 
 def plain(value: Any) -> Any:

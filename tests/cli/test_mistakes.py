@@ -116,8 +116,10 @@ def test_empty_table(data):
     assert "the table is empty" in fit(data, table="none.csv")
     (data / "header.csv").write_text("mesh,massflow\n")
     assert "no rows" in fit(data, table="header.csv")
-    (data / "semicolons.csv").write_text("mesh;massflow\na.vtu;1\n")
-    assert "separated by commas" in fit(data, table="semicolons.csv")
+    (data / "short.csv").write_text("mesh;massflow\na.vtu;1\nb.vtu\n")
+    assert "short.csv: line 3 has 1 cells, but the header has 2: columns are separated by semicolons" in fit(
+        data, table="short.csv"
+    )
     (data / "binary.csv").write_bytes(bytes(range(256)))
     assert "cannot be read as a table" in fit(data, table="binary.csv")
 

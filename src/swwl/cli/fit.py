@@ -30,7 +30,7 @@ class Weights(StrEnum):
 
 
 def fit(
-    table: Annotated[Path, typer.Argument(help="CSV or Parquet table; mesh paths in it are relative to it.")],
+    table: Annotated[Path, typer.Argument(help="CSV, Excel or Parquet table; mesh paths in it are relative to it.")],
     target: Annotated[list[str], typer.Option(help="Column to predict; repeat it for several.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write, such as rotor.swwl.")],
     mesh: Annotated[
@@ -38,7 +38,7 @@ def fit(
     ] = None,
     inputs: Annotated[
         str | None,
-        typer.Option(help="Numeric input columns, separated by commas. By default all except the targets."),
+        typer.Option(help="Input columns, separated by commas; '' for meshes only. By default all that can be."),
     ] = None,
     kernel: Annotated[Kernel, typer.Option(help="Kernel on meshes; scalars leaves the meshes out.")] = Kernel.principal,
     split: Annotated[
@@ -46,6 +46,9 @@ def fit(
     ] = None,
     test_fraction: Annotated[float | None, typer.Option(help="Hold out this share of rows, at random.")] = None,
     all_rows: Annotated[bool, typer.Option("--all-rows", help="Fit all rows, whatever a column 'split' says.")] = False,
+    drop_incomplete: Annotated[
+        bool, typer.Option("--drop-incomplete", help="Leave out rows in which a mesh, an input or a target is missing.")
+    ] = False,
     projections: Annotated[int, typer.Option("--projections", "-P", help="Directions of projection, P.")] = 50,
     quantiles: Annotated[int, typer.Option("--quantiles", "-Q", help="Quantiles of each projection, Q.")] = 500,
     iterations: Annotated[int, typer.Option("--iterations", "-H", help="Weisfeiler-Lehman iterations, H.")] = 3,
@@ -58,7 +61,7 @@ def fit(
     calibrate: Annotated[bool, typer.Option(help="Widen intervals by what cross-validation asks for.")] = True,
     cache: Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")] = True,
     jobs: Annotated[int, typer.Option(help="Threads; -1 is one per core.")] = -1,
-    seed: Annotated[int, typer.Option(help="Seed of directions, folds and --test-fraction.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of directions, folds and --test-fraction.")] = 0,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
@@ -75,7 +78,7 @@ def fit(
     """
     from swwl.jobs.describe import model_facts
     from swwl.jobs.fit import fit_plan, mesh_facts
-    from swwl.jobs.outputs import check_output, is_model, table_files
+    from swwl.jobs.outputs import check_output, is_model
     from swwl.jobs.plan import make_kernel, plan_fit
     from swwl.jobs.table import CACHE_FOLDER, memory_beside
 
@@ -84,14 +87,15 @@ def fit(
         table,
         list(dict.fromkeys(target)),
         list(dict.fromkeys(mesh or [])),
-        [name.strip() for name in inputs.split(",")] if inputs else None,
+        None if inputs is None else [name.strip() for name in inputs.split(",") if name.strip()],
         kernel=kernel.value,
         split=split,
         test_fraction=test_fraction,
         all_rows=all_rows,
         seed=seed,
+        drop_incomplete=drop_incomplete,
     )
-    check_output(output, inputs=table_files(table, plan.frame, plan.meshes), ours=is_model, force=force)
+    check_output(output, inputs=plan.files(), ours=is_model, force=force)
     options: dict[str, Any] = {
         "n_projections": projections,
         "n_quantiles": quantiles,

@@ -17,10 +17,10 @@ _NEGLIGIBLE = 0.05
 def show_plan(out: Output, plan: Plan, kernel: str) -> None:
     """Print what will be learned from what."""
     out.say(f"table     {plan.path}: {len(plan.frame)} rows, {plan.split.words}")
-    if plan.split.column == "split":
+    if plan.split.column is not None:
         out.say("          (--all-rows fits them all)")
     out.say(f"targets   {', '.join(plan.targets)}")
-    out.say(f"inputs    {', '.join([*plan.meshes, *plan.inputs])}")
+    out.say(f"inputs    {', '.join([*plan.meshes, *plan.inputs, *plan.categories])}")
     for name, reason in plan.ignored.items():
         out.say(f"ignored   {name}: {reason}")
     out.say(f"kernel    {kernel}")

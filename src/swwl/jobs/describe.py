@@ -11,13 +11,14 @@ import pandas as pd
 
 from swwl.errors import InputError, MissingFileError, located
 from swwl.evaluation import scores
+from swwl.jobs.columns import kind_of
 from swwl.jobs.table import CACHE_FOLDER, mesh_columns, read_table, summary
 from swwl.mesh import Graph
 from swwl.mesh.io import read
 from swwl.models.modelfile import is_model, load_model
 from swwl.models.regression import RobustGPRegressor
+from swwl.models.tablefile import TABLES, mesh_file
 
-_TABLES = (".csv", ".parquet", ".pq")
 _ABOUT = ("n_samples", "generator", "seed", "model", "nodes", "random_topology", "scalars", "targets")
 
 
@@ -27,7 +28,7 @@ def describe(file: Path) -> dict[str, Any]:
         raise MissingFileError(f"{file}: no such file or folder.")
     if file.is_dir():
         return folder_facts(file)
-    if file.suffix.lower() in _TABLES:
+    if file.suffix.lower() in TABLES:
         return table_facts(file)
     if file.suffix == ".swwl" or is_model(file):
         return model_file_facts(file)
@@ -70,8 +71,10 @@ def _column_facts(values: pd.Series, path: Path, is_mesh: bool) -> dict[str, Any
     if pd.api.types.is_numeric_dtype(values):
         known = values.dropna().to_numpy(dtype=float)
         return facts | {"holds": "numbers"} | (summary(known) if known.size else {})
+    if kind_of(values) in ("mixed", "dates"):
+        return facts | {"holds": "dates" if kind_of(values) == "dates" else "numbers and texts"}
     if is_mesh:
-        there = sum((path.parent / str(value)).is_file() for value in values.dropna())
+        there = sum(mesh_file(path, str(value)).is_file() for value in values.dropna())
         gone = len(values) - there
         return facts | {"holds": f"{there} meshes" + (f", {gone} not there" if gone else ""), "meshes": there}
     counts = values.astype(str).value_counts()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from swwl.gp.prediction import Prediction
 from swwl.jobs.plan import Plan
-from swwl.jobs.table import mesh_paths, rows_named, summary
+from swwl.jobs.table import rows_named, summary
 from swwl.kernels import Product
 from swwl.models.regression import RobustGPRegressor
 from swwl.parallel import Progress
@@ -52,13 +52,13 @@ def fit_plan(
         Called with a label, returns what shows progress, or None.
     """
     memory = Memory(None) if memory is None else memory
-    table = plan.frame[[*plan.inputs, *plan.targets]].copy()
+    table = plan.frame[[*plan.inputs, *plan.categories, *plan.targets]].copy()
     for name in plan.meshes:
-        table[name] = mesh_paths(plan.frame, plan.path, name)
+        table[name] = plan.mesh_files(name)
     targets: Any = plan.targets[0] if len(plan.targets) == 1 else plan.targets
     model = RobustGPRegressor(kernel, calibrate=calibrate, random_state=seed)
     train, test = plan.split.train, plan.split.test
-    with rows_named(plan.path, train):
+    with rows_named(plan.frame, plan.path, train):
         model.fit(
             table.iloc[train],
             targets,
@@ -69,7 +69,7 @@ def fit_plan(
     held_out = None
     if len(test):
         label = progress("held-out meshes" if plan.meshes else "rows")
-        with rows_named(plan.path, test):
+        with rows_named(plan.frame, plan.path, test):
             held_out = model.predict_distribution(table.iloc[test], memory=memory, progress=label).columns()
     model.metadata_ = _metadata(plan, model_path, table, memory, held_out)
     return model
@@ -77,7 +77,7 @@ def fit_plan(
 
 def mesh_facts(plan: Plan, memory: Memory) -> dict[str, Any]:
     """Return how many different meshes a plan has, their sizes, and how many were found in memory."""
-    files = {file for name in plan.meshes for file in mesh_paths(plan.frame, plan.path, name)}
+    files = {file for name in plan.meshes for file in plan.mesh_files(name) if file is not None}
     nodes = [memory.n_nodes[file] for file in files if file in memory.n_nodes]
     return {
         "meshes": len(files),

@@ -12,7 +12,7 @@ from swwl.errors import InputError
 from swwl.evaluation import scores
 from swwl.evaluation.curves import trend_columns
 from swwl.gp.prediction import Prediction
-from swwl.jobs.table import mesh_paths, require_numbers, require_rows, rows_named
+from swwl.jobs.table import mesh_paths, require_numbers, require_rows, require_texts, rows_named
 from swwl.models.modelfile import load_model
 from swwl.models.regression import RobustGPRegressor
 from swwl.parallel import Progress
@@ -38,6 +38,8 @@ def input_columns(model: RobustGPRegressor, frame: pd.DataFrame, path: Path) -> 
     for factor in model.kernel_.factors:
         if factor.takes == "graphs":
             columns[factor.column] = mesh_paths(frame, path, factor.column)
+        elif factor.takes == "categories":
+            columns[factor.column] = require_texts(frame, path, factor.column)
         elif factor.takes == "rows":
             columns[factor.column] = require_rows(frame, path, factor.column)
         else:
@@ -70,7 +72,7 @@ def predict_table(
         Called as ``progress(done, total)`` while graphs are embedded.
     """
     inputs = input_columns(model, frame, path)
-    with rows_named(path, range(len(frame))):
+    with rows_named(frame, path, range(len(frame))):
         return model.predict_distribution(inputs, memory=memory, progress=progress).columns()
 
 

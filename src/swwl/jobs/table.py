@@ -15,33 +15,26 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.errors import InputError
-from swwl.models.tables import is_graphs
+from swwl.jobs.columns import as_numbers, kind_of
+from swwl.models.tablefile import PARQUET, mesh_columns, mesh_file, read_table_file
 from swwl.storage import Memory, atomic_write
 from swwl.words import place
 
+__all__ = ["mesh_columns"]
 CACHE_FOLDER = ".swwl-cache"
+# What to do about a cell that holds nothing, or no number.
+_CURE = "fill it, leave such rows out (--drop-incomplete), or leave the column out (--inputs names the others)"
+_TARGET_CURE = "fill it, or leave such rows out (--drop-incomplete)"
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """Read a CSV or Parquet file; it must have rows."""
-    if not path.exists():
-        raise InputError(f"{path}: no such table.")
-    if path.is_dir():
-        hint = f"; did you mean {path / 'table.csv'}?" if (path / "table.csv").exists() else "."
-        raise InputError(f"{path}: is a folder, but a table (CSV or Parquet) is wanted{hint}")
-    try:
-        frame = pd.read_parquet(path) if _is_parquet(path) else pd.read_csv(path, skipinitialspace=True)
-    except ImportError:
-        raise InputError(f"{path}: reading Parquet needs pyarrow: pip install pyarrow.") from None
-    except pd.errors.EmptyDataError:
-        raise InputError(f"{path}: the table is empty.") from None
-    except (ValueError, pd.errors.ParserError, OSError) as error:
-        raise InputError(f"{path}: cannot be read as a table ({' '.join(str(error).split())}).") from None
-    if frame.empty:
-        raise InputError(f"{path}: the table has a header but no rows.")
-    frame.columns = [str(name).strip() for name in frame.columns]
-    if frame.shape[1] == 1 and ";" in frame.columns[0]:
-        raise InputError(f"{path}: columns must be separated by commas, but the header is {frame.columns[0]!r}.")
+    """Read a CSV, Excel or Parquet file; it must have rows.
+
+    ``attrs["lines"]`` says on which line each row stands, where that is not its number plus two.
+    """
+    frame, lines = read_table_file(path)
+    if lines is not None:
+        frame.attrs["lines"] = lines
     return frame
 
 
@@ -49,7 +42,7 @@ def write_table(path: Path, frame: pd.DataFrame) -> None:
     """Write a CSV or Parquet file, whole or not at all."""
     buffer = BytesIO()
     try:
-        if _is_parquet(path):
+        if path.suffix.lower() in PARQUET:
             frame.to_parquet(buffer, index=False)
         else:
             frame.to_csv(buffer, index=False, lineterminator="\n")
@@ -59,35 +52,36 @@ def write_table(path: Path, frame: pd.DataFrame) -> None:
         file.write(buffer.getvalue())
 
 
-def _is_parquet(path: Path) -> bool:
-    return path.suffix.lower() in (".parquet", ".pq")
+def where(frame: pd.DataFrame, path: Path, row: int) -> str:
+    """Say where a row, counted from 0, stands in the file of a table."""
+    lines = frame.attrs.get("lines")
+    return place(path, row if lines is None else lines[row] - 2)
 
 
-def places(path: Path, rows: Sequence[int] | NDArray[np.intp]) -> str:
+def places(frame: pd.DataFrame, path: Path, rows: Sequence[int] | NDArray[np.intp]) -> str:
     """Say where rows stand, at most five of them.
 
-    >>> places(Path("table.csv"), [0, 1, 5])
+    >>> places(pd.DataFrame({"x": range(6)}), Path("table.csv"), [0, 1, 5])
     'lines 2, 3, 7'
     """
-    first = place(path, int(rows[0])).split()[0]
-    some = ", ".join(place(path, int(row)).split()[1] for row in rows[:5])
-    return f"{first}{'s' if len(rows) > 1 else ''} {some}{', …' if len(rows) > 5 else ''}"
+    words = [where(frame, path, int(row)).split() for row in rows[:5]]
+    return f"{words[0][0]}{'s' if len(rows) > 1 else ''} {', '.join(w for _, w in words)}{', …' * (len(rows) > 5)}"
 
 
 @contextmanager
-def rows_named(path: Path, rows: Sequence[int] | NDArray[np.intp]) -> Iterator[None]:
+def rows_named(frame: pd.DataFrame, path: Path, rows: Sequence[int] | NDArray[np.intp]) -> Iterator[None]:
     """Say of mistakes inside which line of a table they are about.
 
     Parameters
     ----------
-    path : path
-        Of the table.
+    frame, path
+        The table and its file.
     rows : sequence of int
         Rows of the table, counted from 0, that were handed over.
 
     Examples
     --------
-    >>> with rows_named(Path("table.csv"), [3, 4, 8]):
+    >>> with rows_named(pd.DataFrame(), Path("table.csv"), [3, 4, 8]):
     ...     raise InputError("the file is empty.").within("a.vtu").of_item(2, "Graph 2")
     Traceback (most recent call last):
     ...
@@ -97,7 +91,7 @@ def rows_named(path: Path, rows: Sequence[int] | NDArray[np.intp]) -> Iterator[N
         yield
     except InputError as error:
         if error.item is not None:
-            error.named(f"{path}: {place(path, int(rows[error.item]))}")
+            error.named(f"{path}: {where(frame, path, int(rows[error.item]))}")
         raise
 
 
@@ -110,21 +104,35 @@ def require_column(frame: pd.DataFrame, path: Path, name: str, what: str) -> pd.
     return frame[name]
 
 
-def require_numbers(frame: pd.DataFrame, path: Path, name: str, what: str) -> NDArray[np.float64]:
-    """Return a column of finite numbers (N,); say which lines hold something else."""
+def require_numbers(
+    frame: pd.DataFrame, path: Path, name: str, what: str, rows: Sequence[int] | NDArray[np.intp] | None = None
+) -> NDArray[np.float64]:
+    """Return a column of numbers (N,), finite in ``rows``; say which lines hold something else, and what to do."""
     values = require_column(frame, path, name, what)
-    numbers: NDArray[np.float64] = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    texts = np.flatnonzero(np.isnan(numbers) & values.notna().to_numpy())
+    among = np.arange(len(frame)) if rows is None else np.asarray(rows, dtype=np.intp)
+    if kind_of(values) == "dates":
+        raise InputError(f"{path}: {what} {name!r} must hold numbers, but it holds dates: count days or seconds.")
+    numbers = as_numbers(values)
+    cure = _TARGET_CURE if what == "target" else _CURE
+    texts = among[np.isnan(numbers[among]) & values.notna().to_numpy()[among]]
     if texts.size:
         found = values.iloc[texts[0]]
+        only = len(texts) < np.isfinite(numbers).sum()
         raise InputError(
-            f"{path}: {what} {name!r} must hold numbers, but {place(path, int(texts[0]))} holds {str(found)!r}."
+            f"{path}: {what} {name!r} must hold numbers, but {where(frame, path, int(texts[0]))} holds {str(found)!r}"
+            + (f": {cure}." if only else ".")
         )
-    bad = np.flatnonzero(~np.isfinite(numbers))
+    require_known(frame, path, name, what, among[~np.isfinite(numbers[among])], "missing or not finite", cure)
+    return numbers
+
+
+def require_known(
+    frame: pd.DataFrame, path: Path, name: str, what: str, bad: NDArray[np.intp], words: str, cure: str = _CURE
+) -> None:
+    """Complain about rows in which a column is missing, if there are any."""
     if bad.size:
         rows = f"{bad.size} row{'s' if bad.size > 1 else ''}"
-        raise InputError(f"{path}: {what} {name!r} is missing or not finite in {rows} ({places(path, bad)}).")
-    return numbers
+        raise InputError(f"{path}: {what} {name!r} is {words} in {rows} ({places(frame, path, bad)}): {cure}.")
 
 
 def require_rows(frame: pd.DataFrame, path: Path, name: str) -> pd.Series:
@@ -143,10 +151,17 @@ def require_rows(frame: pd.DataFrame, path: Path, name: str) -> pd.Series:
         if vector is None:
             raise InputError(
                 f"{path}: input {name!r} must hold integers or lists of numbers such as [0.1, 2], "
-                f"but {place(path, row)} holds {value!r}."
+                f"but {where(frame, path, row)} holds {value!r}."
             )
         vectors.append(vector)
     return pd.Series(vectors, index=frame.index, name=name, dtype=object)
+
+
+def require_texts(frame: pd.DataFrame, path: Path, name: str) -> pd.Series:
+    """Return a column of categories as texts; none may be missing."""
+    values = require_column(frame, path, name, "input")
+    require_known(frame, path, name, "input", np.flatnonzero(values.isna()), "missing")
+    return pd.Series([str(value) for value in values], index=frame.index, name=name, dtype=object)
 
 
 def parse_vector(value: Any) -> NDArray[np.float64] | None:
@@ -162,29 +177,43 @@ def parse_vector(value: Any) -> NDArray[np.float64] | None:
     return vector if vector.ndim == 1 and np.isfinite(vector).all() else None
 
 
-def mesh_columns(frame: pd.DataFrame) -> list[str]:
-    """Return the columns that hold paths of meshes, by the endings of their first entries."""
-    return [
-        name
-        for name in frame.columns
-        if not pd.api.types.is_numeric_dtype(frame[name])
-        and isinstance(next(iter(frame[name].dropna()), None), str)
-        and is_graphs(frame[name].dropna())
-    ]
-
-
-def mesh_paths(frame: pd.DataFrame, path: Path, name: str) -> pd.Series:
-    """Return the files of a mesh column, relative to the table; every one must exist."""
+def mesh_paths(
+    frame: pd.DataFrame, path: Path, name: str, rows: Sequence[int] | NDArray[np.intp] | None = None
+) -> pd.Series:
+    """Return the files of a mesh column, relative to the table; all, or those of ``rows``, must exist."""
     values = require_column(frame, path, name, "meshes")
-    files = []
-    for row, value in enumerate(values):
+    files: list[Path | None] = [None] * len(values)
+    for row in range(len(values)) if rows is None else map(int, rows):
+        value = values.iloc[row]
         if not isinstance(value, str) or not value.strip():
-            raise InputError(f"{path}: {place(path, row)} does not name a mesh in column {name!r} (found {value!r}).")
-        file = path.parent / value
+            found = "nothing" if is_missing(value) else repr(value)
+            raise InputError(
+                f"{path}: {where(frame, path, row)} does not name a mesh in column {name!r} (it holds {found}); "
+                f"--drop-incomplete leaves such rows out."
+            )
+        file = mesh_file(path, value)
         if not file.is_file():
-            raise InputError(f"{path}: {place(path, row)}: mesh {value!r} does not exist beside the table.")
-        files.append(file)
+            raise InputError(
+                f"{path}: {where(frame, path, row)}: mesh {value!r} does not exist beside the table.{_nearest(file)}"
+            )
+        files[row] = file
     return pd.Series(files, index=frame.index, name=name, dtype=object)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell is empty."""
+    return value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value))
+
+
+def _nearest(file: Path) -> str:
+    """Suggest the file of the same folder whose name is most like one that does not exist."""
+    try:
+        names = [entry.name for entry in file.parent.iterdir()] if file.parent.is_dir() else []
+    except OSError:
+        names = []
+    near = difflib.get_close_matches(file.name.lower(), [name.lower() for name in names], n=1, cutoff=0.9)
+    found = next((name for name in names if near and name.lower() == near[0]), None)
+    return f" Did you mean {found!r}?" if found else ""
 
 
 def memory_beside(path: Path, keep: bool = True) -> Memory:

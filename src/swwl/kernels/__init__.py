@@ -10,6 +10,7 @@ SWWL('mesh', n_projections=20) * Matern52('speed') * Matern52('pressure')
 
 from swwl.errors import IndefiniteKernelWarning
 from swwl.kernels.base import Factor, Product
+from swwl.kernels.categories import Categories
 from swwl.kernels.numeric import Gaussian, Matern32, Matern52, Power
 from swwl.kernels.precomputed import Precomputed, Rows
 from swwl.kernels.sliced import ASWWL, SWWL, PrincipalSWWL
@@ -17,6 +18,7 @@ from swwl.kernels.sliced import ASWWL, SWWL, PrincipalSWWL
 __all__ = [
     "ASWWL",
     "SWWL",
+    "Categories",
     "Factor",
     "Gaussian",
     "IndefiniteKernelWarning",

@@ -36,9 +36,9 @@ class Factor(BaseEstimator):
 
     Attributes
     ----------
-    takes : {"graphs", "numbers", "rows"}
-        What the column holds: graphs (or meshes, or files of them), numbers, or anything else of the factor's own, such
-        as vectors or row numbers.
+    takes : {"graphs", "numbers", "categories", "rows"}
+        What the column holds: graphs (or meshes, or files of them), numbers, a few different texts, or anything else of
+        the factor's own, such as vectors or row numbers.
     gives : {"distances", "coordinates", "gram"}
         What representations are compared by: distances; coordinates with a range each; or a kernel of its own, in the
         method ``gram(first, second=None)``, with the distances that it induces.
@@ -49,7 +49,7 @@ class Factor(BaseEstimator):
         Whether ``fit`` learns from classes, given as ``y``.
     """
 
-    takes: ClassVar[Literal["graphs", "numbers", "rows"]] = "rows"
+    takes: ClassVar[Literal["graphs", "numbers", "categories", "rows"]] = "rows"
     gives: ClassVar[Literal["distances", "coordinates", "gram"]] = "distances"
     positive_definite: ClassVar[bool] = True
     column: str

@@ -186,7 +186,7 @@ def design_vectors(estimator: RobustGPRegressor) -> NDArray[np.floating] | None:
     """
     pairs = zip(estimator.kernel_.factors, estimator.train_rows_, strict=True)
     found = [(factor.takes, factor.vectors(rows)) for factor, rows in pairs]
-    things = [vectors for takes, vectors in found if takes != "numbers"]
+    things = [vectors for takes, vectors in found if takes in ("graphs", "rows")]
     if things:
         return next((vectors for vectors in things if vectors is not None), None)
     return np.column_stack([vectors for _, vectors in found if vectors is not None])
