@@ -29,7 +29,8 @@ def test_a_german_table_gives_the_same_model(data):
     frame.to_excel(data / "book.xlsx", index=False)
     for name in ("german.csv", "book.xlsx"):
         again = fit(data, table=name)
-        assert again["scores"] == facts["scores"]
+        wanted = facts["scores"] if name == "german.csv" else [pytest.approx(row) for row in facts["scores"]]
+        assert again["scores"] == wanted  # Excel keeps fifteen digits
         assert again["inputs"] == ["mesh", "speed", "pressure"]
     swwl("predict", data.parent / "m.swwl", data / "german.csv", "-o", data.parent / "p.csv", "--no-cache")
 

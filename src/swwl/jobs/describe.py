@@ -12,12 +12,12 @@ import pandas as pd
 from swwl.errors import InputError, MissingFileError, located
 from swwl.evaluation import scores
 from swwl.jobs.columns import kind_of
-from swwl.jobs.table import CACHE_FOLDER, mesh_columns, read_table, summary
+from swwl.jobs.table import CACHE_FOLDER, read_table, summary
 from swwl.mesh import Graph
 from swwl.mesh.io import read
 from swwl.models.modelfile import is_model, load_model
 from swwl.models.regression import RobustGPRegressor
-from swwl.models.tablefile import TABLES, mesh_file
+from swwl.models.tablefile import TABLES, mesh_columns, mesh_file
 
 _ABOUT = ("n_samples", "generator", "seed", "model", "nodes", "random_topology", "scalars", "targets")
 

@@ -16,7 +16,6 @@ from swwl.jobs.split import Split, says_split, split_rows
 from swwl.jobs.table import (
     is_missing,
     known_outputs,
-    mesh_columns,
     mesh_paths,
     places,
     read_table,
@@ -25,6 +24,7 @@ from swwl.jobs.table import (
     require_numbers,
 )
 from swwl.kernels import ASWWL, SWWL, Categories, Matern52, PrincipalSWWL, Product
+from swwl.models.tablefile import mesh_columns
 
 GRAPH_KERNELS: dict[str, type[SWWL]] = {"principal": PrincipalSWWL, "swwl": SWWL, "aswwl": ASWWL}
 KERNELS = [*GRAPH_KERNELS, "scalars"]

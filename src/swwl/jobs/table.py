@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError
 from swwl.jobs.columns import as_numbers, kind_of
-from swwl.models.tablefile import PARQUET, mesh_columns, mesh_file, read_table_file
+from swwl.models.tablefile import PARQUET, mesh_file, read_table_file
 from swwl.storage import Memory, atomic_write
 from swwl.words import place
 
-__all__ = ["mesh_columns"]
 CACHE_FOLDER = ".swwl-cache"
 # What to do about a cell that holds nothing, or no number.
 _CURE = "fill it, leave such rows out (--drop-incomplete), or leave the column out (--inputs names the others)"
