@@ -19,7 +19,7 @@ mesh.transfer mesh.outline mesh.coarsen
 mesh
 embedding._inplace embedding.wl embedding.sliced embedding.options embedding.pipeline embedding.batches
 embedding.distances embedding.components embedding.transformer embedding
-gp.correlations gp.blocks gp.factors gp.prior gp.prediction gp.*
+gp.correlations gp.blocks gp.joint gp.radial gp.factors gp.prior gp.prediction gp.*
 kernels.indefinite kernels.base kernels.numeric kernels.categories kernels.sliced kernels.precomputed kernels
 kernels.baselines.common kernels.baselines.*
 models.cells models.tablefile models.tables models.trend models.defaults models.processes models.selection

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from swwl.gp import Coordinates, Distances
+from swwl.gp import Coordinates, Distances, Joint
 from swwl.gp.correlations import get_correlation
 from swwl.gp.factors import Term
 
@@ -32,17 +32,30 @@ def data():
 
 @pytest.fixture(scope="session")
 def make_terms():
-    """Make training terms of n random points: a name is a distance matrix, a number a group of coordinates."""
+    """Make training terms of n random points.
+
+    A name is a distance matrix, a number a group of Gaussian coordinates, a dict {name: layout} joined blocks.
+    """
+
+    def coordinates(n, width, rng):
+        z = rng.normal(size=(n, width))
+        return Coordinates(z - z.mean(axis=0))
+
+    def distances(n, rng):
+        x = rng.random((n, 2))
+        return Distances(np.linalg.norm(x[:, None] - x, axis=2))
 
     def make(items, n, rng=0):
         rng, out = np.random.default_rng(rng), []
         for item in items:
             if isinstance(item, int):
-                z = rng.normal(size=(n, item))
-                out.append(Term(get_correlation("gaussian"), Coordinates(z - z.mean(axis=0))))
+                out.append(Term(get_correlation("gaussian"), coordinates(n, item, rng)))
+            elif isinstance(item, dict):
+                ((name, layout),) = item.items()
+                parts = [coordinates(n, width, rng) if width else distances(n, rng) for width in layout]
+                out.append(Term(get_correlation(name), Joint(parts) if len(parts) > 1 else parts[0]))
             else:
-                x = rng.random((n, 2))
-                out.append(Term(get_correlation(item), Distances(np.linalg.norm(x[:, None] - x, axis=2))))
+                out.append(Term(get_correlation(item), distances(n, rng)))
         return out
 
     return make

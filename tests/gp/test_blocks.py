@@ -9,9 +9,9 @@ from scipy.spatial.distance import cdist
 
 from swwl.embedding.distances import pairwise_distances
 from swwl.errors import InputError
-from swwl.gp import Coordinates, Distances, RobustGP, RowDistances, blocks
+from swwl.gp import Coordinates, Distances, Joint, RobustGP, RowDistances, blocks
 
-KINDS = ["distances", "rows", "rows, r = 1", "remainder", "coordinates"]
+KINDS = ["distances", "rows", "rows, r = 1", "remainder", "coordinates", "joint"]
 
 
 def make(kind, n, m=None, seed=0):
@@ -19,6 +19,8 @@ def make(kind, n, m=None, seed=0):
     rng = np.random.default_rng(seed)
     first = rng.normal(size=(n, 7))
     second = None if m is None else rng.normal(size=(m, 7))
+    if kind == "joint":
+        return Joint([make(part, n, m, seed) for part in ("remainder", "coordinates", "distances", "coordinates")])
     if kind == "distances":
         return Distances(cdist(first, first if m is None else second), symmetric=m is None)
     if kind == "coordinates":
@@ -102,12 +104,19 @@ def test_a_block_among_points_is_symmetric_with_a_zero_diagonal(kind):
     assert_array_equal(np.diag(dense), 0.0)
 
 
+def layers_of(block):
+    """Return the distances of each range."""
+    if isinstance(block, Joint):
+        return [layer for part in block.parts for layer in layers_of(part)]
+    return [np.abs(z[:, None] - z) for z in block.values.T] if isinstance(block, Coordinates) else [block.dense()]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_pairs_and_largest(kind, monkeypatch):
     monkeypatch.setattr(blocks, "_FEW_ROWS", 7)  # several pieces, the last one ragged
     block, rng = make(kind, 20), np.random.default_rng(2)
     rows, columns = rng.integers(20, size=(2, 50))
-    layers = [np.abs(z[:, None] - z) for z in block.values.T] if isinstance(block, Coordinates) else [block.dense()]
+    layers = layers_of(block)
     assert block.n_ranges == len(layers)
     assert_allclose(block.pairs(rows, columns), np.stack([d[rows, columns] for d in layers], axis=1), atol=1e-7)
     assert_allclose(block.largest(), [d.max() for d in layers], rtol=1e-9)

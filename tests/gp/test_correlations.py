@@ -39,6 +39,16 @@ def test_slope_is_the_logarithmic_derivative(name, s):
 
 
 @pytest.mark.parametrize("name", ALL)
+def test_steepness_is_the_slope_over_the_square(name):
+    c, s = get_correlation(name), np.geomspace(1e-3, 20.0, 50)
+    assert_allclose(c.steepness(s) * s**2, c.slope(s), rtol=1e-12)
+    at_zero = c.steepness(np.zeros(2))
+    assert np.isfinite(at_zero).all()
+    if not c.rough:  # it has a limit there
+        assert_allclose(at_zero, c.steepness(np.full(2, 1e-9)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_one_at_zero_and_gone_far_away(name):
     assert_array_equal(get_correlation(name)(np.array([0.0])), [1.0])
     assert_array_equal(get_correlation(name).slope(np.array([0.0])), [0.0])

@@ -68,16 +68,12 @@ def test_names_appear_in_messages():
         ({"beta": [1.0, 2.0]}, "one positive number or 1 of them"),
         ({"bounds": (0.0, None)}, "The lower bound is 0.0"),
         ({"bounds": (2.0, 1.0)}, "exceeds its upper bound"),
+        ({"prior": "flat"}, "prior is 'flat', but 'robust' or 'gentle' is wanted"),
     ],
 )
 def test_options(options, message):
     with pytest.raises(ValueError, match=message):
         RobustGP(**({"correlations": ["gaussian"]} | options)).fit([D], Y)
-
-
-def test_coordinates_take_gaussian_only():
-    with pytest.raises(ValueError, match="must be 'gaussian', but it is 'matern52'"):
-        RobustGP(["matern52"]).fit([Coordinates(D)], Y)
 
 
 @pytest.mark.parametrize(

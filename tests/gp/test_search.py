@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from swwl.errors import InputError
+from swwl.gp import Coordinates, GPWarning, Joint, RobustGP
 from swwl.gp.blocks import Distances
 from swwl.gp.correlations import get_correlation
 from swwl.gp.factors import Term
 from swwl.gp.search import default_bounds, sample_pairs, starting_points, starting_ranges
+from swwl.gp.solvers.dense import DenseSolver
 
 CASES = {
     "gaussian": ["gaussian"],
@@ -18,6 +21,9 @@ CASES = {
     "all": ["gaussian", ("power", 1.7), "matern52", "matern32"],
     "coordinates": [4],
     "coordinates beside distances": [3, "matern52", "gaussian", 2],
+    "elliptic": [{"matern52": (3, 0, 2)}],
+    "elliptic coordinates": [{("power", 1.4): (4,)}],
+    "elliptic beside others": [2, {"matern32": (2, 0)}, "matern52", {"gaussian": (1, 0)}],
 }
 
 
@@ -28,9 +34,13 @@ def test_starts_put_the_product_at_their_level(make_terms, case, level):
     pairs = sample_pairs(terms, 80, np.random.default_rng(0))
     log_beta, product, used = starting_ranges(terms, pairs, level), np.ones(len(pairs)), 0
     for term in terms:
-        for _ in range(term.block.n_ranges):
-            product *= term.correlation(np.exp(log_beta[used]) * pairs[:, used])
-            used += 1
+        own = slice(used, used + term.block.n_ranges)
+        scaled = np.exp(log_beta[own]) * pairs[:, own]
+        if term.radial:
+            product *= term.correlation(np.linalg.norm(scaled, axis=1))
+        else:
+            product *= term.correlation(scaled).prod(axis=1)
+        used = own.stop
     assert_allclose(np.median(product), level, rtol=1e-6)
 
 
@@ -54,3 +64,80 @@ def test_the_lower_bound_follows_the_conditioning(make_terms):
     largest = terms[0].block.largest()
     bare, floored = (default_bounds(terms, 60, nu)[0] + np.log(largest) for nu in (0.0, 1e-6))
     assert floored[0] < np.log(2e-4) < bare[0]  # with a nugget ranges may grow until the factor is flat
+
+
+@pytest.fixture(scope="module")
+def smooth():
+    """Ten ranges, four of which matter: a joined block of 80 points and its targets."""
+    rng = np.random.default_rng(3)
+    z, x = rng.normal(size=(80, 8)), rng.random((80, 2))
+    y = np.sin(z[:, 0]) + z[:, 1] * x[:, 0] + x[:, 1] ** 2 + 0.02 * rng.normal(size=80)
+    return Joint([Coordinates(z), Coordinates(x)]), y
+
+
+def make_gp(**options):
+    return RobustGP(["matern52"], prior="gentle", **options)
+
+
+def test_a_warm_start_needs_few_evaluations(smooth):
+    block, y = smooth
+    whole = make_gp().fit([block], y)
+    rows = np.arange(0, 80) % 5 != 0
+    cold, warm = make_gp().fit([block.take(rows)], y[rows]), make_gp().fit([block.take(rows)], y[rows], start=whole)
+    assert warm.n_evaluations_ < 0.4 * cold.n_evaluations_
+    assert warm.log_posterior_ > cold.log_posterior_ - 0.5
+    few = make_gp()
+    with pytest.warns(GPWarning, match="max_iter=3 iterations"):
+        few.fit([block.take(rows)], y[rows], start=whole, max_iter=3)
+    assert few.n_evaluations_ < 10 and few.max_iter == 200  # its own option stays
+    cross = [block.take(~rows, rows)]
+    assert_allclose(warm.predict(cross), cold.predict(cross), atol=0.3 * np.std(y - cold.theta_))
+    # a restored process does not know its bounds, but where it was
+    restored = RobustGP.from_state(whole.get_state())
+    again = make_gp().fit([block.take(rows)], y[rows], start=restored)
+    assert_allclose(again.log_posterior_, warm.log_posterior_, atol=0.5)
+
+
+@pytest.mark.filterwarnings("ignore::swwl.gp.GPWarning")
+def test_a_start_is_where_the_climb_begins(smooth, monkeypatch):
+    block, y = smooth
+    start, asked = (np.linspace(-2.0, -1.0, 10), -4.0), []
+    evaluate = DenseSolver.with_gradient
+
+    def spy(self, log_beta, log_nugget):
+        asked.append(np.append(log_beta, log_nugget))
+        return evaluate(self, log_beta, log_nugget)
+
+    monkeypatch.setattr(DenseSolver, "with_gradient", spy)
+    make_gp().fit([block], y, start=start)
+    assert_allclose(asked[0], np.append(*start))
+    asked.clear()
+    best = make_gp(n_starts=1).fit([block], y)
+    asked.clear()
+    again = make_gp().fit([block], y, start=best)
+    assert_allclose(asked[0], np.log(np.append(best.beta_, best.nugget_)))
+    assert len(asked) < 5 and again.log_posterior_ >= best.log_posterior_ - 1e-9
+    # what is fixed stays fixed, and a start outside the bounds is brought inside
+    gp = make_gp(nugget=1e-3, bounds=(None, 1.0)).fit([block], y, start=(np.full(10, 50.0), -np.inf))
+    assert_allclose(gp.nugget_, 1e-3)
+    assert (gp.beta_ < 1.0 + 1e-9).all()
+    fixed = make_gp(beta=0.3, nugget=1e-3).fit([block], y, start=gp)
+    assert_allclose(fixed.beta_, 0.3)
+    zero = make_gp(nugget=0.0).fit([block], y)
+    assert make_gp(nugget=0.0).fit([block], y, start=zero).nugget_ == 0.0
+
+
+@pytest.mark.parametrize(
+    "start, message",
+    [
+        ((np.zeros(3), 0.0), "start has 3 inverse ranges, but there are 10"),
+        ((np.full(10, np.nan), 0.0), "finite numbers are wanted"),
+        ((np.zeros(10), np.inf), "finite numbers are wanted"),
+        (np.zeros(11), "a fitted RobustGP or"),
+        ("here", "a fitted RobustGP or"),
+    ],
+)
+def test_starts_that_do_not_fit(smooth, start, message):
+    block, y = smooth
+    with pytest.raises(InputError, match=message):
+        make_gp().fit([block], y, start=start)

@@ -1,10 +1,11 @@
 r"""Robust Gaussian process on distances: pure arrays, no graphs.
 
-The flow, file by file: ``blocks`` (distances and coordinates of any rows x columns) -> ``correlations`` (one scaled
-distance) -> ``factors`` (their product and its gradient) -> ``prior`` and ``solvers`` (log posterior of ranges and
-nugget, and what predicts once it is maximal) -> ``search`` (starts, bounds, climb) -> ``robust`` (`RobustGP`) ->
-``prediction`` (`Prediction`). Beside it: ``inputs`` checks what comes in, ``loo`` and ``samples`` are leave-one-out
-and draws, ``diagnose`` warns, ``state`` is for model files.
+The flow, file by file: ``blocks`` (distances and coordinates of any rows x columns) and ``joint`` (several as one) ->
+``correlations`` (one scaled distance) and ``radial`` (of several ranges) -> ``factors`` (their product and its
+gradient) -> ``prior`` and ``solvers`` (log posterior of ranges and nugget, and what predicts once it is maximal) ->
+``search`` (starts, bounds, climb) -> ``robust`` (`RobustGP`) -> ``fitted`` (what it answers) -> ``prediction``
+(`Prediction`). Beside it: ``inputs`` checks what comes in, ``loo`` and ``samples`` are leave-one-out and draws,
+``diagnose`` warns, ``state`` is for model files.
 
 Examples
 --------
@@ -24,7 +25,8 @@ True
 
 from swwl.errors import GPWarning
 from swwl.gp.blocks import Block, Coordinates, Distances, RowDistances
+from swwl.gp.joint import Joint
 from swwl.gp.prediction import Prediction
 from swwl.gp.robust import RobustGP
 
-__all__ = ["Block", "Coordinates", "Distances", "GPWarning", "Prediction", "RobustGP", "RowDistances"]
+__all__ = ["Block", "Coordinates", "Distances", "GPWarning", "Joint", "Prediction", "RobustGP", "RowDistances"]

@@ -6,7 +6,8 @@ once for everything (``held``); one that works on neighbors asks for many small 
 
 * `Distances`: a matrix that exists already;
 * `RowDistances`: distances between wide rows, such as embeddings;
-* `Coordinates`: one range per column instead of one distance.
+* `Coordinates`: one range per column instead of one distance;
+* `swwl.gp.joint.Joint`: several of them, with one correlation.
 """
 
 from __future__ import annotations
@@ -264,10 +265,10 @@ class RowDistances(Block):
 
 
 class Coordinates(Block):
-    r"""Coordinates handed over in place of a distance matrix: one Gaussian range per column.
+    r"""Coordinates handed over in place of a distance matrix: one range per column.
 
-    Wrapping an ``(N, k)`` array stands for the product
-    :math:`\prod_k \exp(-\beta_k^2 (z_{ik} - z_{jk})^2)`, without ever making ``k`` distance matrices.
+    Wrapping an ``(N, k)`` array stands for :math:`c(\sqrt{\sum_k \beta_k^2 (z_{ik} - z_{jk})^2})`, which for the
+    Gaussian is a product over the columns, without ever making ``k`` distance matrices.
 
     Parameters
     ----------

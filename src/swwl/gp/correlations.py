@@ -3,6 +3,8 @@ r"""Correlation functions of one scaled distance.
 Every correlation is written :math:`c(s) = m(s)\,e^{-e(s)}` with :math:`s = \beta d`, because a product of
 several then needs a single exponential: the exponents add and the multipliers multiply. Its derivative is
 kept as the logarithmic slope :math:`\partial\log c/\partial\log\beta`, which needs no exponential at all.
+Where :math:`s^2` is a sum over several ranges (``radial.py``), each has its share of that slope: the slope over
+:math:`s^2`, times its own part of the sum.
 
 This file knows arrays and nothing else; ``factors.py`` multiplies correlations together.
 """
@@ -36,6 +38,10 @@ class Correlation:
         Maps ``s`` to ``(e, m)``, two new arrays of its shape; ``m`` is None where it is one.
     slope : callable
         Maps ``s`` to :math:`\partial\log c/\partial\log\beta`, a new array of its shape.
+    steepness : callable
+        Maps ``s`` to the slope over :math:`s^2`, a new array of its shape; zero where it has no limit at s = 0.
+    rough : bool
+        Whether c, as a function of :math:`s^2`, is steep without bound at zero: rounding of :math:`s^2` counts then.
 
     Examples
     --------
@@ -47,6 +53,8 @@ class Correlation:
     name: str | tuple[str, float]
     parts: Callable[[Array], tuple[Array, Array | None]]
     slope: Callable[[Array], Array]
+    steepness: Callable[[Array], Array]
+    rough: bool = False
 
     def __call__(self, s: Array) -> Array:
         """Return the correlation at scaled distances ``s``, any shape."""
@@ -61,6 +69,10 @@ def _gaussian_parts(s: Array) -> tuple[Array, Array | None]:
 
 def _gaussian_slope(s: Array) -> Array:
     return -2.0 * (s * s)
+
+
+def _gaussian_steepness(s: Array) -> Array:
+    return np.full_like(s, -2.0)
 
 
 def _matern52_parts(s: Array) -> tuple[Array, Array | None]:
@@ -85,6 +97,16 @@ def _matern52_slope(s: Array) -> Array:
     return np.negative(above, out=above)
 
 
+def _matern52_steepness(s: Array) -> Array:
+    t = math.sqrt(5.0) * s
+    below = t + 3.0
+    below *= t
+    below += 3.0
+    t += 1.0
+    t *= -5.0
+    return np.divide(t, below, out=t)
+
+
 def _matern32_parts(s: Array) -> tuple[Array, Array | None]:
     t = math.sqrt(3.0) * s
     return t, 1.0 + t
@@ -96,15 +118,24 @@ def _matern32_slope(s: Array) -> Array:
     return -(t * t) / (1.0 + t)
 
 
+def _matern32_steepness(s: Array) -> Array:
+    return -3.0 / (1.0 + math.sqrt(3.0) * s)
+
+
 def _power(alpha: float) -> Correlation:
-    return Correlation(("power", alpha), lambda s: (s**alpha, None), lambda s: -alpha * s**alpha)
+    def steepness(s: Array) -> Array:
+        return -alpha * np.power(s, alpha - 2.0, out=np.zeros_like(s), where=s > 0.0)
+
+    return Correlation(
+        ("power", alpha), lambda s: (s**alpha, None), lambda s: -alpha * s**alpha, steepness, rough=alpha < 2.0
+    )
 
 
-GAUSSIAN = Correlation("gaussian", _gaussian_parts, _gaussian_slope)
+GAUSSIAN = Correlation("gaussian", _gaussian_parts, _gaussian_slope, _gaussian_steepness)
 _NAMED = {
     "gaussian": GAUSSIAN,
-    "matern52": Correlation("matern52", _matern52_parts, _matern52_slope),
-    "matern32": Correlation("matern32", _matern32_parts, _matern32_slope),
+    "matern52": Correlation("matern52", _matern52_parts, _matern52_slope, _matern52_steepness),
+    "matern32": Correlation("matern32", _matern32_parts, _matern32_slope, _matern32_steepness),
 }
 
 

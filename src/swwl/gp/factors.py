@@ -5,6 +5,9 @@ coordinates with one range per column:
 
 .. math:: R_{ij} = \prod_l c_l(\beta_l D_{l,ij}) \; \prod_k e^{-\beta_k^2 (z_{ik} - z_{jk})^2} .
 
+A Gaussian of joined blocks is the product of their Gaussians. Other correlations of coordinates and of joined blocks
+are one function of all their ranges, in ``radial.py``.
+
 Everything here runs over blocks of rows small enough for the cache, and symmetric matrices are filled and
 contracted on their lower triangle only. Nothing of size N x N is made apart from the arrays passed in, so blocks
 should be held (`Block.held`) before they come here.
@@ -14,12 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from scipy.linalg import blas
 
 from swwl.gp.blocks import Block, Coordinates, Index
 from swwl.gp.correlations import GAUSSIAN, Array, Correlation
+from swwl.gp.joint import Joint, parts_of
+from swwl.gp.radial import Radial
 
 # Elements of a block: 16 k doubles are 128 kB, so a block and its few temporaries stay in a core's cache.
 _BLOCK = 1 << 14
@@ -38,6 +44,11 @@ class Term:
 
     correlation: Correlation
     block: Block
+
+    @property
+    def radial(self) -> bool:
+        """Whether it is one function of several ranges, and not a product over them."""
+        return self.correlation.name != "gaussian" and isinstance(self.block, (Coordinates, Joint))
 
     def take(self, rows: Index, columns: Index | None = None) -> Term:
         """Return the term for some rows and columns, as `Block.take`."""
@@ -75,16 +86,29 @@ def triangle_blocks(n: int) -> Iterator[tuple[int, int]]:
         start = stop
 
 
+def _owners(terms: Sequence[Term]) -> list[tuple[Term, slice]]:
+    """Pair every term with its entries of the vector of ranges; a Gaussian of joined blocks is a term for each."""
+    every: list[Term] = []
+    for term in terms:
+        every += [term] if term.radial else [Term(term.correlation, part) for part in parts_of(term.block)]
+    return list(zip(every, range_slices(every), strict=True))
+
+
 def _groups(terms: Sequence[Term]) -> list[tuple[Coordinates, slice]]:
-    """Pair every group of coordinates with its entries of the vector of ranges."""
-    owners = zip(terms, range_slices(terms), strict=True)
-    return [(term.block, own) for term, own in owners if isinstance(term.block, Coordinates)]
+    """Pair every group of Gaussian coordinates with its entries of the vector of ranges."""
+    return [
+        (term.block, own) for term, own in _owners(terms) if isinstance(term.block, Coordinates) and not term.radial
+    ]
 
 
 def _apart(terms: Sequence[Term]) -> list[tuple[Term, int]]:
     """Pair every term that is a matrix of distances with its entry of the vector of ranges."""
-    owners = zip(terms, range_slices(terms), strict=True)
-    return [(term, own.start) for term, own in owners if not isinstance(term.block, Coordinates)]
+    return [(term, own.start) for term, own in _owners(terms) if not isinstance(term.block, (Coordinates, Joint))]
+
+
+def _radials(terms: Sequence[Term], beta: Array) -> list[Radial]:
+    """Bind every term that is one function of several ranges to these ranges."""
+    return [Radial(term.correlation, term.block, beta, own.start) for term, own in _owners(terms) if term.radial]
 
 
 def _scaled_coordinates(terms: Sequence[Term], beta: Array) -> tuple[Array, Array] | None:
@@ -97,16 +121,21 @@ def _scaled_coordinates(terms: Sequence[Term], beta: Array) -> tuple[Array, Arra
 
 
 def _block_correlation(
-    owners: list[tuple[Term, int]], beta: Array, rows: slice, columns: slice, squares: Array | None
+    owners: list[tuple[Term, int]],
+    radials: list[Radial],
+    beta: Array,
+    rows: slice,
+    columns: slice,
+    squares: Array | None,
 ) -> Array:
     """Return the product correlation on a block, with one exponential for all terms.
 
-    ``owners`` is made by `_apart`; ``squares`` holds the block's summed squared distances of scaled coordinates, and
-    is overwritten.
+    ``owners`` is made by `_apart`, ``radials`` by `_radials`; ``squares`` holds the block's summed squared distances of
+    scaled Gaussian coordinates, and is overwritten.
     """
     exponent, multiplier = squares, None
-    for term, own in owners:
-        e, m = term.correlation.parts(beta[own] * term.distances(rows, columns))
+    simple = (term.correlation.parts(beta[own] * term.distances(rows, columns)) for term, own in owners)
+    for e, m in chain(simple, (radial.exponents(rows, columns) for radial in radials)):
         exponent = e if exponent is None else np.add(exponent, e, out=exponent)
         if m is not None:
             multiplier = m if multiplier is None else np.multiply(multiplier, m, out=multiplier)
@@ -132,7 +161,7 @@ def fill_correlation(terms: Sequence[Term], beta: Array, out: Array) -> Array:
     out : ndarray of shape (N, N), C-ordered
         Receives the lower triangle with a diagonal of exact ones; above the diagonal it is left undefined.
     """
-    owners = _apart(terms)
+    owners, radials = _apart(terms), _radials(terms, beta)
     coordinates = _scaled_coordinates(terms, beta)
     squares = norms = None
     if coordinates is not None:
@@ -143,7 +172,7 @@ def fill_correlation(terms: Sequence[Term], beta: Array, out: Array) -> Array:
     for i0, i1 in triangle_blocks(len(out)):
         if norms is not None:
             squares = _squares(out[i0:i1, :i1], norms[i0:i1], norms[:i1])
-        out[i0:i1, :i1] = _block_correlation(owners, beta, slice(i0, i1), slice(0, i1), squares)
+        out[i0:i1, :i1] = _block_correlation(owners, radials, beta, slice(i0, i1), slice(0, i1), squares)
     np.fill_diagonal(out, 1.0)
     return out
 
@@ -152,7 +181,7 @@ def cross_correlation(terms: Sequence[Term], beta: Array, shape: tuple[int, int]
     """Return the full (M, N) correlation matrix between the rows and the columns of the terms."""
     m, n = shape
     out = np.empty(shape)
-    owners = _apart(terms)
+    owners, radials = _apart(terms), _radials(terms, beta)
     coordinates = _scaled_coordinates(terms, beta)
     squares = None
     if coordinates is not None:
@@ -164,7 +193,7 @@ def cross_correlation(terms: Sequence[Term], beta: Array, shape: tuple[int, int]
         rows = slice(i0, min(m, i0 + step))
         if coordinates is not None:
             squares = _squares(out[rows], left2[rows], right2)
-        out[rows] = _block_correlation(owners, beta, rows, slice(0, n), squares)
+        out[rows] = _block_correlation(owners, radials, beta, rows, slice(0, n), squares)
     return out
 
 
@@ -192,7 +221,7 @@ def contract_triangle(terms: Sequence[Term], beta: Array, correlation: Array, we
     .. math:: \sum_{i>j} A_{ij}(z_{ik} - z_{jk})^2 = \sum_i a_i z_{ik}^2 - 2\sum_i z_{ik} (AZ)_{ik} .
     """
     out = np.zeros(len(beta))
-    groups, owners = _groups(terms), _apart(terms)
+    groups, owners, radials = _groups(terms), _apart(terms), _radials(terms, beta)
     sums = np.zeros(len(correlation))
     for i0, i1 in triangle_blocks(len(correlation)):
         a = weights[i0:i1, :i1] * correlation[i0:i1, :i1]
@@ -206,6 +235,9 @@ def contract_triangle(terms: Sequence[Term], beta: Array, correlation: Array, we
             # einsum, not a BLAS dot: waking threads for one small block costs more than the block
             slope = term.correlation.slope(beta[own] * term.distances(slice(i0, i1), slice(0, i1)))
             out[own] += np.einsum("ij,ij->", a, slope)
+        for radial in radials:
+            rows, columns = slice(i0, i1), slice(0, i1)
+            radial.contract(a * radial.steepness(rows, columns), rows, columns, out)
     if groups:
         z = np.asfortranarray(np.hstack([block.values for block, _ in groups]))
         product = blas.dtrmm(1.0, weights.T, z, lower=0, trans_a=1)
@@ -225,10 +257,14 @@ def multiply_derivatives(terms: Sequence[Term], beta: Array, correlation: Array,
     scaled = [
         (own.start + k, z * beta[own.start + k]) for block, own in _groups(terms) for k, z in enumerate(block.values.T)
     ]
+    radials = _radials(terms, beta)
     for i0, i1 in triangle_blocks(n):
         slopes = [(index, GAUSSIAN.slope(z[i0:i1, None] - z[:i1])) for index, z in scaled]
         for term, index in _apart(terms):
             slopes.append((index, term.correlation.slope(beta[index] * term.distances(slice(i0, i1), slice(0, i1)))))
+        for radial in radials:
+            steepness = radial.steepness(slice(i0, i1), slice(0, i1))
+            slopes += [(index, steepness * layer) for index, layer in radial.layers(slice(i0, i1), slice(0, i1))]
         for index, slope in slopes:
             slope *= correlation[i0:i1, :i1]
             slope[:, i0:i1] = np.tril(slope[:, i0:i1], -1)
@@ -245,4 +281,8 @@ def cross_derivatives(terms: Sequence[Term], beta: Array, cross: Array, vectors:
             out[index] = (cross * GAUSSIAN.slope(beta[index] * (left[:, None] - right))) @ vectors
     for term, index in _apart(terms):
         out[index] = (cross * term.correlation.slope(beta[index] * term.block.dense())) @ vectors
+    for radial in _radials(terms, beta):
+        weights = cross * radial.steepness(slice(None), slice(None))
+        for index, layer in radial.layers(slice(None), slice(None)):
+            out[index] = (weights * layer) @ vectors
     return out

@@ -13,6 +13,7 @@ from swwl.errors import InputError
 from swwl.gp.blocks import Block, Coordinates, Distances
 from swwl.gp.correlations import Array, Correlation, CorrelationName, get_correlation
 from swwl.gp.factors import Term
+from swwl.gp.joint import Joint, coordinates_of, layout_of, parts_of, with_coordinates
 
 _TRENDS = ("constant", "zero", "linear", "columns")
 
@@ -98,6 +99,8 @@ def _check_symmetric(d: Array, who: str) -> None:
 
 def as_block(item: BlockLike, who: str, wanted: str, *, symmetric: bool) -> Block:
     """Return an item of ``fit`` or ``predict`` as a block; arrays are distances, kept by reference."""
+    if isinstance(item, Joint):
+        return Joint([as_block(part, who, wanted, symmetric=symmetric) for part in item.parts], item.names)
     if isinstance(item, Block) and not isinstance(item, Distances):
         return item
     d = np.ascontiguousarray(item.matrix if isinstance(item, Distances) else item, dtype=float)
@@ -124,27 +127,34 @@ def training_terms(
     terms : list of Term
         Coordinates are centered: their differences then keep more digits.
     coordinates : dict
-        For each group of coordinates its place -> its centered coordinates.
+        For each factor with coordinates its place -> all of them, centered.
     """
     check_count(items, len(correlations), "distances")
     terms, coordinates = [], {}
     for i, (item, correlation) in enumerate(zip(items, correlations, strict=True)):
         who = item_name(i, len(correlations), names)
         block = as_block(item, who, "(N, N)", symmetric=True)
-        if isinstance(block, Coordinates):
-            if correlation.name != "gaussian":
-                raise InputError(f"{who} hands over coordinates, so its correlation must be 'gaussian', "
-                                 f"but it is {correlation.name!r}.")  # fmt: skip
-            z = _check_coordinates(block, who, n)
+        for part, name in _named_parts(block, who):
+            if isinstance(part, Coordinates):
+                _check_coordinates(part, name, n)
+                continue
+            _check_among(part, name)
+            if part.shape[0] != n:
+                raise InputError(f"The distances of {name} have shape {part.shape}, but y has {n} rows.")
+        z = coordinates_of(block)
+        if z is not None:
             center = z.mean(axis=0)
             coordinates[i] = Centered(z - center, center)
-            block = Coordinates(coordinates[i].values)
-        else:
-            _check_among(block, who)
-            if block.shape[0] != n:
-                raise InputError(f"The distances of {who} have shape {block.shape}, but y has {n} rows.")
+            block = with_coordinates(block, coordinates[i].values)
         terms.append(Term(correlation, block))
     return terms, coordinates
+
+
+def _named_parts(block: Block, who: str) -> list[tuple[Block, str]]:
+    """Return the parts of a block with their names for messages."""
+    if not isinstance(block, Joint):
+        return [(block, who)]
+    return [(part, f"part {j} of {who}") for j, part in enumerate(block.parts)]
 
 
 def _check_among(block: Block, who: str) -> None:
@@ -175,8 +185,12 @@ def range_labels(terms: Sequence[Term], names: Sequence[str] | None) -> list[str
     labels: list[str] = []
     for i, term in enumerate(terms):
         name = item_name(i, len(terms), names)
-        columns = range(term.block.n_ranges) if isinstance(term.block, Coordinates) else ()
-        labels += [f"column {k} of {name}" for k in columns] or [name]
+        if isinstance(term.block, Joint) and term.block.names is not None:
+            labels += [repr(own) for own in term.block.names]
+            continue
+        for part, own in _named_parts(term.block, name):
+            columns = range(part.n_ranges) if isinstance(part, Coordinates) else ()
+            labels += [f"column {k} of {own}" for k in columns] or [own]
     return labels
 
 
@@ -256,7 +270,9 @@ class TrainingInputs:
     ----------
     correlations : list of Correlation
     coordinates : dict
-        For each group of coordinates its place -> its centered coordinates.
+        For each factor with coordinates its place -> all of them, centered.
+    layouts : list of tuple of int
+        What each factor is made of, see `swwl.gp.joint.layout_of`.
     n : int
         Training points.
     trend : str
@@ -265,6 +281,7 @@ class TrainingInputs:
 
     correlations: list[Correlation]
     coordinates: dict[int, Centered]
+    layouts: list[tuple[int, ...]]
     n: int
     trend: str
     names: Sequence[str] | None
@@ -272,8 +289,7 @@ class TrainingInputs:
     @property
     def range_slices(self) -> list[slice]:
         """Which ranges belong to each factor."""
-        places = range(len(self.correlations))
-        widths = [self.coordinates[i].values.shape[1] if i in self.coordinates else 1 for i in places]
+        widths = [sum(max(width, 1) for width in layout) for layout in self.layouts]
         ends = np.cumsum([0, *widths]).tolist()
         return [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
 
@@ -283,25 +299,43 @@ class TrainingInputs:
         check_count(items, count, "distances")
         for i, (item, correlation) in enumerate(zip(items, self.correlations, strict=True)):
             who = item_name(i, count, self.names)
-            if (i in self.coordinates) != isinstance(item, Coordinates):
-                wanted = "Coordinates" if i in self.coordinates else "distances"
-                raise InputError(f"{who} was fitted on {wanted}, so {wanted} are wanted to predict.")
             block = as_block(item, who, f"(M, {n})", symmetric=False)
-            if isinstance(block, Coordinates):
-                z, center = self.coordinates[i]
-                block = Coordinates(_check_coordinates(block, who, k=z.shape[1]) - center, z)
-            elif block.shape[1] != n:
-                raise InputError(
-                    f"The new distances of {who} have shape {block.shape}, but (M, {n}) is wanted: "
-                    f"a row per new point, a column per training point."
-                )
-            elif isinstance(block, Distances):
-                _check_finite_distances(block.matrix, who)
+            self._check_layout(block, i, who)
+            for part, name in _named_parts(block, who):
+                if isinstance(part, Coordinates):
+                    continue
+                if part.shape[1] != n:
+                    raise InputError(
+                        f"The new distances of {name} have shape {part.shape}, but (M, {n}) is wanted: "
+                        f"a row per new point, a column per training point."
+                    )
+                if isinstance(part, Distances):
+                    _check_finite_distances(part.matrix, name)
+            z = coordinates_of(block)
+            if z is not None:
+                block = with_coordinates(block, z - self.coordinates[i].center, self.coordinates[i].values)
             terms.append(Term(correlation, block))
             m, m0 = block.shape[0], terms[0].block.shape[0]
             if m != m0:
                 raise InputError(f"{who} has {m} new rows, but factor 0 has {m0}.")
         return terms, m0
+
+    def _check_layout(self, block: Block, i: int, who: str) -> None:
+        """Check that new points have what factor ``i`` was fitted on: coordinates and distances in the same order."""
+        wanted = self.layouts[i]
+        parts = [(part, name) for part, name in _named_parts(block, who) if isinstance(part, Coordinates)]
+        if len(wanted) == 1 and not isinstance(block, Joint):
+            if bool(wanted[0]) != bool(parts):
+                kind = "Coordinates" if wanted[0] else "distances"
+                raise InputError(f"{who} was fitted on {kind}, so {kind} are wanted to predict.")
+            if parts:
+                _check_coordinates(*parts[0], k=wanted[0])
+            return
+        for part, name in parts:
+            _check_coordinates(part, name)
+        found = layout_of(block)
+        if found != wanted:
+            raise InputError(f"{who} was fitted on {_made_of(wanted)}, but the new points have {_made_of(found)}.")
 
     def among(self, items: Sequence[BlockLike | None] | None, cross: Sequence[Term], m: int) -> list[Term]:
         """Check (m, m) distances among new points; None where these know their own, as coordinates do."""
@@ -310,17 +344,7 @@ class TrainingInputs:
         terms = []
         for i, (item, term) in enumerate(zip(items, cross, strict=True)):
             who = item_name(i, len(cross), self.names)
-            block = term.block.among()
-            if item is not None and not isinstance(block, Coordinates):
-                block = as_block(item, who, f"({m}, {m})", symmetric=True)
-            if block is None:
-                raise InputError(
-                    f"A joint prediction needs test_distances, the (M, M) distances among the new points, of {who}."
-                )
-            if block.shape != (m, m):
-                raise InputError(f"test_distances of {who} has shape {block.shape}, but ({m}, {m}) is wanted.")
-            if not isinstance(block, Coordinates):
-                _check_among(block, who)
+            block = _block_among(item, term.block, who, m)
             terms.append(Term(term.correlation, block))
         return terms
 
@@ -330,3 +354,32 @@ class TrainingInputs:
         if trend.shape[1] != q:
             raise InputError(f"The trend has {trend.shape[1]} columns, but fit saw {q}.")
         return trend
+
+
+def _made_of(layout: tuple[int, ...]) -> str:
+    return " + ".join(f"{width} coordinates" if width else "distances" for width in layout)
+
+
+def _block_among(item: BlockLike | None, cross: Block, who: str, m: int) -> Block:
+    """Return the block among m new points: coordinates know their distances, others may be told by ``item``."""
+    told = () if item is None else parts_of(as_block(item, who, f"({m}, {m})", symmetric=True))
+    told = tuple(part for part in told if not isinstance(part, Coordinates))
+    places = [j for j, part in enumerate(parts_of(cross)) if not isinstance(part, Coordinates)]
+    if told and places and len(told) != len(places):
+        raise InputError(
+            f"test_distances of {who} holds {len(told)} blocks of distances, but {len(places)} are wanted."
+        )
+    known = dict(zip(places, told, strict=False))
+    parts: list[Block] = []
+    for j, (part, name) in enumerate(_named_parts(cross, who)):
+        block = known[j] if j in known else part.among()
+        if block is None:
+            raise InputError(
+                f"A joint prediction needs test_distances, the (M, M) distances among the new points, of {name}."
+            )
+        if block.shape != (m, m):
+            raise InputError(f"test_distances of {name} has shape {block.shape}, but ({m}, {m}) is wanted.")
+        if j in places:
+            _check_among(block, name)
+        parts.append(block)
+    return Joint(parts, cross.names) if isinstance(cross, Joint) else parts[0]

@@ -18,7 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from swwl.errors import InputError
 from swwl.gp.correlations import Array
+
+PRIORS = ("robust", "gentle")
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,12 @@ class JointlyRobustPrior:
 
 
 def default_prior(
-    largest: Array, n: int, a: float = 0.2, b: float | None = None, c: ArrayLike | None = None
+    largest: Array,
+    n: int,
+    a: float = 0.2,
+    b: float | None = None,
+    c: ArrayLike | None = None,
+    kind: str = "robust",
 ) -> JointlyRobustPrior:
     r"""Set the constants from the data.
 
@@ -50,19 +58,27 @@ def default_prior(
     n : int
         Number of training points.
     a, b, c : float, float or None, array-like of shape (p,) or None
-        None means :math:`b = n^{-1/p}(a + p)` and :math:`C_l = n^{-1/p}\max D_l`.
+        None means the b of ``kind`` and :math:`C_l = n^{-1/p}\max D_l`.
+    kind : {"robust", "gentle"}
+        "robust" is Gu's :math:`b = n^{-1/p}(a + p)`, as in R's RobustGaSP. Its pull towards long ranges, b nats for
+        each unit of t, grows with their number p: with twenty ranges it can outweigh the data. "gentle" has
+        :math:`b = n^{-1/p}(a + 1)`, which does not grow; for p = 1 both are the same.
 
     Examples
     --------
     >>> prior = default_prior(np.array([2.0]), n=4)
     >>> float(prior.b), prior.c.tolist()
     (0.3, [0.5])
+    >>> [float(default_prior(np.ones(4), n=16, kind=kind).b) for kind in ("robust", "gentle")]
+    [2.1, 0.6]
     """
+    if kind not in PRIORS:
+        raise InputError(f"prior is {kind!r}, but {' or '.join(map(repr, PRIORS))} is wanted.")
     p = len(largest)
     shrink = n ** (-1.0 / p)
     return JointlyRobustPrior(
         a=float(a),
-        b=shrink * (a + p) if b is None else float(b),
+        b=shrink * (a + (p if kind == "robust" else 1)) if b is None else float(b),
         c=shrink * largest if c is None else np.broadcast_to(np.asarray(c, dtype=float), (p,)),
     )
 

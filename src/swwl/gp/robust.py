@@ -1,8 +1,8 @@
 r"""`RobustGP`: the estimator around the pure functions of this subpackage.
 
 Distances in, Student-t predictions out. It checks its input (``inputs.py``), climbs the log posterior of a solver
-(``solvers/``, ``search.py``), warns (``diagnose.py``) and asks the solver's posterior for predictions. Which solver
-factorizes is nothing that it knows.
+(``solvers/``, ``search.py``), warns (``diagnose.py``) and adopts the solver's posterior, which answers what comes after
+(``fitted.py``). Which solver factorizes is nothing that it knows.
 """
 
 from __future__ import annotations
@@ -14,32 +14,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 
 from swwl.errors import InputError
 from swwl.gp import diagnose, inputs
 from swwl.gp.correlations import Array, CorrelationName
-from swwl.gp.factors import Term
-from swwl.gp.inputs import BlockLike, TrainingInputs
-from swwl.gp.prediction import Prediction, to_std
+from swwl.gp.fitted import Columns, FittedProcess, Items
+from swwl.gp.inputs import TrainingInputs
+from swwl.gp.joint import layout_of
 from swwl.gp.prior import default_prior, relative_importance
-from swwl.gp.samples import draw, sample_prior
-from swwl.gp.search import curvature, find_optimum, make_search
+from swwl.gp.search import Start, curvature, find_optimum, make_search
 from swwl.gp.solvers import get_solver
-from swwl.gp.solvers.base import Posterior, Problem, Solver, standardize
+from swwl.gp.solvers.base import Problem, standardize
 from swwl.gp.state import model_from_state, model_to_state
 from swwl.parallel import one_blas_thread
-
-Items = Sequence[BlockLike]
-JointItems = Sequence[BlockLike | None] | None
-Columns = ArrayLike | None
-Seed = int | np.random.Generator | None
 
 # Below so many observations a second BLAS thread gains nothing, and on a busy machine it costs dearly.
 _FEW = 600
 
 
-class RobustGP(BaseEstimator):
+class RobustGP(FittedProcess, BaseEstimator):
     r"""Gaussian process on given distances, the array core: a product correlation, robustly estimated ranges.
 
     For tables with columns of meshes and numbers, use :class:`swwl.RobustGPRegressor`, which is built on it.
@@ -52,7 +45,8 @@ class RobustGP(BaseEstimator):
     ----------
     correlations : list, default=("gaussian",)
         One per factor: "gaussian" :math:`e^{-(\beta d)^2}`, ("power", alpha) :math:`e^{-(\beta d)^\alpha}`,
-        "matern52" or "matern32".
+        "matern52" or "matern32". Of coordinates and joined blocks it is one function of :math:`\sqrt{\sum_l
+        (\beta_l d_l)^2}`, an elliptic kernel.
     nugget : "estimate" or float, default="estimate"
         Noise variance over :math:`\sigma^2`; a number, 0 included, fixes it.
     trend : {"constant", "zero", "linear", "columns"}, default="constant"
@@ -74,8 +68,11 @@ class RobustGP(BaseEstimator):
         Climbs; the first three start at a typical product correlation of 0.5, 0.9 and 0.9, more at random.
     max_iter : int, default=200
         Iterations of one climb.
+    prior : {"robust", "gentle"}, default="robust"
+        The jointly robust prior as in R's RobustGaSP, or one whose pull towards long ranges does not grow with their
+        number: better for ten ranges and more. See `swwl.gp.prior.default_prior`.
     prior_a, prior_b, prior_c : float, float or None, array-like of shape (p,) or None
-        Constants of the prior, see `swwl.gp.prior.default_prior`.
+        Constants of the prior.
     range_uncertainty : bool, default=False
         Add the uncertainty of the ranges to predictions (Laplace): :math:`J\mathcal H^{-1}J^\top`, with J the
         gradient of the mean in the log parameters and :math:`\mathcal H` the curvature at the optimum. It
@@ -88,7 +85,7 @@ class RobustGP(BaseEstimator):
     Attributes
     ----------
     beta_ : ndarray of shape (p,)
-        Inverse ranges: one per distance matrix, one per column of `Coordinates`.
+        Inverse ranges: one per matrix of distances and per column of coordinates.
     nugget_ : float
     theta_ : ndarray of shape (q,) or (q, k)
         Trend coefficients.
@@ -131,6 +128,7 @@ class RobustGP(BaseEstimator):
         bounds: tuple[ArrayLike | None, ArrayLike | None] | None = None,
         n_starts: int = 3,
         max_iter: int = 200,
+        prior: str = "robust",
         prior_a: float = 0.2,
         prior_b: float | None = None,
         prior_c: ArrayLike | None = None,
@@ -148,6 +146,7 @@ class RobustGP(BaseEstimator):
         self.bounds = bounds
         self.n_starts = n_starts
         self.max_iter = max_iter
+        self.prior = prior
         self.prior_a = prior_a
         self.prior_b = prior_b
         self.prior_c = prior_c
@@ -155,19 +154,32 @@ class RobustGP(BaseEstimator):
         self.names = names
         self.random_state = random_state
 
-    def fit(self, distances: Items, y: ArrayLike, trend_columns: Columns = None) -> RobustGP:
+    def fit(
+        self,
+        distances: Items,
+        y: ArrayLike,
+        trend_columns: Columns = None,
+        *,
+        start: RobustGP | tuple[ArrayLike, float] | None = None,
+        max_iter: int | None = None,
+    ) -> RobustGP:
         """Estimate the ranges and the nugget; return the process itself.
 
         Parameters
         ----------
         distances : list
             One item per correlation: an (N, N) matrix of distances, `Coordinates` of N rows, or another
-            `swwl.gp.blocks.Block` of N rows and columns. Matrices are kept by reference, not copied: do not change
-            them afterwards.
+            `swwl.gp.blocks.Block` of N rows and columns, such as `Joint` ones. Matrices are kept by reference, not
+            copied: do not change them afterwards.
         y : array-like of shape (N,) or (N, k)
             Several targets share the ranges and the nugget; trend and variance are their own.
         trend_columns : array-like of shape (N, m), optional
             For ``trend="linear"`` and ``trend="columns"``.
+        start : RobustGP or tuple (log_beta, log_nugget), optional
+            Where to climb from, once and to a coarse tolerance: such as a process fitted to almost the same rows, near
+            whose maximum that of a fold lies.
+        max_iter : int, optional
+            In place of the constructor's.
         """
         inputs.check_method(self.method)
         make_solver = get_solver(self.solver)
@@ -182,7 +194,7 @@ class RobustGP(BaseEstimator):
 
         terms = make_solver.prepare(terms)
         largest = np.concatenate([term.block.largest() for term in terms])
-        prior = default_prior(largest, n, self.prior_a, self.prior_b, self.prior_c)
+        prior = default_prior(largest, n, self.prior_a, self.prior_b, self.prior_c, self.prior)
         constant = self.trend in ("constant", "linear")
         problem = Problem(terms, trend, standardize(targets, shift=constant), self.method, prior, constant)
         solver = make_solver(problem)
@@ -195,9 +207,11 @@ class RobustGP(BaseEstimator):
             bounds=self.bounds,
             n_starts=self.n_starts,
             seed=self.random_state,
+            start=_as_start(start),
         )
+        max_iter = self.max_iter if max_iter is None else max_iter
         with one_blas_thread() if n < _FEW else nullcontext():
-            optimum = find_optimum(solver, search, self.max_iter)
+            optimum = find_optimum(solver, search, max_iter)
             bends = curvature(solver, optimum, search) if self.range_uncertainty else None
             posterior, rcond = solver.conclude(optimum.log_beta, optimum.log_nugget, bends)
         solver.release()
@@ -205,32 +219,12 @@ class RobustGP(BaseEstimator):
         self.log_posterior_ = optimum.value
         self.importance_ = relative_importance(posterior.beta, prior.c)
         self.n_evaluations_ = solver.n_evaluations
-        known = TrainingInputs(correlations, coordinates, n, self.trend, self.names)
+        self._box = search.box
+        layouts = [layout_of(term.block) for term in terms]
+        known = TrainingInputs(correlations, coordinates, layouts, n, self.trend, self.names)
         self._adopt(posterior, known, y.ndim == 1, solver)
-        diagnose.warn_about_fit(problem, search, optimum, rcond, self.max_iter, self.names)
+        diagnose.warn_about_fit(problem, search, optimum, rcond, max_iter, self.names)
         return self
-
-    def _adopt(self, posterior: Posterior, known: TrainingInputs, single: bool, solver: Solver | None) -> None:
-        """Take over a fitted posterior; ``solver`` is None where training distances are not at hand."""
-        self._posterior = posterior
-        self._inputs = known
-        self._single = single
-        self._solver = solver
-        self.beta_ = posterior.beta
-        self.nugget_ = posterior.nugget
-        self.theta_ = self._shaped(posterior.theta)
-        self.sigma2_ = float(posterior.sigma2[0]) if single else posterior.sigma2
-        self.df_ = posterior.df
-        self.range_slices_ = known.range_slices
-
-    def _shaped(self, array: Array) -> Array:
-        """Drop the axis of outputs where fit saw a one-dimensional y."""
-        return array[..., 0] if self._single else array
-
-    def _fitted(self) -> Posterior:
-        if not hasattr(self, "_posterior"):
-            raise NotFittedError("This RobustGP is not fitted yet: call fit first.")
-        return self._posterior
 
     def log_posterior(
         self, log_beta: ArrayLike, log_nugget: float | None = None, return_gradient: bool = False
@@ -250,175 +244,19 @@ class RobustGP(BaseEstimator):
         gradient : ndarray of shape (p + 1,)
             In the log parameters, the nugget's last. Only with ``return_gradient``.
         """
-        nugget = self._fitted().nugget
+        own_nugget = self._optimum()[1]
         if self._solver is None:
             raise InputError("log_posterior needs the training distances, which a restored model lacks: fit again.")
         at = np.asarray(log_beta, dtype=float).reshape(-1)
         if at.shape != self.beta_.shape:
             raise InputError(f"log_beta has {at.size} entries, but there are {self.beta_.size} ranges.")
-        if log_nugget is None:
-            log_nugget = np.log(nugget) if nugget > 0.0 else -np.inf
+        log_nugget = own_nugget if log_nugget is None else float(log_nugget)
         try:
             if return_gradient:
-                return self._solver.with_gradient(at, float(log_nugget))
-            return self._solver(at, float(log_nugget))
+                return self._solver.with_gradient(at, log_nugget)
+            return self._solver(at, log_nugget)
         finally:
             self._solver.release()
-
-    def _prepare(self, distances: Items, trend_columns: Columns) -> tuple[Posterior, list[Term], Array]:
-        """Check what is known of M new points: terms from them to the training points, trend of shape (M, q)."""
-        posterior = self._fitted()
-        cross, m = self._inputs.cross(distances)
-        return posterior, cross, self._inputs.new_trend(trend_columns, m, len(posterior.theta))
-
-    def predict(
-        self,
-        distances: Items,
-        return_std: bool = False,
-        return_cov: bool = False,
-        *,
-        include_nugget: bool = True,
-        trend_columns: Columns = None,
-        test_distances: JointItems = None,
-    ) -> Array | tuple[Array, Array]:
-        """Predict at new points.
-
-        Parameters
-        ----------
-        distances : list
-            One item per factor: distances of shape (M, N) to the training points, `Coordinates` of M rows, or
-            another `swwl.gp.blocks.Block` of M rows and N columns.
-        return_std, return_cov : bool, default=False
-            At most one of them.
-        include_nugget : bool, default=True
-            Predict a new observation; False predicts the function without noise.
-        trend_columns : array-like of shape (M, m), optional
-        test_distances : list, optional
-            For ``return_cov``: distances of shape (M, M) among the new points; None for blocks that know them, as
-            `Coordinates` do.
-
-        Returns
-        -------
-        mean : ndarray of shape (M,) or (M, k)
-        std : ndarray of the same shape
-            With the Student-t factor sqrt(df / (df - 2)); inf where df <= 2, where no variance exists.
-        cov : ndarray of shape (M, M) or (k, M, M)
-            With the factor df / (df - 2).
-        """
-        if return_std and return_cov:
-            raise InputError("return_std and return_cov are both set, but at most one of them is wanted.")
-        if return_std:
-            prediction = self.predict_distribution(
-                distances, include_nugget=include_nugget, trend_columns=trend_columns
-            )
-            return prediction.mean, prediction.std
-        if return_cov:
-            mean, joint = self._joint(distances, trend_columns, test_distances, include_nugget)
-            cov = to_std(np.ones(1), self.df_)[0] ** 2 * joint
-            return self._shaped(mean), cov[0] if self._single else cov
-        posterior, cross, trend = self._prepare(distances, trend_columns)
-        return self._shaped(posterior.mean(cross, trend))
-
-    def predict_distribution(
-        self, distances: Items, *, include_nugget: bool = True, trend_columns: Columns = None
-    ) -> Prediction:
-        """Return mean, scale and degrees of freedom at new points, arrays of shape (M,) or (M, k).
-
-        Parameters
-        ----------
-        distances, include_nugget, trend_columns
-            As in `predict`.
-        """
-        posterior, cross, trend = self._prepare(distances, trend_columns)
-        prediction = posterior.predict(cross, trend, include_nugget)
-        return prediction.column(0) if self._single else prediction
-
-    def predict_interval(
-        self, distances: Items, level: float = 0.95, *, include_nugget: bool = True, trend_columns: Columns = None
-    ) -> tuple[Array, Array]:
-        """Return the bounds (lower, upper) of central Student-t intervals, each of shape (M,) or (M, k).
-
-        Parameters
-        ----------
-        distances, include_nugget, trend_columns
-            As in `predict`.
-        level : float, default=0.95
-            Probability inside, in (0, 1).
-        """
-        prediction = self.predict_distribution(distances, include_nugget=include_nugget, trend_columns=trend_columns)
-        return prediction.interval(level)
-
-    def leave_one_out(self) -> Prediction:
-        """Predict every training observation from all others, ranges and nugget fixed: shape (N,) or (N, k)."""
-        prediction = self._fitted().leave_one_out()
-        return prediction.column(0) if self._single else prediction
-
-    def _joint(
-        self, distances: Items, trend_columns: Columns, test_distances: JointItems, include_nugget: bool
-    ) -> tuple[Array, Array]:
-        """Return the location (M, k) and the joint squared scales (k, M, M) of new points."""
-        posterior, cross, trend = self._prepare(distances, trend_columns)
-        among = self._inputs.among(test_distances, cross, len(trend))
-        return posterior.predict_joint(cross, trend, among, include_nugget)
-
-    def sample(
-        self,
-        distances: Items,
-        test_distances: JointItems = None,
-        n_samples: int = 1,
-        random_state: Seed = None,
-        *,
-        include_nugget: bool = False,
-        trend_columns: Columns = None,
-    ) -> Array:
-        """Draw joint samples from the posterior (multivariate t).
-
-        Parameters
-        ----------
-        distances, test_distances, trend_columns
-            As in `predict` with ``return_cov``.
-        n_samples : int, default=1
-        random_state : int, Generator or None
-        include_nugget : bool, default=False
-            Draw functions; True draws noisy observations.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, M) or (n_samples, M, k)
-        """
-        mean, joint = self._joint(distances, trend_columns, test_distances, include_nugget)
-        return self._shaped(draw(mean, joint, self.df_, n_samples, np.random.default_rng(random_state)))
-
-    def sample_prior(
-        self,
-        test_distances: Items,
-        n_samples: int = 1,
-        random_state: Seed = None,
-        *,
-        include_nugget: bool = False,
-        trend_columns: Columns = None,
-    ) -> Array:
-        """Draw from the fitted process without conditioning on the data.
-
-        Parameters
-        ----------
-        test_distances : list
-            One item per factor: distances of shape (M, M), or `Coordinates` of M rows.
-        n_samples, random_state, include_nugget, trend_columns
-            As in `sample`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, M) or (n_samples, M, k)
-        """
-        posterior = self._fitted()
-        correlations = self._inputs.correlations
-        inputs.check_count(test_distances, len(correlations), "test_distances")
-        m = np.shape(test_distances[0])[0]
-        terms, _ = inputs.training_terms(test_distances, correlations, m, self.names)
-        mean = self._inputs.new_trend(trend_columns, m, len(posterior.theta)) @ posterior.theta
-        nugget, rng = posterior.nugget if include_nugget else 0.0, np.random.default_rng(random_state)
-        return self._shaped(sample_prior(terms, posterior.beta, nugget, posterior.sigma2, mean, n_samples, rng))
 
     def get_state(self) -> dict[str, Any]:
         """Return the fitted model as a flat dict for a model file.
@@ -433,3 +271,17 @@ class RobustGP(BaseEstimator):
     def from_state(cls, state: dict[str, Any]) -> RobustGP:
         """Restore a fitted model from `get_state`; it predicts bit for bit the same."""
         return model_from_state(cls, state)
+
+
+def _as_start(start: RobustGP | tuple[ArrayLike, float] | None) -> Start | None:
+    """Return what `RobustGP.fit` is told to start from."""
+    if start is None:
+        return None
+    if isinstance(start, RobustGP):
+        return Start(*start._optimum(), getattr(start, "_box", None))
+    if not (isinstance(start, (tuple, list)) and len(start) == 2):
+        raise InputError(f"start is {start!r}, but a fitted RobustGP or (log_beta, log_nugget) is wanted.")
+    log_beta, log_nugget = np.asarray(start[0], dtype=float).reshape(-1), float(start[1])
+    if not np.isfinite(log_beta).all() or np.isnan(log_nugget) or log_nugget == np.inf:
+        raise InputError(f"start is {start!r}, but finite numbers are wanted.")
+    return Start(log_beta, log_nugget)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -78,7 +79,10 @@ def starting_ranges(terms: Sequence[Term], pairs: Array, level: float, weights: 
     def typical(log_scale: float) -> float:
         total = np.zeros(len(pairs))
         for term, own in owners:
-            exponent, multiplier = term.correlation.parts(np.exp(log_scale) * scaled[:, own])
+            s = np.exp(log_scale) * scaled[:, own]
+            if term.radial:  # one function of all of them
+                s = np.sqrt(np.einsum("ij,ij->i", s, s))[:, None]
+            exponent, multiplier = term.correlation.parts(s)
             total += exponent.sum(axis=1)
             if multiplier is not None:
                 total -= np.log(multiplier).sum(axis=1)
@@ -138,12 +142,26 @@ def default_bounds(terms: Sequence[Term], n: int, nugget_floor: float) -> tuple[
 
 @dataclass(frozen=True)
 class Search:
-    """The box of the climb: bounds and free flags of shape (p + 1,), starts of shape (n_starts, p + 1)."""
+    """The box of the climb: bounds and free flags of shape (p + 1,), starts of shape (n_starts, p + 1).
+
+    ``box`` holds the default bounds of the log inverse ranges, each of shape (p,). ``warm`` says that the only start is
+    near the maximum already, so that a coarse tolerance will do.
+    """
 
     lower: Array
     upper: Array
     free: NDArray[np.bool_]
     starts: Array
+    box: tuple[Array, Array]
+    warm: bool = False
+
+
+class Start(NamedTuple):
+    """Where to climb from: log inverse ranges (p,), the log nugget, which may be -inf, and default bounds if known."""
+
+    log_beta: Array
+    log_nugget: float
+    box: tuple[Array, Array] | None = None
 
 
 def make_search(
@@ -156,6 +174,7 @@ def make_search(
     bounds: tuple[ArrayLike | None, ArrayLike | None] | None,
     n_starts: int,
     seed: int,
+    start: Start | None = None,
 ) -> Search:
     """Set up starts, bounds and free parameters for n training points.
 
@@ -165,6 +184,8 @@ def make_search(
         None estimates it, from ``floor`` up.
     beta : array-like of shape (p,) or None
         None estimates it, within ``bounds`` where they are given.
+    start : Start, optional
+        The only one; what is fixed is taken from ``beta`` and ``nugget``.
     """
     if n_starts < 1:
         raise InputError(f"n_starts is {n_starts}, but at least 1 is wanted.")
@@ -172,7 +193,10 @@ def make_search(
     smallest = floor if nugget is None else nugget
     free = np.append(np.full(p, beta is None), nugget is None)
     lower, upper = np.empty(p + 1), np.empty(p + 1)
-    lower[:-1], upper[:-1] = default_bounds(terms, n, smallest)
+    if start is not None and start.log_beta.shape != (p,):
+        raise InputError(f"start has {start.log_beta.size} inverse ranges, but there are {p}.")
+    box = start.box if start is not None and start.box is not None else default_bounds(terms, n, smallest)
+    lower[:-1], upper[:-1] = box
     for side, out, name in zip(bounds or (None, None), (lower, upper), ("lower", "upper"), strict=True):
         if side is not None:
             out[:-1] = np.log(check_positive(side, p, f"The {name} bound"))
@@ -181,12 +205,15 @@ def make_search(
     lower[-1], upper[-1] = np.log(max(smallest, SMALLEST_NUGGET)), np.log(LARGEST_NUGGET)
 
     rng = np.random.default_rng(seed)
-    starts = starting_points(terms, n, n_starts if free.any() else 1, rng, smallest)
+    if start is None:
+        starts = starting_points(terms, n, n_starts if free.any() else 1, rng, smallest)
+    else:
+        starts = np.append(start.log_beta, start.log_nugget)[None]
     if beta is not None:
         starts[:, :-1] = np.log(check_positive(beta, p, "beta"))
     if nugget is not None:
         starts[:, -1] = np.log(nugget) if nugget > 0.0 else -np.inf
-    return Search(lower, upper, free, starts)
+    return Search(lower, upper, free, starts, box, warm=start is not None)
 
 
 class _Descent:
@@ -211,7 +238,7 @@ class _Descent:
 
 
 def climb(solver: Solver, search: Search, max_iter: int) -> Optimum:
-    """Climb from every start to a coarse tolerance, then from the best to a fine one.
+    """Climb from every start to a coarse tolerance, then, unless that was near already, from the best to a fine one.
 
     Raises
     ------
@@ -234,10 +261,11 @@ def climb(solver: Solver, search: Search, max_iter: int) -> Optimum:
         return found.fun if np.isfinite(descent.worst) else np.inf, full, found.status
 
     coarse = [run(x, ftol=1e-6, gtol=1e-3) for x in starts]
-    best_value, best, _ = min(coarse, key=lambda c: c[0])
+    best_value, best, status = min(coarse, key=lambda c: c[0])
     if not np.isfinite(best_value):
         raise NotPositiveDefinite("The correlation matrix could not be factorized at any start.")
-    _, best, status = run(best, ftol=1e-12, gtol=1e-6)
+    if not search.warm:
+        _, best, status = run(best, ftol=1e-12, gtol=1e-6)
     value, gradient = solver.with_gradient(best[:-1], float(best[-1]))
     # status 1 is the limit of iterations; 2 is a line search stopped by rounding, which is as good as it gets
     return Optimum(best[:-1], float(best[-1]), value, gradient, status != 1)

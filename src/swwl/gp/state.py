@@ -18,6 +18,9 @@ def model_to_state(gp: RobustGP) -> dict[str, Any]:
     state = gp._posterior.state()
     for i, group in gp._inputs.coordinates.items():
         state[f"coordinates_{i}"], state[f"center_{i}"] = group.values, group.center
+    for i, layout in enumerate(gp._inputs.layouts):
+        if len(layout) > 1:  # a single part is known by its coordinates, or by their absence
+            state[f"layout_{i}"] = np.array(layout)
     state["params"] = {name: _plain(value) for name, value in gp.get_params(deep=False).items()}
     state["single"] = gp._single
     state["log_posterior"] = float(gp.log_posterior_)
@@ -46,13 +49,15 @@ def model_from_state(kind: type[RobustGP], state: dict[str, Any]) -> RobustGP:
     gp.n_evaluations_ = int(state["n_evaluations"])
     posterior = get_solver(gp.solver).restore(state)
     coordinates = coordinates_from_state(state)
-    inputs = TrainingInputs(check_correlations(correlations), coordinates, len(posterior.y), gp.trend, gp.names)
+    layouts = layouts_from_state(state, coordinates)
+    known = check_correlations(correlations)
+    inputs = TrainingInputs(known, coordinates, layouts, len(posterior.y), gp.trend, gp.names)
     gp._adopt(posterior, inputs, bool(state["single"]), solver=None)
     return gp
 
 
 def coordinates_from_state(state: dict[str, Any]) -> dict[int, Centered]:
-    """Return place -> centered training coordinates of every group of coordinates."""
+    """Return place -> centered training coordinates of every factor that has any."""
     groups = {}
     for i in range(len(state["params"]["correlations"])):
         if f"coordinates_{i}" in state:
@@ -60,3 +65,12 @@ def coordinates_from_state(state: dict[str, Any]) -> dict[int, Centered]:
             center = state[f"center_{i}"] if f"center_{i}" in state else state[f"centre_{i}"]
             groups[i] = Centered(np.ascontiguousarray(state[f"coordinates_{i}"]), np.ascontiguousarray(center))
     return groups
+
+
+def layouts_from_state(state: dict[str, Any], coordinates: dict[int, Centered]) -> list[tuple[int, ...]]:
+    """Return what every factor is made of, see `swwl.gp.joint.layout_of`."""
+    layouts: list[tuple[int, ...]] = []
+    for i in range(len(state["params"]["correlations"])):
+        single = (coordinates[i].values.shape[1] if i in coordinates else 0,)
+        layouts.append(tuple(np.asarray(state[f"layout_{i}"]).tolist()) if f"layout_{i}" in state else single)
+    return layouts

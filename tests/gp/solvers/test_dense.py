@@ -8,6 +8,7 @@ from swwl.gp import factors as factors_module
 from swwl.gp.blocks import Coordinates, Distances
 from swwl.gp.correlations import get_correlation
 from swwl.gp.factors import Term
+from swwl.gp.joint import Joint
 from swwl.gp.prior import default_prior
 from swwl.gp.solvers.base import NotPositiveDefinite, Problem, Standardized
 from swwl.gp.solvers.cholesky import factorize
@@ -23,11 +24,20 @@ CASES = {
     "all": ["gaussian", ("power", 1.7), "matern52", "matern32"],
     "coordinates": [4],
     "coordinates beside distances": [3, "matern52", "gaussian", 2],
+    "elliptic": [{"matern52": (3, 0, 2, 0)}],
+    "elliptic matern32": [{"matern32": (2, 0)}],
+    "elliptic power": [{("power", 1.3): (2, 0, 1)}],
+    "elliptic gaussian": [{"gaussian": (2, 0, 1)}],
+    "elliptic coordinates": [{"matern52": (4,)}],
+    "elliptic without coordinates": [{"matern52": (0, 0)}],
+    "elliptic beside others": [2, {"matern52": (2, 0)}, "matern32", {"matern32": (0, 1)}, {"gaussian": (1, 0)}],
 }
 
 
 def distances_of(block):
     """Return one distance matrix per range."""
+    if isinstance(block, Joint):
+        return [d for part in block.parts for d in distances_of(part)]
     if isinstance(block, Coordinates):
         return [np.abs(z[:, None] - z) for z in block.values.T]
     return [block.dense()]
@@ -60,9 +70,12 @@ def plain(problem, log_beta, log_nugget):
     beta, nugget = np.exp(log_beta), np.exp(log_nugget)
     r, used = np.ones((n, n)), 0
     for term in problem.terms:
-        for d in distances_of(term.block):
-            r *= term.correlation(beta[used] * d)
-            used += 1
+        scaled = np.stack([b * d for b, d in zip(beta[used:], distances_of(term.block), strict=False)])
+        if term.correlation.name == "gaussian" or len(scaled) == 1:
+            r *= term.correlation(scaled).prod(axis=0)
+        else:
+            r *= term.correlation(np.sqrt((scaled**2).sum(axis=0)))
+        used += len(scaled)
     r += nugget * np.eye(n)
     inverse, h = np.linalg.inv(r), problem.trend
     middle = h.T @ inverse @ h
@@ -82,9 +95,12 @@ def plain(problem, log_beta, log_nugget):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("q, k", [(0, 1), (1, 1), (3, 2)])
-def test_value_is_the_plain_formula(random_solver, method, q, k):
-    solver = random_solver(CASES["coordinates beside distances"], method, q=q, k=k)
-    w = np.random.default_rng(1).normal(size=7) * 0.3
+@pytest.mark.parametrize("case", ["coordinates beside distances", "elliptic", "elliptic beside others"])
+def test_value_is_the_plain_formula(random_solver, case, method, q, k, monkeypatch):
+    monkeypatch.setattr(factors_module, "_BLOCK", 300)  # several blocks, and a ragged last one
+    solver = random_solver(CASES[case], method, q=q, k=k)
+    p = sum(term.block.n_ranges for term in solver.problem.terms)
+    w = np.random.default_rng(1).normal(size=p) * 0.3
     assert_allclose(solver(w, -4.0), plain(solver.problem, w, -4.0), rtol=1e-10)
     assert solver.with_gradient(w, -4.0)[0] == solver(w, -4.0)
 
