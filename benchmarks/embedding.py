@@ -40,8 +40,8 @@ def sort_floor() -> Iterator[Line]:
         sort, single, double = best_times(floor, lambda: one.transform(graphs), lambda: two.transform(graphs))
     error = _error(graphs[0], one)
     per_graph = f"{1e3 * single / len(graphs):.1f} ms a mesh, error {error:.0e}"
-    yield Line("embedding, 1 thread / np.sort of the projections", single / sort, 1.5, note=per_graph)
-    yield Line("embedding, 2 threads / np.sort of the projections, 1 thread", double / sort, 0.95)
+    yield Line("embedding, 1 thread / np.sort of the projections", single / sort, 1.4, note=per_graph)
+    yield Line("embedding, 2 threads / np.sort of the projections, 1 thread", double / sort, 0.85)
 
 
 def projections(graph: Graph, embedding: SWWLEmbedding) -> NDArray[np.float64]:
@@ -68,7 +68,7 @@ def large_steps() -> Iterator[Line]:
     """Compare steps of sqrt(n) with steps of one, for meshes with their own topology and with a shared one."""
     for name, graphs, limit in (
         ("own topologies", [patch(N_NODES, seed) for seed in range(6)], 6),
-        ("shared topology", [shell(N_NODES, seed) for seed in range(16)], 2.5),
+        ("shared topology", [shell(N_NODES, seed) for seed in range(16)], 2.3),
     ):
         small, large = SWWLEmbedding().fit(graphs), SWWLEmbedding(step="sqrt").fit(graphs)
         first, second = best_times(

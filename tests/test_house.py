@@ -17,7 +17,7 @@ errors words parallel storage
 mesh.arrays mesh.endings mesh.cells mesh.adjacency mesh.graph mesh.mesh mesh.labels mesh.io.*
 mesh.transfer mesh.outline mesh.coarsen
 mesh
-embedding._inplace embedding.wl embedding.sliced embedding.options embedding.pipeline embedding.batches
+embedding.wl embedding.sliced embedding.options embedding.pipeline embedding.batches
 embedding.distances embedding.components embedding.transformer embedding
 gp.correlations gp.blocks gp.joint gp.radial gp.factors gp.prior gp.prediction gp.*
 kernels.indefinite kernels.base kernels.numeric kernels.categories kernels.sliced kernels.precomputed kernels
