@@ -16,6 +16,8 @@ from typing import Any, TextIO, cast
 
 from threadpoolctl import ThreadpoolController
 
+from swwl.errors import InputError
+
 Progress = Callable[[int, int | None], None]
 
 _LINE_EVERY = 5.0  # seconds between plain lines
@@ -39,6 +41,26 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 def _controller() -> ThreadpoolController:
     # Finding the libraries takes milliseconds, so it is done once.
     return ThreadpoolController()
+
+
+def check_memory(n_bytes: int, what: str) -> None:
+    """Refuse work that cannot fit into this machine's memory, before it begins.
+
+    Examples
+    --------
+    >>> check_memory(10**18, "The embeddings")
+    Traceback (most recent call last):
+    ...
+    swwl.errors.InputError: The embeddings would take 1000000000.0 GB, but this machine has ... GB of memory.
+    """
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not told on this system
+        return
+    if n_bytes > total:
+        raise InputError(
+            f"{what} would take {n_bytes / 1e9:.1f} GB, but this machine has {total / 1e9:.1f} GB of memory."
+        )
 
 
 def each_once(items: Iterable[Any]) -> tuple[list[Any], list[int]]:

@@ -216,3 +216,41 @@ def test_help_and_completion_wait_for_no_large_library():
     assert all(getattr(package, name) is not None for name in package.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Grph'"):
         package.Grph  # noqa: B018
+
+
+def test_predict_keeps_all_columns_and_marks_rows_outside(data, fitted, tmp_path):
+    table = pd.read_csv(data / "table.csv")
+    table.insert(0, "case", [f"case {k}" for k in range(len(table))])
+    table.loc[2, "speed"] = 1e9
+    table.to_csv(data / "cases.csv", index=False)
+    result = swwl("predict", fitted, data / "cases.csv", "-o", tmp_path / "p.csv")
+    assert "of them leave the training range, where nothing has been tested" in result.stdout
+    found = pd.read_csv(tmp_path / "p.csv")
+    assert list(found.columns[: table.shape[1]]) == list(table.columns)
+    assert found["case"].tolist() == table["case"].tolist()
+    outside = found["outside_training_range"].fillna("")
+    assert outside[2] == "speed"
+    fitted_rows = (table["split"] == "train") & (table.index != 2)
+    assert (outside[fitted_rows] == "").all()
+
+
+def test_one_case_without_a_table(data, fitted, tmp_path):
+    table = pd.read_csv(data / "table.csv")
+    row = table.iloc[3]
+    inputs = [f"speed={float(row['speed'])!r}", f"pressure={float(row['pressure'])!r}"]
+    answer = json.loads(swwl("predict", fitted, "--mesh", data / row["mesh"], *inputs, "--json").stdout)
+    swwl("predict", fitted, data / "table.csv", "-o", tmp_path / "p.csv")
+    expected = pd.read_csv(tmp_path / "p.csv").iloc[3]
+    for key in ("mean", "std", "lower95", "upper95"):
+        assert answer[f"massflow_{key}"] == pytest.approx(expected[f"massflow_{key}"], rel=1e-9)
+    text = swwl("predict", fitted, "--mesh", data / row["mesh"], *inputs).stdout
+    assert "95 % between" in text and "all inputs lie inside the training range" in text
+    for given, message in (
+        (["--mesh", data / row["mesh"], "speed=1"], "The model also needs pressure: give pressure=VALUE"),
+        (["--mesh", data / row["mesh"], "sped=1"], "'sped=1' is not understood; wanted is NAME=VALUE for mesh, speed"),
+        (["--mesh", data / row["mesh"], *inputs, "speed=2"], "'speed' is given twice"),
+        ([], "One table is wanted, but none was given"),
+        ([data / "table.csv"], "--output says where the predictions of a table go"),
+    ):
+        result = swwl("predict", fitted, *given, code=2)
+        assert message in result.stderr

@@ -250,6 +250,8 @@ def test_node_weights_can_be_required_or_ignored():
         ({"scale": [1.0]}, "scale must be True, False or 3 positive numbers"),
         ({"scale": [1.0, 0.0, 1.0]}, "3 positive numbers"),
         ({"fields": "pressure"}, r"such as \['pressure'\]"),
+        ({"n_jobs": 0}, "n_jobs must be a number of workers, or -1 for one per core, not 0"),
+        ({"n_projections": 10**8, "n_quantiles": 10**6}, "The embeddings would take .* GB, but this machine has"),
     ],
 )
 def test_bad_parameters(options, message):

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from swwl import (
     SWWL,
     Graph,
+    InputError,
     Matern52,
     PrincipalSWWL,
     RobustGP,
@@ -243,3 +246,43 @@ def test_prediction_says_what_it_lacks(model, table):
         model.predict(flat)
     with pytest.raises(ValueError, match="exclude each other"):
         model.predict(table, return_std=True, return_cov=True)
+
+
+def test_one_case_is_enough_to_predict(table):
+    model = RobustGPRegressor(SWWL("mesh", **SMALL) * Matern52("load"), calibrate=False).fit(table[:40], "stiffness")
+    row = table.iloc[45]
+    expected = model.predict(table[45:46])
+    for one in (
+        row,
+        {"mesh": row["mesh"], "load": row["load"]},
+        [dict(row)],
+        {"mesh": [row["mesh"]], "load": [row["load"]]},
+    ):
+        np.testing.assert_array_equal(model.predict(one), expected)
+    assert model.predict(table[:0]).shape == (0,)
+    assert model.predict(table[:0], return_std=True)[1].shape == (0,)
+    both = RobustGPRegressor(SWWL("mesh", **SMALL), calibrate=False).fit(table[:40], ["stiffness", "weight"])
+    assert both.predict_interval(table[:0])[0].shape == (0, 2)
+    column = np.array([[mesh] for mesh in table["mesh"][:3]], dtype=object)
+    alone = RobustGPRegressor(SWWL(**SMALL), calibrate=False).fit(list(table["mesh"][:40]), table["weight"][:40])
+    np.testing.assert_array_equal(alone.predict(column), alone.predict(list(table["mesh"][:3])))
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.linspace(0, 1, 60) * 1e300, "holds values like 1e[+]300, whose squares"),
+        (np.linspace(0, 1, 60) * 1e-300, "holds values like 1e-300, whose squares"),
+        (np.linspace(0, 1, 60) * 1j, "are complex; learn real and imaginary part"),
+    ],
+)
+def test_targets_that_numbers_cannot_hold(table, y, message):
+    with pytest.raises(InputError, match=message):
+        RobustGPRegressor(Matern52("load")).fit(table, y)
+
+
+def test_too_few_rows_are_said_to_be(table):
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
+        RobustGPRegressor(Matern52("load")).fit(table[:3], "stiffness")
+    assert "3 rows are too few for standard deviations." in [str(note.message) for note in notes]

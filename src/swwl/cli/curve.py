@@ -41,13 +41,13 @@ def curve(
     """
     from swwl.jobs.curves import PICTURES, draw_curves, plan_curves
     from swwl.jobs.outputs import check_output, is_picture, predictions_of
-    from swwl.jobs.predict import graph_columns, load_regressor
+    from swwl.jobs.predict import graph_columns, load_regressor, meshes_by_column
 
     out = Output(quiet, as_json)
     along, curves = _range(sweep), None if each is None else _list(each)
     fixed = dict(map(_value, fix or []))
     fitted = load_regressor(model)
-    meshes = _meshes(graph_columns(fitted), mesh or [])
+    meshes = meshes_by_column(graph_columns(fitted), mesh or [])
     with located(str(model)):
         plan = plan_curves(fitted, along, curves, fixed, meshes, target or ())
     known: dict[str, Any] = {"inputs": [model, *plan.meshes.values()], "force": force}
@@ -117,11 +117,3 @@ def _value(text: str) -> tuple[str, Any]:
         return name, int(rest) if rest.strip().lstrip("+-").isdecimal() else value
     except (TypeError, ValueError):
         raise InputError(f"{text!r} is not understood; wanted is {wanted}.") from None
-
-
-def _meshes(columns: list[str], given: list[str]) -> dict[str, Path]:
-    """Read FILE, or COLUMN=FILE where a model has several mesh columns."""
-    if len(columns) == 1 and len(given) == 1 and not given[0].startswith(f"{columns[0]}="):
-        return {columns[0]: Path(given[0])}
-    named = dict(_name(text, f"--mesh COLUMN=FILE for the columns {', '.join(columns)}") for text in given)
-    return {name: Path(file) for name, file in named.items()}

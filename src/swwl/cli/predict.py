@@ -1,48 +1,111 @@
-"""``swwl predict``: a model and a table -> a table of predictions."""
+"""``swwl predict``: a model and a table, or one mesh -> predictions."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from swwl.cli.console import Force, Output
 from swwl.cli.show import show_scores
+from swwl.errors import InputError
+from swwl.words import number
 
 
 def predict(
     model: Annotated[Path, typer.Argument(help="Model file that swwl fit wrote.")],
-    table: Annotated[Path, typer.Argument(help="CSV or Parquet table with the columns that the model uses.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Table to write: .csv or .parquet.")],
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(help="Table with the columns that the model uses; for one case, its inputs as NAME=VALUE."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Table to write: .csv or .parquet; not needed for one case.")
+    ] = None,
+    mesh: Annotated[
+        list[str] | None, typer.Option(help="Mesh of one case; COLUMN=FILE where the model has several mesh columns.")
+    ] = None,
     cache: Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")] = True,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """Predict every row of a table.
+    """Predict every row of a table, or one case.
 
-    For each target the output has TARGET_mean, TARGET_std, TARGET_lower95 and TARGET_upper95, rows in the order of the
-    table. Where the table holds a target already, the predictions are scored against it.
+    The output has all columns of the table, then for each target TARGET_mean, TARGET_std, TARGET_lower95 and
+    TARGET_upper95, and the inputs that leave the training range. Where the table holds a target already, the
+    predictions are scored against it.
 
     \b
     Example:
       swwl predict m.swwl d/table.csv -o predictions.csv
+      swwl predict m.swwl --mesh d/meshes/00100.vtu speed=17188 pressure=1.41
     """
-    from swwl.jobs.outputs import check_output, predictions_of, table_files
-    from swwl.jobs.predict import against_table, graph_columns, load_regressor, predict_table, prediction_table
-    from swwl.jobs.table import memory_beside, read_table, write_table
+    from swwl.jobs.predict import load_regressor
 
     out = Output(quiet, as_json)
     fitted = load_regressor(model)
+    given = what or []
+    if mesh or (given and "=" in given[0] and not Path(given[0]).exists()):
+        _one_case(out, fitted, model, mesh or [], given, output, force)
+    elif len(given) != 1:
+        found = f"{len(given)} were given" if given else "none was given"
+        raise InputError(f"One table is wanted, but {found}; for one case: --mesh FILE NAME=VALUE ….")
+    elif output is None:
+        raise InputError("--output says where the predictions of a table go: -o predictions.csv.")
+    else:
+        _table(out, fitted, model, Path(given[0]), output, cache, force)
+
+
+def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cache: bool, force: bool) -> None:
+    from swwl.jobs.outputs import check_output, predictions_of, table_files
+    from swwl.jobs.predict import OUTSIDE, against_table, check_names, graph_columns, predict_table, prediction_table
+    from swwl.jobs.table import memory_beside, read_table, write_table
+
     frame = read_table(table)
+    check_names(fitted, frame, table)
     inputs, ours = table_files(table, frame, graph_columns(fitted)), predictions_of(fitted.target_names_)
     check_output(output, endings=(".csv", ".parquet", ".pq"), inputs=[model, *inputs], ours=ours, force=force)
     memory = memory_beside(table, cache)
     prediction = predict_table(fitted, frame, table, memory=memory, progress=out.progress("predictions"))
-    write_table(output, prediction_table(fitted, frame, prediction))
+    result = prediction_table(fitted, frame, prediction)
+    write_table(output, result)
     out.say(f"{len(frame)} rows predicted, written to {output}")
+    outside = int((result[OUTSIDE] != "").sum())
+    if outside:
+        out.say(f"{outside} of them leave the training range, where nothing has been tested: see column {OUTSIDE}")
     rows = against_table(fitted, frame, prediction)
     if rows:
         show_scores(out, rows, "against what the table holds (rows that the model was fitted to count too)")
-    out.result({"rows": len(frame), "output": output, "scores": rows})
+    out.result({"rows": len(frame), "output": output, "outside": outside, "scores": rows})
+
+
+def _one_case(
+    out: Output, fitted: Any, model: Path, mesh: list[str], values: list[str], output: Path | None, force: bool
+) -> None:
+    from swwl.jobs.outputs import check_output, predictions_of
+    from swwl.jobs.predict import OUTSIDE, graph_columns, meshes_by_column, one_case, predict_table, prediction_table
+    from swwl.jobs.table import write_table
+
+    meshes = meshes_by_column(graph_columns(fitted), mesh)
+    frame = one_case(fitted, meshes, values)
+    if output is not None:
+        inputs, ours = [model, *meshes.values()], predictions_of(fitted.target_names_)
+        check_output(output, endings=(".csv", ".parquet", ".pq"), inputs=inputs, ours=ours, force=force)
+    result = prediction_table(fitted, frame, predict_table(fitted, frame, Path("case")))
+    row = result.iloc[0]
+    out.table(
+        "",
+        ["target", "mean", "std", "95 % between", "and"],
+        [
+            [name, *(number(float(row[f"{name}_{key}"])) for key in ("mean", "std", "lower95", "upper95"))]
+            for name in fitted.target_names_
+        ],
+    )
+    if row[OUTSIDE]:
+        out.say(f"outside the training range, where nothing has been tested: {row[OUTSIDE]}")
+    else:
+        out.say("all inputs lie inside the training range")
+    if output is not None:
+        write_table(output, result)
+    out.result(dict(row))

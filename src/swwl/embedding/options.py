@@ -69,6 +69,9 @@ def check_options(options: Mapping[str, Any], **choices: tuple[Any, ...]) -> Non
         elif name == "tolerance":
             if not isinstance(value, (int, float, np.number)) or not value >= 0:
                 raise InputError(f"tolerance must not be negative, but is {value!r}.")
+        elif name == "n_jobs" and value is not None:
+            if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value == 0:
+                raise InputError(f"n_jobs must be a number of workers, or -1 for one per core, not {value!r}.")
         elif name == "fields" and isinstance(value, str):
             raise InputError(f"fields must be a sequence of names, such as [{value!r}], not one string.")
 

@@ -20,7 +20,7 @@ from swwl.embedding.options import check_options, given_scale
 from swwl.embedding.pipeline import Moments, Recipe
 from swwl.embedding.sliced import draw_directions, quantile_levels
 from swwl.errors import InputError
-from swwl.parallel import Progress
+from swwl.parallel import Progress, check_memory
 from swwl.storage import MemoryLike, as_memory, storable
 
 
@@ -221,7 +221,10 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return tags
 
     def _batch(self, X: Any, progress: Progress | None, memory: MemoryLike) -> Batch:
-        return Batch(X, as_memory(self.memory if memory is None else memory), self.n_jobs, progress)
+        check_options(self.get_params(deep=False))
+        batch = Batch(X, as_memory(self.memory if memory is None else memory), self.n_jobs, progress)
+        check_memory((1 if batch.is_lazy else len(batch)) * 4 * self._n_features_out, "The embeddings")
+        return batch
 
     def _options(self) -> Recipe:
         """Return the options as a recipe, enough to read graphs."""
@@ -244,7 +247,6 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _prepare(self, batch: Batch) -> tuple[Recipe, list[NDArray[np.float64]] | None]:
         """Settle width, step, scale and directions. Returns the recipe and, if they are known by now, the centers."""
-        check_options(self.get_params(deep=False))
         if self.step != "sqrt" and self.scale is not True:
             width = len(batch.first(self._options()).mean)
             return self._settle(width, int(self.step), given_scale(self.scale, width)), None

@@ -76,7 +76,7 @@ def warn_about_noise(problem: Problem, optimum: Optimum) -> None:
         _warn(
             f"The targets cannot be told from noise: the log likelihood gains only {gain:.2g} over white "
             "noise around the trend, so predictions hardly leave the trend. Check that the inputs belong to "
-            "the targets, add training points, or raise n_starts."
+            "the targets, or add training points."
         )
 
 

@@ -13,8 +13,8 @@ import pandas as pd
 
 from swwl.errors import InputError
 from swwl.evaluation.curves import check_inputs, predict_curves
-from swwl.jobs.outputs import PREDICTED, picture_metadata
-from swwl.jobs.predict import graph_columns
+from swwl.jobs.outputs import picture_metadata
+from swwl.jobs.predict import PREDICTED, graph_columns
 from swwl.jobs.table import write_table
 from swwl.models.regression import RobustGPRegressor
 from swwl.plots import CurvesDisplay

@@ -18,14 +18,13 @@ import pandas as pd
 
 import swwl
 from swwl.errors import InputError
+from swwl.jobs.predict import PREDICTED
 from swwl.jobs.table import mesh_paths
 from swwl.models.modelfile import is_model
 from swwl.storage import written_file
 
 __all__ = ["check_output", "is_model", "is_picture", "is_report", "picture_metadata", "predictions_of", "table_files"]
 
-# What predictions of a target add to its name; a table that has all of them is one of ours.
-PREDICTED = ("mean", "std", "lower95", "upper95")
 _HEAD = 1 << 16
 _MOST_HEADER = 1 << 20
 # How a picture says who made it.

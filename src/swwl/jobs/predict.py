@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,10 @@ from swwl.models.modelfile import load_model
 from swwl.models.regression import RobustGPRegressor
 from swwl.parallel import Progress
 from swwl.storage import Memory
+
+# What predictions of a target add to its name, and the column that says which inputs were never tried so far out.
+PREDICTED = ("mean", "std", "lower95", "upper95")
+OUTSIDE = "outside_training_range"
 
 
 def load_regressor(path: Path) -> RobustGPRegressor:
@@ -76,16 +81,76 @@ def predict_table(
         return model.predict_distribution(inputs, memory=memory, progress=progress).columns()
 
 
+def check_names(model: RobustGPRegressor, frame: pd.DataFrame, path: Path) -> None:
+    """Refuse a table that has columns where predictions go."""
+    for name in [*(f"{target}_{key}" for target in model.target_names_ for key in PREDICTED), OUTSIDE]:
+        if name in frame.columns:
+            raise InputError(f"{path}: has a column {name!r} already, which is where predictions go; rename it.")
+
+
 def prediction_table(model: RobustGPRegressor, frame: pd.DataFrame, prediction: Prediction) -> pd.DataFrame:
-    """Return inputs and predictions side by side, rows in order."""
-    table = frame[list(model.feature_names_in_)].copy()
+    """Return a table with predictions beside its columns, and which inputs of a row leave the training range."""
     lower, upper = prediction.interval(0.95)
+    columns: dict[str, Any] = {}
     for k, name in enumerate(model.target_names_):
-        table[f"{name}_mean"] = prediction.mean[:, k]
-        table[f"{name}_std"] = prediction.std[:, k]
-        table[f"{name}_lower95"] = lower[:, k]
-        table[f"{name}_upper95"] = upper[:, k]
-    return table
+        found = (prediction.mean, prediction.std, lower, upper)
+        columns |= {f"{name}_{key}": values[:, k] for key, values in zip(PREDICTED, found, strict=True)}
+    columns[OUTSIDE] = outside_ranges(model, frame)
+    return pd.concat([frame, pd.DataFrame(columns, index=frame.index)], axis=1)
+
+
+def outside_ranges(model: RobustGPRegressor, frame: pd.DataFrame) -> list[str]:
+    """Say for every row which inputs lie outside the range of the training rows: their names, or nothing."""
+    found: list[list[str]] = [[] for _ in range(len(frame))]
+    for name, known in model.train_inputs_.items():
+        values = pd.to_numeric(frame[name], errors="coerce").to_numpy(float)
+        for row in np.flatnonzero((values < known.min()) | (values > known.max())):
+            found[row].append(str(name))
+    return [", ".join(names) for names in found]
+
+
+def meshes_by_column(columns: Sequence[str], given: Sequence[str]) -> dict[str, Path]:
+    """Read FILE, or COLUMN=FILE where a model has several mesh columns.
+
+    >>> meshes_by_column(["blade", "hub"], ["blade=a.vtu", "hub=b.vtu"])["hub"].name
+    'b.vtu'
+    """
+    if len(columns) == 1 and len(given) == 1 and not given[0].startswith(f"{columns[0]}="):
+        return {columns[0]: Path(given[0])}
+    found = {}
+    for text in given:
+        name, equals, file = text.partition("=")
+        if not (name and equals and file):
+            wanted = f"--mesh COLUMN=FILE for the columns {', '.join(columns)}" if columns else "a model with meshes"
+            raise InputError(f"{text!r} is not understood; wanted is {wanted}.")
+        found[name.strip()] = Path(file)
+    return found
+
+
+def one_case(model: RobustGPRegressor, meshes: Mapping[str, Path], values: Sequence[str]) -> pd.DataFrame:
+    """Return a table of one row from mesh files by column and texts NAME=VALUE; all inputs have to be there.
+
+    Parameters
+    ----------
+    model : RobustGPRegressor
+    meshes : mapping of str to path
+    values : sequence of str
+    """
+    case: dict[str, Any] = {name: str(file) for name, file in meshes.items()}
+    wanted = [*model.feature_names_in_, *trend_columns(model)]
+    for text in values:
+        # A column may have "=" in its name: the longest one that fits is meant.
+        name = max((n for n in wanted if text.startswith(f"{n}=")), key=len, default=None)
+        if name is None:
+            raise InputError(f"{text!r} is not understood; wanted is NAME=VALUE for {', '.join(wanted)}.")
+        if name in case:
+            raise InputError(f"{name!r} is given twice.")
+        case[name] = text[len(name) + 1 :]
+    missing = [name for name in wanted if name not in case]
+    if missing:
+        given = "--mesh FILE" if missing == graph_columns(model) else f"{missing[0]}=VALUE"
+        raise InputError(f"The model also needs {', '.join(missing)}: give {given}.")
+    return pd.DataFrame({name: [value] for name, value in case.items()})
 
 
 def against_table(model: RobustGPRegressor, frame: pd.DataFrame, prediction: Prediction) -> list[dict[str, Any]]:

@@ -50,6 +50,11 @@ class Layout:
         mean, scale = self.join([part.mean for part in parts]), self.join([part.scale for part in parts])
         return Prediction(mean, scale, parts[0].df).widened(self.widths(widths))
 
+    def nothing(self, df: float) -> Prediction:
+        """Return the prediction of no rows."""
+        empty = np.empty((0,) if self.single else (0, len(self.names)))
+        return Prediction(empty, empty, df)
+
     def widths(self, calibration: pd.Series) -> Any:
         """Return the calibration of all targets, in the shape that multiplies their standard deviations."""
         factors = calibration.to_numpy()

@@ -24,7 +24,7 @@ from swwl.models.defaults import default_kernel
 from swwl.models.modelfile import save_model
 from swwl.models.processes import FitCounter, Layout, fit_processes
 from swwl.models.selection import choose_components, ladder, selection_table
-from swwl.models.tables import as_table, check_width, column, split_targets
+from swwl.models.tables import as_rows, as_table, check_width, column, split_targets
 from swwl.models.trend import check_trend, trend_factors, trend_matrix
 from swwl.parallel import Progress
 from swwl.storage import MemoryLike, storable
@@ -155,6 +155,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         self.feature_names_in_ = np.array([factor.column for factor in factors], dtype=object)
         columns = [column(table, factor.column) for factor in factors]
         check_trend(self.trend)
+        if len(targets) == 3:
+            warnings.warn("3 rows are too few for standard deviations.", GPWarning, stacklevel=2)
         self.train_targets_ = targets
         self.train_rows_ = [
             factor.fit(values, progress, **options_for(factor, memory))
@@ -216,6 +218,9 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         Prediction
             Arrays of shape (M,) or (M, k): ``mean``, ``std``, ``interval(level)``.
         """
+        check_is_fitted(self, "gps_")
+        if hasattr(X, "__len__") and len(X) == 0:
+            return self._layout.nothing(self.gps_[0].df_)
         cross, _, trend = self._blocks(X, progress=progress, memory=memory)
         options: dict[str, Any] = {"include_nugget": include_nugget, "trend_columns": trend}
         parts = [gp.predict_distribution(cross, **options) for gp in self.gps_]
@@ -252,12 +257,10 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         """
         if return_std and return_cov:
             raise InputError("return_std and return_cov exclude each other; the diagonal of cov is std squared.")
-        if return_std:
-            found = self.predict_distribution(X, include_nugget=include_nugget, progress=progress, memory=memory)
-            return found.mean, found.std
-        cross, among, trend = self._blocks(X, joint=return_cov, progress=progress, memory=memory)
         if not return_cov:
-            return self._layout.join([np.asarray(gp.predict(cross, trend_columns=trend)) for gp in self.gps_])
+            found = self.predict_distribution(X, include_nugget=include_nugget, progress=progress, memory=memory)
+            return (found.mean, found.std) if return_std else found.mean
+        cross, among, trend = self._blocks(X, joint=True, progress=progress, memory=memory)
         options: dict[str, Any] = {"include_nugget": include_nugget, "trend_columns": trend}
         options |= {"return_cov": True, "test_distances": among}
         means, covs = zip(*(gp.predict(cross, **options) for gp in self.gps_), strict=True)
@@ -436,7 +439,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     ) -> tuple[list[Block], list[Block], Array | None]:
         """Return blocks from new rows to the training rows and, if ``joint``, among themselves."""
         check_is_fitted(self, "gps_")
-        table = as_table(X)
+        table = as_rows(X, self.feature_names_in_)
         check_width(X, table, self.n_features_in_, type(self).__name__)
         cross: list[Block] = []
         among: list[Block] = []
@@ -444,5 +447,4 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             rows = factor.represent(column(table, factor.column), progress, **options_for(factor, memory))
             cross += factor.new_blocks(rows, train)
             among += factor.new_blocks(rows) if joint else []
-        # Every target asks for all of them.
         return [block.held() for block in cross], [block.held() for block in among], trend_matrix(self._trend, table)

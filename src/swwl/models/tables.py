@@ -18,15 +18,18 @@ from sklearn.utils import check_array
 from swwl.errors import InputError, InputTypeError
 from swwl.mesh.io.formats import READERS
 
+# Squares of larger targets, and of those below its inverse, leave the range of double precision.
+_LARGEST = 1e140
+
 
 def as_table(X: Any) -> pd.DataFrame:
     """Return inputs as a table.
 
     Parameters
     ----------
-    X : DataFrame, Series, dict, array-like or iterable
+    X : DataFrame, Series, dict, list of dict, array-like or iterable
         An (N, m) array of numbers gets columns "x0", "x1", …; a list of numbers one column "x0"; a list of anything
-        else (graphs, paths, meshes) one column "graph".
+        else (graphs, paths, meshes) one column "graph". A dict of columns is a table; one of single values is a row.
 
     Examples
     --------
@@ -40,12 +43,17 @@ def as_table(X: Any) -> pd.DataFrame:
     if isinstance(X, pd.Series):
         return X.to_frame("graph" if X.name is None else X.name)
     if isinstance(X, dict):
-        return pd.DataFrame(X)
+        alone = not any(isinstance(value, (list, tuple, np.ndarray, pd.Series)) for value in X.values())
+        return as_table([X]) if alone else pd.DataFrame(X)
     if hasattr(X, "to_pandas"):  # polars, pyarrow
         return as_table(X.to_pandas())
     if isinstance(X, (str, bytes)) or not (isinstance(X, Iterable) or hasattr(X, "__array__")):
         raise InputTypeError(f"A table or a list with one entry per case is wanted, not {type(X).__name__}.")
     rows = np.asarray(X) if hasattr(X, "__array__") else list(X)
+    if len(rows) and isinstance(rows[0], dict):
+        return pd.DataFrame(rows)
+    if isinstance(rows, np.ndarray) and rows.dtype == object and rows.size == len(rows):
+        rows = list(rows.ravel())
     if len(rows) and not isinstance(rows[0], (numbers.Number, np.ndarray, list)):
         return pd.DataFrame({"graph": pd.Series(list(rows), dtype=object)})
     try:
@@ -59,6 +67,20 @@ def as_table(X: Any) -> pd.DataFrame:
     if array.ndim != 2:
         raise InputError(f"An array of inputs must have shape (N, m), not {array.shape}.")
     return pd.DataFrame(array, columns=[f"x{k}" for k in range(array.shape[1])])
+
+
+def as_rows(X: Any, names: Iterable[str]) -> pd.DataFrame:
+    """Return new inputs as a table; a Series that holds all of ``names`` is one row of it.
+
+    Examples
+    --------
+    >>> as_rows(pd.Series({"load": 1.5, "id": 7}), ["load"])
+      load   id
+    0  1.5  7.0
+    """
+    if isinstance(X, pd.Series) and set(names) <= set(X.index):
+        return X.to_frame().T.reset_index(drop=True)
+    return as_table(X)
 
 
 def check_width(X: Any, table: pd.DataFrame, wanted: int, who: str) -> None:
@@ -96,6 +118,10 @@ def split_targets(table: pd.DataFrame, y: Any, *, to_learn: bool = True) -> tupl
     names = [str(y.name)] if isinstance(y, pd.Series) and y.name is not None else None
     if isinstance(y, pd.DataFrame):
         names = [str(name) for name in y.columns]
+    if np.iscomplexobj(y):
+        raise InputError(
+            f"Targets {', '.join(names or ['y'])} are complex; learn real and imaginary part as two targets."
+        )
     try:
         values = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError):
@@ -110,6 +136,12 @@ def split_targets(table: pd.DataFrame, y: Any, *, to_learn: bool = True) -> tupl
     values = values.reshape(len(table), -1)
     names = names or (["y"] if single else [f"y{k}" for k in range(values.shape[1])])
     for name, target in zip(names, values.T, strict=True):
+        size = float(np.abs(target).max(initial=0.0))
+        if np.isfinite(size) and (size > _LARGEST or 0 < size < 1 / _LARGEST):
+            raise InputError(
+                f"Target {name!r} holds values like {size:.3g}, whose squares are beyond what numbers can hold; "
+                f"multiply it by a power of ten."
+            )
         bad = np.flatnonzero(~np.isfinite(target))
         if bad.size:
             some = ", ".join(map(str, bad[:5])) + (", …" if bad.size > 5 else "")
