@@ -20,7 +20,8 @@ mesh
 embedding.wl embedding.sliced embedding.options embedding.pipeline embedding.batches
 embedding.distances embedding.components embedding.transformer embedding
 gp.correlations gp.blocks gp.joint gp.radial gp.factors gp.prior gp.prediction gp.*
-kernels.indefinite kernels.base kernels.numeric kernels.categories kernels.sliced kernels.precomputed kernels
+kernels.indefinite kernels.base kernels.numeric kernels.elliptic kernels.categories kernels.sliced
+kernels.precomputed kernels
 kernels.baselines.common kernels.baselines.*
 models.cells models.tablefile models.tables models.trend models.defaults models.processes models.selection
 models.calibration models.modelfile models.regression models.classification models
