@@ -30,8 +30,15 @@ MIRRORED = {
     "triangle": [0, 2, 1],
     "quad": [0, 3, 2, 1],
 }
-QUADRATIC = {"triangle": "triangle6", "quad": "quad8", "tetra": "tetra10", "pyramid": "pyramid13", "wedge": "wedge15",
-             "hexahedron": "hexahedron20"}  # fmt: skip
+# Cell types of the same corners with more nodes.
+RELATIVES = {
+    "triangle": ["triangle6", "triangle7"],
+    "quad": ["quad6", "quad8", "quad9"],
+    "tetra": ["tetra10"],
+    "pyramid": ["pyramid13", "pyramid14"],
+    "wedge": ["wedge12", "wedge15", "wedge18"],
+    "hexahedron": ["hexahedron20", "hexahedron24", "hexahedron27"],
+}
 
 
 def joined(corners, kind):
@@ -57,14 +64,13 @@ def pixels(places, kind, rng):
     return joined([cell[order] if rng.random() < 0.5 else cell for cell in cells], kind)
 
 
-def quadratic(mesh):
-    """The same mesh with a node more on every edge, or none where its numbers would not matter."""
-    ((kind, cells),) = mesh.cells.items()
-    name = QUADRATIC[kind]
+def with_more_nodes(mesh, name):
+    """The same cells with nodes on their sides or inside, which all cells share, since they must not matter."""
+    ((_, cells),) = mesh.cells.items()
     extra = int(name.lstrip("abcdefghijklmnopqrstuvwxyz")) - cells.shape[1]
-    middles = np.tile(np.arange(extra) + mesh.n_nodes, (len(cells), 1))
+    inner = np.tile(np.arange(extra) + mesh.n_nodes, (len(cells), 1))
     points = np.vstack([mesh.points, np.zeros((extra, mesh.dimension))])
-    return Mesh(points, {name: np.hstack([cells, middles])})
+    return Mesh(points, {name: np.hstack([cells, inner])})
 
 
 def sphere(n_rounds=3, radius=1.0, center=(0.0, 0.0, 0.0)):

@@ -14,20 +14,20 @@ from swwl.mesh.skin import skin
 from tests.mesh.shapes import (
     CUBE,
     FILLINGS,
+    RELATIVES,
     flipped,
     joined,
     moebius,
     pixels,
-    quadratic,
     ring,
     sheet,
     shuffled,
     solid,
     sphere,
     together,
+    with_more_nodes,
 )
 
-FLAT = ["triangle", "quad", "polygon"]
 some_places = {
     d: st.lists(st.tuples(*[st.integers(0, 2)] * d), min_size=1, max_size=6, unique=True).map(np.array) for d in (2, 3)
 }
@@ -47,12 +47,17 @@ def enclosed(points, pieces):
     return (points[pieces].mean(axis=1) * normals).sum() / points.shape[1]
 
 
-@settings(max_examples=40, deadline=None)
-@given(places=some_places[3], kind=st.sampled_from(list(FILLINGS)), round_=st.booleans(), seed=st.integers(0, 99))
-def test_the_boundary_of_every_solid_cell(places, kind, round_, seed):
+SOLID = [(kind, name) for kind in FILLINGS for name in (kind, *RELATIVES[kind])]
+PLANE = [(kind, name) for kind in ("triangle", "quad") for name in (kind, *RELATIVES[kind])] + [("polygon", "polygon")]
+
+
+@settings(max_examples=60, deadline=None)
+@given(places=some_places[3], types=st.sampled_from(SOLID), seed=st.integers(0, 99))
+def test_the_boundary_of_every_solid_cell(places, types, seed):
     rng = np.random.default_rng(seed)
+    kind, name = types
     mesh = shuffled(solid(places, kind, rng), rng)
-    mesh = quadratic(mesh) if round_ else mesh
+    mesh = mesh if name == kind else with_more_nodes(mesh, name)
     pieces = boundary(mesh.points, mesh.cells)
     normals = piece_normals(mesh.points, pieces)
     assert np.linalg.norm(normals, axis=1).sum() == pytest.approx(n_faces(places))
@@ -65,11 +70,12 @@ def test_the_boundary_of_every_solid_cell(places, kind, round_, seed):
 
 
 @settings(max_examples=60, deadline=None)
-@given(places=some_places[2], kind=st.sampled_from(FLAT), round_=st.booleans(), seed=st.integers(0, 99))
-def test_the_boundary_of_every_plane_cell(places, kind, round_, seed):
+@given(places=some_places[2], types=st.sampled_from(PLANE), seed=st.integers(0, 99))
+def test_the_boundary_of_every_plane_cell(places, types, seed):
     rng = np.random.default_rng(seed)
+    kind, name = types
     mesh = shuffled(pixels(places, kind, rng), rng)
-    mesh = quadratic(mesh) if round_ and kind != "polygon" else mesh
+    mesh = mesh if name == kind else with_more_nodes(mesh, name)
     pieces = boundary(mesh.points, mesh.cells)
     assert len(pieces) == n_faces(places)
     assert enclosed(mesh.points, pieces) == pytest.approx(len(places))

@@ -50,7 +50,7 @@ _TETRAHEDRA = {
 }
 # Faces of the solids by their corners: those of one cell look all outward or, where it is numbered the other way, all
 # inward.
-_FACES: dict[str, tuple[tuple[int, ...], ...]] = {
+_SOLID_FACES: dict[str, tuple[tuple[int, ...], ...]] = {
     "tetra": ((0, 2, 1), (0, 1, 3), (1, 2, 3), (2, 0, 3)),
     "pyramid": ((0, 3, 2, 1), (0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4)),
     "wedge": ((0, 2, 1), (3, 4, 5), (0, 1, 4, 3), (1, 2, 5, 4), (2, 0, 3, 5)),
@@ -293,7 +293,7 @@ def cell_sides(kind: str, cells: NDArray[np.int32]) -> list[NDArray[np.int32]]:
     """
     corners = cell_corners(kind, cells)
     if cell_dimension(kind) == 3:
-        return [corners[:, face] for face in _FACES[_LINEAR_RELATIVE[kind]]]
+        return [corners[:, face] for face in _SOLID_FACES[_LINEAR_RELATIVE[kind]]]
     n = corners.shape[1]
     return [corners[:, [a, (a + 1) % n]] for a in range(n)]
 
