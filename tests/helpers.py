@@ -54,6 +54,13 @@ def reference_wl(graph, n_iterations, step=1, normalization="count"):
 
 def reference_quantiles(values, n_quantiles, rule, weights=None):
     """Quantiles of one projection by np.quantile; by the written definition where NumPy has none for weights."""
+    if rule == "mean":
+        order = np.argsort(values)
+        mass = np.ones(len(values)) if weights is None else np.asarray(weights)
+        ends = np.append(0, np.cumsum(mass[order] / mass.sum()))
+        share = lambda a, b: np.maximum(np.minimum(ends[1:], b) - np.maximum(ends[:-1], a), 0)  # noqa: E731
+        parts = [share(q / n_quantiles, (q + 1) / n_quantiles) for q in range(n_quantiles)]
+        return np.array([part @ values[order] * n_quantiles for part in parts])
     if rule == "midpoint":
         levels = (np.arange(n_quantiles) + 0.5) / n_quantiles
         return np.quantile(values, levels, method="inverted_cdf", weights=weights)

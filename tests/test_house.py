@@ -14,13 +14,13 @@ SOURCE = Path(swwl.__file__).parent
 # Data flows down this page; a module imports only from above it.
 PAGE = """
 errors words parallel storage
-mesh.arrays mesh.endings mesh.cells mesh.adjacency mesh.graph mesh.mesh mesh.labels mesh.io.*
-mesh.transfer mesh.outline mesh.coarsen
-mesh
-embedding.wl embedding.sliced embedding.options embedding.pipeline embedding.batches
+mesh.arrays mesh.endings mesh.cells mesh.boundary mesh.adjacency mesh.graph mesh.mesh
+mesh.skin mesh.sampling mesh.summaries mesh.labels mesh.io.* mesh.transfer mesh.outline mesh.coarsen mesh
+embedding.wl embedding.sliced embedding.clouds embedding.options embedding.pipeline embedding.batches
 embedding.distances embedding.components embedding.transformer embedding
 gp.correlations gp.blocks gp.joint gp.radial gp.factors gp.prior gp.prediction gp.*
-kernels.indefinite kernels.base kernels.numeric kernels.categories kernels.sliced kernels.precomputed kernels
+kernels.indefinite kernels.base kernels.numeric kernels.elliptic kernels.categories kernels.sliced
+kernels.precomputed kernels
 kernels.baselines.common kernels.baselines.*
 models.cells models.tablefile models.tables models.trend models.defaults models.processes models.selection
 models.calibration models.modelfile models.regression models.classification models

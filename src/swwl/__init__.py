@@ -45,6 +45,7 @@ _HOMES = {
         "ASWWL",
         "SWWL",
         "Categories",
+        "Elliptic",
         "Gaussian",
         "Matern32",
         "Matern52",

@@ -148,5 +148,9 @@ class FoldWarning(UserWarning):
     """Folds that could not be made as the rule says."""
 
 
+class MeshWarning(UserWarning):
+    """A mesh that can be used, but not as well as the others."""
+
+
 class StorageWarning(UserWarning):
     """Results that could not be kept for the next run, or had to be made again."""

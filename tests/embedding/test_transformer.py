@@ -29,7 +29,7 @@ def check_against_reference(graphs, embedding):
     np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=floor)
 
 
-@pytest.mark.parametrize("quantiles", ["linear", "lower", "midpoint"])
+@pytest.mark.parametrize("quantiles", ["linear", "lower", "midpoint", "mean"])
 @pytest.mark.parametrize("massive", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("shift", [0, 1e6])
@@ -241,7 +241,10 @@ def test_node_weights_can_be_required_or_ignored():
         ({"n_iterations": 1.5}, "n_iterations must be an integer"),
         ({"step": 0}, 'step must be an integer of at least 1 or "sqrt", not 0'),
         ({"step": "log"}, "or \"sqrt\", not 'log'"),
-        ({"quantiles": "nearest"}, r"quantiles must be one of \['linear', 'lower', 'midpoint'\], not 'nearest'"),
+        (
+            {"quantiles": "nearest"},
+            r"quantiles must be one of \['linear', 'lower', 'midpoint', 'mean'\], not 'nearest'",
+        ),
         ({"directions": "random"}, "directions must be one of"),
         ({"node_weights": "mass"}, "node_weights must be one of"),
         ({"normalization": "max"}, "normalization must be one of"),

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from functools import partial
@@ -19,8 +20,9 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from swwl.embedding import pipeline
+from swwl.embedding.clouds import CLOUDS, Cloud, cloud_of
 from swwl.embedding.pipeline import Embedded, Moments, Recipe
-from swwl.errors import InputError, InputTypeError
+from swwl.errors import InputError, InputTypeError, MeshWarning
 from swwl.mesh.graph import Graph
 from swwl.mesh.io import as_graph
 from swwl.parallel import Progress, each_once, one_blas_thread
@@ -44,7 +46,7 @@ class Loaded:
     """A graph that was read already, beside what it was read from."""
 
     item: Any
-    graph: Graph
+    graph: Graph | Cloud
 
 
 class Batch:
@@ -178,7 +180,7 @@ def _handfuls(numbered: Iterable[tuple[int, Any]], most_nodes: int) -> Iterator[
     for number, item in numbered:
         handful.append((number, item))
         graph = item.graph if isinstance(item, Loaded) else item
-        nodes += graph.n_nodes if isinstance(graph, Graph) else _GUESSED_NODES
+        nodes += graph.n_nodes if isinstance(graph, (Graph, Cloud)) else _GUESSED_NODES
         if nodes >= most_nodes or len(handful) == _MOST_GRAPHS:
             yield handful
             handful, nodes = [], 0
@@ -194,20 +196,35 @@ def load_graph(number: int, item: Any, fields: Sequence[str] = (), node_weights:
         raise error.of_item(number, f"Graph {number}") from None
 
 
-def _load(number: int, item: Any, recipe: Recipe) -> Graph:
+def _load_cloud(number: int, item: Any, recipe: Recipe) -> Cloud:
+    try:
+        return cloud_of(item, recipe.measure, recipe.fields)
+    except InputError as error:
+        raise error.of_item(number, f"Graph {number}") from None
+
+
+def _load(number: int, item: Any, recipe: Recipe) -> Graph | Cloud:
+    graph: Graph | Cloud
     if isinstance(item, _Failure):
         raise item.error
     if isinstance(item, Loaded):
         graph = item.graph
+    elif recipe.measure in CLOUDS:
+        graph = _load_cloud(number, item, recipe)
     else:
         graph = load_graph(number, item, recipe.fields, "area" if recipe.node_weights == "area" else None)
+    if isinstance(graph, Cloud) and not recipe.directed:
+        graph = graph.without_directions()
+    elif isinstance(graph, Cloud) and graph.reason and recipe.directions:
+        text = f"{_title(number, graph)}: its skin does not look to one side everywhere, as in fit: {graph.reason}."
+        warnings.warn(text, MeshWarning, stacklevel=2)
     if recipe.n_features is not None and graph.n_features != recipe.n_features:
         error = InputError(f"has {graph.n_features} features per node, but fit saw {recipe.n_features}.")
         raise error.of_item(number, _title(number, graph), continues=True)
     return graph
 
 
-def _title(number: int, graph: Graph) -> str:
+def _title(number: int, graph: Graph | Cloud) -> str:
     return f"Graph {number}" + (f" ({graph.name})" if graph.name else "")
 
 
@@ -222,22 +239,29 @@ def _moments(number: int, item: Any, recipe: Recipe, memory: Memory) -> tuple[Mo
     path = _path(item)
     kept = None if path is None else memory.get(path, "moments", recipe.reading_key)
     if kept is not None and kept.keys() >= {"mean", "variance", "averaging"} and kept["mean"].ndim == 1:
-        found = Moments(int(kept["n_nodes"]), kept["mean"], kept["variance"], bool(kept["averaging"]))
-        return found, item
+        weight, directed = int(kept.get("weight", kept["n_nodes"])), bool(kept.get("directed", True))
+        return Moments(weight, kept["mean"], kept["variance"], bool(kept["averaging"]), directed), item
     graph = _load(number, item, recipe)
     found = pipeline.moments(graph, recipe)
     if path is not None:
-        arrays = {"mean": found.mean, "variance": found.variance, "averaging": np.asarray(found.averaging)}
-        memory.put(path, "moments", recipe.reading_key, graph.n_nodes, **arrays)
-    return found, item if isinstance(item, (Loaded, Graph)) else Loaded(item, graph)
+        memory.put(path, "moments", recipe.reading_key, graph.n_nodes, **found._asdict())
+    return found, item if isinstance(item, Loaded) or graph is item else Loaded(item, graph)
 
 
 def _moments_of(handful: Numbered, recipe: Recipe, memory: Memory, most_nodes: int) -> list[tuple[Moments, Any]]:
     results = []
     for number, item in handful:
         found, loaded = _moments(number, item, recipe, memory)
-        results.append((found, loaded if found.n_nodes <= most_nodes else item))
+        results.append((found, loaded if _size(loaded) <= most_nodes else item))
     return results
+
+
+def _size(item: Any) -> int:
+    """Return how many nodes or points an item holds in memory; files and other objects count nothing."""
+    graph = item.graph if isinstance(item, Loaded) else item
+    if isinstance(graph, Cloud):
+        return graph.n_points
+    return graph.n_nodes if isinstance(graph, Graph) else 0
 
 
 def _centers_of(handful: Numbered, recipe: Recipe) -> list[NDArray[np.float64]]:

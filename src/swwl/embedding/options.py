@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from swwl.embedding.clouds import CLOUDS, MEASURES
 from swwl.embedding.sliced import DIRECTIONS, QUANTILES
 from swwl.embedding.wl import NORMALIZATIONS
 from swwl.errors import InputError
@@ -32,6 +33,7 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "quantiles": QUANTILES,
     "directions": DIRECTIONS,
     "node_weights": NODE_WEIGHTS,
+    "measure": MEASURES,
     "r": (1, 2),
     "normalization": NORMALIZATIONS,
 }
@@ -74,6 +76,32 @@ def check_options(options: Mapping[str, Any], **choices: tuple[Any, ...]) -> Non
                 raise InputError(f"n_jobs must be a number of workers, or -1 for one per core, not {value!r}.")
         elif name == "fields" and isinstance(value, str):
             raise InputError(f"fields must be a sequence of names, such as [{value!r}], not one string.")
+
+
+def check_measure(options: Mapping[str, Any]) -> None:
+    """Refuse options that a measure cannot serve, given checked options of :class:`swwl.SWWLEmbedding`.
+
+    Examples
+    --------
+    >>> check_measure({"measure": "skin", "node_weights": "area"})
+    Traceback (most recent call last):
+    ...
+    swwl.errors.InputError: measure='skin' has masses of its own, so node_weights must be None, not 'area'.
+    """
+    measure = options["measure"]
+    if measure not in CLOUDS:
+        return
+    weights, fields, scale = (options.get(name) for name in ("node_weights", "fields", "scale"))
+    if weights is not None:
+        raise InputError(f"measure={measure!r} has masses of its own, so node_weights must be None, not {weights!r}.")
+    if options.get("per_iteration"):
+        raise InputError(f'measure={measure!r} has no iterations to embed one by one; that needs measure="nodes".')
+    if measure != "edges" and fields is not None and len(fields):
+        raise InputError(f"measure={measure!r} takes coordinates only, so fields={list(fields)} cannot be used.")
+    if measure == "skin" and not (scale is None or scale is False):
+        raise InputError(
+            f"measure='skin' scales normals to coordinates by itself, so scale must be False, not {scale!r}."
+        )
 
 
 def _check_count(name: str, value: Any) -> None:

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swwl.embedding.sliced import projected_quantiles
+from swwl.embedding.clouds import CLOUDS, Cloud
+from swwl.embedding.sliced import measure_quantiles, projected_quantiles
 from swwl.embedding.wl import is_averaging, neighbor_average, wl_iterations
 from swwl.errors import InputError
 from swwl.mesh.graph import Graph, unite
@@ -43,26 +44,36 @@ class Recipe:
     step: int = 1
     scale: NDArray[np.float64] | None = None
     directions: tuple[NDArray[np.float64], ...] = ()
+    measure: str = "nodes"
+    directed: bool = True  # whether normals count with their sign
 
     @cached_property
     def reading_key(self) -> str:
         """Under which name the moments of a file are kept: all that they depend on besides the file."""
+        if self.measure in CLOUDS:
+            return fingerprint("cloud 1", self.measure, self.fields)
         return fingerprint(self.fields, self.node_weights == "area", self.normalization)
 
     @cached_property
     def key(self) -> str:
         """Under which name the quantiles of a file are kept: all that they depend on besides the file."""
         options = (self.n_iterations, self.tolerance, self.n_quantiles, self.quantiles, self.step, self.scale)
-        return fingerprint(self.reading_key, self.node_weights, *options, *self.directions)
+        undirected = [] if self.directed else ["undirected"]
+        return fingerprint(self.reading_key, self.node_weights, *options, *undirected, *self.directions)
 
 
 class Moments(NamedTuple):
-    """What ``fit`` asks of a graph: its nodes, mean and variance of every feature (d,), whether shifts are kept."""
+    """What ``fit`` asks of a graph: mean and variance of every feature (d,), and how much they count.
 
-    n_nodes: int
+    That is the number of nodes or of edges; 1 for a cloud of total mass 1. ``averaging`` says whether iterations keep
+    shifts, ``directed`` whether the normals of a skin look to one side.
+    """
+
+    weight: int
     mean: NDArray[np.float64]
     variance: NDArray[np.float64]
-    averaging: bool
+    averaging: bool = True
+    directed: bool = True
 
 
 class Embedded(NamedTuple):
@@ -72,39 +83,50 @@ class Embedded(NamedTuple):
     center: NDArray[np.float64]
 
 
-def moments(graph: Graph, recipe: Recipe) -> Moments:
+def moments(graph: Graph | Cloud, recipe: Recipe) -> Moments:
     """Return the moments of a graph's features.
 
     Examples
     --------
     >>> recipe = Recipe((), None, "count", 1, 0.0, 3, "linear")
     >>> moments(Graph([[0.0], [2.0]], [(0, 1)]), recipe)
-    Moments(n_nodes=2, mean=array([1.]), variance=array([1.]), averaging=True)
+    Moments(weight=2, mean=array([1.]), variance=array([1.]), averaging=True, directed=True)
     """
+    if isinstance(graph, Cloud):
+        mean, rows = _centered(graph)
+        rows *= rows
+        variance = rows.mean(axis=1) if graph.masses is None else (rows * graph.masses).sum(axis=1)
+        weight = graph.n_points if graph.masses is None else 1
+        return Moments(weight, mean, variance, directed=not graph.reason)
     features = _by_feature(graph)
     averaging = is_averaging(graph, recipe.normalization)
     return Moments(graph.n_nodes, features.mean(axis=1), features.var(axis=1), averaging)
 
 
-def center_of(graph: Graph, recipe: Recipe) -> NDArray[np.float64]:
+def center_of(graph: Graph | Cloud, recipe: Recipe) -> NDArray[np.float64]:
     """Return a graph's own center in the space of node embeddings, ((H + 1) d,)."""
+    if isinstance(graph, Cloud):
+        return _centered(graph)[0] / _scale(recipe)
     if is_averaging(graph, recipe.normalization):
         return np.tile(_by_feature(graph).mean(axis=1) / _scale(recipe), recipe.n_iterations + 1)
     ((_, center),) = _node_embeddings([graph], recipe)
     return center
 
 
-def embed(graphs: Sequence[Graph], recipe: Recipe) -> Iterator[Embedded]:
+def embed(graphs: Sequence[Graph | Cloud], recipe: Recipe) -> Iterator[Embedded]:
     """Yield what every graph is embedded as, in order; with the same bits alone and in any company.
 
     Parameters
     ----------
-    graphs : sequence of Graph
+    graphs : sequence of Graph, or of Cloud
         With as many features as the recipe says.
     recipe : Recipe
         Settled.
     """
-    for group in _groups(graphs, recipe):
+    clouds = [graph for graph in graphs if isinstance(graph, Cloud)]
+    for cloud in clouds:
+        yield _embedded_cloud(cloud, recipe)
+    for group in _groups([graph for graph in graphs if isinstance(graph, Graph)], recipe):
         for graph, (nodes, center) in zip(group, _node_embeddings(group, recipe), strict=True):
             weights = None if recipe.node_weights == "uniform" else graph.node_weights
             width = nodes.shape[1] // len(recipe.directions)
@@ -115,6 +137,32 @@ def embed(graphs: Sequence[Graph], recipe: Recipe) -> Iterator[Embedded]:
                 for k, theta in enumerate(recipe.directions)
             ]
             yield Embedded(np.array(quantiles), center)
+
+
+def _embedded_cloud(cloud: Cloud, recipe: Recipe) -> Embedded:
+    mean, rows = _centered(cloud)
+    scale = _scale(recipe)
+    (theta,) = recipe.directions
+    with np.errstate(over="ignore"):
+        points = (rows / scale[:, None]).astype(np.float32)
+    _refuse_wide(points)
+    if cloud.masses is None:
+        quantiles = projected_quantiles(points.T, theta, recipe.n_quantiles, recipe.quantiles)
+    else:
+        quantiles = measure_quantiles(points.T, theta, recipe.n_quantiles, recipe.quantiles, cloud.masses)
+    return Embedded(quantiles[None], mean / scale)
+
+
+def _centered(cloud: Cloud) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the center of a cloud, (w,), and its features about it, by rows (w, m)."""
+    rows = cloud.features.T
+    mean = rows.mean(axis=1) if cloud.masses is None else (rows * cloud.masses).sum(axis=1)
+    return mean, rows - mean[:, None]
+
+
+def _refuse_wide(points: NDArray[np.float32]) -> None:
+    if not (np.isfinite(points.min()) and np.isfinite(points.max())):  # both are nan where any entry is
+        raise InputError("its features spread too far for single precision.")
 
 
 def _groups(graphs: Sequence[Graph], recipe: Recipe) -> Iterator[list[Graph]]:
@@ -181,8 +229,7 @@ def _node_embeddings(
             center = rows.mean(axis=1)
             with np.errstate(over="ignore"):
                 nodes = (rows - center[:, None]).astype(np.float32)
-        if not (np.isfinite(nodes.min()) and np.isfinite(nodes.max())):  # both are nan where any entry is
-            raise InputError("its features spread too far for single precision.")
+        _refuse_wide(nodes)
         yield nodes.T, center
 
 

@@ -13,11 +13,14 @@ from scipy import special
 from scipy.stats import qmc
 
 DIRECTIONS = ("gaussian", "orthogonal", "sobol")
-QUANTILES = ("linear", "lower", "midpoint")
+QUANTILES = ("linear", "lower", "midpoint", "mean")
 
 # Projected values per block: fifty rows of a mesh of 30 000 nodes. Small blocks waste the matrix product, large ones
 # leave the cache before they are sorted.
 _BLOCK = 1_500_000
+# Bins of the distribution function of a continuous measure, and projected values that are counted at a time.
+_BINS = 4096
+_COUNTED = 60_000
 
 
 def draw_directions(dimension: int, n_projections: int, rule: str, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -68,12 +71,15 @@ def draw_directions(dimension: int, n_projections: int, rule: str, rng: np.rando
 def quantile_levels(n_quantiles: int, rule: str) -> NDArray[np.float64]:
     """Return the levels :math:`t_q`: equally spaced on [0, 1], or the midpoints of Q equal parts of it; read-only.
 
+    Under "mean" these are the parts over which means are taken.
+
     Examples
     --------
     >>> quantile_levels(3, "linear").tolist(), quantile_levels(2, "midpoint").tolist()
     ([0.0, 0.5, 1.0], [0.25, 0.75])
     """
-    levels = (np.arange(n_quantiles) + 0.5) / n_quantiles if rule == "midpoint" else np.linspace(0, 1, n_quantiles)
+    by_parts = rule in ("midpoint", "mean")
+    levels = (np.arange(n_quantiles) + 0.5) / n_quantiles if by_parts else np.linspace(0, 1, n_quantiles)
     levels.setflags(write=False)
     return levels
 
@@ -99,11 +105,11 @@ def projected_quantiles(
         Unit columns :math:`\theta_p`.
     n_quantiles : int
         :math:`Q`.
-    rule : {"linear", "lower", "midpoint"}
+    rule : {"linear", "lower", "midpoint", "mean"}
         NumPy's ``quantile`` methods "linear" and "lower" at levels :math:`(q - 1)/(Q - 1)`, or "inverted_cdf" at
-        :math:`(q - \frac12)/Q`.
+        :math:`(q - \frac12)/Q`; or the mean of "inverted_cdf" between levels :math:`(q - 1)/Q` and :math:`q/Q`.
     weights : ndarray of shape (n,), optional
-        Masses :math:`m_u` of the points; points of mass zero do not count. "midpoint" inverts the weighted
+        Masses :math:`m_u` of the points; points of mass zero do not count. "midpoint" and "mean" invert the weighted
         distribution function. For the other two, the i-th smallest projection sits at level
 
         .. math:: \tau_i = \frac{m_1 + \dots + m_i - \frac12 (m_1 + m_i)}{m_1 + \dots + m_n - \frac12 (m_1 + m_n)},
@@ -147,6 +153,91 @@ def projected_quantiles(
     return quantiles
 
 
+def measure_quantiles(
+    points: NDArray[Any],
+    directions: NDArray[Any],
+    n_quantiles: int,
+    rule: str,
+    masses: NDArray[np.float64],
+) -> NDArray[np.float32]:
+    r"""Project points that stand for a continuous measure on directions, and take the quantiles of every projection.
+
+    The masses are counted in 4096 bins (more for many quantiles) between the smallest and the largest projection, and
+    lie evenly within a bin. A quantile is therefore off by at most the width of a bin. For points that sample cells
+    that is less than they are off anyway, and several times faster than to sort them.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, s)
+        Fastest as float32 in Fortran order.
+    directions : ndarray of shape (s, P)
+        Unit columns.
+    n_quantiles : int
+        :math:`Q`.
+    rule : {"linear", "lower", "midpoint", "mean"}
+        Which levels :math:`t_q` to take, see :func:`quantile_levels`, or the means between levels :math:`(q - 1)/Q`
+        and :math:`q/Q`.
+    masses : ndarray of shape (n,)
+        Positive.
+
+    Returns
+    -------
+    ndarray of shape (Q, P), float32
+
+    Examples
+    --------
+    >>> line = (np.arange(10_000.0)[:, None] + 0.5) / 10_000  # the unit interval
+    >>> quantiles = measure_quantiles(line, np.array([[1.0]]), 5, "midpoint", np.full(10_000, 1e-4))
+    >>> quantiles.ravel().round(3)
+    array([0.1, 0.3, 0.5, 0.7, 0.9], dtype=float32)
+    """
+    rows = np.ascontiguousarray(points.T, np.float32)
+    across = np.ascontiguousarray(directions.T, np.float32)
+    n_projections, n_points = len(across), rows.shape[1]
+    n_bins = max(_BINS, 8 * n_quantiles)
+    quantiles = np.empty((n_quantiles, n_projections), np.float32)
+    size = min(n_projections, max(1, _COUNTED // n_points), max(1, np.iinfo(np.int32).max // n_bins))
+    block = _scratch(size * n_points).reshape(size, n_points)
+    repeated = np.tile(masses, size)
+    for start in range(0, n_projections, size):
+        stop = min(start + size, n_projections)
+        projected = np.matmul(across[start:stop], rows, out=block[: stop - start])
+        low = projected.min(axis=1)
+        # A little wider than the range, so that the largest value falls into the last bin.
+        width = np.maximum((projected.max(axis=1) - low) * np.float32(1.00001 / n_bins), np.finfo(np.float32).tiny)
+        projected -= low[:, None]
+        projected /= width[:, None]
+        bins = projected.astype(np.int32)  # many times faster than to 64 bits
+        bins += np.arange(len(bins), dtype=np.int32)[:, None] * n_bins
+        counts = np.bincount(bins.ravel(), repeated[: bins.size], len(bins) * n_bins).astype(np.float64, copy=False)
+        for p, row in enumerate(counts.reshape(len(bins), n_bins)):
+            quantiles[:, start + p] = low[p] + _in_bins(row, n_quantiles, rule) * width[p]
+    return quantiles
+
+
+def _in_bins(masses: NDArray[np.float64], n_quantiles: int, rule: str) -> NDArray[np.float64]:
+    """Return the quantiles (Q,) of masses that lie evenly within bins of width 1, of which the first begins at 0."""
+    below = np.zeros(len(masses) + 1)
+    np.cumsum(masses, out=below[1:])
+    levels = _part_edges(n_quantiles) if rule == "mean" else quantile_levels(n_quantiles, rule)
+    places = np.interp(levels * below[-1], below, np.arange(len(below), dtype=np.float64))
+    if rule != "mean":
+        return places
+    # What lies below a place, times how far: that of all bins before it, and of its own up to there.
+    bins = np.minimum(places.astype(np.intp), len(masses) - 1)
+    share = places - bins
+    moments = np.zeros(len(below))
+    np.cumsum(masses * (np.arange(len(masses)) + 0.5), out=moments[1:])
+    return np.diff(moments[bins] + masses[bins] * share * (bins + share / 2)) * (n_quantiles / below[-1])
+
+
+@lru_cache(maxsize=8)
+def _part_edges(n_quantiles: int) -> NDArray[np.float64]:
+    edges = np.linspace(0, 1, n_quantiles + 1)
+    edges.setflags(write=False)
+    return edges
+
+
 _memory = threading.local()
 
 
@@ -164,6 +255,13 @@ def _keep_positive(points: NDArray[Any], weights: NDArray[Any]) -> tuple[NDArray
 
 def _pick(ordered: NDArray[np.float32], n_quantiles: int, rule: str) -> NDArray[Any]:
     """Take quantiles of sorted rows (P, n) where all points weigh the same, by NumPy's own expressions."""
+    if rule == "mean":
+        n = ordered.shape[1]
+        sums = np.zeros((len(ordered), n + 1))
+        np.cumsum(ordered, axis=1, out=sums[:, 1:])
+        position = n * _part_edges(n_quantiles)
+        whole = np.minimum(position.astype(np.intp), n - 1)
+        return np.diff(sums[:, whole] + ordered[:, whole] * (position - whole)) * (n_quantiles / n)
     below, above, share = _places(ordered.shape[1], n_quantiles, rule)
     if rule != "linear":
         return ordered.take(below, axis=1)
@@ -198,6 +296,10 @@ class _Masses:
         ordered = (high ^ ((high >> 31) & 0x7FFFFFFF)).view(np.float32)
         mass = self.ordered[keys & 0xFFFFFFFF]
         cumulated = np.cumsum(mass)
+        if rule == "mean":
+            sums = np.cumsum(mass * ordered)
+            parts = np.interp(_part_edges(len(levels)) * cumulated[-1], np.append(0, cumulated), np.append(0, sums))
+            return np.diff(parts) * (len(levels) / cumulated[-1])
         if rule == "midpoint":
             return ordered[np.minimum(np.searchsorted(cumulated / cumulated[-1], levels), len(mass) - 1)]
         position = cumulated - 0.5 * (mass + mass[0])

@@ -16,7 +16,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from swwl.embedding.batches import Batch
-from swwl.embedding.options import check_options, given_scale
+from swwl.embedding.clouds import CLOUDS
+from swwl.embedding.options import check_measure, check_options, given_scale
 from swwl.embedding.pipeline import Moments, Recipe
 from swwl.embedding.sliced import draw_directions, quantile_levels
 from swwl.errors import InputError
@@ -44,14 +45,23 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         number of nodes in ``fit``.
     n_projections, n_quantiles : int
         :math:`P \ge 1` and :math:`Q \ge 2`.
-    quantiles : {"linear", "lower", "midpoint"}
+    quantiles : {"linear", "lower", "midpoint", "mean"}
         Linear interpolation at equally spaced levels (the paper), the order statistic below them (its authors' code),
-        or the quantile function at the middle of Q equal parts, which alone converges to :math:`SW_r` as Q grows.
+        the quantile function at the middle of Q equal parts, or its mean over each part. The last two converge to
+        :math:`SW_r` as Q grows, and the last alone changes little where shapes change little: quantile functions
+        have jumps, and a level may lie at one.
     directions : {"gaussian", "orthogonal", "sobol"}
         Independent directions (the paper), blocks of orthonormal ones, or quasi Monte Carlo.
     node_weights : None, "area" or "uniform"
         None takes the weights that a graph carries and equal ones where it carries none. "area" weighs the nodes of
         a mesh by the length, area or volume around them. "uniform" weighs all nodes the same in any case.
+    measure : {None, "nodes", "area", "skin", "edges"}
+        What a graph is as a measure. None and "nodes": its nodes, with ``node_weights``. The others embed points
+        that have no neighbors, so ``n_iterations`` and ``step`` do not matter. "area": points on the cells of a mesh,
+        by length, area or volume. "skin": points on the boundary of a plane or solid domain, or on a surface or contour
+        itself, with features :math:`[x, L n]`, coordinates and scaled normals; every connected part weighs the same.
+        "edges": the edges of a graph, with mean and absolute difference of the features at their two ends. What is
+        made of cells does not depend on where a mesh is fine and where it is coarse, as nodes do.
     scale : bool or array-like of shape (d,)
         Whether to divide each feature by its standard deviation over all nodes seen in ``fit``, or what to divide by.
     r : {1, 2}
@@ -90,7 +100,12 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         What node embeddings are shifted by, in double precision, so that single-precision rows keep their digits
         however far from the origin the graphs lie. The same for all graphs, so distances do not see it.
     n_node_features_ : int
-        d.
+        d; for a skin, coordinates and normals together.
+    normal_scale_ : float or None
+        For a skin, :math:`L`: the mean, over meshes and axes, of the standard deviation of the coordinates.
+    oriented_ : bool or None
+        For a skin, whether all of those seen in ``fit`` look to one side. If not, :math:`n` stands for the products
+        :math:`n_i^2, \sqrt 2 n_i n_j`, for all meshes, which do not tell a normal from its opposite.
 
     Notes
     -----
@@ -132,6 +147,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         quantiles: str = "linear",
         directions: str = "gaussian",
         node_weights: str | None = None,
+        measure: str | None = None,
         scale: Any = False,
         r: int = 2,
         random_state: Any = 0,
@@ -149,6 +165,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.quantiles = quantiles
         self.directions = directions
         self.node_weights = node_weights
+        self.measure = measure
         self.scale = scale
         self.r = r
         self.random_state = random_state
@@ -228,8 +245,11 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _options(self) -> Recipe:
         """Return the options as a recipe, enough to read graphs."""
-        names = ("node_weights", "normalization", "n_iterations", "tolerance", "n_quantiles", "quantiles")
-        return Recipe(fields=tuple(self.fields), **{name: getattr(self, name) for name in names})
+        names = ("node_weights", "normalization", "tolerance", "n_quantiles", "quantiles")
+        given = {name: getattr(self, name) for name in names}
+        return Recipe(
+            fields=tuple(self.fields), n_iterations=self._kept_iterations, measure=self.measure or "nodes", **given
+        )
 
     def _recipe(self) -> Recipe:
         """Return the options together with what ``fit`` settled."""
@@ -239,7 +259,13 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             step=self.step_,
             scale=self.scale_,
             directions=tuple(np.split(self.directions_, self._n_blocks)),
+            directed=self.measure != "skin" or bool(self.oriented_),
         )
+
+    @property
+    def _kept_iterations(self) -> int:
+        """H, which is zero for points that have no neighbors."""
+        return 0 if self.measure in CLOUDS else self.n_iterations
 
     @property
     def _n_blocks(self) -> int:
@@ -247,26 +273,43 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _prepare(self, batch: Batch) -> tuple[Recipe, list[NDArray[np.float64]] | None]:
         """Settle width, step, scale and directions. Returns the recipe and, if they are known by now, the centers."""
-        if self.step != "sqrt" and self.scale is not True:
+        check_measure(self.get_params(deep=False))
+        self.normal_scale_: float | None = None
+        self.oriented_: bool | None = None
+        by_nodes = self.step == "sqrt" and self.measure not in CLOUDS
+        given_step = 1 if self.step == "sqrt" else int(self.step)
+        if not by_nodes and self.scale is not True and self.measure != "skin":
             width = len(batch.first(self._options()).mean)
-            return self._settle(width, int(self.step), given_scale(self.scale, width)), None
+            return self._settle(width, given_step, given_scale(self.scale, width)), None
 
         moments = batch.moments(self._options())
         if not moments:
             raise InputError("There are no graphs to fit; at least one is needed.")
         width = len(moments[0].mean)
         all_moments = batch.spread(moments)
-        for index, (_, mean, _, _) in enumerate(all_moments):
-            if len(mean) != width:
-                error = InputError(f"has {len(mean)} features per node, but graph 0 has {width}.")
+        for index, found in enumerate(all_moments):
+            if len(found.mean) != width:
+                error = InputError(f"has {len(found.mean)} features per node, but graph 0 has {width}.")
                 raise error.of_item(index, f"Graph {index}", continues=True)
-        counts = np.array([count for count, *_ in all_moments], float)
-        step = max(1, round(math.sqrt(counts.mean()))) if self.step == "sqrt" else int(self.step)
-        scale = _pooled_deviation(all_moments) if self.scale is True else given_scale(self.scale, width)
-        recipe = self._settle(width, step, scale)
-        if not all(averaging for *_, averaging in moments):
+        if self.measure == "skin":
+            scale = self._weigh_normals(all_moments)
+        else:
+            scale = _pooled_deviation(all_moments) if self.scale is True else given_scale(self.scale, width)
+        counts = np.array([found.weight for found in all_moments], float)
+        step = max(1, round(math.sqrt(counts.mean()))) if by_nodes else given_step
+        recipe = self._settle(len(scale), step, scale)
+        if not recipe.directed or not all(found.averaging for found in moments):
             return recipe, None
-        return recipe, [np.tile(mean / scale, self.n_iterations + 1) for _, mean, _, _ in moments]
+        return recipe, [np.tile(found.mean / scale, recipe.n_iterations + 1) for found in moments]
+
+    def _weigh_normals(self, moments: Sequence[Moments]) -> NDArray[np.float64]:
+        """Settle what normals count for beside coordinates; return what to divide both by, (d,)."""
+        n_axes = len(moments[0].mean) // 2
+        spreads = [float(np.sqrt(found.variance[:n_axes]).mean()) for found in moments]
+        self.normal_scale_ = math.fsum(spreads) / len(spreads) or 1.0
+        self.oriented_ = all(found.directed for found in moments)
+        n_normals = n_axes if self.oriented_ else n_axes * (n_axes + 1) // 2
+        return np.repeat([1.0, 1 / self.normal_scale_], [n_axes, n_normals])
 
     def _settle(self, n_features: int, step: int, scale: NDArray[np.float64]) -> Recipe:
         self.n_node_features_ = n_features
@@ -274,7 +317,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.scale_ = scale
         self.levels_ = quantile_levels(self.n_quantiles, self.quantiles)
         rng = _generator(self.random_state)
-        size = (self.n_iterations + 1) * n_features // self._n_blocks
+        size = (self._kept_iterations + 1) * n_features // self._n_blocks
         draws = [draw_directions(size, self.n_projections, self.directions, rng) for _ in range(self._n_blocks)]
         self.directions_ = np.concatenate(draws)
         return self._recipe()
@@ -321,9 +364,9 @@ def _mean(offsets: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 def _pooled_deviation(moments: Sequence[Moments]) -> NDArray[np.float64]:
     """Return the standard deviation of each feature over the nodes of all graphs; one where it is constant."""
-    counts = np.array([[count] for count, *_ in moments], float)
-    means = np.array([mean for _, mean, _, _ in moments])
-    variances = np.array([variance for _, _, variance, _ in moments])
+    counts = np.array([[found.weight] for found in moments], float)
+    means = np.array([found.mean for found in moments])
+    variances = np.array([found.variance for found in moments])
     mean = _sum(counts * means) / math.fsum(counts.ravel())
     deviation = np.sqrt(_sum(counts * (variances + (means - mean) ** 2)) / math.fsum(counts.ravel()))
     # What is constant up to rounding carries nothing to scale.

@@ -34,7 +34,7 @@ def load_regressor(path: Path) -> RobustGPRegressor:
 
 def graph_columns(model: RobustGPRegressor) -> list[str]:
     """Return the columns of a model that hold meshes."""
-    return [factor.column for factor in model.kernel_.factors if factor.takes == "graphs"]
+    return list(dict.fromkeys(factor.column for factor in model.kernel_.factors if factor.takes == "graphs"))
 
 
 def input_columns(model: RobustGPRegressor, frame: pd.DataFrame, path: Path) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -185,11 +186,19 @@ def options_for(factor: Factor, memory: MemoryLike = None, y: Any = None) -> dic
 class Product:
     """The product of several factors; made with ``*``.
 
-    Every factor has a column of its own; kernels are multiplied, never added.
+    Every factor has a column of its own; kernels are multiplied, never added. Regressors ask the product for what the
+    process takes: :meth:`join` puts the blocks of its factors together, :meth:`correlations` names a correlation for
+    each, :meth:`range_names` and :meth:`units` describe every range.
 
     Parameters
     ----------
     *factors : Factor or Product
+
+    Attributes
+    ----------
+    factors : list of Factor
+    elliptic : CorrelationName or None
+        The correlation that all factors share; None where each has its own, as in a plain product.
 
     Examples
     --------
@@ -206,6 +215,8 @@ class Product:
         for factor in factors:
             if not isinstance(factor, (Factor, Product)):
                 raise InputTypeError(f"A kernel multiplies factors such as SWWL('mesh'), not {type(factor).__name__}.")
+            if isinstance(factor, Product) and factor.elliptic is not None:
+                raise InputTypeError(f"{factor!r} is a whole kernel, not a factor: name all columns inside of it.")
             self.factors += factor.factors if isinstance(factor, Product) else [factor]
 
     def __mul__(self, other: Factor | Product) -> Product:
@@ -217,31 +228,100 @@ class Product:
     def __sklearn_clone__(self) -> Product:
         return Product(*(clone(factor) for factor in self.factors))
 
+    @property
+    def elliptic(self) -> CorrelationName | None:
+        """None: every factor has its own correlation."""
+        return None
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that the factors need, each once."""
+        return list(dict.fromkeys(factor.column for factor in self.factors))
+
+    def check(self) -> None:
+        """Refuse factors that do not go together: in a product, two on one column."""
+        seen: dict[str, Factor] = {}
+        for factor in self.factors:
+            if factor.column in seen:
+                first = type(seen[factor.column]).__name__
+                raise InputError(
+                    f"The kernel uses column {factor.column!r} twice, in {first} and {type(factor).__name__}; "
+                    f"each column may have one factor."
+                )
+            seen[factor.column] = factor
+
+    def join(self, groups: Sequence[Sequence[Block]]) -> list[Block]:
+        """Return the blocks that the process takes, made of those of every factor."""
+        return [block for group in groups for block in group]
+
+    def block_names(self, groups: Sequence[Sequence[Block]]) -> list[str]:
+        """Return a name for each joined block, for messages."""
+        pairs = zip(self.factors, groups, strict=True)
+        return [name for factor, group in pairs for name in _block_names(factor, group)]
+
+    def correlations(self) -> list[CorrelationName]:
+        """Return one correlation per joined block."""
+        return [correlation for factor in self.factors for correlation in factor.correlations()]
+
+    def range_names(self) -> list[str]:
+        """Return one name per range."""
+        return [name for factor in self.factors for name in factor.range_names()]
+
+    def units(self) -> NDArray[np.float64]:
+        """Return what one unit of distance is in the units of its column, per range."""
+        return np.concatenate([factor.units() for factor in self.factors])
+
+    def keys(self) -> list[str]:
+        """Return the names of the factors among the parameters: their columns, numbered where they repeat."""
+        found: list[str] = []
+        for factor in self.factors:
+            number, key = 1, factor.column
+            while key in found:
+                number += 1
+                key = f"{factor.column} {number}"
+            found.append(key)
+        return found
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the factors by column and, if ``deep``, their parameters as ``column__parameter``."""
-        params: dict[str, Any] = {factor.column: factor for factor in self.factors}
+        pairs = list(zip(self.keys(), self.factors, strict=True))
+        params: dict[str, Any] = dict(pairs)
         if deep:
-            for factor in self.factors:
-                params |= {f"{factor.column}__{key}": value for key, value in factor.get_params().items()}
+            for name, factor in pairs:
+                params |= {f"{name}__{key}": value for key, value in factor.get_params().items()}
         return params
 
     def set_params(self, **params: Any) -> Product:
         """Set parameters named as in :meth:`get_params`."""
         for key, value in params.items():
             # Columns may have "__" in their names: a whole name goes before a beginning, a longer before a shorter.
-            fitting = [f for f in self.factors if key == f.column or key.startswith(f"{f.column}__")]
+            names = self.keys()
+            fitting = [place for place, name in enumerate(names) if key == name or key.startswith(f"{name}__")]
             if not fitting:
-                columns = ", ".join(factor.column for factor in self.factors)
+                columns = ", ".join(names)
                 raise InputError(
                     f"The kernel has no parameter {key!r}; its columns are: {columns}. Parameters are named "
-                    f"COLUMN__PARAMETER, such as {self.factors[0].column}__{_some_parameter(self.factors[0])}."
+                    f"COLUMN__PARAMETER, such as {names[0]}__{_some_parameter(self.factors[0])}."
                 )
-            factor = max(fitting, key=lambda f: (key == f.column, len(f.column)))
-            if key == factor.column:
-                self.factors[self.factors.index(factor)] = value
+            place = max(fitting, key=lambda i: (key == names[i], len(names[i])))
+            if key == names[place]:
+                self.factors[place] = value
             else:
-                factor.set_params(**{key[len(factor.column) + 2 :]: value})
+                self.factors[place].set_params(**{key[len(names[place]) + 2 :]: value})
         return self
+
+
+def _block_names(factor: Factor, group: Sequence[Block]) -> list[str]:
+    """Name each block of a factor for messages; a group of coordinates has many ranges but one name."""
+    left = factor.range_names()
+    names = []
+    for block in group:
+        if isinstance(block, Coordinates):
+            names.append(f"{factor.column} (components)")
+            left = left[block.values.shape[1] :]
+        else:
+            names.append(left.pop(0))
+    return names
 
 
 def _some_parameter(factor: Factor) -> str:
@@ -249,19 +329,11 @@ def _some_parameter(factor: Factor) -> str:
 
 
 def as_product(kernel: Factor | Product) -> Product:
-    """Return a kernel as a product; refuse what is not one, or uses a column twice."""
+    """Return a kernel as a product; refuse what is not one, or whose factors do not go together."""
     if not isinstance(kernel, (Factor, Product)):
         raise InputTypeError(f"The kernel must be made of factors, such as SWWL('mesh'), not {kernel!r}.")
     product = kernel if isinstance(kernel, Product) else Product(kernel)
-    seen: dict[str, Factor] = {}
-    for factor in product.factors:
-        if factor.column in seen:
-            first = type(seen[factor.column]).__name__
-            raise InputError(
-                f"The kernel uses column {factor.column!r} twice, in {first} and {type(factor).__name__}; "
-                f"each column may have one factor."
-            )
-        seen[factor.column] = factor
+    product.check()
     return product
 
 

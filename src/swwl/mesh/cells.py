@@ -48,6 +48,14 @@ _TETRAHEDRA = {
     "wedge": ((0, 1, 2, 3), (1, 2, 3, 4), (2, 3, 4, 5)),
     "hexahedron": ((0, 1, 2, 6), (0, 2, 3, 6), (0, 3, 7, 6), (0, 7, 4, 6), (0, 4, 5, 6), (0, 5, 1, 6)),
 }
+# Faces of the solids by their corners: those of one cell look all outward or, where it is numbered the other way, all
+# inward.
+_SOLID_FACES: dict[str, tuple[tuple[int, ...], ...]] = {
+    "tetra": ((0, 2, 1), (0, 1, 3), (1, 2, 3), (2, 0, 3)),
+    "pyramid": ((0, 3, 2, 1), (0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4)),
+    "wedge": ((0, 2, 1), (3, 4, 5), (0, 1, 4, 3), (1, 2, 5, 4), (2, 0, 3, 5)),
+    "hexahedron": ((0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7)),
+}
 
 
 def _split(kind: str) -> tuple[tuple[int, int], ...]:
@@ -259,6 +267,50 @@ def cell_dimension(kind: str) -> int:
     return 2 if _is_polygon(kind) else _DIMENSION[_LINEAR_RELATIVE[kind]]
 
 
+def cell_corners(kind: str, cells: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the cells without the nodes on their sides and inside: (m, corners)."""
+    return cells if _is_polygon(kind) or kind == "vertex" else cells[:, : _CORNERS[_LINEAR_RELATIVE[kind]]]
+
+
+def cell_sides(kind: str, cells: NDArray[np.int32]) -> list[NDArray[np.int32]]:
+    """Return what bounds the cells, by corners: sides of surface cells, faces of solids.
+
+    Parameters
+    ----------
+    kind : str
+    cells : ndarray of shape (m, k)
+
+    Returns
+    -------
+    list of ndarrays of shape (m, 2), (m, 3) or (m, 4)
+        One per side, with a row for every cell. The sides run around a surface cell; the faces of a solid all look
+        outward, or all inward.
+
+    Examples
+    --------
+    >>> [side.tolist() for side in cell_sides("triangle6", np.array([[0, 1, 2, 3, 4, 5]], np.int32))]
+    [[[0, 1]], [[1, 2]], [[2, 0]]]
+    """
+    corners = cell_corners(kind, cells)
+    if cell_dimension(kind) == 3:
+        return [corners[:, face] for face in _SOLID_FACES[_LINEAR_RELATIVE[kind]]]
+    n = corners.shape[1]
+    return [corners[:, [a, (a + 1) % n]] for a in range(n)]
+
+
+def top_cells(cells: Cells) -> dict[str, NDArray[np.int32]]:
+    """Return the cells of the highest dimension that there are.
+
+    Examples
+    --------
+    >>> list(top_cells({"line": np.array([[0, 1]], np.int32), "triangle": np.array([[0, 1, 2]], np.int32)}))
+    ['triangle']
+    """
+    filled = {kind: block for kind, block in cells.items() if len(block)}
+    top = max(map(cell_dimension, filled), default=0)
+    return {kind: block for kind, block in filled.items() if cell_dimension(kind) == top}
+
+
 def cell_measures(points: NDArray[np.float64], kind: str, cells: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return the length, area or volume of every cell, from its corners.
 
@@ -323,8 +375,27 @@ def cut_into_triangles(cells: Cells) -> NDArray[np.int32]:
     blocks = [np.empty((0, 3), np.int32)]
     for kind, block in cells.items():
         if cell_dimension(kind) == 2:
-            corners = block.shape[1] if _is_polygon(kind) else _CORNERS[_LINEAR_RELATIVE[kind]]
-            blocks += [block[:, [0, k, k + 1]] for k in range(1, corners - 1)]
+            blocks += [block[:, [0, k, k + 1]] for k in range(1, cell_corners(kind, block).shape[1] - 1)]
+    return np.concatenate(blocks)
+
+
+def cut_into_simplices(cells: Cells) -> NDArray[np.int32]:
+    """Return the cells of the highest dimension as lines (m, 2), triangles (m, 3) or tetrahedra (m, 4) of corners.
+
+    Examples
+    --------
+    >>> cut_into_simplices({"pyramid": np.array([[0, 1, 2, 3, 4]], np.int32)}).tolist()
+    [[0, 1, 2, 4], [0, 2, 3, 4]]
+    """
+    top = top_cells(cells)
+    if any(cell_dimension(kind) == 2 for kind in top):
+        return cut_into_triangles(top)
+    blocks = [np.empty((0, 2), np.int32)] if not top else []
+    for kind, block in top.items():
+        if cell_dimension(kind) == 3:
+            blocks += [block[:, corners] for corners in _TETRAHEDRA[_LINEAR_RELATIVE[kind]]]
+        else:
+            blocks.append(cell_corners(kind, block))
     return np.concatenate(blocks)
 
 

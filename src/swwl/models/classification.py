@@ -160,6 +160,8 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         if len(self.classes_) < 2:
             raise InputError(f"All graphs are of class {str(labels[0])!r}; at least two classes are needed.")
         self.kernel_ = as_product(SWWL() if self.kernel is None else clone(as_product(self.kernel)))
+        if self.kernel_.elliptic is not None:
+            raise InputTypeError(f"GraphSVC multiplies its factors, which {self.kernel_!r} does not; use SWWL.")
         for factor in self.kernel_.factors:
             if factor.gives == "coordinates":
                 raise InputTypeError(

@@ -11,9 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.gp import RobustGP
-from swwl.gp.blocks import Block, Coordinates
+from swwl.gp.blocks import Block
 from swwl.gp.prediction import Prediction
-from swwl.kernels.base import Factor
+from swwl.kernels.base import Product
 from swwl.parallel import Progress
 
 Array = NDArray[np.float64]
@@ -60,11 +60,10 @@ class Layout:
         factors = calibration.to_numpy()
         return factors[0] if self.single else factors
 
-    def by_range(self, factors: Sequence[Factor], columns: list[Array]) -> Any:
+    def by_range(self, kernel: Product, columns: list[Array]) -> Any:
         """Return a number for every range and process as a Series, or a table with a column per target."""
-        index = [name for factor in factors for name in factor.range_names()]
         names = self.names if len(columns) == len(self.names) else ["all targets"]
-        table = pd.DataFrame(np.column_stack(columns), index=index, columns=names)
+        table = pd.DataFrame(np.column_stack(columns), index=kernel.range_names(), columns=names)
         return table.iloc[:, 0] if len(columns) == 1 else table
 
 
@@ -83,7 +82,7 @@ class FitCounter:
 
 def fit_processes(
     make_gp: Callable[[list[str]], RobustGP],
-    factors: Sequence[Factor],
+    kernel: Product,
     blocks: Sequence[Sequence[Block]],
     targets: list[Array],
     trend_columns: Array | None,
@@ -95,30 +94,16 @@ def fit_processes(
     ----------
     make_gp : callable
         Takes a name per block and returns an unfitted process.
-    factors : sequence of Factor
+    kernel : Product
     blocks : sequence of sequences of Block
         Those of every factor.
     targets : list of ndarray of shape (N,) or (N, k)
     trend_columns : ndarray of shape (N, m) or None
     counter : FitCounter
     """
-    flat = [block for group in blocks for block in group]
-    names = [name for factor, group in zip(factors, blocks, strict=True) for name in _block_names(factor, group)]
+    joined, names = kernel.join(blocks), kernel.block_names(blocks)
     gps = []
     for group in targets:
-        gps.append(make_gp(names).fit(flat, group, trend_columns))
+        gps.append(make_gp(names).fit(joined, group, trend_columns))
         counter.one_more()
     return gps
-
-
-def _block_names(factor: Factor, group: Sequence[Block]) -> list[str]:
-    """Name each block of a factor for messages; a group of coordinates has many ranges but one name."""
-    left = factor.range_names()
-    names = []
-    for block in group:
-        if isinstance(block, Coordinates):
-            names.append(f"{factor.column} (components)")
-            left = left[block.values.shape[1] :]
-        else:
-            names.append(left.pop(0))
-    return names

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ from swwl.errors import GPWarning, InputError
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.prediction import Prediction
-from swwl.kernels import Product
-from swwl.kernels.base import Factor, as_product, options_for, warn_about_indefinite
+from swwl.kernels.base import Factor, Product, as_product, options_for, warn_about_indefinite
+from swwl.kernels.elliptic import make_kernel
 from swwl.models.calibration import interval_factor, n_folds
 from swwl.models.defaults import default_kernel
 from swwl.models.modelfile import save_model
@@ -45,7 +46,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         Noise variance over the process variance.
     trend : {"constant", "zero", "linear"} or list of str
         "linear" is a constant and the numeric columns of the kernel; a list names the columns.
-    method, nugget_floor, n_starts, range_uncertainty, random_state
+    method, nugget_floor, n_starts, prior, range_uncertainty, random_state
         See :class:`swwl.RobustGP`.
     calibrate : bool
         Whether to widen intervals by what cross-validation asks for (see ``calibration.py``); it takes about as
@@ -104,6 +105,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         method: str = "posterior",
         nugget_floor: float = 1e-6,
         n_starts: int = 3,
+        prior: str = "robust",
         range_uncertainty: bool = False,
         calibrate: bool = True,
         share_ranges: bool = False,
@@ -115,6 +117,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         self.method = method
         self.nugget_floor = nugget_floor
         self.n_starts = n_starts
+        self.prior = prior
         self.range_uncertainty = range_uncertainty
         self.calibrate = calibrate
         self.share_ranges = share_ranges
@@ -152,7 +155,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         self.n_features_in_ = inputs.shape[1]
         self.kernel_ = as_product(default_kernel(inputs) if self.kernel is None else clone(as_product(self.kernel)))
         factors = self.kernel_.factors
-        self.feature_names_in_ = np.array([factor.column for factor in factors], dtype=object)
+        self.feature_names_in_ = np.array(self.kernel_.columns, dtype=object)
         columns = [column(table, factor.column) for factor in factors]
         check_trend(self.trend)
         if len(targets) == 3:
@@ -174,19 +177,16 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
                 groups = self._layout.groups(targets[rows])
-                gps = fit_processes(self._make_gp, factors, among, groups, trend, counter)
+                gps = fit_processes(self._make_gp, self.kernel_, among, groups, trend, counter)
             return sum(gp.log_posterior_ for gp in gps)
 
         self.selection_ = choose_components(
             factors, self.train_rows_, blocks, log_posterior, len(targets), self.random_state
         )
         held = [[block.held() for block in group] for group in blocks]
-
-        def make_gp(names: list[str]) -> RobustGP:
-            return self._make_gp(names, self.n_starts)
-
-        self.gps_ = fit_processes(make_gp, factors, held, self._layout.groups(targets), trend_columns, counter)
-        widths = self._calibrate([block for group in held for block in group], trend_columns, counter)
+        make_gp = partial(self._make_gp, n_starts=self.n_starts)
+        self.gps_ = fit_processes(make_gp, self.kernel_, held, self._layout.groups(targets), trend_columns, counter)
+        widths = self._calibrate(self.kernel_.join(held), trend_columns, counter)
         self.calibration_ = pd.Series(widths, index=self.target_names_)
         self.metadata_: dict[str, Any] = {}
         self._describe()
@@ -351,6 +351,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             "params": params,
             "kernel": None if self.kernel is None else as_product(self.kernel).factors,
             "fitted_kernel": self.kernel_.factors,
+            "elliptic": self.kernel_.elliptic,
             "trend": self._trend if self.trend != "linear" else None,
             "train": self.train_rows_,
             "n_features": self.n_features_in_,
@@ -365,10 +366,11 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> RobustGPRegressor:
         """Make a fitted model again of what :meth:`get_state` returned."""
-        kernel = None if state["kernel"] is None else Product(*state["kernel"])
+        elliptic = state.get("elliptic")
+        kernel = None if state["kernel"] is None else make_kernel(state["kernel"], elliptic)
         model = cls(kernel, **state["params"])
-        model.kernel_ = Product(*state["fitted_kernel"])
-        model.feature_names_in_ = np.array([factor.column for factor in model.kernel_.factors], dtype=object)
+        model.kernel_ = make_kernel(state["fitted_kernel"], elliptic)
+        model.feature_names_in_ = np.array(model.kernel_.columns, dtype=object)
         model.n_features_in_ = int(state.get("n_features", len(model.feature_names_in_)))
         model.target_names_ = state["targets"]
         model.selection_ = selection_table(state["selection"])
@@ -398,12 +400,13 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
 
     def _make_gp(self, names: list[str] | None = None, n_starts: int = 1) -> RobustGP:
         return RobustGP(
-            [correlation for factor in self.kernel_.factors for correlation in factor.correlations()],
+            self.kernel_.correlations(),
             nugget=self.nugget,
             trend=("linear" if self._trend else "constant") if self.trend != "zero" else "zero",
             method=self.method,
             nugget_floor=self.nugget_floor,
             n_starts=n_starts,
+            prior=self.prior,
             range_uncertainty=self.range_uncertainty,
             names=names,
             random_state=self.random_state,
@@ -421,18 +424,13 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         if not self.calibrate:
             return np.ones(targets.shape[1])
         groups = [group.reshape(len(targets), -1) for group in self._layout.groups(targets)]
-        return np.concatenate(
-            [
-                interval_factor(self._make_gp, blocks, group, trend_columns, self.random_state, counter.one_more)
-                for group in groups
-            ]
-        )
+        rest = trend_columns, self.random_state, counter.one_more
+        return np.concatenate([interval_factor(self._make_gp, blocks, group, *rest) for group in groups])
 
     def _describe(self) -> None:
         """Put ranges and importance under readable names."""
-        units = np.concatenate([factor.units() for factor in self.kernel_.factors])
-        self.ranges_ = self._layout.by_range(self.kernel_.factors, [units / gp.beta_ for gp in self.gps_])
-        self.importance_ = self._layout.by_range(self.kernel_.factors, [gp.importance_ for gp in self.gps_])
+        self.ranges_ = self._layout.by_range(self.kernel_, [self.kernel_.units() / gp.beta_ for gp in self.gps_])
+        self.importance_ = self._layout.by_range(self.kernel_, [gp.importance_ for gp in self.gps_])
 
     def _blocks(
         self, X: Any, *, joint: bool = False, progress: Progress | None = None, memory: MemoryLike = None
@@ -441,10 +439,11 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self, "gps_")
         table = as_rows(X, self.feature_names_in_)
         check_width(X, table, self.n_features_in_, type(self).__name__)
-        cross: list[Block] = []
-        among: list[Block] = []
+        cross: list[list[Block]] = []
+        among: list[list[Block]] = []
         for factor, train in zip(self.kernel_.factors, self.train_rows_, strict=True):
             rows = factor.represent(column(table, factor.column), progress, **options_for(factor, memory))
-            cross += factor.new_blocks(rows, train)
-            among += factor.new_blocks(rows) if joint else []
-        return [block.held() for block in cross], [block.held() for block in among], trend_matrix(self._trend, table)
+            cross.append(factor.new_blocks(rows, train))
+            among += [factor.new_blocks(rows)] if joint else []
+        held = [[block.held() for block in self.kernel_.join(groups)] for groups in (cross, among)]
+        return held[0], held[1], trend_matrix(self._trend, table)
