@@ -14,6 +14,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import tempfile
 import threading
 import time
@@ -34,7 +35,11 @@ from swwl.errors import InputError, StorageWarning
 _FORMAT = "2"
 _JOURNAL = "swwl-journal"
 # Files of these formats refer to others, whose changes their own content does not show.
-_SEVERAL_FILES = {".xdmf", ".xmf", ".xml", ".node", ".ele"}
+_SEVERAL_FILES = {".xdmf", ".xmf", ".xml", ".node", ".ele", ".pvtu", ".pvtp", ".pvd", ".vtm", ".vtmb", ".foam", ".case"}
+_SEVERAL_FILES |= {".pvti", ".pvtr", ".pvts", ".encas"}
+# These do so where they include others.
+_MAY_INCLUDE = {".inp", ".bdf", ".dat", ".fem", ".nas"}
+_INCLUDES = re.compile(rb"include|input\s*=", re.IGNORECASE)
 # A file changed twice within the file system's clock tick has the same time stamp both times.
 _CLOCK_TICK = 50_000_000
 _STALE_SECONDS = 3600
@@ -237,6 +242,8 @@ class Memory:
                 known = self._hashes.get(name)
             if known is not None and known[0] == stamp:
                 return known[1]
+            if path.suffix.lower() in _MAY_INCLUDE and _INCLUDES.search(path.read_bytes()):
+                return None
             digest = _hash(path)
             settled = _stamp(path) == stamp
         except (OSError, ValueError):  # relpath knows no way from one drive to another

@@ -34,8 +34,8 @@ def registry(monkeypatch):
 
 def test_endings_are_meshios():
     known = meshio.extension_to_filetypes
-    for suffix, modules in meshio_files.READ.items():
-        assert [name.removesuffix("-xml") for name in known[suffix]] == list(modules)
+    for suffix, module in meshio_files.READ.items():
+        assert [name.removesuffix("-xml") for name in known[suffix]] == [module]
     # SVG is a picture; the rest we read ourselves.
     assert set(known) - set(formats.READERS) == {".svg"}
     assert set(meshio_files.WRITE) <= set(formats.READERS)
@@ -205,14 +205,14 @@ def test_a_graph_is_not_a_mesh(tmp_path):
 
 
 def test_a_missing_package_is_named(tmp_path, monkeypatch):
-    (tmp_path / "a.exo").write_bytes(b"CDF")
+    (tmp_path / "a.med").write_bytes(b"CDF")
 
     def missing(path):
         raise ImportError("No module named 'netCDF4'")
 
     monkeypatch.setattr(meshio_files, "_module", lambda name: types.SimpleNamespace(read=missing))
-    with pytest.raises(ImportError, match="a.exo: reading it takes a package that is not installed .*netCDF4"):
-        read_mesh(tmp_path / "a.exo")
+    with pytest.raises(ImportError, match="a.med: reading it takes a package that is not installed .*netCDF4"):
+        read_mesh(tmp_path / "a.med")
 
 
 def test_meshes_of_other_libraries(mesh):

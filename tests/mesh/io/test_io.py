@@ -111,7 +111,7 @@ def test_broken_files_are_named_with_the_reason(mesh, tmp_path):
     meshio.Mesh(mesh.points, [("vertex", np.arange(60)[:, None])]).write(tmp_path / "cloud.vtk")
     for name, reason in {
         "cut.vtu": "not well-formed XML .it ends before its last element does",
-        "text.vtk": "damaged or of another format",
+        "text.vtk": "does not begin with '# vtk DataFile Version'",
         "empty.vtu": "the file is empty",
         "noise.cgns": "damaged or of another format",
         "what.xyz": "the ending '.xyz' is not known; known are .avs",

@@ -121,11 +121,11 @@ def test_surfaces(tmp_path):
     assert {kind: block.tolist() for kind, block in mesh.cells.items()} == {
         "vertex": [[6], [0], [1]],
         "line": [[0, 1], [1, 2], [5, 6]],
-        "triangle": [[0, 1, 3], [1, 2, 3], [0, 1, 3]],
+        "triangle": [[0, 1, 3], [0, 1, 3], [1, 2, 3]],
         "quad": [[1, 4, 5, 2]],
         "polygon": [[0, 1, 4, 5, 3]],
     }
-    assert mesh.cell_fields["number"].tolist() == [0, 1, 1, 2, 2, 3, 4, 4, 5, 6, 7]
+    assert mesh.cell_fields["number"].tolist() == [0, 1, 1, 2, 2, 3, 4, 7, 7, 5, 6]  # strips come last
 
 
 def test_pixels_voxels_and_lagrange_cells(tmp_path):

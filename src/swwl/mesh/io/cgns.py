@@ -6,8 +6,10 @@ named " data"; in memory, pyCGNS's list ``[name, values, children, label]``.
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,13 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError
 from swwl.mesh.arrays import release
+from swwl.mesh.cells import cell_dimension
+from swwl.mesh.io.limits import Budget, UnsupportedError
+from swwl.mesh.io.pieces import Piece, join
+from swwl.mesh.io.vtk_cells import UPRIGHT_FIRST, grid_cells
 from swwl.mesh.mesh import Mesh, in_plane
 
-# CGNS/SIDS element numbers of the types that meshio and VTK number alike, corner and midside nodes in one order.
+# CGNS/SIDS element numbers: meshio's name, nodes.
 _ELEMENTS = {
     2: ("vertex", 1),
     3: ("line", 2),
@@ -30,21 +36,32 @@ _ELEMENTS = {
     10: ("tetra", 4),
     11: ("tetra10", 10),
     12: ("pyramid", 5),
+    13: ("pyramid14", 14),
     14: ("wedge", 6),
+    15: ("wedge15", 15),
+    16: ("wedge18", 18),
     17: ("hexahedron", 8),
+    18: ("hexahedron20", 20),
+    19: ("hexahedron27", 27),
+    21: ("pyramid13", 13),
 }
+_MIXED = 20
+_REFUSED = {22: "polygons or faces of polyhedra (NGON_n)", 23: "polyhedra (NFACE_n)"}
+_ORDER = UPRIGHT_FIRST | {"hexahedron27": [*UPRIGHT_FIRST["hexahedron20"], 24, 22, 21, 23, 20, 25, 26]}
+_ADF = b"ADF Database"
 
 
 class _Node:
     """A node of a CGNS file."""
 
-    def __init__(self, group: Any):
-        self._group = group
+    def __init__(self, group: Any, budget: Budget):
+        self._group, self._budget = group, budget
         self.name = str(group.name).rsplit("/", 1)[-1]
         self.label = _text(group.attrs.get("label", b""))
 
     def _all(self) -> Iterator[_Node]:
-        return (_Node(child) for child in self._group.values() if hasattr(child, "keys"))  # groups, not data sets
+        groups = (child for child in self._group.values() if hasattr(child, "keys"))  # and not data sets
+        return (_Node(child, self._budget) for child in groups)
 
     def children(self, label: str) -> list[_Node]:
         """Return the children with a label in the order of their names, whatever the order they are kept in."""
@@ -56,6 +73,10 @@ class _Node:
                 return child
         raise InputError(f"its node {self.name!r} has no {name!r}")
 
+    def has(self, name: str) -> bool:
+        """Whether there is a child of a name."""
+        return any(child.name == name for child in self._all())
+
     @property
     def is_text(self) -> bool:
         return _text(self._group.attrs.get("type", b"")) == "C1"
@@ -63,7 +84,14 @@ class _Node:
     def values(self) -> NDArray[Any]:
         if " data" not in self._group:
             raise InputError(f"its node {self.name!r} holds no values")
-        return np.asarray(self._group[" data"][()])
+        data = self._group[" data"]
+        self._budget.take(data.size * data.dtype.itemsize)
+        return np.asarray(data[()])
+
+    def text(self) -> str:
+        """Return its values as a text."""
+        values = self.values()
+        return _text((values if values.dtype.kind == "S" else values.astype(np.uint8)).tobytes())
 
 
 class _ListNode(_Node):
@@ -85,17 +113,17 @@ class _ListNode(_Node):
     def values(self) -> NDArray[Any]:
         if self._node[1] is None:
             raise InputError(f"its node {self.name!r} holds no values")
-        return np.asarray(self._node[1])
+        return np.asarray(self._node[1]).T  # as they are in a file, which keeps them in Fortran's order
 
 
 def _text(value: Any) -> str:
     return (value if isinstance(value, bytes) else bytes(str(value), "utf8")).decode().rstrip("\0 ")
 
 
-def read_cgns(path: str | os.PathLike[str]) -> Mesh:
-    """Read the zone of the highest dimension that has coordinates (the first of several), with its node fields."""
-    with _opened(path) as file:
-        return _mesh(_Node(file))
+def read_cgns(path: str | os.PathLike[str], fields: Collection[str] | None = None) -> Mesh:
+    """Read the zones of the base of highest dimension that has coordinates, with their fields."""
+    with _opened(path) as root:
+        return _mesh(root, fields)
 
 
 def read_cgns_scalars(path: str | os.PathLike[str]) -> dict[str, float]:
@@ -106,19 +134,31 @@ def read_cgns_scalars(path: str | os.PathLike[str]) -> dict[str, float]:
     dict of str to float
         In the order of their names; empty where there are none.
     """
-    with _opened(path) as file:
-        return _scalars(_Node(file))
+    with _opened(path) as root:
+        return _scalars(root)
 
 
-def _opened(path: str | os.PathLike[str]) -> Any:
+@contextmanager
+def _opened(path: str | os.PathLike[str]) -> Iterator[_Node]:
     import h5py  # 40 ms, when the first file is read
 
-    return h5py.File(path, "r")
+    size = os.path.getsize(path)
+    with open(path, "rb") as start:
+        magic = start.read(32)
+    if _ADF in magic:
+        raise UnsupportedError(
+            "it is a CGNS file in the old ADF container; swwl reads those in HDF5, which the tool adf2hdf makes of it, "
+            "and with pyvista installed (pip install 'swwl[vtk]') ADF as well"
+        )
+    if not h5py.is_hdf5(path):
+        raise InputError("it is damaged or of another format: it is not an HDF5 file" if size else "the file is empty.")
+    with h5py.File(path, "r") as file:
+        yield _Node(file, Budget(size))
 
 
 def mesh_of_tree(tree: list[Any]) -> Mesh:
     """Make a mesh of a CGNS tree in memory, as `read_cgns`; one in the plane z = 0 gets two coordinates."""
-    return in_plane(_mesh(_ListNode(tree)))
+    return in_plane(_mesh(_ListNode(tree), None))
 
 
 def scalars_of_tree(tree: list[Any]) -> dict[str, float]:
@@ -150,44 +190,116 @@ def _scalars(root: _Node) -> dict[str, float]:
     return found
 
 
-def _mesh(root: _Node) -> Mesh:
+def _mesh(root: _Node, wanted: Collection[str] | None) -> Mesh:
     bases = [base for base in root.children("CGNSBase_t") if base.children("Zone_t")]
     # A base of lower dimension holds the boundary, or tags on it, of the one that matters.
     bases.sort(key=lambda base: -int(base.values().ravel()[0]))
-    zones = [zone for base in bases for zone in base.children("Zone_t")]
-    for zone in zones:
-        for grid in zone.children("GridCoordinates_t"):
-            axes = [node for node in grid.children("DataArray_t") if node.name.startswith("Coordinate")]
-            if axes:
-                points = release(np.column_stack([axis.values().ravel() for axis in axes]))
-                return Mesh(points, _cells(zone) or {}, _fields(zone, len(points)))
-    raise InputError(f"none of its {len(zones)} zones has grid coordinates")
+    zones = 0
+    for base in bases:
+        pieces = [piece for zone in base.children("Zone_t") if (piece := _piece(zone, wanted)) is not None]
+        if pieces:
+            return join(pieces)
+        zones += len(base.children("Zone_t"))
+    raise InputError(f"none of its {zones} zones has grid coordinates")
+
+
+def _piece(zone: _Node, wanted: Collection[str] | None) -> Piece | None:
+    """Return a zone as a piece of a mesh, or None if it has no coordinates."""
+    for grid in zone.children("GridCoordinates_t"):
+        axes = [node for node in grid.children("DataArray_t") if node.name.startswith("Coordinate")]
+        if axes:
+            break
+    else:
+        return None
+    points = release(np.column_stack([axis.values().ravel() for axis in axes]))
+    kinds = [node.text() for node in zone.children("ZoneType_t")]
+    if kinds == ["Structured"]:
+        shape = zone.values().reshape(3, -1)[0].tolist()
+        if math.prod(shape) != len(points):
+            raise InputError(f"its zone {zone.name!r} is a grid of {shape} nodes, but has {len(points)}")
+        cells: list[tuple[str, NDArray[Any]]] = list(grid_cells(shape))
+    else:
+        cells = _cells(zone)
+    inner = _is_inner(cells)
+    of_cells = {}
+    for name, values in _fields(zone, "CellCenter", int(inner.sum()), wanted).items():
+        of_cells[name] = values if inner.all() else np.full(len(inner), np.nan)
+        if not inner.all():
+            of_cells[name][inner] = values
+    return Piece(points, cells, _fields(zone, "Vertex", len(points), wanted), of_cells)
+
+
+def _is_inner(cells: list[tuple[str, NDArray[Any]]]) -> NDArray[np.bool_]:
+    """Tell which cells fields at cell centers are of: those of the highest dimension, and none of a boundary."""
+    dimensions = [cell_dimension(kind) for kind, _ in cells]
+    flags = [np.full(len(block), k == max(dimensions)) for (_, block), k in zip(cells, dimensions, strict=True)]
+    return np.concatenate([np.empty(0, bool), *flags])
 
 
 def _cells(zone: _Node) -> list[tuple[str, NDArray[Any]]]:
     blocks = []
-    for elements in zone.children("Elements_t"):
+    for elements in sorted(zone.children("Elements_t"), key=_first_number):
         number = int(elements.values().ravel()[0])
-        if number not in _ELEMENTS:
-            raise InputError(f"its elements {elements.name!r} are of CGNS type {number}, which is not supported")
-        kind, size = _ELEMENTS[number]
-        blocks.append((kind, release(elements.child("ElementConnectivity").values().reshape(-1, size) - 1)))
+        nodes = elements.child("ElementConnectivity").values().ravel() if number not in _REFUSED else np.empty(0)
+        if number == _MIXED:
+            blocks += _mixed(elements, nodes)
+        elif number in _ELEMENTS:
+            blocks.append(_block(number, nodes))
+        else:
+            what = _REFUSED.get(number, f"of CGNS type {number}")
+            raise UnsupportedError(f"its elements {elements.name!r} are {what}, which is not supported")
     return blocks
 
 
-def _fields(zone: _Node, n_points: int) -> dict[str, NDArray[Any]]:
+def _first_number(elements: _Node) -> int:
+    """Return the number of the first element of a section: in this order fields are given."""
+    return int(elements.child("ElementRange").values().ravel()[0]) if elements.has("ElementRange") else 0
+
+
+def _block(number: int, nodes: NDArray[Any]) -> tuple[str, NDArray[Any]]:
+    kind, size = _ELEMENTS[number]
+    if len(nodes) % size:
+        raise InputError(f"its elements of type {kind} have {len(nodes)} nodes in all, which {size} does not divide")
+    block = nodes.reshape(-1, size)
+    return kind, release((block[:, _ORDER[kind]] if kind in _ORDER else block) - 1)
+
+
+def _mixed(elements: _Node, flat: NDArray[Any]) -> list[tuple[str, NDArray[Any]]]:
+    """Split elements that are given as type, nodes, type, nodes, ... into runs of one type."""
+    types, starts = [], []
+    place = 0
+    numbers = flat.tolist()
+    while place < len(numbers):
+        number = int(numbers[place])
+        if number not in _ELEMENTS:
+            raise UnsupportedError(f"its mixed elements {elements.name!r} have CGNS type {number}, not supported")
+        types.append(number)
+        starts.append(place + 1)
+        place += 1 + _ELEMENTS[number][1]
+    if place != len(numbers):
+        raise InputError(f"the last of its mixed elements {elements.name!r} lacks nodes")
+    kinds, first = np.array(types), np.array(starts)
+    changes = np.flatnonzero(np.diff(kinds, prepend=-1))
+    blocks = []
+    for start, stop in zip(changes, [*changes[1:], len(kinds)], strict=True):
+        size = _ELEMENTS[int(kinds[start])][1]
+        blocks.append(_block(int(kinds[start]), flat[first[start:stop, None] + np.arange(size)].ravel()))
+    return blocks
+
+
+def _fields(zone: _Node, place: str, length: int, wanted: Collection[str] | None) -> dict[str, NDArray[Any]]:
     fields = {}
     for solution in zone.children("FlowSolution_t"):
-        if _location(solution) == "Vertex":
+        if _location(solution) == place:
             for node in solution.children("DataArray_t"):
-                values = node.values().ravel()
-                if len(values) == n_points and values.dtype.kind in "biuf":
-                    fields[node.name] = values
+                if (wanted is None or node.name in wanted) and not node.is_text:
+                    values = node.values().ravel()
+                    if length and len(values) == length and values.dtype.kind in "biuf":
+                        fields[node.name] = values
     return fields
 
 
 def _location(solution: _Node) -> str:
     for node in solution.children("GridLocation_t"):
-        values = node.values()
-        return (values if values.dtype.kind == "S" else values.astype(np.uint8)).tobytes().decode()
+        return node.text()
     return "Vertex"

@@ -15,9 +15,15 @@ from typing import IO, TypeAlias
 from swwl.errors import InputError, MissingFileError
 from swwl.mesh.endings import Endings
 from swwl.mesh.graph import Graph
-from swwl.mesh.io import meshio_files
+from swwl.mesh.io import meshio_files, plain, pyvista_files
+from swwl.mesh.io.abaqus import read_abaqus
 from swwl.mesh.io.cgns import read_cgns
+from swwl.mesh.io.exodus import read_exodus
+from swwl.mesh.io.fluent import read_fluent
+from swwl.mesh.io.limits import refuse_empty
+from swwl.mesh.io.nastran import is_nastran, read_nastran
 from swwl.mesh.io.npz import read_npz, write_npz
+from swwl.mesh.io.vtk_legacy import read_vtk
 from swwl.mesh.io.vtu import read_vtu
 from swwl.mesh.io.vtu_write import write_vtu
 from swwl.mesh.mesh import WRITERS, Mesh, in_plane
@@ -35,11 +41,42 @@ def _reader(read: Callable[[Path], Mesh | Graph]) -> Reader:
     return reader
 
 
+def _read_inp(path: Path, fields: Collection[str] | None = None) -> Mesh:
+    """Read a file of AVS or Abaqus, who share an ending."""
+    refuse_empty(path)
+    return (plain.read_avs if plain.is_avs(path) else read_abaqus)(path, fields)
+
+
+def _read_msh(path: Path) -> Mesh:
+    """Read a file of Gmsh or Fluent, who share an ending."""
+    refuse_empty(path)
+    with open(path, "rb") as file:
+        start = file.read(4096).lstrip()
+    if start.startswith(b"$NOD"):
+        return plain.read_gmsh1(path)
+    if start.startswith(b"("):
+        return read_fluent(path)
+    if b"$MeshFormat" not in start:
+        raise InputError("it begins neither as a mesh of Gmsh ($MeshFormat) nor as one of Fluent (a parenthesis)")
+    return meshio_files.read(path, "gmsh")
+
+
+def _read_dat(path: Path) -> Mesh:
+    """Read a file of Nastran or Tecplot, who share an ending."""
+    refuse_empty(path)
+    return read_nastran(path) if is_nastran(path) else meshio_files.read(path, "tecplot")
+
+
 READERS: Endings[Reader] = Endings(
-    {suffix: _reader(partial(meshio_files.read, modules=names)) for suffix, names in meshio_files.READ.items()}
+    {suffix: _reader(partial(meshio_files.read, module=name)) for suffix, name in meshio_files.READ.items()}
 )
-READERS.update({".cgns": _reader(read_cgns), ".npz": read_npz})
+READERS.update({".cgns": read_cgns, ".npz": read_npz, ".vtk": read_vtk, ".inp": _read_inp, ".avs": plain.read_avs})
 READERS.update(dict.fromkeys((".vtu", ".vtp", ".pvtu", ".pvtp"), read_vtu))
+READERS.update(dict.fromkeys((".e", ".ex2", ".exii", ".exo", ".exodus", ".g"), read_exodus))
+READERS.update(dict.fromkeys((".bdf", ".fem", ".nas"), read_nastran))
+READERS.update(dict.fromkeys((".ele", ".node"), _reader(plain.read_tetgen)))
+READERS.update({".dat": _reader(_read_dat), ".msh": _reader(_read_msh), ".wkt": _reader(plain.read_wkt)})
+READERS.update(dict.fromkeys(pyvista_files.ENDINGS, pyvista_files.read_pyvista))
 WRITERS.update({suffix: partial(meshio_files.write, suffix=suffix) for suffix in meshio_files.WRITE})
 WRITERS.update({".npz": write_npz, ".vtu": write_vtu})
 
@@ -92,7 +129,7 @@ def read_file(path: str | os.PathLike[str], fields: Collection[str] | None = Non
         raise InputError("is a folder, but a mesh file is wanted.")
     reader = READERS.of(path)
     try:
-        content = reader(path, fields)
+        content = _read_by_any(path, reader, fields)
     except (InputError, PermissionError):
         raise
     except MemoryError:
@@ -100,3 +137,14 @@ def read_file(path: str | os.PathLike[str], fields: Collection[str] | None = Non
     except Exception as error:
         raise InputError(f"it is damaged or of another format ({str(error) or type(error).__name__})") from error
     return in_plane(content).renamed(path.name) if isinstance(content, Mesh) else content
+
+
+def _read_by_any(path: Path, reader: Reader, fields: Collection[str] | None) -> Mesh | Graph:
+    """Read with a reader or, where it does not know this kind of file, with pyvista if that is installed."""
+    try:
+        return reader(path, fields)
+    except InputError as error:
+        found = pyvista_files.rescue(path, fields, error)
+        if found is None:
+            raise
+        return found

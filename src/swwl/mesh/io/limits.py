@@ -1,4 +1,4 @@
-"""How much memory a file may ask for: declared sizes are checked before memory is taken."""
+"""What readers share: how much memory a file may ask for, and what they say of files that they cannot read."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from swwl.errors import InputError
 _MOST_RATIO = 20
 # Small files may hold little but zeros.
 _ALWAYS = 64 * 2**20
+
+
+class UnsupportedError(InputError):
+    """A sound file of a kind that this reader does not read; another one may."""
 
 
 class Budget:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import io
 import re
 import shutil
+import sys
 import tempfile
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO, Any
 
 import numpy as np
@@ -18,45 +23,32 @@ from swwl.mesh.arrays import release
 from swwl.mesh.io.limits import refuse_empty
 from swwl.mesh.mesh import Mesh, in_plane
 
-# meshio's modules by ending; those of an ending are tried in turn.
-READ: dict[str, tuple[str, ...]] = {
-    ".avs": ("avsucd",),
-    ".bdf": ("nastran",),
-    ".dat": ("tecplot",),
-    ".dato": ("permas",),
-    ".dato.gz": ("permas",),
-    ".e": ("exodus",),
-    ".ele": ("tetgen",),
-    ".ex2": ("exodus",),
-    ".exo": ("exodus",),
-    ".f3grid": ("flac3d",),
-    ".fem": ("nastran",),
-    ".h5m": ("h5m",),
-    ".hmf": ("hmf",),
-    ".inp": ("abaqus",),
-    ".mdpa": ("mdpa",),
-    ".med": ("med",),
-    ".mesh": ("medit",),
-    ".meshb": ("medit",),
-    ".msh": ("ansys", "gmsh"),
-    ".nas": ("nastran",),
-    ".node": ("tetgen",),
-    ".obj": ("obj",),
-    ".off": ("off",),
-    ".ply": ("ply",),
-    ".post": ("permas",),
-    ".post.gz": ("permas",),
-    ".stl": ("stl",),
-    ".su2": ("su2",),
-    ".tec": ("tecplot",),
-    ".ugrid": ("ugrid",),
-    ".vol": ("netgen",),
-    ".vol.gz": ("netgen",),
-    ".vtk": ("vtk",),
-    ".wkt": ("wkt",),
-    ".xdmf": ("xdmf",),
-    ".xmf": ("xdmf",),
-    ".xml": ("dolfin",),
+# meshio's modules by ending.
+READ: dict[str, str] = {
+    ".dat": "tecplot",
+    ".dato": "permas",
+    ".dato.gz": "permas",
+    ".f3grid": "flac3d",
+    ".h5m": "h5m",
+    ".hmf": "hmf",
+    ".mdpa": "mdpa",
+    ".med": "med",
+    ".mesh": "medit",
+    ".meshb": "medit",
+    ".obj": "obj",
+    ".off": "off",
+    ".ply": "ply",
+    ".post": "permas",
+    ".post.gz": "permas",
+    ".stl": "stl",
+    ".su2": "su2",
+    ".tec": "tecplot",
+    ".ugrid": "ugrid",
+    ".vol": "netgen",
+    ".vol.gz": "netgen",
+    ".xdmf": "xdmf",
+    ".xmf": "xdmf",
+    ".xml": "dolfin",
 }
 # Formats of one file that comes back from meshio as it went in, with the module and the options that do so. The
 # defaults of XDMF and of .msh are a second file and ANSYS.
@@ -84,23 +76,124 @@ WRITE: dict[str, tuple[str, dict[str, Any]]] = {
 _TIME = re.compile(rb", \d{4}-\d\d-\d\dT[\d:.]+")  # of writing, in the first lines of .obj and .ply
 
 
-def read(path: Path, modules: tuple[str, ...]) -> Mesh:
-    """Read a file with the first of meshio's modules that can."""
+# Modules that read lines in a loop, and would do so forever where a file is cut off; and how they open it.
+_ENDLESS = {"mdpa": "rb", "obj": "r", "off": "r", "ply": "rb", "su2": "r", "tecplot": "r"}
+_MOST_EMPTY = 1000
+# Formats that may hold points alone.
+_CLOUDS = ("obj", "ply", "stl", "xdmf")
+
+
+def read(path: Path, module: str) -> Mesh:
+    """Read a file with one of meshio's modules."""
     refuse_empty(path)
-    reasons = []
-    for name in modules:
-        # meshio.read prints and exits on a bad file; the readers behind it raise.
-        reader = _module(name).read
-        try:
-            with np.errstate(all="ignore"):  # some of meshio's readers overflow on their way to a good result
-                found = reader(str(path))
-        except ImportError as error:
-            raise MissingPackageError(f"reading it takes a package that is not installed ({error})") from None
-        except (Exception, SystemExit) as error:
-            reasons.append(f"as {name}: {str(error) or type(error).__name__}")
-        else:
-            return _mesh(found, release)
-    raise InputError(f"it is damaged or of another format ({'; '.join(reasons)})")
+    if module in ("xdmf", "dolfin") and b"<!ENTITY" in path.read_bytes():
+        raise InputError("it defines XML entities, which mesh files do not")
+    # meshio.read prints and exits on a bad file; the readers behind it raise.
+    reader: Any = _read_xdmf if module == "xdmf" else _module(module).read
+    try:
+        with ExitStack() as stack, np.errstate(all="ignore"):  # some of meshio's readers overflow on their way
+            stack.enter_context(_hushed(module))
+            found = reader(stack.enter_context(_open(path, _ENDLESS[module])) if module in _ENDLESS else str(path))
+    except ImportError as error:
+        raise MissingPackageError(f"reading it takes a package that is not installed ({error})") from None
+    except (Exception, SystemExit) as error:
+        reason = _old_med(path) if module == "med" else ""
+        reason = reason or str(error).strip().partition("\n")[0][:200] or type(error).__name__
+        raise InputError(f"it is damaged or of another format (as {module}: {reason})") from error
+    if not any(len(block.data) for block in found.cells) and module not in _CLOUDS:
+        raise InputError(f"it has {len(found.points)} points, but no cells (is it cut off?)")
+    if module == "su2":
+        _check_su2(path, sum(len(block.data) for block in found.cells))
+    return _mesh(found, release)
+
+
+_QUIET = threading.local()
+
+
+@contextmanager
+def _hushed(module: str) -> Iterator[None]:
+    """Keep meshio from printing, for every file, which tags it does not know; in this thread alone."""
+    for name, part in list(sys.modules.items()):
+        warn = getattr(part, "warn", None) if name.startswith(f"meshio.{module}") else None
+        if warn is not None and not hasattr(warn, "of_swwl"):
+
+            def unless_quiet(*args: Any, warn: Any = warn, **options: Any) -> None:
+                if not getattr(_QUIET, "now", False):
+                    warn(*args, **options)
+
+            unless_quiet.of_swwl = True  # type: ignore[attr-defined]
+            part.warn = unless_quiet  # type: ignore[attr-defined]
+    _QUIET.now = True
+    try:
+        yield
+    finally:
+        _QUIET.now = False
+
+
+def _old_med(path: Path) -> str:
+    """Say so if a MED file is older than what meshio reads."""
+    import h5py
+
+    try:
+        with h5py.File(path, "r") as file:
+            version = int(file["INFOS_GENERALES"].attrs["MAJ"])
+    except (OSError, KeyError):
+        return ""
+    return f"it is of MED's version {version}, and versions 3 and 4 are read" if version < 3 else ""
+
+
+class _Text(io.TextIOWrapper):
+    """A text file that does not go on after its end."""
+
+    _empty = 0
+
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]
+        line = super().readline(size)
+        self._empty += not line
+        if self._empty > _MOST_EMPTY:
+            raise EOFError("it is cut off")
+        return line
+
+
+class _Bytes(io.BufferedReader):
+    """A binary file that does not go on after its end."""
+
+    _empty = 0
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        return self._seen(super().readline(size))
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return self._seen(super().read(size))
+
+    def _seen(self, data: bytes) -> bytes:
+        self._empty += not data
+        if self._empty > _MOST_EMPTY:
+            raise EOFError("it is cut off")
+        return data
+
+
+def _open(path: Path, mode: str) -> _Text | _Bytes:
+    raw = open(path, "rb", buffering=0)  # noqa: SIM115
+    return _Bytes(raw) if mode == "rb" else _Text(io.BufferedReader(raw))
+
+
+def _read_xdmf(path: str) -> Any:
+    """Read a mesh, or the last of a series in time."""
+    module = _module("xdmf")
+    if not re.search(rb"CollectionType\s*=\s*.Temporal", Path(path).read_bytes()):
+        return module.read(path)
+    with module.TimeSeriesReader(path) as series:
+        points, cells = series.read_points_cells()
+        of_points, of_cells = series.read_data(series.num_steps - 1)[1:3] if series.num_steps else ({}, {})
+    return SimpleNamespace(points=points, cells=cells, point_data=of_points, cell_data=of_cells)
+
+
+def _check_su2(path: Path, n_cells: int) -> None:
+    """Compare the cells that were found with those that the file declares, which meshio does not."""
+    declared = re.findall(rb"^\s*(?:NELEM|MARKER_ELEMS)\s*=\s*(\d+)", path.read_bytes(), re.MULTILINE)
+    if sum(map(int, declared)) != n_cells:
+        raise InputError(f"it declares {sum(map(int, declared))} cells, but has {n_cells} (is it cut off?)")
 
 
 def _module(name: str) -> Any:
@@ -119,7 +212,21 @@ def _mesh(mesh: Any, take: Callable[[NDArray[Any]], NDArray[Any]]) -> Mesh:
         array = np.asarray(values)
         if array.dtype.kind in "biuf" and array.size:  # some formats carry texts
             fields[name] = take(array if array.ndim == 1 else array.reshape(len(array), -1))
-    return Mesh(take(np.asarray(mesh.points)), cells or {}, fields)
+    return Mesh(take(np.asarray(mesh.points)), cells or {}, fields, cell_fields=_cell_fields(mesh))
+
+
+def _cell_fields(mesh: Any) -> dict[str, NDArray[Any]]:
+    """Join what meshio keeps for every block."""
+    fields = {}
+    for name, parts in mesh.cell_data.items():
+        arrays = [np.asarray(part) for part in parts]
+        whole = [len(array) == len(block.data) for array, block in zip(arrays, mesh.cells, strict=False)]
+        alike = len({array.shape[1:] for array in arrays}) == 1 and len(arrays) == len(mesh.cells) and all(whole)
+        if alike and all(array.dtype.kind in "biuf" for array in arrays):
+            array = np.concatenate(arrays)
+            if array.size:
+                fields[name] = array if array.ndim == 1 else array.reshape(len(array), -1)
+    return fields
 
 
 def write(file: IO[bytes], mesh: Mesh, compress: bool = False, *, suffix: str) -> None:
@@ -133,8 +240,7 @@ def write(file: IO[bytes], mesh: Mesh, compress: bool = False, *, suffix: str) -
             raise
         except (Exception, SystemExit) as error:  # meshio exits where it is at a loss
             raise InputError(f"cannot be written as {name} ({str(error) or type(error).__name__})") from error
-        if suffix != ".vtu":
-            _refuse_losses(mesh, read(path, (name,)), name)
+        _refuse_losses(mesh, read(path, name), name)
         with open(path, "rb") as written:
             if suffix in (".obj", ".ply"):
                 file.write(_TIME.sub(b"", written.read(200), count=1))

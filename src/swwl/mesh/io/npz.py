@@ -133,7 +133,7 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
             if version not in _HEADS:
                 raise ValueError(f"it is of version {version}")
             shape, fortran, dtype = _HEADS[version](head)
-        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError) as error:
+        except Exception as error:  # NumPy lets through what Python's parser raises
             raise InputError(f"it has no valid head ({_first_line(error)})") from None
         if dtype.kind not in "biufU":
             raise InputError(f"it holds {dtype}, neither numbers nor texts")

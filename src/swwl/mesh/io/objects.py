@@ -11,46 +11,40 @@ from scipy import sparse
 
 from swwl.errors import InputError
 from swwl.mesh.graph import Graph
+from swwl.mesh.io.pieces import Piece, join
+from swwl.mesh.io.vtk_cells import Cells, one_type, sort_cells
 from swwl.mesh.mesh import Mesh, in_plane
 
 _FEATURE_NAMES = ("features", "x", "pos")
-_VTK_TYPES = {
-    1: "vertex",
-    3: "line",
-    5: "triangle",
-    7: "polygon",
-    8: "quad",
-    9: "quad",
-    10: "tetra",
-    11: "hexahedron",
-    12: "hexahedron",
-    13: "wedge",
-    14: "pyramid",
-    21: "line3",
-    22: "triangle6",
-    23: "quad8",
-    24: "tetra10",
-    25: "hexahedron20",
-    26: "wedge15",
-    27: "pyramid13",
-    28: "quad9",
-}
-# VTK lists the nodes of pixels (8) and voxels (11), the cells of image grids, row by row and not around.
-_RING_ORDER = {8: [0, 1, 3, 2], 11: [0, 1, 3, 2, 4, 5, 7, 6]}
 
 
 def from_pyvista(mesh: Any) -> Mesh:
     """Make a mesh of any pyvista data set; one in the plane z = 0 gets two coordinates."""
+    return in_plane(join([piece_of_pyvista(mesh)]))
+
+
+def piece_of_pyvista(mesh: Any) -> Piece:
+    """Take points, cells and fields out of any pyvista data set."""
     grid = mesh if hasattr(mesh, "cells_dict") else mesh.cast_to_unstructured_grid()
-    cells = []
-    for number, block in grid.cells_dict.items():
-        if int(number) not in _VTK_TYPES:
-            raise InputError(f"The mesh has cells of VTK type {number}, which is not supported.")
-        array = np.asarray(block)
-        cells.append((_VTK_TYPES[int(number)], array[:, _RING_ORDER.get(int(number), slice(None))]))
-    fields = {key: np.asarray(grid.point_data[key]) for key in grid.point_data.keys()}  # noqa: SIM118
-    numbers = {key: values for key, values in fields.items() if values.dtype.kind in "biuf" and values.size}
-    return in_plane(Mesh(np.asarray(grid.points), cells or {}, numbers))
+    if hasattr(grid, "celltypes"):
+        offsets = np.asarray(grid.cell_offsets if hasattr(grid, "cell_offsets") else grid.offset)
+        cells = sort_cells(np.asarray(grid.celltypes), offsets[1:], np.asarray(grid.cell_connectivity))
+    else:
+        parts = [one_type(int(number), np.asarray(block).ravel()) for number, block in grid.cells_dict.items()]
+        cells = Cells([block for part in parts for block in part.blocks], None)
+    of_cells = _numbers(getattr(grid, "cell_data", {}))
+    return Piece(
+        np.asarray(grid.points),
+        cells.blocks,
+        _numbers(grid.point_data),
+        {name: cells.of_cells(field) for name, field in of_cells.items()},
+    )
+
+
+def _numbers(data: Any) -> dict[str, NDArray[Any]]:
+    """Return the arrays of numbers among pyvista's."""
+    arrays = {key: np.asarray(data[key]) for key in data.keys()}  # noqa: SIM118
+    return {key: values for key, values in arrays.items() if values.dtype.kind in "biuf" and values.size}
 
 
 def from_networkx(graph: Any, fields: Iterable[str] = ()) -> Graph:

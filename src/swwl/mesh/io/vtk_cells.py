@@ -5,7 +5,7 @@ What the readers of VTU, VTP, legacy VTK and pyvista's objects have in common, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +55,9 @@ _LAGRANGE |= {number + 7: kinds for number, kinds in _LAGRANGE.items()}  # Bezie
 # VTK lists the nodes of pixels (8) and voxels (11), the cells of image grids, row by row and not around.
 _RING_ORDER = {8: [0, 1, 3, 2], 11: [0, 1, 3, 2, 4, 5, 7, 6]}
 _EMPTY, _POLY_VERTEX, _POLY_LINE, _STRIP, _POLYGON = 0, 2, 4, 6, 7
+# Types of the cells of a surface by their number of nodes, and of those with any other number.
+_SURFACE = {"Verts": {1: 1}, "Lines": {2: 3}, "Polys": {3: 5, 4: 9}, "Strips": {0: 0}}
+_ANY = {"Verts": _POLY_VERTEX, "Lines": _POLY_LINE, "Polys": _POLYGON, "Strips": _STRIP}
 _REFUSED = {
     36: "quadratic polygons",
     37: "pyramids of 19 nodes",
@@ -62,6 +65,12 @@ _REFUSED = {
     42: "polyhedra",
     15: "pentagonal prisms",
     16: "hexagonal prisms",
+}
+# VTK's order of nodes in terms of that of CGNS and Exodus, who list the middles of upright edges before the upper ones.
+UPRIGHT_FIRST = {
+    "wedge15": [*range(9), 12, 13, 14, 9, 10, 11],
+    "wedge18": [*range(9), 12, 13, 14, 9, 10, 11, 15, 16, 17],
+    "hexahedron20": [*range(12), *range(16, 20), *range(12, 16)],
 }
 # The number that the writer gives to a type.
 NUMBERS = {name: number for number, (name, _) in reversed(_FIXED.items()) if number not in _RING_ORDER}
@@ -142,6 +151,8 @@ def size_of(number: int) -> int:
 
 def one_type(number: int, connectivity: NDArray[Any]) -> Cells:
     """Return cells that are all of a type of :func:`size_of`, one after another in ``connectivity``."""
+    if number not in _FIXED:
+        raise _refused(number)
     kind, size = _FIXED[number]
     return Cells([(kind, _ordered(number, connectivity.reshape(-1, size)))], None)
 
@@ -183,8 +194,11 @@ def _block(number: int, nodes: NDArray[Any], old_hexahedra: bool) -> tuple[str, 
         raise InputError(
             f"it has Lagrange cells ({name}) of {size} nodes; read are those of the first and second order"
         )
-    what = _REFUSED.get(number, "cells")
-    raise InputError(f"it has {what} (VTK type {number}), which are not supported")
+    raise _refused(number)
+
+
+def _refused(number: int) -> InputError:
+    return InputError(f"it has {_REFUSED.get(number, 'cells')} (VTK type {number}), which are not supported")
 
 
 def _vertices(size: int) -> NDArray[np.intp]:
@@ -207,21 +221,32 @@ _CUT: dict[int, tuple[str, Callable[[int], NDArray[np.intp]]]] = {
 }
 
 
-def surface_types(kind: str, sizes: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return the VTK types of the cells of one list of a PolyData: "Verts", "Lines", "Strips" or "Polys".
+def surface_cells(lists: Mapping[str, tuple[NDArray[Any], NDArray[Any]]]) -> Cells:
+    """Sort the cells of a PolyData, given as lists "Verts", "Lines", "Polys" and "Strips" of (ends, nodes).
+
+    ``source`` counts them in the order in which their data are given: first the vertices and last the strips, whatever
+    the order of the lists themselves.
 
     Examples
     --------
-    >>> surface_types("Polys", np.array([3, 4, 5])).tolist()
-    [5, 9, 7]
+    >>> ends, nodes = np.array([3, 7, 12]), np.array([0, 1, 2, 0, 1, 2, 3, 0, 1, 2, 3, 4])
+    >>> [(kind, block.shape) for kind, block in surface_cells({"Polys": (ends, nodes)}).blocks]
+    [('triangle', (1, 3)), ('quad', (1, 4)), ('polygon', (1, 5))]
     """
-    if kind == "Polys":
-        return np.select([sizes == 3, sizes == 4], [5, 9], _POLYGON).astype(np.uint8)
-    if kind == "Lines":
-        return np.where(sizes == 2, 3, _POLY_LINE).astype(np.uint8)
-    if kind == "Verts":
-        return np.where(sizes == 1, 1, _POLY_VERTEX).astype(np.uint8)
-    return np.full(len(sizes), _STRIP, np.uint8)
+    types, offsets, connectivity = [np.empty(0, np.uint8)], [np.empty(0, np.int64)], [np.empty(0, np.int32)]
+    start = 0
+    for kind, numbers in _SURFACE.items():
+        if kind in lists:
+            ends, nodes = lists[kind]
+            ends = ends.astype(np.int64)
+            sizes = np.diff(ends, prepend=0)
+            types.append(
+                np.select([sizes == size for size in numbers], [*numbers.values()], _ANY[kind]).astype(np.uint8)
+            )
+            offsets.append(ends + start)
+            connectivity.append(nodes)
+            start += len(nodes)
+    return sort_cells(np.concatenate(types), np.concatenate(offsets), np.concatenate(connectivity))
 
 
 def grid_cells(shape: Sequence[int]) -> list[tuple[str, NDArray[np.int64]]]:

@@ -6,33 +6,19 @@ The format engineers save from ParaView, and the one that swwl writes. ``vtk_xml
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from swwl.errors import InputError, MissingFileError, located
-from swwl.mesh.arrays import release
 from swwl.mesh.io.limits import refuse_empty
-from swwl.mesh.io.vtk_cells import Cells, one_type, size_of, sort_cells, surface_types
+from swwl.mesh.io.pieces import Fields, Piece, join
+from swwl.mesh.io.vtk_cells import Cells, one_type, size_of, sort_cells, surface_cells
 from swwl.mesh.io.vtk_data import Decoder
 from swwl.mesh.io.vtk_xml import Element, parse
 from swwl.mesh.mesh import Mesh
-
-Fields = dict[str, NDArray[Any]]
-
-
-@dataclass
-class Piece:
-    """A part of a mesh: points (n, 3), cells by types, numbers of nodes and of cells."""
-
-    points: NDArray[Any]
-    cells: list[tuple[str, NDArray[Any]]]
-    fields: Fields
-    cell_fields: Fields
 
 
 def read_vtu(path: Path, fields: Collection[str] | None = None) -> Mesh:
@@ -99,20 +85,14 @@ def _grid(piece: Element, decoder: Decoder, fields: Collection[str] | None, root
     """Read a piece of an unstructured grid."""
     points = _points(piece, decoder)
     n_cells = piece.integer("NumberOfCells", 0)
-    if not n_cells:
-        return Piece(points, [], _fields(piece, "PointData", decoder, len(points), fields), {})
-    arrays = {array.attributes.get("Name", ""): array for array in _arrays(piece, "Cells")}
-    types = _integers(arrays, "types", n_cells, decoder)
-    cells = _one_type(types, arrays, decoder) or sort_cells(
-        types, *_lists(arrays, n_cells, decoder), old_hexahedra=_version(root) < (2, 1)
-    )
-    of_cells = _fields(piece, "CellData", decoder, n_cells, fields)
-    return Piece(
-        points,
-        cells.blocks,
-        _fields(piece, "PointData", decoder, len(points), fields),
-        {name: cells.of_cells(field) for name, field in of_cells.items()},
-    )
+    cells = Cells([], None)
+    if n_cells:
+        arrays = {array.attributes.get("Name", ""): array for array in _arrays(piece, "Cells")}
+        types = _integers(arrays, "types", n_cells, decoder)
+        cells = _one_type(types, arrays, decoder) or sort_cells(
+            types, *_lists(arrays, n_cells, decoder), old_hexahedra=_version(root) < (2, 1)
+        )
+    return _piece(piece, points, cells, n_cells, decoder, fields)
 
 
 def _one_type(types: NDArray[Any], arrays: dict[str, Element], decoder: Decoder) -> Cells | None:
@@ -127,27 +107,26 @@ def _one_type(types: NDArray[Any], arrays: dict[str, Element], decoder: Decoder)
 
 
 def _surface(piece: Element, decoder: Decoder, fields: Collection[str] | None, root: Element) -> Piece:
-    """Read a piece of a PolyData: lists of vertices, lines, strips and polygons, whose cell data come in this order."""
+    """Read a piece of a PolyData: lists of vertices, lines, strips and polygons."""
     points = _points(piece, decoder)
-    types, offsets, connectivity = [], [], []
-    start = 0
+    lists = {}
     for kind in ("Verts", "Lines", "Strips", "Polys"):
         count = piece.integer(f"NumberOf{kind}", 0)
         if count:
             arrays = {array.attributes.get("Name", ""): array for array in _arrays(piece, kind)}
-            ends, nodes = _lists(arrays, count, decoder)
-            ends = ends.astype(np.int64)
-            types.append(surface_types(kind, np.diff(ends, prepend=0)))
-            offsets.append(ends + start)
-            connectivity.append(nodes)
-            start += len(nodes)
-    own_fields = _fields(piece, "PointData", decoder, len(points), fields)
-    if not types:
-        return Piece(points, [], own_fields, {})
-    numbers = np.concatenate(types)
-    cells = sort_cells(numbers, np.concatenate(offsets), np.concatenate(connectivity))
-    of_cells = _fields(piece, "CellData", decoder, len(numbers), fields)
-    return Piece(points, cells.blocks, own_fields, {name: cells.of_cells(field) for name, field in of_cells.items()})
+            lists[kind] = _lists(arrays, count, decoder)
+    cells = surface_cells(lists)
+    n_cells = sum(len(ends) for ends, _ in lists.values())
+    return _piece(piece, points, cells, n_cells, decoder, fields)
+
+
+def _piece(
+    piece: Element, points: NDArray[Any], cells: Cells, n_cells: int, decoder: Decoder, fields: Collection[str] | None
+) -> Piece:
+    """Add the fields."""
+    of_nodes = _fields(piece, "PointData", decoder, len(points), fields)
+    of_cells = _fields(piece, "CellData", decoder, n_cells, fields) if n_cells else {}
+    return Piece(points, cells.blocks, of_nodes, {name: cells.of_cells(field) for name, field in of_cells.items()})
 
 
 _READERS: dict[str, Callable[[Element, Decoder, Collection[str] | None, Element], Piece]] = {
@@ -199,39 +178,3 @@ def _fields(piece: Element, section: str, decoder: Decoder, count: int, wanted: 
             values = decoder.array(array, count * width, f"its field {name!r}")
             found[name] = values if width == 1 else values.reshape(count, width)
     return found
-
-
-def join(pieces: Sequence[Piece]) -> Mesh:
-    """Make one mesh of pieces; their points are not merged."""
-    if not pieces:
-        raise InputError("There are no nodes; at least one is needed.")
-    if len(pieces) == 1:
-        (one,) = pieces
-        return Mesh(one.points, one.cells or {}, one.fields, cell_fields=one.cell_fields)
-    starts = np.cumsum([0, *(len(piece.points) for piece in pieces)])
-    cells = [
-        (kind, release(block.astype(np.int64) + start))
-        for piece, start in zip(pieces, starts, strict=False)
-        for kind, block in piece.cells
-    ]
-    points = release(np.concatenate([piece.points for piece in pieces]))
-    fields = _joined([piece.fields for piece in pieces], "point data")
-    with_cells = [piece for piece in pieces if piece.cells]
-    return Mesh(
-        points, cells or {}, fields, cell_fields=_joined([piece.cell_fields for piece in with_cells], "cell data")
-    )
-
-
-def _joined(parts: Sequence[Fields], what: str) -> Fields:
-    names = dict.fromkeys(name for part in parts for name in part)
-    for number, part in enumerate(parts, 1):
-        missing = next((name for name in names if name not in part), None)
-        if missing is not None:
-            raise InputError(f"its piece {number} has no {what} {missing!r}, which another piece has")
-    joined = {}
-    for name in names:
-        shapes = {part[name].shape[1:] for part in parts}
-        if len(shapes) > 1:
-            raise InputError(f"its {what} {name!r} have different numbers of components in different pieces")
-        joined[name] = release(np.concatenate([part[name] for part in parts]))
-    return joined

@@ -1,0 +1,92 @@
+"""Files that only VTK reads, through pyvista where that is installed: OpenFOAM, EnSight, image grids, ADF.
+
+VTK rarely fails: it returns an empty grid, prints an error and goes on, repeats nodes in every block, adds boundaries
+to the inside. What comes back is looked at before it is believed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from swwl.errors import InputError, MissingPackageError
+from swwl.mesh.io.limits import UnsupportedError
+from swwl.mesh.io.objects import piece_of_pyvista
+from swwl.mesh.io.pieces import Piece, join
+from swwl.mesh.mesh import Mesh
+
+# Endings that are read by nobody else.
+ENDINGS = tuple(".case .encas .foam .hdf .pvd .pvti .pvtr .pvts .vtkhdf .vti .vtm .vtmb .vtr .vts".split())
+# Endings of which another reader refuses some kinds of file that VTK reads.
+ALSO = (".avs", ".cgns", ".pvtp", ".pvtu", ".vtk", ".vtp", ".vtu")
+
+_LOCK = threading.Lock()  # VTK's errors go to one window for all threads
+
+
+def read_pyvista(path: Path, fields: Collection[str] | None = None) -> Mesh:
+    """Read a file by pyvista: its last time, the inside of all blocks."""
+    try:
+        pyvista: Any = importlib.import_module("pyvista")
+    except ImportError as error:
+        reason = "" if isinstance(error, ModuleNotFoundError) else f"; here: {error}"
+        raise MissingPackageError(
+            f"reading {path.suffix.lower()} files takes the package pyvista (pip install 'swwl[vtk]'{reason})"
+        ) from None
+    with _LOCK, pyvista.VtkErrorCatcher(send_to_logging=False) as errors:
+        reader = pyvista.get_reader(str(path))
+        _set_up(reader)
+        data = reader.read()
+    told = [str(event.alert) for event in errors.error_events]
+    pieces = [piece_of_pyvista(block) for block in _blocks(data, ()) if block.n_points]
+    if not pieces or not any(piece.cells for piece in pieces):
+        raise InputError(f"VTK finds no cells in it{': ' + told[0][:200] if told else ''}")
+    if told:
+        raise InputError(f"VTK cannot read all of it: {told[0][:200]}")
+    return join(_alike(pieces, fields))
+
+
+def _set_up(reader: Any) -> None:
+    """Ask for the last time, and for what the file holds and not for what VTK makes of it."""
+    for option in ("cell_to_point_creation", "decompose_polyhedra", "load_boundary_patch"):
+        with suppress(AttributeError):
+            setattr(reader, option, False)
+    times = getattr(reader, "time_values", None) or []
+    if len(times) > 1:
+        reader.set_active_time_value(max(times))
+
+
+def _blocks(data: Any, names: tuple[str, ...]) -> Iterator[Any]:
+    """Yield the grids inside of nested blocks, without their boundaries."""
+    if not hasattr(data, "keys") or hasattr(data, "points"):
+        if data is not None:
+            yield data
+        return
+    for name, block in zip(data.keys(), data, strict=True):
+        if str(name) not in ("Patches", "boundary", "zones"):
+            yield from _blocks(block, (*names, str(name)))
+
+
+def _alike(pieces: list[Piece], wanted: Collection[str] | None) -> list[Piece]:
+    """Keep the fields that all pieces have and that are wanted."""
+    for kind in ("fields", "cell_fields"):
+        found = [getattr(piece, kind) for piece in pieces]
+        shapes = [{name: field.shape[1:] for name, field in part.items()} for part in found]
+        common = {name for name, shape in shapes[0].items() if all(part.get(name) == shape for part in shapes)}
+        for piece, part in zip(pieces, found, strict=True):
+            kept = {name: field for name, field in part.items() if name in common}
+            setattr(piece, kind, {name: field for name, field in kept.items() if wanted is None or name in wanted})
+    return pieces
+
+
+def rescue(path: Path, fields: Collection[str] | None, error: InputError) -> Mesh | None:
+    """Read what another reader has refused, if VTK is there and may do it; None if it does not."""
+    if path.suffix.lower() not in ALSO or not isinstance(error, (UnsupportedError, MissingPackageError)):
+        return None
+    try:
+        return read_pyvista(path, fields)
+    except Exception:  # the first reader's reason is the better one
+        return None
