@@ -271,7 +271,7 @@ def test_bad_graphs_are_named(n_jobs, tmp_path):
     write_graph(tmp_path / "flat.npz", random_graph(rng, 10, 2))
     cases = [
         (tmp_path / "flat.npz", ValueError, r"Graph 3 \(flat.npz\) has 2 features per node, but fit saw 3"),
-        (tmp_path / "broken.vtk", ValueError, "Graph 3: .*broken.vtk: it is damaged or of another format"),
+        (tmp_path / "broken.vtk", ValueError, "Graph 3: .*broken.vtk: it does not begin with '# vtk DataFile Version'"),
         (tmp_path / "missing.vtu", FileNotFoundError, "Graph 3: .*missing.vtu: no such file"),
         (([[0, 0], [np.nan, 0]], [[0, 1]]), ValueError, "Graph 3: .*node 1, column 0 holds nan"),
         (3.5, TypeError, "Graph 3: Cannot make a graph of float"),

@@ -118,7 +118,7 @@ def split_targets(table: pd.DataFrame, y: Any, *, to_learn: bool = True) -> tupl
     names = [str(y.name)] if isinstance(y, pd.Series) and y.name is not None else None
     if isinstance(y, pd.DataFrame):
         names = [str(name) for name in y.columns]
-    if np.iscomplexobj(y):
+    if np.asarray(y).dtype.kind == "c":
         raise InputError(
             f"Targets {', '.join(names or ['y'])} are complex; learn real and imaginary part as two targets."
         )
