@@ -17,13 +17,13 @@ errors words parallel storage
 mesh.arrays mesh.endings mesh.cells mesh.boundary mesh.adjacency mesh.graph mesh.mesh
 mesh.skin mesh.sampling mesh.summaries mesh.labels mesh.io.* mesh.transfer mesh.outline mesh.coarsen mesh
 embedding.wl embedding.sliced embedding.clouds embedding.options embedding.pipeline embedding.batches
-embedding.distances embedding.components embedding.transformer embedding
+embedding.distances embedding.components embedding.transformer embedding.summaries embedding
 gp.correlations gp.blocks gp.joint gp.radial gp.factors gp.prior gp.prediction gp.*
 kernels.indefinite kernels.base kernels.numeric kernels.elliptic kernels.categories kernels.sliced
-kernels.precomputed kernels
+kernels.components kernels.precomputed kernels.together kernels
 kernels.baselines.common kernels.baselines.*
 models.cells models.tablefile models.tables models.trend models.defaults models.processes models.selection
-models.calibration models.modelfile models.regression models.classification models
+models.calibration models.stacking models.members models.fitting models.modelfile models.regression models.classification models
 evaluation.scores evaluation.curves evaluation.folds evaluation.nested_cv evaluation
 design.*
 datasets.*

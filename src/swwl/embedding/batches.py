@@ -24,7 +24,8 @@ from swwl.embedding.clouds import CLOUDS, Cloud, cloud_of
 from swwl.embedding.pipeline import Embedded, Moments, Recipe
 from swwl.errors import InputError, InputTypeError, MeshWarning
 from swwl.mesh.graph import Graph
-from swwl.mesh.io import as_graph
+from swwl.mesh.io import as_graph, as_mesh
+from swwl.mesh.summaries import summaries
 from swwl.parallel import Progress, each_once, one_blas_thread
 from swwl.storage import Memory
 
@@ -119,13 +120,19 @@ class Batch:
         """Yield quantiles and center of every graph."""
         return self._stream(partial(_embedded_of, recipe=recipe, memory=self.memory), recipe)
 
+    def summaries(self, kind: str) -> Iterator[NDArray[np.float64]]:
+        """Yield the summaries of every mesh or graph."""
+        return self._stream(partial(_summaries_of, kind=kind, memory=self.memory))
+
     def spread(self, results: Sequence[Result]) -> list[Result]:
         """Return one result for every item, of those for distinct ones."""
         return list(results) if self.inverse is None else [results[k] for k in self.inverse]
 
-    def _stream(self, function: Callable[[Numbered], list[Result]], recipe: Recipe) -> Iterator[Result]:
+    def _stream(
+        self, function: Callable[[Numbered], list[Result]], recipe: Recipe | None = None
+    ) -> Iterator[Result]:
         total = len(self._numbered) if isinstance(self._numbered, list) else None
-        most_nodes = _MOST_NODES_STACKED if recipe.step > 1 else _MOST_NODES
+        most_nodes = _MOST_NODES_STACKED if recipe is not None and recipe.step > 1 else _MOST_NODES
         handfuls = _handfuls(self._numbered, most_nodes)
         with one_blas_thread():
             parallel = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator", batch_size=1)
@@ -283,6 +290,25 @@ def _embedded_of(handful: Numbered, recipe: Recipe, memory: Memory) -> list[Embe
             arrays = {"quantiles": result.quantiles, "offset": result.center}
             memory.put(path, "quantiles", recipe.key, graph.n_nodes, **arrays)
     return [result for result in results.values() if result is not None]
+
+
+def _summaries_of(handful: Numbered, kind: str, memory: Memory) -> list[NDArray[np.float64]]:
+    results = []
+    for number, item in handful:
+        path = _path(item)
+        kept = None if path is None else memory.get(path, "summaries", kind)
+        if kept is not None and "summaries" in kept and np.isfinite(kept["summaries"]).all():
+            results.append(kept["summaries"])
+            continue
+        try:
+            thing = as_mesh(item) if kind == "mesh" else as_graph(item)
+            found = summaries(thing)
+        except InputError as error:
+            raise error.of_item(number, f"Graph {number}") from None
+        if path is not None:
+            memory.put(path, "summaries", kind, thing.n_nodes, summaries=found)
+        results.append(found)
+    return results
 
 
 def _kept(path: Path | None, recipe: Recipe, memory: Memory) -> Embedded | None:

@@ -11,6 +11,7 @@ SWWL('mesh', n_projections=20) * Matern52('speed') * Matern52('pressure')
 from swwl.errors import IndefiniteKernelWarning
 from swwl.kernels.base import Factor, Product
 from swwl.kernels.categories import Categories
+from swwl.kernels.components import Components, Summaries
 from swwl.kernels.elliptic import Elliptic
 from swwl.kernels.numeric import Gaussian, Matern32, Matern52, Power
 from swwl.kernels.precomputed import Precomputed, Rows
@@ -20,6 +21,7 @@ __all__ = [
     "ASWWL",
     "SWWL",
     "Categories",
+    "Components",
     "Elliptic",
     "Factor",
     "Gaussian",
@@ -31,4 +33,5 @@ __all__ = [
     "PrincipalSWWL",
     "Product",
     "Rows",
+    "Summaries",
 ]

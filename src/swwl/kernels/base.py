@@ -137,6 +137,14 @@ class Factor(BaseEstimator):
         """Return what one unit of distance is in the units of the column, per range."""
         return np.ones(len(self.range_names()))
 
+    def source(self) -> Any:
+        """Return what representations depend on: factors of one source have the same ones, made once for all."""
+        return id(self)
+
+    def adopt(self, other: Factor) -> None:
+        """Take over what another factor of the same source has learned."""
+        vars(self).update({name: value for name, value in vars(other).items() if name.endswith("_")})
+
     def vectors(self, rows: Any) -> NDArray[Any] | None:
         """Return a representation as vectors (N, K) whose distances are the factor's, or None if there are none.
 

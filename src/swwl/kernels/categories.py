@@ -67,6 +67,10 @@ class Categories(Factor):
         """Return 0 for equal categories and 1 for others, (N, M)."""
         return [(first[:, None] != (first if second is None else second)).astype(np.float64)]
 
+    def source(self) -> Any:
+        """Return the column."""
+        return "categories", self.column
+
     def vectors(self, rows: NDArray[np.intp]) -> NDArray[np.float64] | None:
         """Return one-hot vectors at distance 1 from each other, (N, K)."""
         return np.eye(len(self.categories_))[rows] / np.sqrt(2)

@@ -50,6 +50,10 @@ class Numeric(Factor):
         """Return absolute differences, (N, M)."""
         return [np.abs(first[:, None] - (first if second is None else second))]
 
+    def source(self) -> Any:
+        """Return the column: all factors standardize it in the same way."""
+        return "numbers", self.column
+
     def vectors(self, rows: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return the standardized column, (N, 1)."""
         return rows[:, None]

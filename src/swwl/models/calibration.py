@@ -4,8 +4,11 @@ Student-t intervals take the estimated ranges for true ones. With many ranges an
 leave-one-out, which uses those same ranges, does not show it. Folds that estimate their own ranges do.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,30 +17,65 @@ from sklearn.model_selection import KFold
 from swwl.errors import GPWarning
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
+from swwl.gp.prediction import Prediction
+
+Array = NDArray[np.float64]
 
 _FOLDS = 5
-# With fewer rows the folds tell nothing; with more they need not use all of them.
-_FEWEST_ROWS, _MOST_ROWS = 30, 1000
+_FEWEST_ROWS = 10
+# With fewer rows what the folds say of the width of intervals is too uncertain; with more than the most, processes of
+# the folds learn from a sample of so many, and predict all rows all the same.
+_FEWEST_TO_CALIBRATE, _MOST_ROWS = 30, 1000
+# Climbs of the folds start at the maximum for all rows, and need not go far.
+_MOST_STEPS = 25
 
 
-def n_folds(n_rows: int) -> int:
-    """Return how many processes :func:`interval_factor` fits: none for few rows."""
-    return _FOLDS if n_rows >= _FEWEST_ROWS else 0
+@dataclass(frozen=True)
+class Folds:
+    """Rows to learn from and rows to predict, fold by fold.
+
+    Attributes
+    ----------
+    train, test : list of ndarray of int
+        Every row is in one of ``test``.
+    """
+
+    train: list[NDArray[np.intp]]
+    test: list[NDArray[np.intp]]
+
+    def __len__(self) -> int:
+        return len(self.test)
 
 
-def interval_factor(
+def make_folds(n_rows: int, seed: int) -> Folds:
+    """Return five folds of so many rows, shuffled; none for fewer than ten.
+
+    Examples
+    --------
+    >>> folds = make_folds(12, seed=0)
+    >>> len(folds), [len(rows) for rows in folds.test]
+    (5, [3, 3, 2, 2, 2])
+    >>> len(make_folds(9, seed=0))
+    0
+    """
+    if n_rows < _FEWEST_ROWS:
+        return Folds([], [])
+    chosen = np.zeros(n_rows, bool)
+    chosen[np.random.default_rng(seed).permutation(n_rows)[:_MOST_ROWS]] = True
+    pairs = list(KFold(_FOLDS, shuffle=True, random_state=seed).split(np.arange(n_rows)))
+    return Folds([train[chosen[train]] for train, _ in pairs], [test for _, test in pairs])
+
+
+def fold_predictions(
     make_gp: Callable[[], RobustGP],
     blocks: Sequence[Block],
-    targets: NDArray[np.float64],
-    trend_columns: NDArray[np.float64] | None,
-    seed: int,
+    targets: Array,
+    trend_columns: Array | None,
+    folds: Folds,
+    start: RobustGP,
     on_fit: Callable[[], None] | None = None,
-) -> NDArray[np.float64]:
-    r"""Return how much wider than the Student-t ones intervals should be, for each target.
-
-    .. math:: \max\Bigl(1, \bigl(\tfrac1N \sum_i ((y_i - \hat y_i) / \hat s_i)^2\bigr)^{1/2}\Bigr),
-
-    with prediction and standard deviation from the folds that do not hold row i.
+) -> Prediction:
+    """Predict every row from the folds without it.
 
     Parameters
     ----------
@@ -45,32 +83,68 @@ def interval_factor(
         Returns an unfitted process.
     blocks : sequence of Block
         Among all N rows.
-    targets : ndarray of shape (N, k)
+    targets : ndarray of shape (N,) or (N, k)
         Fitted together, as one process.
     trend_columns : ndarray of shape (N, m) or None
-    seed : int
-        Shuffles the folds.
+    folds : Folds
+    start : RobustGP
+        Fitted to all rows.
     on_fit : callable, optional
         Called after the fit of every fold.
 
     Returns
     -------
-    ndarray of shape (k,)
-        Ones where there are fewer than 30 rows.
+    Prediction
+        Arrays of the shape of ``targets``.
     """
-    if not n_folds(len(targets)):
-        return np.ones(targets.shape[1])
-    chosen = np.sort(np.random.default_rng(seed).permutation(len(targets))[:_MOST_ROWS])
-    squares = []
-    for train, test in KFold(_FOLDS, shuffle=True, random_state=seed).split(chosen):
-        train, test = chosen[train], chosen[test]
+    mean, scale, df = np.empty(targets.shape), np.empty(targets.shape), []
+    for train, test in zip(folds.train, folds.test, strict=True):
         trends = [None if trend_columns is None else trend_columns[rows] for rows in (train, test)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
-            gp = make_gp().fit([block.take(train) for block in blocks], targets[train], trends[0])
-        cross = [block.take(test, train) for block in blocks]
-        prediction = gp.predict_distribution(cross, trend_columns=trends[1])
-        squares.append(((targets[test] - prediction.mean) / prediction.std) ** 2)
+            among = [block.take(train) for block in blocks]
+            gp = make_gp().fit(among, targets[train], trends[0], start=start, max_iter=_MOST_STEPS)
+        found = gp.predict_distribution([block.take(test, train) for block in blocks], trend_columns=trends[1])
+        mean[test], scale[test] = found.mean, found.scale
+        df.append(found.df)
         if on_fit is not None:
             on_fit()
-    return np.maximum(1.0, np.sqrt(np.concatenate(squares).mean(axis=0)))
+    return Prediction(mean, scale, min(df))
+
+
+def interval_factor(y: Array, left_out: Prediction) -> float:
+    r"""Return how much wider or narrower than predicted intervals should be.
+
+    With the standardized errors :math:`z_i` of rows predicted from the folds without them, their root mean square
+    :math:`c`, and its relative standard error :math:`e`: c where that is more than one; :math:`c (1 + 2 e)` where that
+    is less, so that intervals become no narrower than is certain; one in between.
+
+    .. math:: e^2 = \max\Bigl(\tfrac{\overline{z^4}}{c^4} - 1,\, 2\Bigr) \Big/ 4 n
+
+    Parameters
+    ----------
+    y : ndarray of shape (N,)
+    left_out : Prediction
+        Arrays of shape (N,).
+
+    Returns
+    -------
+    float
+        One where there are fewer than 30 rows.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y, flat = rng.normal(size=400), Prediction(np.zeros(400), np.ones(400), np.inf)
+    >>> [round(interval_factor(y * width, flat), 2) for width in (0.5, 1.02, 2.0)]
+    [0.53, 1.0, 1.96]
+    """
+    n = len(y)
+    if n < _FEWEST_TO_CALIBRATE:
+        return 1.0
+    z = (y - left_out.mean) / left_out.std
+    size = float(np.sqrt(np.mean(z**2)))
+    if not size > 0:
+        return 1.0
+    error = np.sqrt(max(float(np.mean(z**4)) / size**4 - 1.0, 2.0) / (4.0 * n))
+    return max(1.0, size) if size * (1.0 + 2.0 * error) > 1.0 else size * (1.0 + 2.0 * float(error))

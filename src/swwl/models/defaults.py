@@ -1,39 +1,132 @@
-"""The kernel that a table gets when the user names none."""
+"""The kernels that a table gets when the user names none: short fixed lists, of which cross-validation makes one model.
+
+Which measure of a mesh matters is a question of the physics, and no single answer is right. The lists are short because
+every candidate is fitted, and fixed because a long list would be a choice by test scores.
+"""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
 import pandas as pd
 
-from swwl.errors import InputError
-from swwl.kernels import Categories, Matern52, PrincipalSWWL, Product
+from swwl.errors import InputError, MeshWarning
+from swwl.kernels import Categories, Components, Elliptic, Matern52, Product, Summaries
 from swwl.kernels.base import Factor
+from swwl.mesh.io import as_graph, as_mesh
+from swwl.mesh.skin import skin
 from swwl.models.cells import is_dates
 from swwl.models.tables import column, is_graphs, is_numeric
 
+# What the names of candidates mean, for people.
+WORDS = {
+    "skin": "the boundary with its normals",
+    "skin, smooth": "the boundary with its normals, for answers without kinks",
+    "nodes and area": "where nodes lie after far averaging, and the area around them",
+    "nodes, skin, summaries": "averaged nodes, the boundary, and plain numbers such as size and extent",
+    "nodes, smooth": "attributes of nodes averaged over neighbors, for answers without kinks",
+    "nodes by iteration": "attributes of nodes, averaged over near and over farther neighbors, each by itself",
+    "far nodes, edges, summaries": "far averages of nodes, differences along edges, and plain numbers",
+    "scaled nodes, edges, summaries": "nodes with all attributes counting alike, differences along edges, and plain numbers",
+    "numbers": "all numbers together",
+    "numbers, smooth": "all numbers together, for answers without kinks",
+    "numbers one by one": "the product of the effects of single numbers",
+}
 
-def default_kernel(table: pd.DataFrame) -> Product:
-    """Return PrincipalSWWL on each column of graphs times Matern52 on each column of numbers.
+_SKIN = {"measure": "skin", "n_iterations": 0, "directions": "orthogonal", "quantiles": "mean"}
+_FAR = {"step": "sqrt", "n_iterations": 8, "tolerance": 1e-3, "node_weights": "uniform"}
+_AREA = {"node_weights": "area"}
+_EDGES = {"measure": "edges", "n_iterations": 0, "scale": True}
+# With so many training rows for each component of a measure it may have a range of its own.
+_ROWS_PER_COMPONENT = 4
 
-    Columns of pandas' type "category" get Categories; whether to learn from other texts is for the user to say.
+# (correlation, parts); a part is (options of the embedding or None for summaries, components with a range each)
+_Parts = Sequence[tuple[dict[str, Any] | None, int]]
+_MESHES: dict[str, tuple[str, _Parts]] = {
+    "skin": ("matern52", [(_SKIN, 16)]),
+    "skin, smooth": ("gaussian", [(_SKIN, 8)]),
+    "nodes and area": ("matern52", [(_FAR, 8), (_AREA, 8)]),
+    "nodes, skin, summaries": ("matern52", [(_FAR, 6), (_SKIN, 8), (None, 6)]),
+}
+_GRAPHS: dict[str, tuple[str, _Parts]] = {
+    "nodes, smooth": ("gaussian", [({}, 8)]),
+    "nodes by iteration": ("matern52", [({"per_iteration": True}, 3)]),
+    "far nodes, edges, summaries": ("matern52", [(_FAR, 6), (_EDGES, 6), (None, 6)]),
+    "scaled nodes, edges, summaries": ("matern52", [({"scale": True}, 6), (_EDGES, 6), (None, 6)]),
+}
+
+
+def default_kernels(table: pd.DataFrame, **options: Any) -> dict[str, Product]:
+    """Return the candidates for a table of inputs, by name.
+
+    Columns of numbers and of pandas' type "category" are in all of them; whether to learn from other texts is for the
+    user to say. Columns of meshes get the skin, the area and the nodes of a mesh in several combinations; columns of
+    graphs without cells their nodes and edges.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Training inputs.
+    **options
+        For all embeddings, such as ``n_jobs``, ``random_state`` and ``n_projections``.
 
     Examples
     --------
-    >>> default_kernel(pd.DataFrame({"mesh": ["a.vtu", "b.vtu"], "speed": [1.0, 2.0]}))
-    PrincipalSWWL('mesh') * Matern52('speed')
+    >>> kernels = default_kernels(pd.DataFrame({"speed": [1.0, 2.0], "load": [3.0, 5.0]}))
+    >>> kernels["numbers, smooth"]
+    Elliptic('speed', 'load', correlation='gaussian')
     """
-    factors: list[Factor] = []
+    numbers, graphs, others = _sorted_columns(table)
+    if not graphs:
+        plain = Product(*map(Matern52, numbers), *map(Categories, others))
+        return {
+            "numbers": Elliptic(*numbers, *map(Categories, others)),
+            "numbers, smooth": Elliptic(*numbers, *map(Categories, others), correlation="gaussian"),
+            "numbers one by one": plain,
+        }
+    lists = [_MESHES if _has_skin(table[name], name) else _GRAPHS for name in graphs]
+    most = max(1, len(table) // _ROWS_PER_COMPONENT)
+    candidates = {}
+    for names in zip(*lists, strict=True):
+        factors: list[Factor] = []
+        for own, name, title in zip(lists, graphs, names, strict=True):
+            kind = "mesh" if own is _MESHES else "graph"
+            for given, k in own[title][1]:
+                k = min(max(1, k // len(graphs)), most)
+                factors.append(_factor(name, k, kind, given, options))
+        correlation = lists[0][names[0]][0]
+        title = " + ".join(dict.fromkeys(names))
+        candidates[title] = Elliptic(*factors, *numbers, *map(Categories, others), correlation=correlation)
+    return candidates
+
+
+def _factor(name: str, k: int, kind: str, given: dict[str, Any] | None, options: dict[str, Any]) -> Factor:
+    if given is None:
+        return Summaries(name, n_components=k, kind=kind, n_jobs=options.get("n_jobs"))
+    own: dict[str, Any] = {"normalization": "sum"} | options | given
+    if own.get("measure") == "skin":
+        own.pop("fields", None)
+    return Components(name, n_components=k, **own)
+
+
+def _sorted_columns(table: pd.DataFrame) -> tuple[list[str], list[str], list[str]]:
+    """Return the columns of numbers, of graphs and of categories; refuse others."""
+    numbers, graphs, categories = [], [], []
     for name in table.columns:
         values = column(table, name)
         if is_numeric(values):
-            factors.append(Matern52(name))
+            numbers.append(name)
         elif isinstance(values.dtype, pd.CategoricalDtype):
-            factors.append(Categories(name))
+            categories.append(name)
         elif is_dates(values):
             raise InputError(
                 f"Column {name!r} holds dates; drop it, or count days: (t[{name!r}] - t[{name!r}].min()).dt.days."
             )
         elif is_graphs(values):
-            factors.append(PrincipalSWWL(name))
+            graphs.append(name)
         else:
             odd = next((value for value in values if isinstance(value, str)), values.iloc[0])
             raise InputError(
@@ -41,6 +134,22 @@ def default_kernel(table: pd.DataFrame) -> Product:
                 f"columns to use: kernel=SWWL('mesh') * Matern52('speed') or, for texts of a few kinds, "
                 f"kernel=SWWL('mesh') * Categories({name!r})."
             )
-    if not factors:
+    if not (numbers or graphs or categories):
         raise InputError("The table has no columns to learn from.")
-    return Product(*factors)
+    return numbers, graphs, categories
+
+
+def _has_skin(values: pd.Series, name: str) -> bool:
+    """Whether a column holds meshes that have a skin, going by the first; graphs without cells have none."""
+    first = values.iloc[0]
+    try:
+        mesh = as_mesh(first)
+    except InputError:
+        return False  # a graph; what cannot be read at all is told when it is embedded
+    try:
+        skin(mesh)
+    except InputError as error:
+        text = f"Column {name!r}: the skin of the meshes is left out ({error}); they are compared as graphs."
+        warnings.warn(text, MeshWarning, stacklevel=4)
+        return False
+    return True

@@ -45,10 +45,10 @@ class Layout:
         """Put the results of all processes side by side in the last axis; drop it for a single target."""
         return parts[0] if self.single or self.shared else np.stack(parts, axis=-1)
 
-    def join_predictions(self, parts: Sequence[Prediction], widths: pd.Series) -> Prediction:
-        """Put the predictions of all processes side by side, each as much wider as its calibration says."""
+    def join_predictions(self, parts: Sequence[Prediction]) -> Prediction:
+        """Put the predictions of all processes side by side."""
         mean, scale = self.join([part.mean for part in parts]), self.join([part.scale for part in parts])
-        return Prediction(mean, scale, parts[0].df).widened(self.widths(widths))
+        return Prediction(mean, scale, parts[0].df)
 
     def nothing(self, df: float) -> Prediction:
         """Return the prediction of no rows."""
@@ -60,10 +60,10 @@ class Layout:
         factors = calibration.to_numpy()
         return factors[0] if self.single else factors
 
-    def by_range(self, kernel: Product, columns: list[Array]) -> Any:
-        """Return a number for every range and process as a Series, or a table with a column per target."""
+    def by_name(self, index: Sequence[str], columns: Sequence[Array]) -> Any:
+        """Return a number for every name and process as a Series, or a table with a column per target."""
         names = self.names if len(columns) == len(self.names) else ["all targets"]
-        table = pd.DataFrame(np.column_stack(columns), index=kernel.range_names(), columns=names)
+        table = pd.DataFrame(np.column_stack(columns), index=list(index), columns=names)
         return table.iloc[:, 0] if len(columns) == 1 else table
 
 

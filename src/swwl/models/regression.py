@@ -18,13 +18,15 @@ from swwl.errors import GPWarning, InputError
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.prediction import Prediction
-from swwl.kernels.base import Factor, Product, as_product, options_for, warn_about_indefinite
-from swwl.kernels.elliptic import make_kernel
-from swwl.models.calibration import interval_factor, n_folds
-from swwl.models.defaults import default_kernel
+from swwl.kernels.base import Product, as_product, warn_about_indefinite
+from swwl.kernels.together import fit_kernels, represent_columns
+from swwl.models.defaults import default_kernels
+from swwl.models.fitting import Task, fit_members
+from swwl.models.members import Member, Stack, columns_of, mean_shares, single_member
 from swwl.models.modelfile import save_model
-from swwl.models.processes import FitCounter, Layout, fit_processes
-from swwl.models.selection import choose_components, ladder, selection_table
+from swwl.models.processes import Layout
+from swwl.models.selection import selection_table
+from swwl.models.stacking import choose_members, mixture, mixture_covariance
 from swwl.models.tables import as_rows, as_table, check_width, column, split_targets
 from swwl.models.trend import check_trend, trend_factors, trend_matrix
 from swwl.parallel import Progress
@@ -39,37 +41,51 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    kernel : Factor or Product, optional
-        Such as ``SWWL("mesh") * Matern52("speed")``. By default :class:`PrincipalSWWL` on each column of graphs and
-        :class:`Matern52` on each column of numbers.
+    kernel : Factor, Product, or a list or dict of them, optional
+        Such as ``SWWL("mesh") * Matern52("speed")``. Several kernels are stacked: their predictions are mixed with
+        weights that cross-validation chooses. By default a short list of kernels that suits the columns, see
+        :func:`swwl.models.defaults.default_kernels`: as accurate as the best of them, without a choice to make.
     nugget : "estimate" or float
         Noise variance over the process variance.
     trend : {"constant", "zero", "linear"} or list of str
         "linear" is a constant and the numeric columns of the kernel; a list names the columns.
-    method, nugget_floor, n_starts, prior, range_uncertainty, random_state
+    method, nugget_floor, range_uncertainty, random_state
         See :class:`swwl.RobustGP`.
+    n_starts : int, optional
+        Climbs of every fit, see :class:`swwl.RobustGP`. By default three for one kernel, one for each of several.
+    prior : {"robust", "gentle"}, optional
+        See :class:`swwl.RobustGP`. By default "robust" for one kernel, "gentle" for several, which have more ranges.
     calibrate : bool
-        Whether to widen intervals by what cross-validation asks for (see ``calibration.py``); it takes about as
-        long again as the fit. Without it they are the plain Student-t intervals of ``gps_``.
+        Whether intervals become as wide as cross-validation asks for (see ``calibration.py``); it takes about as
+        long again as the fit. Without it they are the plain Student-t intervals of the processes.
     share_ranges : bool
         Whether several targets share ranges and nugget, and with them one factorisation (as R's ppgasp). By default
         each has its own, which is more accurate where targets depend on different inputs.
+    n_jobs : int or None
+        Threads that embed meshes for the default kernels; a kernel that is given has its own.
 
     Attributes
     ----------
     kernel_ : Product
-        The fitted kernel.
+        The fitted kernel; of several, a stack of them.
+    members_ : list of Member
+        Every kernel with its processes.
+    weights_ : DataFrame
+        What every member (rows) weighs for every target (columns).
+    candidates_ : DataFrame
+        Of several kernels, for every target: ``candidate``, ``weight``, and the ``rmse`` of rows left out of folds.
     gps_ : list of RobustGP
-        One per target; a single one with ``share_ranges``.
+        One per target; a single one with ``share_ranges``. Of several kernels, those of the heaviest.
     target_names_ : list of str
     ranges_ : Series, or DataFrame with a column per target
         Range of every part of the kernel: at this distance its correlation has dropped to :math:`c(1)`. In the units
         of the column for numbers, in units of sliced Wasserstein distance for graphs.
     importance_ : Series, or DataFrame with a column per target
-        R's inert-input measure: :math:`p\,C_l\beta_l / \sum_i C_i\beta_i`, one on average. Near zero, an input
-        hardly matters.
+        Of one kernel, R's inert-input measure for every range: :math:`p\,C_l\beta_l / \sum_i C_i\beta_i`. Of several,
+        for every column, how much of what sets cases apart comes from it. One on average; near zero, an input hardly
+        matters.
     calibration_ : Series
-        By how much intervals, standard deviations and samples of each target are wider than those of ``gps_``.
+        By how much intervals, standard deviations and samples of each target are wider than those of the processes.
     selection_ : DataFrame
         How the number of components was chosen: ``column``, ``n_components``, ``log_posterior``, ``chosen``. Empty
         where there was nothing to choose.
@@ -98,18 +114,19 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
 
     def __init__(
         self,
-        kernel: Factor | Product | None = None,
+        kernel: Any = None,
         *,
         nugget: float | str = "estimate",
         trend: str | list[str] = "constant",
         method: str = "posterior",
         nugget_floor: float = 1e-6,
-        n_starts: int = 3,
-        prior: str = "robust",
+        n_starts: int | None = None,
+        prior: str | None = None,
         range_uncertainty: bool = False,
         calibrate: bool = True,
         share_ranges: bool = False,
         random_state: int = 0,
+        n_jobs: int | None = None,
     ):
         self.kernel = kernel
         self.nugget = nugget
@@ -122,6 +139,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         self.calibrate = calibrate
         self.share_ranges = share_ranges
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def fit(
         self,
@@ -153,41 +171,33 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         self._layout = Layout(self.target_names_, single, self.share_ranges)
         inputs = table.drop(columns=self.target_names_, errors="ignore")
         self.n_features_in_ = inputs.shape[1]
-        self.kernel_ = as_product(default_kernel(inputs) if self.kernel is None else clone(as_product(self.kernel)))
-        factors = self.kernel_.factors
-        self.feature_names_in_ = np.array(self.kernel_.columns, dtype=object)
-        columns = [column(table, factor.column) for factor in factors]
+        kernels = self._kernels(inputs)
+        self.feature_names_in_ = columns_of(kernels)
+        for name in self.feature_names_in_:
+            column(table, name)
         check_trend(self.trend)
         if len(targets) == 3:
             warnings.warn("3 rows are too few for standard deviations.", GPWarning, stacklevel=2)
         self.train_targets_ = targets
-        self.train_rows_ = [
-            factor.fit(values, progress, **options_for(factor, memory))
-            for factor, values in zip(factors, columns, strict=True)
-        ]
-        self._trend = trend_factors(self.trend, factors, table)
-        trend_columns = trend_matrix(self._trend, table)
-
-        warn_about_indefinite(self.kernel_, stacklevel=3)
-        blocks = [factor.training_blocks(rows) for factor, rows in zip(factors, self.train_rows_, strict=True)]
-        counter = FitCounter(gp_progress, self._count_fits())
-
-        def log_posterior(among: list[list[Block]], rows: NDArray[np.intp]) -> float:
-            trend = None if trend_columns is None else trend_columns[rows]
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
-                groups = self._layout.groups(targets[rows])
-                gps = fit_processes(self._make_gp, self.kernel_, among, groups, trend, counter)
-            return sum(gp.log_posterior_ for gp in gps)
-
-        self.selection_ = choose_components(
-            factors, self.train_rows_, blocks, log_posterior, len(targets), self.random_state
+        rows = fit_kernels(list(kernels.values()), partial(column, table), progress, memory)
+        self.members_ = [Member(name, kernel, own) for (name, kernel), own in zip(kernels.items(), rows, strict=True)]
+        self._trend = trend_factors(self.trend, self.members_[0].kernel.factors, table)
+        for member in self.members_:
+            warn_about_indefinite(member.kernel, stacklevel=3)
+        stacked = len(self.members_) > 1
+        task = Task(
+            targets,
+            self._layout,
+            trend_matrix(self._trend, table),
+            partial(self._make_gp, prior=self.prior or ("gentle" if stacked else "robust")),
+            self.n_starts or (1 if stacked else 3),
+            self.calibrate,
+            self.random_state,
         )
-        held = [[block.held() for block in group] for group in blocks]
-        make_gp = partial(self._make_gp, n_starts=self.n_starts)
-        self.gps_ = fit_processes(make_gp, self.kernel_, held, self._layout.groups(targets), trend_columns, counter)
-        widths = self._calibrate(self.kernel_.join(held), trend_columns, counter)
-        self.calibration_ = pd.Series(widths, index=self.target_names_)
+        found = fit_members(self.members_, task, gp_progress)
+        self.weights_ = pd.DataFrame(found.weights, index=list(kernels), columns=self.target_names_)
+        self.calibration_ = pd.Series(found.widths, index=self.target_names_)
+        self.selection_, self.candidates_, self._left_out = found.selection, found.candidates, found.left_out
         self.metadata_: dict[str, Any] = {}
         self._describe()
         return self
@@ -218,13 +228,16 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         Prediction
             Arrays of shape (M,) or (M, k): ``mean``, ``std``, ``interval(level)``.
         """
-        check_is_fitted(self, "gps_")
+        check_is_fitted(self, "members_")
         if hasattr(X, "__len__") and len(X) == 0:
             return self._layout.nothing(self.gps_[0].df_)
-        cross, _, trend = self._blocks(X, progress=progress, memory=memory)
+        blocks, trend = self._blocks(X, progress=progress, memory=memory)
         options: dict[str, Any] = {"include_nugget": include_nugget, "trend_columns": trend}
-        parts = [gp.predict_distribution(cross, **options) for gp in self.gps_]
-        return self._layout.join_predictions(parts, self.calibration_)
+        parts = [
+            self._layout.join_predictions([gp.predict_distribution(cross, **options) for gp in member.gps])
+            for member, (cross, _) in zip(self.members_, blocks, strict=True)
+        ]
+        return mixture(parts, self._weights()).widened(self._layout.widths(self.calibration_))
 
     def predict(
         self,
@@ -260,13 +273,13 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         if not return_cov:
             found = self.predict_distribution(X, include_nugget=include_nugget, progress=progress, memory=memory)
             return (found.mean, found.std) if return_std else found.mean
-        cross, among, trend = self._blocks(X, joint=True, progress=progress, memory=memory)
+        blocks, trend = self._blocks(X, joint=True, progress=progress, memory=memory)
         options: dict[str, Any] = {"include_nugget": include_nugget, "trend_columns": trend}
-        options |= {"return_cov": True, "test_distances": among}
-        means, covs = zip(*(gp.predict(cross, **options) for gp in self.gps_), strict=True)
-        stacked = np.concatenate([cov if cov.ndim == 3 else cov[None] for cov in covs])
-        stacked *= self.calibration_.to_numpy()[:, None, None] ** 2
-        return self._layout.join(means), stacked[0] if self._layout.single else stacked
+        pairs = [m.predict_joint(*own, **options) for m, own in zip(self.members_, blocks, strict=True)]
+        means, covs = (np.stack(parts) for parts in zip(*pairs, strict=True))
+        mean, cov = mixture_covariance(means, covs, self.weights_.to_numpy())
+        cov *= self.calibration_.to_numpy()[:, None, None] ** 2
+        return (mean[:, 0], cov[0]) if self._layout.single else (mean, cov)
 
     def predict_interval(
         self,
@@ -303,25 +316,43 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
 
         scikit-learn's ``sample_y`` has the samples last.
         """
-        cross, among, trend = self._blocks(X, joint=True, progress=progress, memory=memory)
-        seeds = np.random.default_rng(random_state).integers(2**32, size=len(self.gps_))
-        draws = [
-            gp.sample(cross, among, n_samples, int(seed), include_nugget=include_nugget, trend_columns=trend)
-            for gp, seed in zip(self.gps_, seeds, strict=True)
-        ]
-        mean = self._layout.join([np.asarray(gp.predict(cross, trend_columns=trend)) for gp in self.gps_])
-        return mean + self._layout.widths(self.calibration_) * (self._layout.join(draws) - mean)
+        blocks, trend = self._blocks(X, joint=True, progress=progress, memory=memory)
+        rng = np.random.default_rng(random_state)
+        options: dict[str, Any] = {"include_nugget": include_nugget, "trend_columns": trend}
+        draws, means = [], []
+        for member, (cross, among) in zip(self.members_, blocks, strict=True):
+            seeds = rng.integers(2**32, size=len(member.gps)).tolist()
+            pairs = list(zip(member.gps, seeds, strict=True))
+            draws.append(self._layout.join([gp.sample(cross, among, n_samples, seed, **options) for gp, seed in pairs]))
+            means.append(self._layout.join([gp.predict(cross, trend_columns=trend) for gp in member.gps]))
+        weights = self._weights()
+        mean = (weights[:, None] * np.stack(means)).sum(axis=0)
+        drawn = draws[0] if len(draws) == 1 else choose_members(np.stack(draws), weights, rng)
+        return mean + self._layout.widths(self.calibration_) * (drawn - mean)
 
     def leave_one_out(self) -> Prediction:
-        """Predict every training row from all others, ranges and nugget fixed.
+        """Predict every training row from others.
+
+        Of one kernel: from all others, ranges and nugget fixed. Of several: from the folds that do not hold it, with
+        ranges and weights of their own; ``left_out_by_`` says which.
 
         Returns
         -------
         Prediction
             Arrays of shape (N,) or (N, k): ``mean``, ``std``, ``interval(level)``.
         """
-        check_is_fitted(self, "gps_")
-        return self._layout.join_predictions([gp.leave_one_out() for gp in self.gps_], self.calibration_)
+        check_is_fitted(self, "members_")
+        if self._left_out is None:
+            parts = [self._layout.join_predictions([gp.leave_one_out() for gp in m.gps]) for m in self.members_]
+            found = mixture(parts, self._weights())
+        else:
+            found = self._left_out.column(0) if self._layout.single else self._left_out
+        return found.widened(self._layout.widths(self.calibration_))
+
+    @property
+    def left_out_by_(self) -> str:
+        """What :meth:`leave_one_out` does: "leave-one-out" or "5-fold cross-validation"."""
+        return "leave-one-out" if self._left_out is None else "5-fold cross-validation"
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the coefficient of determination, averaged over targets.
@@ -333,7 +364,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             Targets, or the names of their columns in ``X``.
         sample_weight : array-like of shape (M,), optional
         """
-        check_is_fitted(self, "gps_")
+        check_is_fitted(self, "members_")
         targets, _, _ = split_targets(as_table(X), y, to_learn=False)
         mean = self.predict(X).reshape(len(targets), -1)
         return float(r2_score(targets, mean, sample_weight=sample_weight))
@@ -344,43 +375,48 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
 
     def get_state(self) -> dict[str, Any]:
         """Return what the fitted model is made of, for a model file."""
-        check_is_fitted(self, "gps_")
+        check_is_fitted(self, "members_")
         params = self.get_params(deep=False)
         params.pop("kernel")
+        left_out = self._left_out
         return {
             "params": params,
-            "kernel": None if self.kernel is None else as_product(self.kernel).factors,
-            "fitted_kernel": self.kernel_.factors,
-            "elliptic": self.kernel_.elliptic,
+            "given": self.kernel is not None,
+            "members": [member.state() for member in self.members_],
+            "weights": self.weights_.to_numpy(),
             "trend": self._trend if self.trend != "linear" else None,
-            "train": self.train_rows_,
             "n_features": self.n_features_in_,
             "targets": self.target_names_,
             "single": self._layout.single,
             "calibration": self.calibration_.tolist(),
             "selection": self.selection_.to_dict("records"),
-            "gps": [gp.get_state() for gp in self.gps_],
+            "candidates": self.candidates_.to_dict("records"),
+            "left_out": None if left_out is None else {"mean": left_out.mean, "scale": left_out.scale, "df": left_out.df},
             "metadata": self.metadata_,
         }
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> RobustGPRegressor:
         """Make a fitted model again of what :meth:`get_state` returned."""
-        elliptic = state.get("elliptic")
-        kernel = None if state["kernel"] is None else make_kernel(state["kernel"], elliptic)
-        model = cls(kernel, **state["params"])
-        model.kernel_ = make_kernel(state["fitted_kernel"], elliptic)
-        model.feature_names_in_ = np.array(model.kernel_.columns, dtype=object)
+        if "members" not in state:
+            state = state | single_member(state)
+        members = [Member.from_state(member) for member in state["members"]]
+        kernels = {member.name: clone(member.kernel) for member in members}
+        given = kernels if len(kernels) > 1 else kernels[members[0].name]
+        model = cls(given if state["given"] else None, **state["params"])
+        model.members_ = members
+        model.feature_names_in_ = columns_of(kernels)
         model.n_features_in_ = int(state.get("n_features", len(model.feature_names_in_)))
         model.target_names_ = state["targets"]
         model.selection_ = selection_table(state["selection"])
-        model.gps_ = [RobustGP.from_state(gp) for gp in state["gps"]]
-        model.train_targets_ = np.column_stack([gp["y"] for gp in state["gps"]])
-        model.train_rows_ = state["train"]
+        model.candidates_ = pd.DataFrame(state["candidates"])
+        model.train_targets_ = np.column_stack([gp._posterior.y for gp in members[0].gps])
+        model.weights_ = pd.DataFrame(state["weights"], index=list(kernels), columns=model.target_names_)
         model._layout = Layout(model.target_names_, state["single"], model.share_ranges)
         model.calibration_ = pd.Series(state["calibration"], index=model.target_names_)
+        model._left_out = None if state["left_out"] is None else Prediction(**state["left_out"])
         model.metadata_ = dict(state["metadata"])
-        linear = trend_factors(model.trend, model.kernel_.factors) if model.trend == "linear" else []
+        linear = trend_factors(model.trend, members[0].kernel.factors) if model.trend == "linear" else []
         model._trend = linear if state["trend"] is None else state["trend"]
         model._describe()
         return model
@@ -388,7 +424,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     @property
     def train_inputs_(self) -> pd.DataFrame:
         """The numeric columns that the model was fitted to, in their own units."""
-        check_is_fitted(self, "gps_")
+        check_is_fitted(self, "members_")
         pairs = zip(self.kernel_.factors, self.train_rows_, strict=True)
         found = {factor.column: factor.numbers(rows) for factor, rows in pairs}
         return pd.DataFrame({name: values for name, values in found.items() if values is not None})
@@ -398,52 +434,69 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         tags.target_tags.multi_output = True
         return tags
 
-    def _make_gp(self, names: list[str] | None = None, n_starts: int = 1) -> RobustGP:
+    def _kernels(self, inputs: pd.DataFrame) -> dict[str, Product]:
+        """Return the kernels to fit, by name."""
+        if self.kernel is None:
+            return default_kernels(inputs, random_state=self.random_state, n_jobs=self.n_jobs)
+        if isinstance(self.kernel, (list, tuple)):
+            named = {repr(kernel): kernel for kernel in self.kernel}
+        else:
+            named = self.kernel if isinstance(self.kernel, dict) else {"kernel": self.kernel}
+        if not named:
+            raise InputError("The list of kernels is empty; give one, or none at all for the default.")
+        return {str(name): clone(as_product(kernel)) for name, kernel in named.items()}
+
+    def _make_gp(
+        self, kernel: Product, names: list[str] | None = None, n_starts: int = 1, prior: str = "robust"
+    ) -> RobustGP:
         return RobustGP(
-            self.kernel_.correlations(),
+            kernel.correlations(),
             nugget=self.nugget,
             trend=("linear" if self._trend else "constant") if self.trend != "zero" else "zero",
             method=self.method,
             nugget_floor=self.nugget_floor,
             n_starts=n_starts,
-            prior=self.prior,
+            prior=prior,
             range_uncertainty=self.range_uncertainty,
             names=names,
             random_state=self.random_state,
         )
 
-    def _count_fits(self) -> int:
-        """Return how many processes will be fitted: one per target on all rows, in each fold and for each choice."""
-        n = len(self.train_targets_)
-        tried = sum(len(ladder(factor, n)) for factor in self.kernel_.factors)
-        folds = n_folds(n) if self.calibrate else 0
-        return len(self._layout.groups(self.train_targets_)) * (1 + folds + tried)
-
-    def _calibrate(self, blocks: list[Block], trend_columns: Array | None, counter: FitCounter) -> Array:
-        targets = self.train_targets_
-        if not self.calibrate:
-            return np.ones(targets.shape[1])
-        groups = [group.reshape(len(targets), -1) for group in self._layout.groups(targets)]
-        rest = trend_columns, self.random_state, counter.one_more
-        return np.concatenate([interval_factor(self._make_gp, blocks, group, *rest) for group in groups])
+    def _weights(self) -> Array:
+        """Return the weights (K, k), or (K,) for a single target."""
+        weights = self.weights_.to_numpy()
+        return weights[:, 0] if self._layout.single else weights
 
     def _describe(self) -> None:
-        """Put ranges and importance under readable names."""
-        self.ranges_ = self._layout.by_range(self.kernel_, [self.kernel_.units() / gp.beta_ for gp in self.gps_])
-        self.importance_ = self._layout.by_range(self.kernel_, [gp.importance_ for gp in self.gps_])
+        """Put ranges and importance under readable names, and make one kernel of several."""
+        first = self.members_[0]
+        if len(self.members_) == 1:
+            self.kernel_, self.gps_, self.train_rows_ = first.kernel, first.gps, first.rows
+            importance, index = [gp.importance_ for gp in first.gps], first.kernel.range_names()
+        else:
+            self.kernel_ = Stack({member.name: member.kernel for member in self.members_})
+            self.train_rows_ = self.kernel_.rows([member.rows for member in self.members_])
+            self.gps_ = self.members_[int(self.weights_.sum(axis=1).argmax())].gps
+            index = list(self.feature_names_in_)
+            importance = mean_shares(self.members_, self._process_weights(), index)
+        units = self.kernel_.units()
+        betas = [np.concatenate([m.gps[j].beta_ for m in self.members_]) for j in range(len(first.gps))]
+        self.ranges_ = self._layout.by_name(self.kernel_.range_names(), [units / beta for beta in betas])
+        self.importance_ = self._layout.by_name(index, importance)
+
+    def _process_weights(self) -> Array:
+        """Return what members weigh for every process, (K, processes): one that is shared gets the mean over targets."""
+        weights = self.weights_.to_numpy()
+        return weights if weights.shape[1] == len(self.members_[0].gps) else weights.mean(axis=1, keepdims=True)
 
     def _blocks(
         self, X: Any, *, joint: bool = False, progress: Progress | None = None, memory: MemoryLike = None
-    ) -> tuple[list[Block], list[Block], Array | None]:
-        """Return blocks from new rows to the training rows and, if ``joint``, among themselves."""
-        check_is_fitted(self, "gps_")
+    ) -> tuple[list[tuple[list[Block], list[Block]]], Array | None]:
+        """Return, for every member, blocks from new rows to the training rows and, if ``joint``, among themselves."""
+        check_is_fitted(self, "members_")
         table = as_rows(X, self.feature_names_in_)
         check_width(X, table, self.n_features_in_, type(self).__name__)
-        cross: list[list[Block]] = []
-        among: list[list[Block]] = []
-        for factor, train in zip(self.kernel_.factors, self.train_rows_, strict=True):
-            rows = factor.represent(column(table, factor.column), progress, **options_for(factor, memory))
-            cross.append(factor.new_blocks(rows, train))
-            among += [factor.new_blocks(rows)] if joint else []
-        held = [[block.held() for block in self.kernel_.join(groups)] for groups in (cross, among)]
-        return held[0], held[1], trend_matrix(self._trend, table)
+        kernels = [member.kernel for member in self.members_]
+        rows = represent_columns(kernels, partial(column, table), progress, memory)
+        blocks = [member.new_blocks(own, joint) for member, own in zip(self.members_, rows, strict=True)]
+        return blocks, trend_matrix(self._trend, table)

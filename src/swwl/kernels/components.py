@@ -1,0 +1,237 @@
+r"""Factors that keep a few principal components of every mesh, and none of its wide rows.
+
+Components with a range each say which variations of shape matter; the ones after them share one range. Several such
+factors may stand on one column, as different measures of the same meshes: an :class:`~swwl.kernels.elliptic.Elliptic`
+kernel joins them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swwl.embedding.components import principal_components, project
+from swwl.embedding.summaries import SummaryEmbedding
+from swwl.embedding.transformer import SWWLEmbedding
+from swwl.errors import InputError, located
+from swwl.gp.blocks import Block, Coordinates, RowDistances
+from swwl.kernels.base import CorrelationName, Factor
+from swwl.kernels.sliced import with_embedding_options
+from swwl.parallel import Progress
+from swwl.storage import MemoryLike, storable
+
+Array = NDArray[np.float64]
+Kept = tuple[Array, Array]  # coordinates (N, K) and the norm of what they leave (N,)
+
+N_KEPT = 64
+
+
+class KeptComponents(Factor):
+    """What factors of kept components have in common; a subclass makes the embedding.
+
+    Attributes
+    ----------
+    embedding_ : SWWLEmbedding or SummaryEmbedding
+        Fitted.
+    means_, components_ : list of ndarray of shape (K,) and (K, m), float32
+        For every part of a row by itself: its center, and its components in the order of the variance they carry.
+    """
+
+    takes = "graphs"
+    gives = "coordinates"
+    n_components: int
+    n_kept: int
+
+    def make_embedding(self) -> SWWLEmbedding | SummaryEmbedding:
+        """Return an unfitted embedding with this factor's options."""
+        raise TypeError(f"{type(self).__name__} must define make_embedding.")
+
+    def n_parts(self) -> int:
+        """Return into how many parts rows are cut, each of which has components of its own."""
+        return 1
+
+    def source(self) -> Any:
+        """Return what representations depend on: all options but the number of components with a range each."""
+        ignored = ("n_components", "n_jobs", "memory")
+        params = {name: repr(value) for name, value in self.get_params(deep=False).items() if name not in ignored}
+        return type(self).__name__, tuple(sorted(params.items()))
+
+    def fit(self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any) -> Kept:
+        """Fit the embedding and its components; return the coordinates of the training rows, and what they leave."""
+        self.check()
+        self.embedding_ = self.make_embedding()
+        with located(f"Column {self.column!r}"):
+            return self.fit_rows(self.embedding_.fit_transform(values, progress=progress, memory=memory))
+
+    def check(self) -> None:
+        """Refuse numbers of components that make no sense."""
+        for name, least in (("n_components", 0), ("n_kept", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+                raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}.")
+
+    def fit_rows(self, rows: NDArray[Any]) -> Kept:
+        """Find the components of embedded training rows; return their coordinates, and what they leave."""
+        self.means_, self.components_ = [], []
+        for part in np.split(rows, self.n_parts(), axis=1):
+            mean, components, _ = principal_components(part, max(self.n_kept, self.n_components))
+            self.means_.append(mean)
+            self.components_.append(components.astype(np.float32))
+        return self.keep(rows)
+
+    def represent(
+        self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any
+    ) -> Kept:
+        """Embed another column; return its coordinates (N, K) and the norm of what they leave (N,)."""
+        with located(f"Column {self.column!r}"):
+            return self.keep(self.embedding_.transform(values, progress=progress, memory=memory))
+
+    def keep(self, rows: NDArray[Any]) -> Kept:
+        """Return the coordinates of embedded rows on the components of all parts, and the norm of what they leave."""
+        coordinates, left = [], np.zeros(len(rows))
+        parts = np.split(rows, self.n_parts(), axis=1)
+        for part, mean, components in zip(parts, self.means_, self.components_, strict=True):
+            z = project(part, mean, components)
+            left += squared_norms(part, mean) - np.einsum("ij,ij->i", z, z)
+            coordinates.append(z)
+        return np.hstack(coordinates), np.sqrt(np.maximum(left, 0.0))
+
+    def blocks(self, first: Kept, second: Kept | None = None) -> list[Block]:
+        """Return the leading coordinates of every part, and the distances in its other ones, on demand."""
+        found: list[Block] = []
+        for k, start, stop in self._places():
+            own, other = first[0][:, start:stop], None if second is None else second[0][:, start:stop]
+            if k:
+                found.append(Coordinates(own[:, :k], None if other is None else other[:, :k]))
+            if k < stop - start:
+                found.append(RowDistances(own[:, k:], None if other is None else other[:, k:]))
+        return found
+
+    def vectors(self, rows: Kept) -> NDArray[Any] | None:
+        """Return the coordinates, (N, K)."""
+        return np.asarray(rows[0])
+
+    def correlations(self) -> list[CorrelationName]:
+        """Return Gaussian correlations, one for the components of a part and one for the others."""
+        return ["gaussian"] * sum(int(k > 0) + int(k < stop - start) for k, start, stop in self._places())
+
+    def range_names(self) -> list[str]:
+        """Name the components, first the one that carries most variance, and the others together."""
+        names = []
+        for number, (k, start, stop) in enumerate(self._places()):
+            where = f"iteration {number}, " if self.n_parts() > 1 else ""
+            names += [f"{self.column} ({where}component {j + 1})" for j in range(k)]
+            names += [f"{self.column} ({where}{'others' if k else 'components'})"] * (k < stop - start)
+        return names
+
+    def _places(self) -> list[tuple[int, int, int]]:
+        """Return for every part how many components have a range each, and where its coordinates begin and end."""
+        places, start = [], 0
+        for components in self.components_:
+            width = components.shape[1]
+            places.append((min(self.n_components, width), start, start + width))
+            start += width
+        return places
+
+
+def squared_norms(rows: NDArray[Any], mean: Array) -> Array:
+    """Return the squared distances of rows (N, K) from a center, in double precision, a few rows at a time."""
+    found = np.empty(len(rows))
+    for start in range(0, len(rows), 64):
+        difference = rows[start : start + 64] - mean
+        found[start : start + 64] = np.einsum("ij,ij->i", difference, difference)
+    return found
+
+
+@storable
+@with_embedding_options("r")
+class Components(KeptComponents):
+    r"""Principal components of embeddings, of which a model keeps a few dozen numbers per mesh.
+
+    .. math:: \prod_{j=1}^{k} e^{-(\beta_j \Delta z_j)^2} \; e^{-\beta_r^2 \sum_{j=k+1}^{n} \Delta z_j^2}
+
+    As :class:`PrincipalSWWL`, with two differences: what the first k components leave is counted up to component n and
+    not to the end, so that neither the model nor a prediction needs whole rows; and iterations may have components of
+    their own.
+
+    Parameters
+    ----------
+    column : str
+        Name of a column of graphs or meshes.
+    n_components : int
+        k: how many have a range each.
+    n_kept : int
+        n: how many are kept.
+    per_iteration : bool
+        Whether every Weisfeiler-Lehman iteration is embedded by itself and has k components of its own.
+    **options
+        Those of :class:`swwl.SWWLEmbedding`, apart from ``r``, which is 2.
+
+    Examples
+    --------
+    >>> from swwl import Graph
+    >>> rods = [Graph([[0.0], [length]], [(0, 1)]) for length in (1.0, 2.0, 4.0)]
+    >>> kernel = Components("rod", n_components=1, n_iterations=0, n_projections=5, n_quantiles=3)
+    >>> coordinates, left = kernel.fit(rods)
+    >>> coordinates.shape, kernel.range_names()  # rods differ in one number: their length
+    ((3, 1), ['rod (component 1)'])
+    """
+
+    def __init__(
+        self,
+        column: str = "graph",
+        *,
+        n_components: int = 8,
+        n_kept: int = N_KEPT,
+        per_iteration: bool = False,
+        **options: Any,
+    ): ...
+
+    def make_embedding(self) -> SWWLEmbedding:
+        """Return an unfitted embedding with this factor's options."""
+        params = self.get_params(deep=False)
+        return SWWLEmbedding(**{name: params[name] for name in SWWLEmbedding().get_params() if name in params})
+
+    def n_parts(self) -> int:
+        """Return the number of iterations that have components of their own."""
+        return self.n_iterations + 1 if self.per_iteration else 1
+
+
+@storable
+class Summaries(KeptComponents):
+    """Principal components of plain numbers about a mesh: where its nodes lie, how many there are, how large it is.
+
+    Parameters
+    ----------
+    column : str
+        Name of a column of meshes or graphs.
+    n_components : int
+        How many have a range each; all others share one.
+    kind : {"mesh", "graph"}
+        Which numbers; see :func:`swwl.mesh.summaries.summaries`.
+    n_jobs : int or None
+        Threads.
+
+    Examples
+    --------
+    >>> from swwl import Graph
+    >>> rods = [Graph([[0.0], [length]], [(0, 1)]) for length in (1.0, 2.0, 4.0)]
+    >>> kernel = Summaries("rod", n_components=1, kind="graph")
+    >>> coordinates, left = kernel.fit(rods)
+    >>> kernel.range_names()
+    ['rod (component 1)']
+    """
+
+    n_kept = N_KEPT
+
+    def __init__(self, column: str = "graph", *, n_components: int = 6, kind: str = "mesh", n_jobs: int | None = None):
+        self.column = column
+        self.n_components = n_components
+        self.kind = kind
+        self.n_jobs = n_jobs
+
+    def make_embedding(self) -> SummaryEmbedding:
+        """Return an unfitted table of summaries."""
+        return SummaryEmbedding(self.kind, n_jobs=self.n_jobs)

@@ -1,0 +1,164 @@
+"""Fit the processes of one kernel, or of several that are stacked: choices, folds, weights and the width of intervals.
+
+What the regressor does between embedding its meshes and its first prediction.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from swwl.errors import GPWarning
+from swwl.gp import RobustGP
+from swwl.gp.blocks import Block
+from swwl.gp.prediction import Prediction
+from swwl.models.calibration import Folds, fold_predictions, interval_factor, make_folds
+from swwl.models.members import Member, candidate_table, input_shares
+from swwl.models.processes import FitCounter, Layout, fit_processes
+from swwl.models.selection import choose_components, ladder
+from swwl.models.stacking import cross_fitted
+from swwl.parallel import Progress
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be fitted, for all members alike.
+
+    Attributes
+    ----------
+    targets : ndarray of shape (N, k)
+    layout : Layout
+    trend_columns : ndarray of shape (N, m) or None
+    make_gp : callable
+        Takes a kernel, a name per block and a number of starts; returns an unfitted process.
+    n_starts : int
+        Of the fits on all rows.
+    calibrate : bool
+    seed : int
+    """
+
+    targets: Array
+    layout: Layout
+    trend_columns: Array | None
+    make_gp: Callable[..., RobustGP]
+    n_starts: int
+    calibrate: bool
+    seed: int
+
+    @property
+    def groups(self) -> list[Array]:
+        """The targets that are fitted together, (N,) or (N, k) each."""
+        return self.layout.groups(self.targets)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What fits and folds settle beside the processes themselves.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (K, k)
+        Of K members for k targets.
+    widths : ndarray of shape (k,)
+        By how much standard deviations are multiplied.
+    left_out : Prediction or None
+        What the stack says of every training row from folds without it, arrays of shape (N, k); None for one member.
+    selection, candidates : DataFrame
+    """
+
+    weights: Array
+    widths: Array
+    left_out: Prediction | None
+    selection: pd.DataFrame
+    candidates: pd.DataFrame
+
+
+def fit_members(members: Sequence[Member], task: Task, progress: Progress | None) -> Outcome:
+    """Fit the processes of all members; their ``gps``, ``shares`` and ``notes`` are set.
+
+    Parameters
+    ----------
+    members : sequence of Member
+        With representations; without processes.
+    task : Task
+    progress : callable, optional
+        Called as ``progress(done, total)`` as processes are fitted.
+    """
+    n, k = task.targets.shape
+    stacked = len(members) > 1
+    folds = make_folds(n, task.seed) if stacked or task.calibrate else Folds([], [])
+    tried = sum(len(ladder(factor, n)) for member in members for factor in member.kernel.factors)
+    counter = FitCounter(progress, len(task.groups) * (len(members) * (1 + len(folds)) + tried))
+    left_out, selection = [], []
+    for member in members:
+        with warnings.catch_warnings(record=True) as member.notes:
+            warnings.simplefilter("always", GPWarning)
+            blocks, chosen = _fit_member(member, task, counter)
+        selection.append(chosen)
+        if len(folds):
+            left_out.append(_left_out(member, blocks, task, folds, counter))
+    names = task.layout.names
+    weights, together = _weigh(task.targets, left_out, folds, len(members))
+    candidates = candidate_table(members, task.targets, names, weights, left_out) if stacked else pd.DataFrame()
+    for note in members[int(weights.sum(axis=1).argmax())].notes:  # the heaviest one speaks for all
+        warnings.warn(note.message, note.category, stacklevel=4)
+    widths = np.ones(k)
+    if task.calibrate and together is not None:
+        widths = np.array([interval_factor(y, together.column(j)) for j, y in enumerate(task.targets.T)])
+    return Outcome(weights, widths, together if stacked else None, pd.concat(selection), candidates)
+
+
+def _fit_member(member: Member, task: Task, counter: FitCounter) -> tuple[list[Block], pd.DataFrame]:
+    """Choose numbers of components where they are open, and fit to all rows; return the joined blocks."""
+    kernel = member.kernel
+    blocks = member.training_blocks()
+
+    def log_posterior(among: list[list[Block]], rows: NDArray[np.intp]) -> float:
+        trend = None if task.trend_columns is None else task.trend_columns[rows]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
+            groups = task.layout.groups(task.targets[rows])
+            gps = fit_processes(partial(task.make_gp, kernel), kernel, among, groups, trend, counter)
+        return sum(gp.log_posterior_ for gp in gps)
+
+    selection = choose_components(kernel.factors, member.rows, blocks, log_posterior, len(task.targets), task.seed)
+    held = [[block.held() for block in group] for group in blocks]
+    make_gp = partial(task.make_gp, kernel, n_starts=task.n_starts)
+    member.gps = fit_processes(make_gp, kernel, held, task.groups, task.trend_columns, counter)
+    joined = kernel.join(held)
+    member.shares = input_shares(kernel, joined, member.gps, task.seed)
+    return joined, selection
+
+
+def _left_out(
+    member: Member, blocks: Sequence[Block], task: Task, folds: Folds, counter: FitCounter
+) -> Prediction:
+    """Return what a member says of every row from the folds without it, arrays of shape (N, k)."""
+    make_gp = partial(task.make_gp, member.kernel)
+    parts = [
+        fold_predictions(make_gp, blocks, group, task.trend_columns, folds, gp, counter.one_more)
+        for group, gp in zip(task.groups, member.gps, strict=True)
+    ]
+    joined = [np.column_stack([getattr(part.columns(), name) for part in parts]) for name in ("mean", "scale")]
+    return Prediction(*joined, parts[0].df)
+
+
+def _weigh(
+    targets: Array, left_out: Sequence[Prediction], folds: Folds, n_members: int
+) -> tuple[Array, Prediction | None]:
+    """Return weights (K, k), and the mixture's predictions of rows left out, (N, k); equal weights without folds."""
+    if not left_out:
+        return np.full((n_members, targets.shape[1]), 1 / n_members), None
+    found = [
+        cross_fitted(y, [part.column(j) for part in left_out], folds.test) for j, y in enumerate(targets.T)
+    ]
+    mean, scale = (np.column_stack([getattr(part, name) for _, part in found]) for name in ("mean", "scale"))
+    return np.column_stack([weights for weights, _ in found]), Prediction(mean, scale, left_out[0].df)

@@ -1,0 +1,210 @@
+"""One kernel with its processes: what a regressor has one of, or several that are stacked."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from swwl.gp import RobustGP
+from swwl.gp.blocks import Block
+from swwl.gp.prediction import Prediction
+from swwl.kernels.base import Product
+from swwl.kernels.elliptic import make_kernel
+from swwl.kernels.together import distinct_factors
+
+Array = NDArray[np.float64]
+
+_MOST_PAIRS = 2048
+
+
+@dataclass
+class Member:
+    """A fitted kernel, what its factors made of the training columns, and its processes.
+
+    Attributes
+    ----------
+    name : str
+    kernel : Product
+    rows : list
+        Training representations, one per factor.
+    gps : list of RobustGP
+        One per target, or one for all.
+    shares : ndarray of shape (inputs, processes)
+        How much of what sets cases apart, to each process, comes from each of the kernel's columns; sums of one.
+    notes : list of warnings
+        What the fits had to say.
+    """
+
+    name: str
+    kernel: Product
+    rows: list[Any]
+    gps: list[RobustGP] = field(default_factory=list)
+    shares: Array = field(default_factory=lambda: np.empty((0, 0)))
+    notes: list[warnings.WarningMessage] = field(default_factory=list)
+
+    def training_blocks(self) -> list[list[Block]]:
+        """Return the blocks of every factor among the training rows."""
+        return [factor.training_blocks(rows) for factor, rows in zip(self.kernel.factors, self.rows, strict=True)]
+
+    def new_blocks(self, rows: Sequence[Any], joint: bool = False) -> tuple[list[Block], list[Block]]:
+        """Return joined blocks from new representations to the training rows and, if ``joint``, among themselves."""
+        triples = list(zip(self.kernel.factors, rows, self.rows, strict=True))
+        cross = self.kernel.join([factor.new_blocks(new, train) for factor, new, train in triples])
+        among = self.kernel.join([factor.new_blocks(new) for factor, new, _ in triples]) if joint else []
+        return [block.held() for block in cross], [block.held() for block in among]
+
+    def predict_joint(self, cross: list[Block], among: list[Block], **options: Any) -> tuple[Array, Array]:
+        """Return mean (M, k) and covariances (k, M, M) at new rows, of all targets."""
+        found = [gp.predict(cross, return_cov=True, test_distances=among, **options) for gp in self.gps]
+        mean = np.column_stack([mean for mean, _ in found])
+        return mean, np.concatenate([cov.reshape(-1, len(mean), len(mean)) for _, cov in found])
+
+    def state(self) -> dict[str, Any]:
+        """Return what it is made of, for a model file."""
+        return {
+            "name": self.name,
+            "factors": self.kernel.factors,
+            "elliptic": self.kernel.elliptic,
+            "train": self.rows,
+            "gps": [gp.get_state() for gp in self.gps],
+            "shares": self.shares,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Member:
+        """Make it again of what :meth:`state` returned."""
+        kernel = make_kernel(state["factors"], state["elliptic"])
+        gps = [RobustGP.from_state(gp) for gp in state["gps"]]
+        return cls(str(state["name"]), kernel, list(state["train"]), gps, np.asarray(state["shares"]))
+
+
+class Stack(Product):
+    """Several kernels whose predictions are mixed, as one: the factors that differ, each once.
+
+    Parameters
+    ----------
+    kernels : dict of str to Product
+    """
+
+    def __init__(self, kernels: dict[str, Product]):
+        self.kernels = kernels
+        self.factors, _ = distinct_factors(list(kernels.values()))
+
+    def __repr__(self) -> str:
+        return "Stack(" + ", ".join(f"{name!r}: {kernel!r}" for name, kernel in self.kernels.items()) + ")"
+
+    def rows(self, of_kernels: Sequence[Sequence[Any]]) -> list[Any]:
+        """Return the representations of the factors, given those of all kernels."""
+        known: dict[Any, Any] = {}
+        for kernel, rows in zip(self.kernels.values(), of_kernels, strict=True):
+            known |= {factor.source(): row for factor, row in zip(kernel.factors, rows, strict=True)}
+        return [known[factor.source()] for factor in self.factors]
+
+    def range_names(self) -> list[str]:
+        """Return one name per range, behind that of its kernel."""
+        return [f"{name}: {own}" for name, kernel in self.kernels.items() for own in kernel.range_names()]
+
+    def units(self) -> Array:
+        """Return what one unit of distance is in the units of its column, per range."""
+        return np.concatenate([kernel.units() for kernel in self.kernels.values()])
+
+
+def input_shares(kernel: Product, blocks: Sequence[Block], gps: Sequence[RobustGP], seed: int) -> Array:
+    r"""Return how much of what sets two cases apart comes from each column, shape (columns, processes).
+
+    The mean over pairs of :math:`(\beta_l d_l)^2`, summed over the ranges of a column, divided by the sum over all.
+
+    Parameters
+    ----------
+    kernel : Product
+    blocks : sequence of Block
+        Joined, among the training rows.
+    gps : sequence of RobustGP
+        Fitted to them.
+    seed : int
+        Draws the pairs.
+    """
+    n = blocks[0].shape[0]
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(n, size=_MOST_PAIRS)
+    others = (rows + rng.integers(1, n, size=_MOST_PAIRS)) % n
+    squares = (np.hstack([block.pairs(rows, others) for block in blocks]) ** 2).mean(axis=0)
+    owners = np.repeat([factor.column for factor in kernel.factors], [len(f.range_names()) for f in kernel.factors])
+    parts = np.column_stack([gp.beta_**2 * squares for gp in gps])
+    table = pd.DataFrame(parts).groupby(owners, sort=False).sum().reindex(kernel.columns).to_numpy()
+    return table / np.maximum(table.sum(axis=0), np.finfo(float).tiny)
+
+
+def mean_shares(members: Sequence[Member], weights: Array, columns: Sequence[str]) -> list[Array]:
+    """Return the importance of every column for every process: weighted means of shares, one on average.
+
+    Parameters
+    ----------
+    members : sequence of K Member
+    weights : ndarray of shape (K, processes)
+    columns : sequence of str
+    """
+    total = np.zeros((len(columns), weights.shape[1]))
+    for member, own in zip(members, weights, strict=True):
+        places = [columns.index(name) for name in member.kernel.columns]
+        total[places] += own * member.shares
+    return list(len(columns) * total.T)
+
+
+def columns_of(kernels: dict[str, Product]) -> NDArray[Any]:
+    """Return the columns that any of the kernels needs, each once."""
+    return np.array(list(dict.fromkeys(name for kernel in kernels.values() for name in kernel.columns)), dtype=object)
+
+
+def single_member(state: dict[str, Any]) -> dict[str, Any]:
+    """Return what a model file of one kernel, as it was before there were members, says in today's words."""
+    member = {
+        "name": "kernel",
+        "factors": state["fitted_kernel"],
+        "elliptic": state.get("elliptic"),
+        "train": state["train"],
+        "gps": state["gps"],
+        "shares": np.empty((0, 0)),
+    }
+    return {
+        "given": state["kernel"] is not None,
+        "members": [member],
+        "weights": np.ones((1, len(state["targets"]))),
+        "candidates": [],
+        "left_out": None,
+    }
+
+
+def candidate_table(
+    members: Sequence[Member], targets: Array, names: Sequence[str], weights: Array, left_out: Sequence[Prediction]
+) -> pd.DataFrame:
+    """Say of every candidate and target what it weighs and how well it predicts rows left out.
+
+    Parameters
+    ----------
+    members : sequence of K Member
+    targets : ndarray of shape (N, k)
+    names : sequence of str
+        Of the targets.
+    weights : ndarray of shape (K, k)
+    left_out : sequence of K Prediction
+        From folds, arrays of shape (N, k); empty where there were none.
+
+    Returns
+    -------
+    DataFrame
+        ``target``, ``candidate``, ``weight`` and ``rmse``.
+    """
+    rows = []
+    for j, target in enumerate(names):
+        for i, member in enumerate(members):
+            error = targets[:, j] - left_out[i].mean[:, j] if left_out else np.array([np.nan])
+            rmse = float(np.sqrt(np.mean(error**2)))
+            rows.append({"target": target, "candidate": member.name, "weight": float(weights[i, j]), "rmse": rmse})
+    return pd.DataFrame(rows, columns=["target", "candidate", "weight", "rmse"])
