@@ -23,7 +23,8 @@ kernels.indefinite kernels.base kernels.numeric kernels.elliptic kernels.categor
 kernels.components kernels.precomputed kernels.together kernels
 kernels.baselines.common kernels.baselines.*
 models.cells models.tablefile models.tables models.trend models.defaults models.processes models.selection
-models.calibration models.stacking models.members models.fitting models.modelfile models.regression models.classification models
+models.calibration models.stacking models.members models.fitting models.modelfile models.regressorstate
+models.regression models.classification models
 evaluation.scores evaluation.curves evaluation.folds evaluation.nested_cv evaluation
 design.*
 datasets.*

@@ -131,8 +131,8 @@ def test_intervals_are_as_wide_as_cross_validation_asks(table):
     wide = RobustGPRegressor(kernel).fit(table[:45], ["stiffness", "weight"])
     factor = wide.calibration_.to_numpy()
     assert (plain.calibration_ == 1).all()
-    assert (factor >= 1).all()
-    assert factor.max() > 1
+    assert (factor > 0).all()
+    assert (factor != 1).any()
     test = table[45:]
     np.testing.assert_array_equal(plain.predict(test), wide.predict(test))
     np.testing.assert_allclose(wide.predict(test, return_std=True)[1], factor * plain.predict(test, return_std=True)[1])
@@ -183,8 +183,8 @@ def test_lists_and_arrays_are_tables(table):
 def test_the_default_kernel_leaves_targets_out(table):
     inputs = table[["mesh", "load", "weight"]]
     for target in ("weight", inputs["weight"]):
-        model = RobustGPRegressor(n_starts=1).fit(inputs, target)
-        assert repr(model.kernel_) == "PrincipalSWWL('mesh') * Matern52('load')"
+        model = RobustGPRegressor().fit(inputs, target)
+        assert set(model.kernel_.columns) == {"mesh", "load"}
 
 
 @pytest.mark.parametrize("trend", ["zero", "linear", ["load"]])

@@ -167,7 +167,8 @@ def test_categories_are_one_hot_vectors():
     np.testing.assert_allclose(np.linalg.norm(vectors[:, None] - vectors, axis=2), kernel.items(rows)[0], atol=1e-15)
     x = np.linspace(0, 1, 12)
     table = pd.DataFrame({"x": x, "kind": pd.Categorical(["a", "b"] * 6), "y": x + [0, 1] * 6})
-    assert repr(RobustGPRegressor(calibrate=False).fit(table, "y").kernel_) == "Matern52('x') * Categories('kind')"
+    fitted = RobustGPRegressor(calibrate=False).fit(table, "y")
+    assert repr(fitted.kernel_.kernels["numbers one by one"]) == "Matern52('x') * Categories('kind')"
     with pytest.raises(InputError, match="kernel=.* Categories\\('kind'\\)"):
         RobustGPRegressor().fit(table.assign(kind=["a", "b"] * 6), "y")
     assert RobustGPRegressor(Matern52("x") * kernel, calibrate=False).fit(table, "y").predict(table).shape == (12,)

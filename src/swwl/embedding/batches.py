@@ -128,9 +128,7 @@ class Batch:
         """Return one result for every item, of those for distinct ones."""
         return list(results) if self.inverse is None else [results[k] for k in self.inverse]
 
-    def _stream(
-        self, function: Callable[[Numbered], list[Result]], recipe: Recipe | None = None
-    ) -> Iterator[Result]:
+    def _stream(self, function: Callable[[Numbered], list[Result]], recipe: Recipe | None = None) -> Iterator[Result]:
         total = len(self._numbered) if isinstance(self._numbered, list) else None
         most_nodes = _MOST_NODES_STACKED if recipe is not None and recipe.step > 1 else _MOST_NODES
         handfuls = _handfuls(self._numbered, most_nodes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,12 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from swwl.embedding.distances import pairwise_distances
+from swwl.parallel import one_blas_thread
 
 # Columns brought to double precision at a time.
 _BLOCK = 1024
+# For fewer rows a second BLAS thread gains little, and on a busy machine it costs dearly.
+_FEW = 600
 
 
 def principal_components(
@@ -45,6 +49,15 @@ def principal_components(
     most = min(most, n - 1, k)
     if most <= 0:
         return mean, np.empty((k, 0)), np.empty(0)
+    with one_blas_thread() if n < _FEW else nullcontext():
+        return mean, *_leading(rows, mean, most)
+
+
+def _leading(
+    rows: NDArray[Any], mean: NDArray[np.float64], most: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the leading components (K, k) and their shares of the variance (k,)."""
+    n, k = rows.shape
     gram = -0.5 * pairwise_distances(rows, squared=True)
     gram -= gram.mean(axis=0)
     gram -= gram.mean(axis=1, keepdims=True)
@@ -60,10 +73,10 @@ def principal_components(
         components[block] = (rows[:, block] - mean[block]).T @ vectors
     largest = np.abs(components).argmax(axis=0)
     components *= np.sign(components[largest, np.arange(len(values))])
-    return mean, components, values / total if len(values) else values
+    return components, values / total if len(values) else values
 
 
-def project(rows: NDArray[Any], mean: NDArray[np.float64], components: NDArray[np.float64]) -> NDArray[np.float64]:
+def project(rows: NDArray[Any], mean: NDArray[np.float64], components: NDArray[Any]) -> NDArray[np.float64]:
     """Return the coordinates of rows (N, K) on components (K, k), in double precision, block by block."""
     coordinates = np.zeros((len(rows), components.shape[1]))
     for start in range(0, rows.shape[1], _BLOCK):

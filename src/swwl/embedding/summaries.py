@@ -86,6 +86,8 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
         rows = batch.spread(list(batch.summaries(self.kind)))
         for number, row in enumerate(rows):
             if len(row) != len(rows[0]):
-                error = InputError(f"has {len(row)} summaries, but the first one has {len(rows[0])}: another dimension.")
+                error = InputError(
+                    f"has {len(row)} summaries, but the first one has {len(rows[0])}: another dimension."
+                )
                 raise error.of_item(number, f"Graph {number}", continues=True)
         return np.array(rows)

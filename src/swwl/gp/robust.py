@@ -198,19 +198,19 @@ class RobustGP(FittedProcess, BaseEstimator):
         constant = self.trend in ("constant", "linear")
         problem = Problem(terms, trend, standardize(targets, shift=constant), self.method, prior, constant)
         solver = make_solver(problem)
-        search = make_search(
-            terms,
-            n,
-            nugget=nugget,
-            floor=self.nugget_floor,
-            beta=self.beta,
-            bounds=self.bounds,
-            n_starts=self.n_starts,
-            seed=self.random_state,
-            start=_as_start(start),
-        )
         max_iter = self.max_iter if max_iter is None else max_iter
         with one_blas_thread() if n < _FEW else nullcontext():
+            search = make_search(
+                terms,
+                n,
+                nugget=nugget,
+                floor=self.nugget_floor,
+                beta=self.beta,
+                bounds=self.bounds,
+                n_starts=self.n_starts,
+                seed=self.random_state,
+                start=_as_start(start),
+            )
             optimum = find_optimum(solver, search, max_iter)
             bends = curvature(solver, optimum, search) if self.range_uncertainty else None
             posterior, rcond = solver.conclude(optimum.log_beta, optimum.log_nugget, bends)

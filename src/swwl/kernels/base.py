@@ -143,7 +143,9 @@ class Factor(BaseEstimator):
 
     def adopt(self, other: Factor) -> None:
         """Take over what another factor of the same source has learned."""
-        vars(self).update({name: value for name, value in vars(other).items() if name.endswith("_")})
+        for name, value in vars(other).items():
+            if name.endswith("_"):
+                setattr(self, name, value)
 
     def vectors(self, rows: Any) -> NDArray[Any] | None:
         """Return a representation as vectors (N, K) whose distances are the factor's, or None if there are none.

@@ -136,8 +136,8 @@ def interval_factor(y: Array, left_out: Prediction) -> float:
     --------
     >>> rng = np.random.default_rng(0)
     >>> y, flat = rng.normal(size=400), Prediction(np.zeros(400), np.ones(400), np.inf)
-    >>> [round(interval_factor(y * width, flat), 2) for width in (0.5, 1.02, 2.0)]
-    [0.53, 1.0, 1.96]
+    >>> [round(interval_factor(y * width, flat), 2) for width in (0.5, 0.95, 2.0)]
+    [0.54, 1.0, 1.99]
     """
     n = len(y)
     if n < _FEWEST_TO_CALIBRATE:

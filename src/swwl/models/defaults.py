@@ -7,16 +7,15 @@ every candidate is fitted, and fixed because a long list would be a choice by te
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from swwl.errors import InputError, MeshWarning
 from swwl.kernels import Categories, Components, Elliptic, Matern52, Product, Summaries
 from swwl.kernels.base import Factor
-from swwl.mesh.io import as_graph, as_mesh
+from swwl.mesh.io import as_mesh
 from swwl.mesh.skin import skin
 from swwl.models.cells import is_dates
 from swwl.models.tables import column, is_graphs, is_numeric
@@ -30,7 +29,7 @@ WORDS = {
     "nodes, smooth": "attributes of nodes averaged over neighbors, for answers without kinks",
     "nodes by iteration": "attributes of nodes, averaged over near and over farther neighbors, each by itself",
     "far nodes, edges, summaries": "far averages of nodes, differences along edges, and plain numbers",
-    "scaled nodes, edges, summaries": "nodes with all attributes counting alike, differences along edges, and plain numbers",
+    "scaled nodes, edges, summaries": "nodes whose attributes all count alike, differences along edges, plain numbers",
     "numbers": "all numbers together",
     "numbers, smooth": "all numbers together, for answers without kinks",
     "numbers one by one": "the product of the effects of single numbers",
@@ -89,7 +88,7 @@ def default_kernels(table: pd.DataFrame, **options: Any) -> dict[str, Product]:
         }
     lists = [_MESHES if _has_skin(table[name], name) else _GRAPHS for name in graphs]
     most = max(1, len(table) // _ROWS_PER_COMPONENT)
-    candidates = {}
+    candidates: dict[str, Product] = {}
     for names in zip(*lists, strict=True):
         factors: list[Factor] = []
         for own, name, title in zip(lists, graphs, names, strict=True):

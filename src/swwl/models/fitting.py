@@ -138,17 +138,15 @@ def _fit_member(member: Member, task: Task, counter: FitCounter) -> tuple[list[B
     return joined, selection
 
 
-def _left_out(
-    member: Member, blocks: Sequence[Block], task: Task, folds: Folds, counter: FitCounter
-) -> Prediction:
+def _left_out(member: Member, blocks: Sequence[Block], task: Task, folds: Folds, counter: FitCounter) -> Prediction:
     """Return what a member says of every row from the folds without it, arrays of shape (N, k)."""
     make_gp = partial(task.make_gp, member.kernel)
     parts = [
         fold_predictions(make_gp, blocks, group, task.trend_columns, folds, gp, counter.one_more)
         for group, gp in zip(task.groups, member.gps, strict=True)
     ]
-    joined = [np.column_stack([getattr(part.columns(), name) for part in parts]) for name in ("mean", "scale")]
-    return Prediction(*joined, parts[0].df)
+    mean, scale = (np.column_stack([getattr(part, name) for part in parts]) for name in ("mean", "scale"))
+    return Prediction(mean, scale, parts[0].df)
 
 
 def _weigh(
@@ -157,8 +155,6 @@ def _weigh(
     """Return weights (K, k), and the mixture's predictions of rows left out, (N, k); equal weights without folds."""
     if not left_out:
         return np.full((n_members, targets.shape[1]), 1 / n_members), None
-    found = [
-        cross_fitted(y, [part.column(j) for part in left_out], folds.test) for j, y in enumerate(targets.T)
-    ]
+    found = [cross_fitted(y, [part.column(j) for part in left_out], folds.test) for j, y in enumerate(targets.T)]
     mean, scale = (np.column_stack([getattr(part, name) for _, part in found]) for name in ("mean", "scale"))
     return np.column_stack([weights for weights, _ in found]), Prediction(mean, scale, left_out[0].df)

@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.base import clone
 
+from swwl.errors import InputError
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.prediction import Prediction
-from swwl.kernels.base import Product
+from swwl.kernels.base import Product, as_product
 from swwl.kernels.elliptic import make_kernel
 from swwl.kernels.together import distinct_factors
+from swwl.models.processes import Layout
 
 Array = NDArray[np.float64]
 
@@ -64,6 +67,22 @@ class Member:
         found = [gp.predict(cross, return_cov=True, test_distances=among, **options) for gp in self.gps]
         mean = np.column_stack([mean for mean, _ in found])
         return mean, np.concatenate([cov.reshape(-1, len(mean), len(mean)) for _, cov in found])
+
+    def draw(
+        self,
+        cross: list[Block],
+        among: list[Block],
+        layout: Layout,
+        n_samples: int,
+        rng: np.random.Generator,
+        **options: Any,
+    ) -> tuple[Array, Array]:
+        """Return joint samples, (n_samples, M) or (n_samples, M, k), and the mean, (M,) or (M, k)."""
+        seeds = rng.integers(2**32, size=len(self.gps)).tolist()
+        pairs = zip(self.gps, seeds, strict=True)
+        draws = [gp.sample(cross, among, n_samples, seed, **options) for gp, seed in pairs]
+        means = [np.asarray(gp.predict(cross, trend_columns=options["trend_columns"])) for gp in self.gps]
+        return layout.join(draws), layout.join(means)
 
     def state(self) -> dict[str, Any]:
         """Return what it is made of, for a model file."""
@@ -147,9 +166,12 @@ def mean_shares(members: Sequence[Member], weights: Array, columns: Sequence[str
     Parameters
     ----------
     members : sequence of K Member
-    weights : ndarray of shape (K, processes)
+    weights : ndarray of shape (K, k)
+        For k targets; a process that they share has the mean of its targets'.
     columns : sequence of str
     """
+    if weights.shape[1] != len(members[0].gps):
+        weights = weights.mean(axis=1, keepdims=True)
     total = np.zeros((len(columns), weights.shape[1]))
     for member, own in zip(members, weights, strict=True):
         places = [columns.index(name) for name in member.kernel.columns]
@@ -157,28 +179,27 @@ def mean_shares(members: Sequence[Member], weights: Array, columns: Sequence[str
     return list(len(columns) * total.T)
 
 
+def named_kernels(kernel: Any) -> dict[str, Product]:
+    """Return copies of one kernel, or of several in a list or a dict, by name; refuse what is not a kernel.
+
+    Examples
+    --------
+    >>> from swwl.kernels import Matern52
+    >>> named_kernels([Matern52("load")])
+    {"Matern52('load')": Matern52('load')}
+    """
+    if isinstance(kernel, (list, tuple)):
+        named = {repr(one): one for one in kernel}
+    else:
+        named = kernel if isinstance(kernel, dict) else {"kernel": kernel}
+    if not named:
+        raise InputError("The list of kernels is empty; give one, or none at all for the default.")
+    return {str(name): clone(as_product(one)) for name, one in named.items()}
+
+
 def columns_of(kernels: dict[str, Product]) -> NDArray[Any]:
     """Return the columns that any of the kernels needs, each once."""
     return np.array(list(dict.fromkeys(name for kernel in kernels.values() for name in kernel.columns)), dtype=object)
-
-
-def single_member(state: dict[str, Any]) -> dict[str, Any]:
-    """Return what a model file of one kernel, as it was before there were members, says in today's words."""
-    member = {
-        "name": "kernel",
-        "factors": state["fitted_kernel"],
-        "elliptic": state.get("elliptic"),
-        "train": state["train"],
-        "gps": state["gps"],
-        "shares": np.empty((0, 0)),
-    }
-    return {
-        "given": state["kernel"] is not None,
-        "members": [member],
-        "weights": np.ones((1, len(state["targets"]))),
-        "candidates": [],
-        "left_out": None,
-    }
 
 
 def candidate_table(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,14 +18,14 @@ from swwl.errors import GPWarning, InputError
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.prediction import Prediction
-from swwl.kernels.base import Product, as_product, warn_about_indefinite
+from swwl.kernels.base import Product, warn_about_indefinite
 from swwl.kernels.together import fit_kernels, represent_columns
 from swwl.models.defaults import default_kernels
 from swwl.models.fitting import Task, fit_members
-from swwl.models.members import Member, Stack, columns_of, mean_shares, single_member
+from swwl.models.members import Member, Stack, columns_of, mean_shares, named_kernels
 from swwl.models.modelfile import save_model
 from swwl.models.processes import Layout
-from swwl.models.selection import selection_table
+from swwl.models.regressorstate import regressor_from_state, regressor_state
 from swwl.models.stacking import choose_members, mixture, mixture_covariance
 from swwl.models.tables import as_rows, as_table, check_width, column, split_targets
 from swwl.models.trend import check_trend, trend_factors, trend_matrix
@@ -44,7 +44,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     kernel : Factor, Product, or a list or dict of them, optional
         Such as ``SWWL("mesh") * Matern52("speed")``. Several kernels are stacked: their predictions are mixed with
         weights that cross-validation chooses. By default a short list of kernels that suits the columns, see
-        :func:`swwl.models.defaults.default_kernels`: as accurate as the best of them, without a choice to make.
+        :func:`swwl.models.defaults.default_kernels`.
     nugget : "estimate" or float
         Noise variance over the process variance.
     trend : {"constant", "zero", "linear"} or list of str
@@ -299,8 +299,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         level : float
             Probability inside, in (0, 1).
         """
-        found = self.predict_distribution(X, include_nugget=include_nugget, progress=progress, memory=memory)
-        return found.interval(level)
+        options: dict[str, Any] = {"include_nugget": include_nugget, "progress": progress, "memory": memory}
+        return self.predict_distribution(X, **options).interval(level)
 
     def sample(
         self,
@@ -319,12 +319,11 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         blocks, trend = self._blocks(X, joint=True, progress=progress, memory=memory)
         rng = np.random.default_rng(random_state)
         options: dict[str, Any] = {"include_nugget": include_nugget, "trend_columns": trend}
-        draws, means = [], []
-        for member, (cross, among) in zip(self.members_, blocks, strict=True):
-            seeds = rng.integers(2**32, size=len(member.gps)).tolist()
-            pairs = list(zip(member.gps, seeds, strict=True))
-            draws.append(self._layout.join([gp.sample(cross, among, n_samples, seed, **options) for gp, seed in pairs]))
-            means.append(self._layout.join([gp.predict(cross, trend_columns=trend) for gp in member.gps]))
+        pairs = [
+            member.draw(*own, self._layout, n_samples, rng, **options)
+            for member, own in zip(self.members_, blocks, strict=True)
+        ]
+        draws, means = zip(*pairs, strict=True)
         weights = self._weights()
         mean = (weights[:, None] * np.stack(means)).sum(axis=0)
         drawn = draws[0] if len(draws) == 1 else choose_members(np.stack(draws), weights, rng)
@@ -376,50 +375,12 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     def get_state(self) -> dict[str, Any]:
         """Return what the fitted model is made of, for a model file."""
         check_is_fitted(self, "members_")
-        params = self.get_params(deep=False)
-        params.pop("kernel")
-        left_out = self._left_out
-        return {
-            "params": params,
-            "given": self.kernel is not None,
-            "members": [member.state() for member in self.members_],
-            "weights": self.weights_.to_numpy(),
-            "trend": self._trend if self.trend != "linear" else None,
-            "n_features": self.n_features_in_,
-            "targets": self.target_names_,
-            "single": self._layout.single,
-            "calibration": self.calibration_.tolist(),
-            "selection": self.selection_.to_dict("records"),
-            "candidates": self.candidates_.to_dict("records"),
-            "left_out": None if left_out is None else {"mean": left_out.mean, "scale": left_out.scale, "df": left_out.df},
-            "metadata": self.metadata_,
-        }
+        return regressor_state(self)
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> RobustGPRegressor:
         """Make a fitted model again of what :meth:`get_state` returned."""
-        if "members" not in state:
-            state = state | single_member(state)
-        members = [Member.from_state(member) for member in state["members"]]
-        kernels = {member.name: clone(member.kernel) for member in members}
-        given = kernels if len(kernels) > 1 else kernels[members[0].name]
-        model = cls(given if state["given"] else None, **state["params"])
-        model.members_ = members
-        model.feature_names_in_ = columns_of(kernels)
-        model.n_features_in_ = int(state.get("n_features", len(model.feature_names_in_)))
-        model.target_names_ = state["targets"]
-        model.selection_ = selection_table(state["selection"])
-        model.candidates_ = pd.DataFrame(state["candidates"])
-        model.train_targets_ = np.column_stack([gp._posterior.y for gp in members[0].gps])
-        model.weights_ = pd.DataFrame(state["weights"], index=list(kernels), columns=model.target_names_)
-        model._layout = Layout(model.target_names_, state["single"], model.share_ranges)
-        model.calibration_ = pd.Series(state["calibration"], index=model.target_names_)
-        model._left_out = None if state["left_out"] is None else Prediction(**state["left_out"])
-        model.metadata_ = dict(state["metadata"])
-        linear = trend_factors(model.trend, members[0].kernel.factors) if model.trend == "linear" else []
-        model._trend = linear if state["trend"] is None else state["trend"]
-        model._describe()
-        return model
+        return regressor_from_state(cls, state)
 
     @property
     def train_inputs_(self) -> pd.DataFrame:
@@ -438,13 +399,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         """Return the kernels to fit, by name."""
         if self.kernel is None:
             return default_kernels(inputs, random_state=self.random_state, n_jobs=self.n_jobs)
-        if isinstance(self.kernel, (list, tuple)):
-            named = {repr(kernel): kernel for kernel in self.kernel}
-        else:
-            named = self.kernel if isinstance(self.kernel, dict) else {"kernel": self.kernel}
-        if not named:
-            raise InputError("The list of kernels is empty; give one, or none at all for the default.")
-        return {str(name): clone(as_product(kernel)) for name, kernel in named.items()}
+        return named_kernels(self.kernel)
 
     def _make_gp(
         self, kernel: Product, names: list[str] | None = None, n_starts: int = 1, prior: str = "robust"
@@ -478,16 +433,11 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             self.train_rows_ = self.kernel_.rows([member.rows for member in self.members_])
             self.gps_ = self.members_[int(self.weights_.sum(axis=1).argmax())].gps
             index = list(self.feature_names_in_)
-            importance = mean_shares(self.members_, self._process_weights(), index)
+            importance = mean_shares(self.members_, self.weights_.to_numpy(), index)
         units = self.kernel_.units()
         betas = [np.concatenate([m.gps[j].beta_ for m in self.members_]) for j in range(len(first.gps))]
         self.ranges_ = self._layout.by_name(self.kernel_.range_names(), [units / beta for beta in betas])
         self.importance_ = self._layout.by_name(index, importance)
-
-    def _process_weights(self) -> Array:
-        """Return what members weigh for every process, (K, processes): one that is shared gets the mean over targets."""
-        weights = self.weights_.to_numpy()
-        return weights if weights.shape[1] == len(self.members_[0].gps) else weights.mean(axis=1, keepdims=True)
 
     def _blocks(
         self, X: Any, *, joint: bool = False, progress: Progress | None = None, memory: MemoryLike = None
