@@ -17,7 +17,7 @@ errors words parallel storage
 mesh.arrays mesh.endings mesh.cells mesh.boundary mesh.adjacency mesh.graph mesh.mesh
 mesh.skin mesh.sampling mesh.summaries mesh.labels mesh.io.* mesh.transfer mesh.outline mesh.coarsen mesh
 embedding.wl embedding.sliced embedding.clouds embedding.options embedding.pipeline embedding.batches
-embedding.distances embedding.components embedding.transformer embedding.summaries embedding
+embedding.distances embedding.components embedding.transformer embedding.summaries embedding.together embedding
 gp.correlations gp.blocks gp.joint gp.radial gp.factors gp.prior gp.prediction gp.*
 kernels.indefinite kernels.base kernels.numeric kernels.elliptic kernels.categories kernels.sliced
 kernels.components kernels.precomputed kernels.together kernels

@@ -39,7 +39,7 @@ _MOST_NODES = 30_000
 _MOST_NODES_STACKED = 480_000
 _GUESSED_NODES = 15_000
 # Nodes of graphs that may wait in memory between a first look at all of them and their embedding: some 300 MB.
-_MOST_NODES_WAITING = 2_000_000
+MOST_NODES_WAITING = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ class Batch:
     memory : Memory
     n_jobs : int or None
     progress : callable, optional
+    numbers : list of int, optional
+        Of the items, which are distinct then, in the column that they are a part of.
 
     Attributes
     ----------
@@ -69,7 +71,14 @@ class Batch:
         Which distinct item every item is, or None where items are lazy.
     """
 
-    def __init__(self, X: Any, memory: Memory, n_jobs: int | None, progress: Progress | None):
+    def __init__(
+        self,
+        X: Any,
+        memory: Memory,
+        n_jobs: int | None,
+        progress: Progress | None,
+        numbers: list[int] | None = None,
+    ):
         self.memory, self.n_jobs, self.progress = memory, n_jobs, progress
         items = as_items(X)
         self.is_lazy = not isinstance(items, Sized)
@@ -79,7 +88,7 @@ class Batch:
             self._numbered = enumerate(_guarded(items))
         else:
             distinct, self.inverse = each_once(items)
-            firsts = np.unique(self.inverse, return_index=True)[1].tolist()
+            firsts = np.unique(self.inverse, return_index=True)[1].tolist() if numbers is None else numbers
             self._numbered = list(zip(firsts, distinct, strict=True))
 
     def __len__(self) -> int:
@@ -105,7 +114,7 @@ class Batch:
         if not isinstance(self._numbered, list):
             self._numbered = list(self._numbered)
             self.is_lazy, self.inverse = False, list(range(len(self._numbered)))
-        each = _MOST_NODES_WAITING // max(1, len(self._numbered))
+        each = MOST_NODES_WAITING // max(1, len(self._numbered))
         function = partial(_moments_of, recipe=recipe, memory=self.memory, most_nodes=each)
         results = list(self._stream(function, recipe))
         numbers = [number for number, _ in self._numbered]

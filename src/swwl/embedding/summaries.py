@@ -62,32 +62,43 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
         self, X: Any, y: Any = None, *, progress: Progress | None = None, memory: MemoryLike = None
     ) -> Array:
         """Learn means and spreads; return the standardized rows, (N, K)."""
-        return self.settle(self._raw(X, progress, memory))
-
-    def settle(self, raw: Array) -> Array:
-        """Learn means and spreads of raw rows (N, K); return them standardized."""
-        self.mean_ = raw.mean(axis=0)
-        spread = raw.std(axis=0)
-        self.spread_ = np.where(spread > 1e-9 * np.abs(raw).max(axis=0), spread, 1.0)
-        return self.standardized(raw)
-
-    def standardized(self, raw: Array) -> Array:
-        """Return raw rows about the mean, in deviations, and no farther from it than six of them."""
-        if raw.shape[1:] != self.mean_.shape:
-            raise InputError(f"The meshes have {raw.shape[1]} summaries, but fit saw {len(self.mean_)}.")
-        return np.clip((raw - self.mean_) / self.spread_, -_MOST_DEVIATIONS, _MOST_DEVIATIONS)
+        batch = self._batch(X, progress, memory)
+        return self.finish(batch.spread(self.take(batch)), fit=True)
 
     def transform(self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> Array:
         """Return the standardized rows of meshes or graphs, (N, K)."""
-        return self.standardized(self._raw(X, progress, memory))
+        batch = self._batch(X, progress, memory)
+        return self.finish(batch.spread(self.take(batch)), fit=False)
 
-    def _raw(self, X: Any, progress: Progress | None, memory: MemoryLike) -> Array:
-        batch = Batch(X, as_memory(self.memory if memory is None else memory), self.n_jobs, progress)
-        rows = batch.spread(list(batch.summaries(self.kind)))
-        for number, row in enumerate(rows):
-            if len(row) != len(rows[0]):
-                error = InputError(
-                    f"has {len(row)} summaries, but the first one has {len(rows[0])}: another dimension."
-                )
+    @property
+    def looks_first(self) -> bool:
+        """No: means and spreads are taken of the finished numbers."""
+        return False
+
+    def look(self, batch: Batch) -> list[Any]:
+        """Return nothing: there is nothing to know beforehand."""
+        return []
+
+    def settle(self, looks: list[Any]) -> None:
+        """Do nothing: there is nothing to settle beforehand."""
+
+    def take(self, batch: Batch) -> list[Any]:
+        """Return the raw numbers of every distinct mesh, (K,) each."""
+        return list(batch.summaries(self.kind))
+
+    def finish(self, pieces: list[Any], *, fit: bool) -> Array:
+        """Return the numbers of all meshes, standardized; with ``fit``, by their own means and spreads."""
+        width = len(pieces[0] if fit else self.spread_)
+        for number, row in enumerate(pieces):
+            if len(row) != width:
+                error = InputError(f"has {len(row)} summaries, but fit saw {width}: another dimension.")
                 raise error.of_item(number, f"Graph {number}", continues=True)
-        return np.array(rows)
+        raw: Array = np.array(pieces)
+        if fit:
+            self.mean_: Array = raw.mean(axis=0)
+            spread = raw.std(axis=0)
+            self.spread_: Array = np.where(spread > 1e-9 * np.abs(raw).max(axis=0), spread, 1.0)
+        return np.clip((raw - self.mean_) / self.spread_, -_MOST_DEVIATIONS, _MOST_DEVIATIONS)
+
+    def _batch(self, X: Any, progress: Progress | None, memory: MemoryLike) -> Batch:
+        return Batch(X, as_memory(self.memory if memory is None else memory), self.n_jobs, progress)

@@ -271,36 +271,65 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _n_blocks(self) -> int:
         return self.n_iterations + 1 if self.per_iteration else 1
 
-    def _prepare(self, batch: Batch) -> tuple[Recipe, list[NDArray[np.float64]] | None]:
-        """Settle width, step, scale and directions. Returns the recipe and, if they are known by now, the centers."""
-        check_measure(self.get_params(deep=False))
-        self.normal_scale_: float | None = None
-        self.oriented_: bool | None = None
-        by_nodes = self.step == "sqrt" and self.measure not in CLOUDS
-        given_step = 1 if self.step == "sqrt" else int(self.step)
-        if not by_nodes and self.scale is not True and self.measure != "skin":
-            width = len(batch.first(self._options()).mean)
-            return self._settle(width, given_step, given_scale(self.scale, width)), None
+    @property
+    def looks_first(self) -> bool:
+        """Whether all graphs have to be seen before the first can be embedded."""
+        return self._by_nodes or self.scale is True or self.measure == "skin"
 
-        moments = batch.moments(self._options())
-        if not moments:
+    @property
+    def _by_nodes(self) -> bool:
+        """Whether the step follows from the numbers of nodes."""
+        return self.step == "sqrt" and self.measure not in CLOUDS
+
+    def look(self, batch: Batch) -> list[Moments]:
+        """Return the moments of distinct graphs."""
+        check_measure(self.get_params(deep=False))
+        return batch.moments(self._options())
+
+    def settle(self, looks: list[Moments]) -> None:
+        """Settle width, step, scale and directions by the moments of all graphs, or of the first."""
+        if not looks:
             raise InputError("There are no graphs to fit; at least one is needed.")
-        width = len(moments[0].mean)
-        all_moments = batch.spread(moments)
-        for index, found in enumerate(all_moments):
+        width = len(looks[0].mean)
+        for index, found in enumerate(looks):
             if len(found.mean) != width:
                 error = InputError(f"has {len(found.mean)} features per node, but graph 0 has {width}.")
                 raise error.of_item(index, f"Graph {index}", continues=True)
+        self.normal_scale_: float | None = None
+        self.oriented_: bool | None = None
         if self.measure == "skin":
-            scale = self._weigh_normals(all_moments)
+            scale = self._weigh_normals(looks)
         else:
-            scale = _pooled_deviation(all_moments) if self.scale is True else given_scale(self.scale, width)
-        counts = np.array([found.weight for found in all_moments], float)
-        step = max(1, round(math.sqrt(counts.mean()))) if by_nodes else given_step
-        recipe = self._settle(len(scale), step, scale)
+            scale = _pooled_deviation(looks) if self.scale is True else given_scale(self.scale, width)
+        counts = np.array([found.weight for found in looks], float)
+        step = max(1, round(math.sqrt(counts.mean()))) if self._by_nodes else 1 if self.step == "sqrt" else self.step
+        self._settle(len(scale), int(step), scale)
+
+    def take(self, batch: Batch) -> list[Any]:
+        """Return quantiles and center of every distinct graph."""
+        return list(batch.embedded(self._recipe()))
+
+    def finish(self, pieces: list[Any], *, fit: bool) -> NDArray[np.float32]:
+        """Make rows of the quantiles and centers of all graphs."""
+        shape = (self._n_blocks, self.n_quantiles, self.n_projections)
+        centers = [center for _, center in pieces]
+        if fit:
+            self.center_ = _mean(centers)
+        quantiles = np.stack([found for found, _ in pieces]) if pieces else np.empty((0, *shape), np.float32)
+        return self._rows(quantiles, centers)
+
+    def _prepare(self, batch: Batch) -> tuple[Recipe, list[NDArray[np.float64]] | None]:
+        """Settle the embedding. Returns the recipe and, if they are known by now, the centers."""
+        check_measure(self.get_params(deep=False))
+        if not self.looks_first:
+            self.settle([batch.first(self._options())])
+            return self._recipe(), None
+        moments = self.look(batch)
+        self.settle(batch.spread(moments))
+        recipe = self._recipe()
         if not recipe.directed or not all(found.averaging for found in moments):
             return recipe, None
-        return recipe, [np.tile(found.mean / scale, recipe.n_iterations + 1) for found in moments]
+        return recipe, [np.tile(found.mean / self.scale_, recipe.n_iterations + 1) for found in moments]
 
     def _weigh_normals(self, moments: Sequence[Moments]) -> NDArray[np.float64]:
         """Settle what normals count for beside coordinates; return what to divide both by, (d,)."""
@@ -311,7 +340,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         n_normals = n_axes if self.oriented_ else n_axes * (n_axes + 1) // 2
         return np.repeat([1.0, 1 / self.normal_scale_], [n_axes, n_normals])
 
-    def _settle(self, n_features: int, step: int, scale: NDArray[np.float64]) -> Recipe:
+    def _settle(self, n_features: int, step: int, scale: NDArray[np.float64]) -> None:
         self.n_node_features_ = n_features
         self.step_ = step
         self.scale_ = scale
@@ -320,7 +349,6 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         size = (self._kept_iterations + 1) * n_features // self._n_blocks
         draws = [draw_directions(size, self.n_projections, self.directions, rng) for _ in range(self._n_blocks)]
         self.directions_ = np.concatenate(draws)
-        return self._recipe()
 
     def _embed(self, batch: Batch, recipe: Recipe) -> tuple[NDArray[np.float32], list[NDArray[np.float64]]]:
         """Return the quantiles of distinct graphs about their own centers, (N, blocks, Q, P), and those centers."""

@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from swwl.embedding.together import fit_transform_together, transform_together
+from swwl.errors import located
 from swwl.kernels.base import Factor, Product, options_for
+from swwl.kernels.components import KeptComponents
 from swwl.parallel import Progress
 from swwl.storage import MemoryLike
 
 Columns = Callable[[str], Any]
+
+
+def _by_column(factors: Sequence[Factor]) -> dict[str, list[int]]:
+    """Return, for every column of graphs, the places of the factors that can embed it together."""
+    found: dict[str, list[int]] = {}
+    for place, factor in enumerate(factors):
+        if isinstance(factor, KeptComponents):
+            found.setdefault(factor.column, []).append(place)
+    return found
 
 
 def distinct_factors(kernels: Sequence[Product]) -> tuple[list[Factor], list[list[int]]]:
@@ -52,7 +64,19 @@ def fit_kernels(
     memory : Memory or path, optional
     """
     factors, places = distinct_factors(kernels)
-    rows = [factor.fit(column(factor.column), progress, **options_for(factor, memory)) for factor in factors]
+    rows: dict[int, Any] = {}
+    for name, together in _by_column(factors).items():
+        embeddings = []
+        for place in together:
+            factors[place].check()
+            factors[place].embedding_ = factors[place].make_embedding()
+            embeddings.append(factors[place].embedding_)
+        with located(f"Column {name!r}"):
+            found = fit_transform_together(embeddings, column(name), progress=progress, memory=memory)
+        rows |= {place: factors[place].fit_rows(own) for place, own in zip(together, found, strict=True)}
+    for place, factor in enumerate(factors):
+        if place not in rows:
+            rows[place] = factor.fit(column(factor.column), progress, **options_for(factor, memory))
     for kernel, own in zip(kernels, places, strict=True):
         for factor, place in zip(kernel.factors, own, strict=True):
             if factor is not factors[place]:
@@ -65,5 +89,13 @@ def represent_columns(
 ) -> list[list[Any]]:
     """Return the representations of other columns, kernel by kernel, with fitted kernels."""
     factors, places = distinct_factors(kernels)
-    rows = [factor.represent(column(factor.column), progress, **options_for(factor, memory)) for factor in factors]
+    rows: dict[int, Any] = {}
+    for name, together in _by_column(factors).items():
+        embeddings = [factors[place].embedding_ for place in together]
+        with located(f"Column {name!r}"):
+            found = transform_together(embeddings, column(name), progress=progress, memory=memory)
+        rows |= {place: factors[place].keep(own) for place, own in zip(together, found, strict=True)}
+    for place, factor in enumerate(factors):
+        if place not in rows:
+            rows[place] = factor.represent(column(factor.column), progress, **options_for(factor, memory))
     return [[rows[place] for place in own] for own in places]

@@ -43,18 +43,17 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     ----------
     kernel : Factor, Product, or a list or dict of them, optional
         Such as ``SWWL("mesh") * Matern52("speed")``. Several kernels are stacked: their predictions are mixed with
-        weights that cross-validation chooses. By default a short list of kernels that suits the columns, see
-        :func:`swwl.models.defaults.default_kernels`.
+        weights that cross-validation chooses. By default those of :func:`swwl.models.defaults.default_kernels`.
     nugget : "estimate" or float
         Noise variance over the process variance.
     trend : {"constant", "zero", "linear"} or list of str
         "linear" is a constant and the numeric columns of the kernel; a list names the columns.
     method, nugget_floor, range_uncertainty, random_state
-        See :class:`swwl.RobustGP`.
+        See :class:`swwl.RobustGP`, also for the next two.
     n_starts : int, optional
-        Climbs of every fit, see :class:`swwl.RobustGP`. By default three for one kernel, one for each of several.
+        Climbs of every fit. By default three for one kernel, one for each of several.
     prior : {"robust", "gentle"}, optional
-        See :class:`swwl.RobustGP`. By default "robust" for one kernel, "gentle" for several, which have more ranges.
+        By default "robust" for one kernel, "gentle" for several, which have more ranges.
     calibrate : bool
         Whether intervals become as wide as cross-validation asks for (see ``calibration.py``); it takes about as
         long again as the fit. Without it they are the plain Student-t intervals of the processes.
@@ -419,8 +418,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
 
     def _weights(self) -> Array:
         """Return the weights (K, k), or (K,) for a single target."""
-        weights = self.weights_.to_numpy()
-        return weights[:, 0] if self._layout.single else weights
+        return self.weights_.to_numpy()[:, 0] if self._layout.single else self.weights_.to_numpy()
 
     def _describe(self) -> None:
         """Put ranges and importance under readable names, and make one kernel of several."""

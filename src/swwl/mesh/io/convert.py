@@ -13,6 +13,7 @@ from swwl.mesh.graph import Graph
 from swwl.mesh.io.formats import read_file
 from swwl.mesh.io.meshio_files import from_meshio
 from swwl.mesh.io.objects import from_networkx, from_pyg, from_pyvista, from_sparse
+from swwl.mesh.io.once import MeshFile
 from swwl.mesh.mesh import Mesh
 
 
@@ -46,9 +47,12 @@ def read_mesh(path: str | os.PathLike[str], fields: Collection[str] | None = Non
         With the path and what is wrong with it; :class:`FileNotFoundError` as well, if there is no such file.
     """
     with located(str(path)):
-        content = read_file(path, fields)
-        if isinstance(content, Graph):
-            raise InputError("it holds a graph without cells, but a mesh is wanted; read_graph reads it.")
+        return _as_mesh_content(read_file(path, fields))
+
+
+def _as_mesh_content(content: Mesh | Graph) -> Mesh:
+    if isinstance(content, Graph):
+        raise InputError("it holds a graph without cells, but a mesh is wanted; read_graph reads it.")
     return content
 
 
@@ -97,6 +101,9 @@ def as_mesh(obj: Any) -> Mesh:
     >>> as_mesh(([[0, 0], [1, 0], [0, 1]], [[0, 1, 2]]))
     Mesh(3 nodes in 2 dimensions; cells: 1 triangle)
     """
+    if isinstance(obj, MeshFile):
+        with located(str(obj)):
+            return _as_mesh_content(obj.read())
     if isinstance(obj, (str, os.PathLike)):
         return read_mesh(obj)
     if isinstance(obj, tuple) and len(obj) == 2:
@@ -132,6 +139,9 @@ def as_graph(obj: Any, *, fields: Sequence[str] = (), node_weights: str | None =
     """
     if isinstance(obj, Graph):
         return _with_options(obj, fields, node_weights)
+    if isinstance(obj, MeshFile):
+        with located(str(obj)):
+            return as_graph(obj.read(), fields=fields, node_weights=node_weights)
     if isinstance(obj, (str, os.PathLike)):
         return read_graph(obj, fields=fields, node_weights=node_weights)
     if isinstance(obj, tuple) and len(obj) == 2:

@@ -1,0 +1,146 @@
+"""Several embeddings of the same meshes: every file is read once, or twice where all have to be seen first."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence, Sized
+from typing import Any, Protocol
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import NDArray
+
+from swwl.embedding.batches import MOST_NODES_WAITING, Batch, as_items
+from swwl.mesh.io.once import MeshFile
+from swwl.parallel import Progress, each_once, one_blas_thread
+from swwl.storage import Memory, MemoryLike, as_memory
+
+_CHUNK = 32
+
+
+class Stepwise(Protocol):
+    """An embedding whose steps can be taken a few meshes at a time.
+
+    Attributes
+    ----------
+    looks_first : bool
+        Whether all meshes have to be seen before the first can be embedded.
+    n_jobs : int or None
+    """
+
+    @property
+    def looks_first(self) -> bool:
+        """Whether all meshes have to be seen before the first can be embedded."""
+
+    n_jobs: int | None
+
+    def look(self, batch: Batch) -> list[Any]:
+        """Return what has to be known of every distinct mesh to settle the embedding."""
+
+    def settle(self, looks: list[Any]) -> None:
+        """Settle the embedding: by all training meshes or, unless it ``looks_first``, by the first."""
+
+    def take(self, batch: Batch) -> list[Any]:
+        """Return a piece for every distinct mesh."""
+
+    def finish(self, pieces: list[Any], *, fit: bool) -> NDArray[Any]:
+        """Make rows of the pieces of all meshes; with ``fit``, these are the training meshes."""
+
+
+class _Items:
+    """The distinct items of a column, files wrapped so that their content can be shared."""
+
+    def __init__(self, X: Any, memory: MemoryLike, progress: Progress | None, n_passes: int):
+        given = as_items(X)
+        distinct, self.inverse = each_once(given if isinstance(given, Sized) else list(given))
+        self.numbers = np.unique(self.inverse, return_index=True)[1].tolist()
+        self.items = [MeshFile(item) if isinstance(item, (str, os.PathLike)) else item for item in distinct]
+        self.memory: Memory = as_memory(memory)
+        self._progress, self._done, self._passes = progress, 0, n_passes
+
+    def chunks(self) -> Iterator[slice]:
+        """Yield which items to take at a time; count them when they are done."""
+        for start in range(0, len(self.items), _CHUNK):
+            chunk = slice(start, start + _CHUNK)
+            yield chunk
+            self._done += len(self.items[chunk])
+            if self._progress is not None:
+                self._progress(self._done // self._passes, len(self.items))
+
+    def batch(self, chunk: slice, n_jobs: int | None) -> Batch:
+        """Return some items as a batch that knows their numbers in the column."""
+        return Batch(self.items[chunk], self.memory, n_jobs, None, numbers=self.numbers[chunk])
+
+    def release(self, chunk: slice, budget: int = 0) -> int:
+        """Let go of the content of files, as far as they hold more nodes than the budget; return what is left of it."""
+        for item in self.items[chunk]:
+            if isinstance(item, MeshFile):
+                budget -= item.n_nodes
+                if budget < 0:
+                    budget += item.n_nodes
+                    item.release()
+        return budget
+
+
+def fit_transform_together(
+    embeddings: Sequence[Stepwise], X: Any, *, progress: Progress | None = None, memory: MemoryLike = None
+) -> list[NDArray[Any]]:
+    """Fit several embeddings to the same meshes; return the rows of each.
+
+    Parameters
+    ----------
+    embeddings : sequence of SWWLEmbedding or SummaryEmbedding
+    X : iterable of graphs, or of anything :func:`swwl.as_graph` takes
+    progress : callable, optional
+        Called as ``progress(done, total)`` as meshes are done.
+    memory : Memory or path, optional
+
+    Examples
+    --------
+    >>> from swwl import Graph, SWWLEmbedding
+    >>> rods = [Graph([[0.0], [length]], [(0, 1)]) for length in (1.0, 2.0)]
+    >>> flat, deep = SWWLEmbedding(0), SWWLEmbedding(2)
+    >>> rows = fit_transform_together([flat, deep], rods)
+    >>> bool((rows[1] == SWWLEmbedding(2).fit_transform(rods)).all())
+    True
+    """
+    first = any(embedding.looks_first for embedding in embeddings)
+    items = _Items(X, memory, progress, 2 if first else 1)
+    looks: list[list[Any]] = [[] for _ in embeddings]
+    budget = MOST_NODES_WAITING
+    for chunk in items.chunks() if first else [slice(1)]:
+        for embedding, found in zip(embeddings, looks, strict=True):
+            if embedding.looks_first or not found:
+                part = chunk if embedding.looks_first else slice(1)
+                found += embedding.look(items.batch(part, embedding.n_jobs))
+        budget = items.release(chunk, budget)
+    for embedding, found in zip(embeddings, looks, strict=True):
+        embedding.settle([found[k] for k in items.inverse] if embedding.looks_first else found)
+    return _rows(embeddings, items, fit=True)
+
+
+def transform_together(
+    embeddings: Sequence[Stepwise], X: Any, *, progress: Progress | None = None, memory: MemoryLike = None
+) -> list[NDArray[Any]]:
+    """Return the rows of meshes in several fitted embeddings; see :func:`fit_transform_together`."""
+    return _rows(embeddings, _Items(X, memory, progress, 1), fit=False)
+
+
+def _rows(embeddings: Sequence[Stepwise], items: _Items, fit: bool) -> list[NDArray[Any]]:
+    pieces: list[list[Any]] = [[] for _ in embeddings]
+    workers = max((effective_n_jobs(embedding.n_jobs) for embedding in embeddings), default=1)
+    few = len(items.items) < workers  # too few meshes to share out among workers: embeddings are
+    with one_blas_thread():
+        for chunk in items.chunks():
+            if few:
+                jobs = (delayed(embedding.take)(items.batch(chunk, 1)) for embedding in embeddings)
+                found = Parallel(n_jobs=workers, prefer="threads")(jobs)
+            else:
+                found = [embedding.take(items.batch(chunk, embedding.n_jobs)) for embedding in embeddings]
+            for own, new in zip(pieces, found, strict=True):
+                own += new
+            items.release(chunk)
+    return [
+        embedding.finish([own[k] for k in items.inverse], fit=fit)
+        for embedding, own in zip(embeddings, pieces, strict=True)
+    ]
