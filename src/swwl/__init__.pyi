@@ -7,10 +7,12 @@ from swwl.errors import IndefiniteKernelWarning as IndefiniteKernelWarning
 from swwl.errors import InputError as InputError
 from swwl.evaluation import nested_cv as nested_cv
 from swwl.gp import Coordinates as Coordinates
+from swwl.gp import Prediction as Prediction
 from swwl.gp import RobustGP as RobustGP
 from swwl.kernels import ASWWL as ASWWL
 from swwl.kernels import SWWL as SWWL
 from swwl.kernels import Categories as Categories
+from swwl.kernels import Components as Components
 from swwl.kernels import Elliptic as Elliptic
 from swwl.kernels import Gaussian as Gaussian
 from swwl.kernels import Matern32 as Matern32
@@ -18,6 +20,8 @@ from swwl.kernels import Matern52 as Matern52
 from swwl.kernels import Power as Power
 from swwl.kernels import Precomputed as Precomputed
 from swwl.kernels import PrincipalSWWL as PrincipalSWWL
+from swwl.kernels import Rows as Rows
+from swwl.kernels import Summaries as Summaries
 from swwl.mesh import Graph as Graph
 from swwl.mesh import Mesh as Mesh
 from swwl.mesh import as_graph as as_graph
