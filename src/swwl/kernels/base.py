@@ -137,6 +137,9 @@ class Factor(BaseEstimator):
         """Return what one unit of distance is in the units of the column, per range."""
         return np.ones(len(self.range_names()))
 
+    def check_restored(self, rows: Any) -> None:
+        """Refuse what a model file says of this factor and of its training rows, where that cannot be."""
+
     def vectors(self, rows: Any) -> NDArray[Any] | None:
         """Return a representation as vectors (N, K) whose distances are the factor's, or None if there are none.
 

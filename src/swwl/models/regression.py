@@ -24,6 +24,7 @@ from swwl.models.calibration import interval_factor, n_folds
 from swwl.models.defaults import default_kernel
 from swwl.models.modelfile import save_model
 from swwl.models.processes import FitCounter, Layout, fit_processes
+from swwl.models.restored import checked
 from swwl.models.selection import choose_components, ladder, selection_table
 from swwl.models.tables import as_rows, as_table, check_width, column, split_targets
 from swwl.models.trend import check_trend, trend_factors, trend_matrix
@@ -383,7 +384,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         linear = trend_factors(model.trend, model.kernel_.factors) if model.trend == "linear" else []
         model._trend = linear if state["trend"] is None else state["trend"]
         model._describe()
-        return model
+        return checked(model)
 
     @property
     def train_inputs_(self) -> pd.DataFrame:
