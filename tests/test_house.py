@@ -24,7 +24,7 @@ kernels.precomputed kernels
 kernels.baselines.common kernels.baselines.*
 models.cells models.tablefile models.tables models.trend models.defaults models.processes models.selection
 models.calibration models.modelfile models.restored models.regression models.classification models
-evaluation.scores evaluation.curves evaluation.folds evaluation.nested_cv evaluation
+evaluation.metadata evaluation.scores evaluation.curves evaluation.folds evaluation.nested_cv evaluation
 design.*
 datasets.*
 plots.*

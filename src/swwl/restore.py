@@ -49,7 +49,7 @@ class Sizes:
             Of data types, as NumPy writes them.
         """
         if not isinstance(value, np.ndarray) or value.dtype.kind not in kinds:
-            found = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else repr(value)[:80]
+            found = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else shown(value)
             raise InputError(f"{name} is {found}, but an array of numbers is wanted")
         for letter, size in zip(shape, value.shape, strict=False):
             self._known.setdefault(letter, size)
@@ -59,6 +59,18 @@ class Sizes:
         if not np.isfinite(value).all():
             raise InputError(f"{name} holds numbers that are not finite")
         return value
+
+
+def shown(value: Any) -> str:
+    """Return a value, whatever it is, for the middle of a line.
+
+    Examples
+    --------
+    >>> shown("a" * 1000), shown(np.eye(2))
+    ("'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…", 'array([[1., 0.], [0., 1.]])')
+    """
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:79]}…"
 
 
 def check_number(name: str, value: Any, least: float = -math.inf, *, above: float = -math.inf) -> float:
@@ -74,19 +86,19 @@ def check_number(name: str, value: Any, least: float = -math.inf, *, above: floa
     good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and math.isfinite(value)
     if not good or not value >= least or not value > above:
         bound = f" above {above:g}" if above > -math.inf else f" of at least {least:g}" if least > -math.inf else ""
-        raise InputError(f"{name} is {value!r:.80}, but a number{bound} is wanted")
+        raise InputError(f"{name} is {shown(value)}, but a number{bound} is wanted")
     return float(value)
 
 
 def check_count(name: str, value: Any, least: int = 0) -> int:
     """Return a whole number that is at least ``least``."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-        raise InputError(f"{name} is {value!r:.80}, but a whole number of at least {least} is wanted")
+        raise InputError(f"{name} is {shown(value)}, but a whole number of at least {least} is wanted")
     return int(value)
 
 
 def check_texts(name: str, value: Any) -> list[str]:
     """Return a list of different texts."""
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value) or len({*value}) < len(value):
-        raise InputError(f"{name} is {value!r:.80}, but a list of different names is wanted")
+        raise InputError(f"{name} is {shown(value)}, but a list of different names is wanted")
     return value

@@ -9,7 +9,7 @@ import numpy as np
 from swwl.errors import InputError
 from swwl.gp.inputs import Centered, TrainingInputs, check_correlations
 from swwl.gp.solvers import get_solver
-from swwl.restore import Sizes, check_count, check_number
+from swwl.restore import Sizes, check_count, check_number, shown
 
 if TYPE_CHECKING:
     from swwl.gp.robust import RobustGP
@@ -63,7 +63,7 @@ def model_from_state(kind: type[RobustGP], state: dict[str, Any]) -> RobustGP:
     if inputs.range_slices and inputs.range_slices[-1].stop != len(posterior.beta):
         raise InputError(f"beta has {len(posterior.beta)} entries, but {inputs.range_slices[-1].stop} are wanted")
     if not isinstance(state["single"], bool) or state["single"] and posterior.y.shape[1] != 1:
-        raise InputError(f"single is {state['single']!r:.80}, but there are {posterior.y.shape[1]} targets")
+        raise InputError(f"single is {shown(state['single'])}, but there are {posterior.y.shape[1]} targets")
     gp._adopt(posterior, inputs, state["single"], solver=None)
     return gp
 

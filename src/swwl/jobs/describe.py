@@ -11,6 +11,7 @@ import pandas as pd
 
 from swwl.errors import InputError, MissingFileError, located
 from swwl.evaluation import scores
+from swwl.evaluation.metadata import data_of
 from swwl.jobs.columns import kind_of
 from swwl.jobs.table import CACHE_FOLDER, read_table, summary
 from swwl.mesh import Graph
@@ -109,7 +110,7 @@ def model_file_facts(path: Path) -> dict[str, Any]:
             "inputs": list(model.feature_names_in_),
             "classes": model.classes_,
         }
-    data = model.metadata_
+    data = data_of(model)
     return {"kind": "model"} | model_facts(model) | {"table": data.get("table"), "split": data.get("split")}
 
 

@@ -383,8 +383,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         model.metadata_ = dict(state["metadata"])
         linear = trend_factors(model.trend, model.kernel_.factors) if model.trend == "linear" else []
         model._trend = linear if state["trend"] is None else state["trend"]
-        model._describe()
-        return checked(model)
+        checked(model)._describe()
+        return model
 
     @property
     def train_inputs_(self) -> pd.DataFrame:

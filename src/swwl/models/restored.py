@@ -10,7 +10,7 @@ import numpy as np
 from swwl.errors import InputError
 from swwl.kernels.base import Factor
 from swwl.models.trend import check_trend
-from swwl.restore import Sizes, check_count, check_number, check_texts
+from swwl.restore import Sizes, check_count, check_number, check_texts, shown
 
 Model = TypeVar("Model")
 
@@ -50,7 +50,7 @@ def _check_regressor(model: Any) -> None:
     n, k = model.train_targets_.shape
     single, shared = model._layout.single, model.share_ranges
     if not isinstance(single, bool) or not isinstance(shared, bool):
-        raise InputError(f"single is {single!r:.80} and share_ranges {shared!r:.80}, but true or false are wanted")
+        raise InputError(f"single is {shown(single)} and share_ranges {shown(shared)}, but true or false are wanted")
     together = shared and not single
     if len(check_texts("targets", model.target_names_)) != k or (single and k != 1):
         raise InputError(f"there are {len(model.target_names_)} names for {k} targets")
@@ -62,8 +62,9 @@ def _check_regressor(model: Any) -> None:
     check_trend(model.trend)
     for name, kinds in {"column": "O", "n_components": "i", "log_posterior": "f", "chosen": "b"}.items():
         if len(model.selection_) and model.selection_[name].dtype.kind not in kinds:
-            raise InputError(f"{name} of the selection holds {model.selection_[name].iloc[0]!r:.80}")
+            raise InputError(f"{name} of the selection holds {shown(model.selection_[name].iloc[0])}")
     check_factors(model.kernel_.factors, model.train_rows_, n)
+    check_factors(model._trend, [np.zeros(n)] * len(model._trend), n)
     _predict_first(model)
 
 
@@ -74,8 +75,6 @@ def _predict_first(model: Any) -> None:
         return  # graphs that are compared pair by pair: each pair takes long, and may need a package
     first = [tuple(part[:1] for part in rows) if isinstance(rows, tuple) else rows[:1] for rows in train]
     groups = [factor.new_blocks(*pair) for factor, *pair in zip(factors, first, train, strict=True)]
-    for factor in model._trend:
-        factor.check_restored(np.zeros(1))
     trend = np.zeros((1, len(model._trend))) if model._trend else None
     for gp in model.gps_:
         found = gp.predict_distribution(model.kernel_.join(groups), trend_columns=trend)
