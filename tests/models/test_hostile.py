@@ -105,7 +105,7 @@ def test_crafted_values_are_refused_or_predict(which, table, tmp_path, request):
     others = [None, True, -1, 0, 10**30, 1e308, float("nan"), "x", "<b>", [], {}, [[1]], {"$array": 0}, {"$tuple": []}]
     rng = random.Random(0)
     loaded = 0
-    for path in rng.sample(list(places(manifest)), 150):
+    for path in rng.choices(list(places(manifest)), k=150):
         for other in rng.sample(others, 2):
             rewrite_model(source, tmp_path / "m.swwl", lambda m, _, p=path, o=other: put(m, p, copy.copy(o)))
             try:
