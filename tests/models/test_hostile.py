@@ -14,8 +14,8 @@ import pytest
 
 from swwl import SWWL, GraphSVC, Matern52, PrincipalSWWL, RobustGPRegressor, load_model
 from swwl.errors import InputError
-from swwl.kernels import Categories
 from swwl.jobs.describe import model_facts
+from swwl.kernels import Categories
 from swwl.report import make_report
 from tests.helpers import SMALL, plates, rewrite_model
 

@@ -26,7 +26,8 @@ from swwl.parallel import Progress, check_memory
 from swwl.restore import Sizes, check_count, check_number, check_texts
 from swwl.storage import MemoryLike, as_memory, storable
 
-_MOST_STEP = 10**6  # of an embedding in a model file: the root of the nodes of the largest mesh
+# Of an embedding in a model file: more than the root of the nodes of the largest mesh, and than any machine has.
+_MOST_STEP, _MOST_JOBS = 10**6, 10**4
 
 
 @storable
@@ -238,10 +239,12 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_options(options)
         check_measure(options)
         check_texts("fields", list(self.fields))
-        if self.per_iteration is not per_iteration or not isinstance(getattr(self, "oriented_", None), (bool, NoneType)):
+        if self.per_iteration is not per_iteration or not isinstance(
+            getattr(self, "oriented_", None), (bool, NoneType)
+        ):
             raise InputError("per_iteration or oriented_ is not what it must be")
-        if check_count("step_", self.step_, 1) > _MOST_STEP:
-            raise InputError(f"step_ is {self.step_}, but more than {_MOST_STEP} would take forever")
+        if check_count("step_", self.step_, 1) > _MOST_STEP or abs(self.n_jobs or 1) > _MOST_JOBS:
+            raise InputError(f"step_ is {self.step_} and n_jobs {self.n_jobs}, which is beyond reason")
         d = check_count("n_node_features_", self.n_node_features_, 1)
         sizes = Sizes(d=d, s=(self._kept_iterations + 1) * d, P=self.n_projections, Q=self.n_quantiles)
         shapes = {"scale_": "d", "levels_": "Q", "directions_": "sP", "center_": "s"}

@@ -105,8 +105,8 @@ def plaid_facts(folder: Path) -> dict[str, Any]:
     """Return what the columns of a PLAID folder hold."""
     try:
         frame = load_plaid(folder)
-    except MissingFileError:
-        raise InputError(f"{folder}: has no table.csv and no samples of PLAID, so it is not a data folder.") from None
+    except InputError as error:
+        raise InputError(f"{folder}: has no table.csv, so it is not a data folder; {error}") from None
     meshes = {"name": "mesh", "missing": 0, "holds": f"{len(frame)} meshes", "meshes": len(frame)}
     columns = [_column_facts(frame[name], folder, False) for name in frame.columns if name != "mesh"]
     return {"kind": "plaid", "rows": len(frame), "columns": [meshes, *columns]}

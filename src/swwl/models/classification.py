@@ -18,8 +18,8 @@ from swwl.errors import InputError, InputTypeError
 from swwl.kernels import SWWL, Product
 from swwl.kernels.base import as_product, options_for
 from swwl.models.modelfile import save_model
-from swwl.models.tables import as_table, column
 from swwl.models.restored import check_factors
+from swwl.models.tables import as_table, column
 from swwl.parallel import Progress
 from swwl.restore import Sizes, check_number
 from swwl.storage import MemoryLike, storable

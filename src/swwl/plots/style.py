@@ -41,7 +41,13 @@ RC: Any = {
     "text.parse_math": False,  # a column may have dollar signs in its name
 }
 # Fonts that know what ours does not: the letters of China, Japan and Korea.
-_FALLBACKS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Zen Hei", "Microsoft YaHei")
+_FALLBACKS: tuple[str, ...] = (
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Source Han Sans SC",
+    "WenQuanYi Zen Hei",
+    "Microsoft YaHei",
+)
 _FALLBACKS += ("Yu Gothic", "Malgun Gothic", "PingFang SC", "Hiragino Sans", "Arial Unicode MS")
 _MOST_LETTERS = 38
 

@@ -153,7 +153,8 @@ class DenseSolver:
     @staticmethod
     def restore(state: dict[str, Any]) -> DensePosterior:
         """Undo `DensePosterior.state`; entries of other names are ignored."""
-        sizes, known = Sizes(), {}
+        sizes = Sizes()
+        known: dict[str, Any] = {}
         for name, shape in _SHAPES.items():
             # memory order decides which BLAS routine runs, so it is part of "bit for bit"
             known[name] = np.ascontiguousarray(sizes.array(name, state[name], shape), dtype=float)
@@ -163,11 +164,15 @@ class DenseSolver:
         known["df"] = np.inf if state["df"] == np.inf else check_number("df", state["df"], above=0.0)
         if _PREFIX + "covariance" in state:
             extra = {
-                name: np.ascontiguousarray(sizes.array(name, state[_PREFIX + name], shape, "i" if name == "free" else "f"))
+                name: np.ascontiguousarray(
+                    sizes.array(name, state[_PREFIX + name], shape, "i" if name == "free" else "f")
+                )
                 for name, shape in _UNCERTAINTY_SHAPES.items()
             }
             if not ((extra["free"] >= 0) & (extra["free"] <= sizes["p"])).all():
-                raise InputError(f"free is {extra['free'].tolist()}, but positions among {sizes['p']} ranges are wanted")
+                raise InputError(
+                    f"free is {extra['free'].tolist()}, but positions among {sizes['p']} ranges are wanted"
+                )
             known["uncertainty"] = RangeUncertainty(**extra)
         return DensePosterior(**known)
 
