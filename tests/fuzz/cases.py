@@ -1,7 +1,7 @@
 """Sound files, what may happen to them, and what must never come of it.
 
-A case is a seed, a file spoiled by it, and its reader. Whatever the file, the reader answers or raises `InputError`, within
-a time limit, and takes no more memory than a multiple of the file's size.
+A case is a spoiled file and its reader. Whatever the file, the reader answers or raises `InputError`, within a time
+limit, and takes no more memory than a multiple of the file's size.
 """
 
 import hashlib

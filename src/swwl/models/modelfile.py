@@ -2,7 +2,7 @@
 
 The manifest names classes that called themselves :func:`swwl.storage.storable`, so that loading a file can run no code
 but ours. A model says what it is made of in ``get_state`` and is made again by ``from_state``, which checks what it is
-given. Nothing is compressed, so a file cannot ask for more memory than its size, and the last entry is a checksum of all
+given. Nothing is compressed, so a file cannot ask for more memory than its size; the last entry is a checksum of the
 others.
 """
 

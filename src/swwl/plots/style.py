@@ -41,14 +41,18 @@ RC: Any = {
     "text.parse_math": False,  # a column may have dollar signs in its name
 }
 # Fonts that know what ours does not: the letters of China, Japan and Korea.
-_FALLBACKS: tuple[str, ...] = (
+_FALLBACKS = (
     "Noto Sans CJK SC",
     "Noto Sans CJK JP",
     "Source Han Sans SC",
     "WenQuanYi Zen Hei",
     "Microsoft YaHei",
+    "Yu Gothic",
+    "Malgun Gothic",
+    "PingFang SC",
+    "Hiragino Sans",
+    "Arial Unicode MS",
 )
-_FALLBACKS += ("Yu Gothic", "Malgun Gothic", "PingFang SC", "Hiragino Sans", "Arial Unicode MS")
 _MOST_LETTERS = 38
 
 
@@ -117,7 +121,7 @@ class Display:
 
 
 def words(name: str) -> str:
-    """Return a column's name as a label: on one line, and shortened in its middle where it is long.
+    r"""Return a column's name as a label: on one line, and shortened in its middle where it is long.
 
     Examples
     --------

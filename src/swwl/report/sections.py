@@ -93,7 +93,8 @@ def data(facts: Facts) -> str:
         if nodes and min(nodes) == max(nodes):
             text += f" The training meshes have {int(nodes[0])} nodes each."
         elif nodes:
-            text += f" The training meshes have {int(min(nodes))} to {int(max(nodes))} nodes, {int(np.median(nodes))} in the middle."
+            least, middle, most = (int(function(nodes)) for function in (min, np.median, max))
+            text += f" The training meshes have {least} to {most} nodes, {middle} in the middle."
         parts.append(paragraph(text))
     rows = [_range_row("target", name, facts.y[:, k]) for k, name in enumerate(facts.model.target_names_)]
     rows += [_range_row("input", name, facts.inputs[name].to_numpy()) for name in facts.inputs.columns]
