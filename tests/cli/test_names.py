@@ -123,7 +123,7 @@ def test_interrupts_at_the_very_end(monkeypatch):
         raise KeyboardInterrupt
 
     former = signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr("swwl.cli.app.app", interrupted)
+    monkeypatch.setitem(main.__globals__, "app", interrupted)
     try:
         with pytest.raises(SystemExit) as ended:
             main()

@@ -126,7 +126,7 @@ def words(name: str) -> str:
     Examples
     --------
     >>> words("max_von_mises"), words("a\tvery_long_name_of_" + 10 * "some_" + "column")
-    ('max von mises', 'a very long name o…me some some column')
+    ('max von mises', 'a very long name o…e some some column')
     """
     text = " ".join(name.replace("_", " ").split())
     if len(text) <= _MOST_LETTERS:
