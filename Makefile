@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo check test lint bench paper clean
+.PHONY: demo check test lint bench fuzz paper clean
 
 demo: .venv/installed
 	$(BIN)/swwl demo
@@ -22,6 +22,10 @@ lint: .venv/installed
 
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks
+
+# Spoiled mesh and model files, for so many minutes; those that a reader stumbles over are kept in fuzz-failures/.
+fuzz: .venv/installed
+	$(BIN)/python -m tests.fuzz --minutes $(or $(MINUTES),10)
 
 # `swwl reproduce` itself is there with .venv/installed; this adds the kernels and MMG that some experiments need.
 paper: .venv/installed

@@ -1,5 +1,7 @@
 """Meshes, tables, files and a plain NumPy reference that the tests share."""
 
+import hashlib
+import json
 import zipfile
 from pathlib import Path
 
@@ -180,3 +182,18 @@ def shapes(number, seed=0):
         ring = (1 + 2 * big) * np.column_stack([np.cos(angles), np.sin(angles), 0 * angles])
         graphs.append(Graph(ring + 0.1 * rng.standard_normal((n, 3)), [(i, (i + 1) % n) for i in range(n)]))
     return graphs, classes
+
+
+def rewrite_model(source, target, change, *, checksum=True, compression=zipfile.ZIP_STORED):
+    """Copy a model file; ``change(manifest, arrays)`` changes the manifest and the bytes of its arrays in place."""
+    with zipfile.ZipFile(source) as old:
+        manifest = json.loads(old.read("manifest.json"))
+        arrays = [old.read(name) for name in old.namelist() if name.startswith("arrays/")]
+        digest = old.read("sha256")
+    change(manifest, arrays)
+    text = json.dumps(manifest).encode()
+    with zipfile.ZipFile(target, "w", compression) as new:
+        new.writestr("manifest.json", text)
+        for number, content in enumerate(arrays):
+            new.writestr(f"arrays/{number}.npy", content)
+        new.writestr("sha256", hashlib.sha256(text + b"".join(arrays)).hexdigest() if checksum else digest)

@@ -13,7 +13,7 @@ SOURCE = Path(swwl.__file__).parent
 
 # Data flows down this page; a module imports only from above it.
 PAGE = """
-errors words parallel storage
+errors words parallel storage restore
 mesh.arrays mesh.endings mesh.cells mesh.boundary mesh.adjacency mesh.graph mesh.mesh
 mesh.skin mesh.sampling mesh.summaries mesh.labels mesh.io.* mesh.transfer mesh.outline mesh.coarsen mesh
 embedding.wl embedding.sliced embedding.clouds embedding.options embedding.pipeline embedding.batches
@@ -23,9 +23,9 @@ kernels.indefinite kernels.base kernels.numeric kernels.elliptic kernels.categor
 kernels.components kernels.precomputed kernels.together kernels
 kernels.baselines.common kernels.baselines.*
 models.cells models.tablefile models.tables models.trend models.defaults models.processes models.selection
-models.calibration models.stacking models.members models.fitting models.modelfile models.regressorstate
-models.regression models.classification models
-evaluation.scores evaluation.curves evaluation.folds evaluation.nested_cv evaluation
+models.calibration models.stacking models.members models.fitting models.modelfile models.restored
+models.regressorstate models.regression models.classification models
+evaluation.metadata evaluation.scores evaluation.curves evaluation.folds evaluation.nested_cv evaluation
 design.*
 datasets.*
 plots.*

@@ -26,6 +26,7 @@ def reproduce(
     ] = None,
     seed: Annotated[int, typer.Option(help="First seed of everything random.")] = 0,
     jobs: Annotated[int, typer.Option(help="Threads and processes; -1 is one per core.")] = -1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
     """Run the paper's experiments again: a table, a figure and where they come from, each in a file.
@@ -58,11 +59,11 @@ def reproduce(
             raise InputError(f"there is no experiment {name!r}; there are all, {', '.join(EXPERIMENTS)}.")
     if size not in SIZES:
         raise InputError(f"--size is {size!r}, but must be one of {', '.join(SIZES)}.")
-    out = Output(quiet)
+    out = Output(quiet, as_json)
     folder = output or Path(f"results-{size}")
     narrowed = {"dataset": dataset or [], "kernel": kernel or []}
     options = narrowed | ({} if reference is None else {"reference": [str(reference)]})
-    skipped = []
+    skipped: dict[str, str] = {}
     for name in wanted:
         start = time.perf_counter()
         out.say(f"\n{name}, size {size}", style="bold")
@@ -70,10 +71,12 @@ def reproduce(
         try:
             run(name, size, folder, seed=seed, n_jobs=jobs, options=options, command=command, out=out)
         except Skipped as reason:
-            skipped.append(name)
+            skipped[name] = str(reason)
             out.say(f"{name} was skipped: {reason}")
             continue
         out.say(f"{name}: {time.perf_counter() - start:.0f} s; results are in {folder}")
+    done = [name for name in wanted if name not in skipped]
+    out.result({"folder": folder, "size": size, "finished": done, "skipped": skipped})
     if skipped and len(skipped) == len(wanted):
         sys.exit(1)
 

@@ -19,8 +19,6 @@ import tempfile
 import threading
 import time
 import warnings
-import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -202,8 +200,8 @@ class Memory:
             with open(entry, "rb") as file, np.load(file, allow_pickle=False) as archive:
                 arrays = dict(archive)
                 n_nodes = int(arrays["n_nodes"])
-        except (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile):
-            return None  # NotImplementedError, of an unknown compression, is a RuntimeError
+        except Exception:  # whatever is wrong with it, it can be made again
+            return None
         self.n_nodes[path] = n_nodes
         if kind == "quantiles" and path not in self._made:
             self.found.add(path)
@@ -214,6 +212,7 @@ class Memory:
         self.n_nodes[path] = n_nodes
         if kind == "quantiles":
             self._made.add(path)
+            self.found.discard(path)  # what was found could not be used
         entry = self._entry(path, kind, key)
         if entry is None or not self._writable:
             return

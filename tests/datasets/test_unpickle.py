@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swwl.datasets.unpickle import loads_plain
+from swwl.errors import InputError
 
 ARRAYS = [
     np.arange(6.0).reshape(2, 3),
@@ -114,6 +115,19 @@ def test_arrays_of_objects_are_refused():
 def test_crafted_and_damaged_bytes(crafted):
     with pytest.raises(ValueError):
         loads_plain(crafted)
+
+
+def test_a_few_bytes_do_not_become_many_items():
+    nested = []
+    for _ in range(10):
+        nested = [nested] * 10
+    data = pickle.dumps(nested)
+    assert len(data) < 400
+    with pytest.raises(InputError, match="stands for more items than it has bytes"):
+        loads_plain(data)
+    array = np.zeros(100_000)
+    found = loads_plain(pickle.dumps([array] * 1000))
+    assert len(found) == 1000 and found[0] is found[-1]  # made once, however often it is named
 
 
 def test_one_pickle_cannot_poison_the_next():

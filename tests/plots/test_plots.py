@@ -122,8 +122,11 @@ def test_curves_widen_outside_the_training_range(model, table):
     row = pd.DataFrame({"mesh": [table["mesh"][35]], "load": [values[3]]})
     np.testing.assert_allclose(display.table["mean"][3], model.predict(row)[0, 0])
     draw(display)
-    two = CurvesDisplay.from_estimator(model, table["mesh"][35], ("load", values[:3]), ("load", [1.0, 2.0]), ax=axis())
+    one = RobustGPRegressor(Matern52("load") * Matern52("weight"), n_starts=1).fit(table[:30], "stiffness")
+    two = CurvesDisplay.from_estimator(one, None, ("load", values[:3]), ("weight", [1.0, 2.0]), ax=axis())
     assert len(two.table) == 6
+    with pytest.raises(ValueError, match="'load' is given twice"):
+        CurvesDisplay.from_estimator(one, None, ("load", values[:3]), ("load", [1.0, 2.0]))
     with pytest.raises(ValueError, match="no numeric input 'height'; it has: load"):
         CurvesDisplay.from_estimator(model, table["mesh"][35], ("height", values))
 

@@ -5,6 +5,7 @@ Other packages add commands by entry points of the group ``swwl.commands``: a na
 
 from __future__ import annotations
 
+import signal
 import sys
 import warnings
 from typing import Annotated, Any
@@ -105,5 +106,10 @@ for _command in (demo, make, fit, predict, curve, report, coarsen, info):
 
 
 def main() -> None:
-    """Run the command line."""
-    app(prog_name="swwl")
+    """Run the command line; an interrupt ends it with one line, whenever it comes."""
+    try:
+        app(prog_name="swwl")
+    except KeyboardInterrupt:  # while the outcome, or an earlier interrupt, was told
+        sys.exit(_INTERRUPTED)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done and told: Python's own end is not interrupted

@@ -15,6 +15,8 @@ from swwl.words import number, plain
 if TYPE_CHECKING:  # help and completion need not wait for rich
     from rich.console import Console
 
+# Names of columns and files are printed as they are: [red] is no color, and :x: no picture of a cross.
+_AS_IT_IS: Any = {"highlight": False, "markup": False, "emoji": False}
 # Options that several commands have.
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that this command did not write.")]
 
@@ -40,7 +42,7 @@ class Output:
     def _console(self) -> Console:
         from rich.console import Console
 
-        return Console(highlight=False)
+        return Console(**_AS_IT_IS)
 
     def say(self, text: str = "", style: str | None = None) -> None:
         """Print a line of text as it is, however long."""
@@ -95,4 +97,4 @@ def show_note(text: str) -> None:
 def _complain(kind: str, text: str) -> None:
     from rich.console import Console
 
-    Console(stderr=True, highlight=False).print(f"{kind}: {text}", markup=False, soft_wrap=True)
+    Console(stderr=True, **_AS_IT_IS).print(f"{kind}: {text}", markup=False, soft_wrap=True)

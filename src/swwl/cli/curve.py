@@ -13,6 +13,8 @@ from swwl.cli.console import Force, Output
 from swwl.errors import InputError, located
 from swwl.words import number
 
+_MOST_POINTS = 100_000
+
 
 def curve(
     model: Annotated[Path, typer.Argument(help="Model file that swwl fit wrote.")],
@@ -45,7 +47,7 @@ def curve(
 
     out = Output(quiet, as_json)
     along, curves = _range(sweep), None if each is None else _list(each)
-    fixed = dict(map(_value, fix or []))
+    fixed = _once(along, curves, list(map(_value, fix or [])))
     fitted = load_regressor(model)
     meshes = meshes_by_column(graph_columns(fitted), mesh or [])
     with located(str(model)):
@@ -64,8 +66,30 @@ def curve(
     out.result({"picture": output, "table": output.with_suffix(".csv"), "points": numbers.to_dict("list")})
 
 
+def _once(
+    sweep: tuple[str, list[float]], each: tuple[str, list[float]] | None, fix: list[tuple[str, Any]]
+) -> dict[str, Any]:
+    """Return what is fixed; refuse an input that is given twice, and more points than anyone looks at.
+
+    >>> _once(("p", [1.0, 2.0]), ("p", [3.0]), [])
+    Traceback (most recent call last):
+    ...
+    swwl.errors.InputError: 'p' is given twice, by --sweep and --each; give it once.
+    """
+    given: dict[str, str] = {}
+    options = [(sweep[0], "--sweep"), *([] if each is None else [(each[0], "--each")])]
+    for name, option in options + [(name, "--fix") for name, _ in fix]:
+        if name in given:
+            raise InputError(f"{name!r} is given twice, by {given[name]} and {option}; give it once.")
+        given[name] = option
+    n_points = len(sweep[1]) * (1 if each is None else len(each[1]))
+    if n_points > _MOST_POINTS:
+        raise InputError(f"--sweep and --each ask for {n_points} points, but at most {_MOST_POINTS} are drawn.")
+    return dict(fix)
+
+
 def _name(text: str, wanted: str) -> tuple[str, str]:
-    name, equals, rest = text.partition("=")
+    name, equals, rest = text.rpartition("=")  # a column may have "=" in its name, a value has none
     if not (name and equals and rest):
         raise InputError(f"{text!r} is not understood; wanted is {wanted}.")
     return name.strip(), rest
@@ -76,13 +100,19 @@ def _range(text: str) -> tuple[str, list[float]]:
 
     >>> _range("p=1:2:3")
     ('p', [1.0, 1.5, 2.0])
+    >>> _range("a=b=1:2:2")
+    ('a=b', [1.0, 2.0])
     """
     wanted = "--sweep NAME=FIRST:LAST:NUMBER, such as pressure=1.3:1.5:20"
     name, rest = _name(text, wanted)
     try:
         first, last, count = rest.split(":")
         steps = _at_least_two(int(count)) - 1
+        if steps >= _MOST_POINTS:
+            raise InputError(f"--sweep {name} asks for {int(count)} points, but at most {_MOST_POINTS} are drawn.")
         return name, [float(first) + k * (float(last) - float(first)) / steps for k in range(steps + 1)]
+    except InputError:
+        raise
     except ValueError:
         raise InputError(f"{text!r} is not understood; wanted is {wanted}.") from None
 

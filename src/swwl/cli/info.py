@@ -13,10 +13,11 @@ from swwl.words import number
 
 
 def info(
-    file: Annotated[Path, typer.Argument(help="A mesh, a table, a data folder or a model.")],
+    file: Annotated[Path, typer.Argument(help="A mesh, a table, a data folder, a PLAID folder or a model.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only: is it a sound file?")] = False,
 ) -> None:
-    """Say what a mesh, a table, a data folder or a model holds.
+    """Say what a mesh, a table, a data folder, a PLAID folder or a model holds.
 
     \b
     Example:
@@ -25,9 +26,10 @@ def info(
     """
     from swwl.jobs.describe import describe
 
-    out = Output(as_json=as_json)
+    out = Output(quiet, as_json)
     facts = describe(file)
-    kinds = {"folder": _show_folder, "table": _show_table, "model": _show_model, "classifier": _show_classifier}
+    kinds = {"folder": _show_folder, "table": _show_table, "plaid": _show_table, "model": _show_model}
+    kinds["classifier"] = _show_classifier
     kinds.get(facts["kind"], _show_mesh)(out, file, facts)
     out.result(facts)
 
@@ -48,7 +50,8 @@ def _show_mesh(out: Output, file: Path, facts: dict[str, Any]) -> None:
 
 def _show_table(out: Output, file: Path, facts: dict[str, Any]) -> None:
     columns = facts["columns"]
-    out.say(f"{file}: table of {facts['rows']} rows and {len(columns)} columns")
+    kind = "PLAID data set" if facts["kind"] == "plaid" else "table"
+    out.say(f"{file}: {kind} of {facts['rows']} rows and {len(columns)} columns")
     out.table(
         "",
         ["column", "holds", "least", "median", "largest", "missing"],

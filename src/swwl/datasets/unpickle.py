@@ -42,7 +42,7 @@ def loads_plain(data: bytes) -> Any:
     """
     try:
         _check_sizes(data)
-        return _settle(_Unpickler(data).load())
+        return _Settler(len(data))(_Unpickler(data).load())
     except (pickle.UnpicklingError, EOFError, AttributeError, LookupError, TypeError, OverflowError) as error:
         raise InputError(f"The pickle is damaged or holds more than plain data ({error}).") from None
     except (RecursionError, MemoryError) as error:
@@ -124,15 +124,33 @@ def _vocabulary() -> dict[tuple[str, str], Any]:
     return known | {("_codecs", "encode"): encode, ("collections", "OrderedDict"): OrderedDict}
 
 
-def _settle(obj: Any) -> Any:
-    """Put real arrays in place of the stand-ins."""
-    if isinstance(obj, _PLAIN):
-        return obj
-    if isinstance(obj, dict):
-        return {_settle(key): _settle(value) for key, value in obj.items()}
-    if isinstance(obj, (list, tuple, set, frozenset)):
-        kind = type(obj)
-        return kind(_settle(item) for item in obj)
-    if not isinstance(obj, type) and callable(getattr(obj, "real", None)):
-        return obj.real()
-    raise InputError(f"The pickle holds {type(obj).__name__}, but only plain data and NumPy arrays are read.")
+class _Settler:
+    """Puts real arrays in place of the stand-ins, each made once.
+
+    Parameters
+    ----------
+    most : int
+        Items to look at. A pickle spends a byte or more on each, unless it names a list again and again inside of
+        others: a few hundred bytes can stand for more items than any memory holds.
+    """
+
+    def __init__(self, most: int):
+        self._left = most
+        self._made: dict[int, Any] = {}
+
+    def __call__(self, obj: Any) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            raise InputError("The pickle stands for more items than it has bytes.")
+        if isinstance(obj, _PLAIN):
+            return obj
+        if isinstance(obj, dict):
+            return {self(key): self(value) for key, value in obj.items()}
+        if isinstance(obj, (list, tuple, set, frozenset)):
+            kind = type(obj)
+            return kind(self(item) for item in obj)
+        if not isinstance(obj, type) and callable(getattr(obj, "real", None)):
+            if id(obj) not in self._made:
+                self._made[id(obj)] = obj.real()
+            return self._made[id(obj)]
+        raise InputError(f"The pickle holds {type(obj).__name__}, but only plain data and NumPy arrays are read.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -252,7 +252,7 @@ def _moments(number: int, item: Any, recipe: Recipe, memory: Memory) -> tuple[Mo
     """Return a graph's moments, and the item: loaded, if it had to be."""
     path = _path(item)
     kept = None if path is None else memory.get(path, "moments", recipe.reading_key)
-    if kept is not None and kept.keys() >= {"mean", "variance", "averaging"} and kept["mean"].ndim == 1:
+    if kept is not None and _are_moments(kept, recipe):
         weight, directed = int(kept.get("weight", kept["n_nodes"])), bool(kept.get("directed", True))
         return Moments(weight, kept["mean"], kept["variance"], bool(kept["averaging"]), directed), item
     graph = _load(number, item, recipe)
@@ -260,6 +260,18 @@ def _moments(number: int, item: Any, recipe: Recipe, memory: Memory) -> tuple[Mo
     if path is not None:
         memory.put(path, "moments", recipe.reading_key, graph.n_nodes, **found._asdict())
     return found, item if isinstance(item, Loaded) or graph is item else Loaded(item, graph)
+
+
+def _are_moments(kept: Mapping[str, NDArray[Any]], recipe: Recipe) -> bool:
+    """Whether what was kept of a file can be its moments."""
+    if not kept.keys() >= {"mean", "variance", "averaging"}:
+        return False
+    mean, variance = kept["mean"], kept["variance"]
+    width = len(mean) if mean.ndim else 0
+    whole = all(array.dtype.kind == "f" and array.shape == (width,) and np.isfinite(array).all()
+                for array in (mean, variance))  # fmt: skip
+    single = all(kept[name].shape == () for name in ("averaging", "weight", "directed") if name in kept)
+    return whole and single and width > 0 and recipe.n_features in (None, width)
 
 
 def _moments_of(handful: Numbered, recipe: Recipe, memory: Memory, most_nodes: int) -> list[tuple[Moments, Any]]:
@@ -326,4 +338,5 @@ def _kept(path: Path | None, recipe: Recipe, memory: Memory) -> Embedded | None:
     shape = (len(recipe.directions), recipe.n_quantiles, recipe.directions[0].shape[1])
     length = sum(len(theta) for theta in recipe.directions)
     whole = quantiles.shape == shape and quantiles.dtype == np.float32 and center.shape == (length,)
+    whole = whole and center.dtype.kind == "f" and bool(np.isfinite(center).all())
     return Embedded(quantiles, center) if whole and np.isfinite(quantiles.sum()) else None

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from swwl.embedding.batches import Batch
 from swwl.errors import InputError
 from swwl.parallel import Progress
+from swwl.restore import Sizes, shown
 from swwl.storage import MemoryLike, as_memory, storable
 
 Array = NDArray[np.float64]
@@ -99,6 +100,15 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
             spread = raw.std(axis=0)
             self.spread_: Array = np.where(spread > 1e-9 * np.abs(raw).max(axis=0), spread, 1.0)
         return np.clip((raw - self.mean_) / self.spread_, -_MOST_DEVIATIONS, _MOST_DEVIATIONS)
+
+    def check_restored(self, per_iteration: bool) -> int:
+        """Refuse what a model file says of it, where that cannot be; return the length of its rows."""
+        sizes = Sizes()
+        sizes.array("mean_", self.mean_, "k")
+        sizes.array("spread_", self.spread_, "k")
+        if self.kind not in ("mesh", "graph") or not (self.spread_ > 0).all():
+            raise InputError(f"kind is {shown(self.kind)}, or a spread is not positive")
+        return sizes["k"]
 
     def _batch(self, X: Any, progress: Progress | None, memory: MemoryLike) -> Batch:
         return Batch(X, as_memory(self.memory if memory is None else memory), self.n_jobs, progress)

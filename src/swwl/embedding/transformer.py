@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,11 @@ from swwl.embedding.pipeline import Moments, Recipe
 from swwl.embedding.sliced import draw_directions, quantile_levels
 from swwl.errors import InputError
 from swwl.parallel import Progress, check_memory
+from swwl.restore import Sizes, check_count, check_number, check_texts
 from swwl.storage import MemoryLike, as_memory, storable
+
+# Of an embedding in a model file: more than the root of the nodes of the largest mesh, and than any machine has.
+_MOST_STEP, _MOST_JOBS = 10**6, 10**4
 
 
 @storable
@@ -227,6 +232,26 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         quantiles, centers = self._embed(batch, recipe)
         self.center_ = _mean(batch.spread(centers))
         return self._spread(batch, self._rows(quantiles, centers))
+
+    def check_restored(self, per_iteration: bool) -> int:
+        """Refuse what a model file says of a fitted embedding where that cannot be; return the length of its rows."""
+        options = self.get_params(deep=False)
+        check_options(options)
+        check_measure(options)
+        check_texts("fields", list(self.fields))
+        if self.per_iteration is not per_iteration or not isinstance(
+            getattr(self, "oriented_", None), (bool, NoneType)
+        ):
+            raise InputError("per_iteration or oriented_ is not what it must be")
+        if check_count("step_", self.step_, 1) > _MOST_STEP or abs(self.n_jobs or 1) > _MOST_JOBS:
+            raise InputError(f"step_ is {self.step_} and n_jobs {self.n_jobs}, which is beyond reason")
+        d = check_count("n_node_features_", self.n_node_features_, 1)
+        sizes = Sizes(d=d, s=(self._kept_iterations + 1) * d, P=self.n_projections, Q=self.n_quantiles)
+        shapes = {"scale_": "d", "levels_": "Q", "directions_": "sP", "center_": "s"}
+        for name, shape in shapes.items():
+            sizes.array(name, getattr(self, name), shape)
+        check_number("the least of scale_", self.scale_.min(), above=0.0)
+        return self._n_features_out
 
     @property
     def _n_features_out(self) -> int:

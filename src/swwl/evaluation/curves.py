@@ -67,6 +67,9 @@ def check_inputs(model: RobustGPRegressor, sweep: str, each: str | None, fix: Ma
     """Return the columns of numbers that a model needs; refuse names of curves that are not among them."""
     rows = {factor.column for factor in model.kernel_.factors if factor.takes == "rows"}
     numbers = numeric_inputs(model)
+    given = [sweep, *([] if each is None else [each]), *(fix or ())]
+    for name in {name for name in given if given.count(name) > 1}:
+        raise InputError(f"The input {name!r} is given twice among sweep, each and fix; give it once.")
     for name in (sweep, *(() if each is None else (each,)), *(name for name in fix or () if name not in rows)):
         if name not in numbers:
             raise InputError(f"The model has no numeric input {name!r}; it has: {', '.join(numbers) or 'none'}.")

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from swwl.evaluation.metadata import held_out_of
 from swwl.gp.prediction import Prediction
 from swwl.models.regression import RobustGPRegressor
 
@@ -123,15 +124,6 @@ def range_table(model: RobustGPRegressor) -> pd.DataFrame:
 def _as_frame(values: Any, model: RobustGPRegressor) -> pd.DataFrame:
     frame = values.to_frame() if isinstance(values, pd.Series) else values
     return frame if frame.shape[1] == len(model.target_names_) else frame.set_axis(["all targets"], axis=1)
-
-
-def held_out_of(model: RobustGPRegressor) -> tuple[NDArray[np.float64], Prediction] | None:
-    """Return held-out targets (M, k) and their predictions from a model's metadata, or None."""
-    data = model.metadata_.get("held_out")
-    if not data:
-        return None
-    prediction = Prediction.from_std(np.array(data["mean"]), np.array(data["std"]), float(data["df"]))
-    return np.array(data["targets"]), prediction
 
 
 def score_rows(model: RobustGPRegressor) -> list[dict[str, Any]]:

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from swwl.errors import InputError
 from swwl.gp.inputs import Centered, TrainingInputs, check_correlations
 from swwl.gp.solvers import get_solver
+from swwl.restore import Sizes, check_count, check_number, shown
 
 if TYPE_CHECKING:
     from swwl.gp.robust import RobustGP
@@ -44,15 +46,25 @@ def model_from_state(kind: type[RobustGP], state: dict[str, Any]) -> RobustGP:
     # JSON has no tuples: a power correlation becomes one again
     correlations = [c if isinstance(c, str) else tuple(c) for c in params["correlations"]]
     gp = kind(**params | {"correlations": correlations})
-    gp.log_posterior_ = float(state["log_posterior"])
-    gp.importance_ = np.asarray(state["importance"])
-    gp.n_evaluations_ = int(state["n_evaluations"])
+    gp.log_posterior_ = check_number("log_posterior", state["log_posterior"])
+    gp.n_evaluations_ = check_count("n_evaluations", state["n_evaluations"])
     posterior = get_solver(gp.solver).restore(state)
+    gp.importance_ = Sizes(p=len(posterior.beta)).array("importance", state["importance"], "p")
     coordinates = coordinates_from_state(state)
     layouts = layouts_from_state(state, coordinates)
     known = check_correlations(correlations)
     inputs = TrainingInputs(known, coordinates, layouts, len(posterior.y), gp.trend, gp.names)
-    gp._adopt(posterior, inputs, bool(state["single"]), solver=None)
+    for i, group in coordinates.items():
+        sizes = Sizes(n=len(posterior.y))
+        sizes.array(f"coordinates_{i}", group.values, "nd")
+        sizes.array(f"center_{i}", group.center, "d")
+        if sum(layouts[i]) != sizes["d"]:
+            raise InputError(f"layout_{i} is {layouts[i]}, but there are {sizes['d']} coordinates")
+    if inputs.range_slices and inputs.range_slices[-1].stop != len(posterior.beta):
+        raise InputError(f"beta has {len(posterior.beta)} entries, but {inputs.range_slices[-1].stop} are wanted")
+    if not isinstance(state["single"], bool) or state["single"] and posterior.y.shape[1] != 1:
+        raise InputError(f"single is {shown(state['single'])}, but there are {posterior.y.shape[1]} targets")
+    gp._adopt(posterior, inputs, state["single"], solver=None)
     return gp
 
 

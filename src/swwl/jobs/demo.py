@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from swwl import datasets
 from swwl.errors import InputError
 from swwl.evaluation import scores
+from swwl.evaluation.metadata import held_out_of
 from swwl.gp.prediction import Prediction
 from swwl.jobs.curves import draw_curves, plan_curves
 from swwl.jobs.fit import fit_plan, no_progress
@@ -144,7 +145,7 @@ def _components(model: RobustGPRegressor) -> int | None:
 
 
 def _held_out(model: RobustGPRegressor) -> tuple[NDArray[np.float64], Prediction]:
-    found = scores.held_out_of(model)
+    found = held_out_of(model)
     if found is None:
         raise InputError("The data in the folder has no test rows; choose another folder.")
     return found

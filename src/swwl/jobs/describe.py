@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from swwl.datasets.plaid import load_plaid
 from swwl.errors import InputError, MissingFileError, located
 from swwl.evaluation import scores
+from swwl.evaluation.metadata import data_of
 from swwl.jobs.columns import kind_of
 from swwl.jobs.table import CACHE_FOLDER, read_table, summary
 from swwl.mesh import Graph
@@ -89,7 +91,7 @@ def folder_facts(folder: Path) -> dict[str, Any]:
     if not table.exists():
         if (folder / "unfinished.jsonl").exists():
             raise InputError(f"{folder}: its data set is unfinished; the same swwl make command goes on with it.")
-        raise InputError(f"{folder}: has no table.csv, so it is not a data folder.")
+        return plaid_facts(folder)
     try:
         content = json.loads((folder / "about.json").read_text(encoding="utf-8"))
         about = {key: content[key] for key in _ABOUT}
@@ -97,6 +99,17 @@ def folder_facts(folder: Path) -> dict[str, Any]:
         about = None
     kept = sum(file.stat().st_size for file in (folder / CACHE_FOLDER).glob("*/*.npz"))
     return table_facts(table) | {"kind": "folder", "about": about, "cache_bytes": kept}
+
+
+def plaid_facts(folder: Path) -> dict[str, Any]:
+    """Return what the columns of a PLAID folder hold."""
+    try:
+        frame = load_plaid(folder)
+    except InputError as error:
+        raise InputError(f"{folder}: has no table.csv, so it is not a data folder; {error}") from None
+    meshes = {"name": "mesh", "missing": 0, "holds": f"{len(frame)} meshes", "meshes": len(frame)}
+    columns = [_column_facts(frame[name], folder, False) for name in frame.columns if name != "mesh"]
+    return {"kind": "plaid", "rows": len(frame), "columns": [meshes, *columns]}
 
 
 def model_file_facts(path: Path) -> dict[str, Any]:
@@ -109,7 +122,7 @@ def model_file_facts(path: Path) -> dict[str, Any]:
             "inputs": list(model.feature_names_in_),
             "classes": model.classes_,
         }
-    data = model.metadata_
+    data = data_of(model)
     return {"kind": "model"} | model_facts(model) | {"table": data.get("table"), "split": data.get("split")}
 
 

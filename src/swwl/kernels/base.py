@@ -147,6 +147,9 @@ class Factor(BaseEstimator):
             if name.endswith("_"):
                 setattr(self, name, value)
 
+    def check_restored(self, rows: Any) -> None:
+        """Refuse what a model file says of this factor and of its training rows, where that cannot be."""
+
     def vectors(self, rows: Any) -> NDArray[Any] | None:
         """Return a representation as vectors (N, K) whose distances are the factor's, or None if there are none.
 

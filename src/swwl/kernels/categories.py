@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from swwl.errors import InputError
 from swwl.kernels.base import CorrelationName, Factor, Item
 from swwl.parallel import Progress
+from swwl.restore import Sizes, check_texts
 from swwl.storage import storable
 
 
@@ -78,6 +79,12 @@ class Categories(Factor):
     def correlations(self) -> list[CorrelationName]:
         """Return the Gaussian correlation; any other would do as well, for there are but two distances."""
         return ["gaussian"]
+
+    def check_restored(self, rows: Any) -> None:
+        """Refuse categories that are not texts, and rows that do not number them."""
+        known = len(check_texts("categories_", self.categories_))
+        if not ((Sizes().array(self.column, rows, "n", "i") >= 0) & (rows < known)).all():
+            raise InputError(f"column {self.column!r} must number {known} categories")
 
     def _texts(self, values: Any) -> list[str]:
         entries = list(values)

@@ -20,6 +20,7 @@ from swwl.gp.blocks import Block, Coordinates, RowDistances
 from swwl.kernels.base import CorrelationName, Factor
 from swwl.kernels.sliced import with_embedding_options
 from swwl.parallel import Progress
+from swwl.restore import Sizes
 from swwl.storage import MemoryLike, storable
 
 Array = NDArray[np.float64]
@@ -108,6 +109,22 @@ class KeptComponents(Factor):
             if k < stop - start:
                 found.append(RowDistances(own[:, k:], None if other is None else other[:, k:]))
         return found
+
+    def check_restored(self, rows: Any) -> None:
+        """Refuse components that do not give coordinates such as these."""
+        self.check()
+        width = self.embedding_.check_restored(self.n_parts() > 1)
+        coordinates, left = rows
+        for name, parts in (("means_", self.means_), ("components_", self.components_)):
+            if not isinstance(parts, list) or len(parts) != self.n_parts():
+                raise InputError(f"{name} has not {self.n_parts()} parts")
+        for mean, components in zip(self.means_, self.components_, strict=True):
+            sizes = Sizes(w=width // self.n_parts())
+            sizes.array("mean_", mean, "w")
+            sizes.array("components_", components, "wc")
+        sizes = Sizes(c=sum(components.shape[1] for components in self.components_))
+        sizes.array("coordinates", coordinates, "nc")
+        sizes.array("what they leave", left, "n")
 
     def vectors(self, rows: Kept) -> NDArray[Any] | None:
         """Return the coordinates, (N, K)."""

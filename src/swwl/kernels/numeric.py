@@ -11,6 +11,7 @@ from swwl.embedding.options import check_exponent
 from swwl.errors import InputError
 from swwl.kernels.base import CorrelationName, Factor, Item
 from swwl.parallel import Progress
+from swwl.restore import Sizes, check_number
 from swwl.storage import storable
 
 
@@ -69,6 +70,12 @@ class Numeric(Factor):
     def units(self) -> NDArray[np.float64]:
         """Return the spread of the training column: one unit of standardized distance."""
         return np.array([self.spread_])
+
+    def check_restored(self, rows: Any) -> None:
+        """Refuse a mean and a spread that are not numbers, and rows that are not a column."""
+        check_number("mean_", self.mean_)
+        check_number("spread_", self.spread_, above=0.0)
+        Sizes().array(f"column {self.column!r}", rows, "n")
 
     def _numbers(self, values: Any) -> NDArray[np.float64]:
         try:

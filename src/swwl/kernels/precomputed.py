@@ -12,6 +12,7 @@ from swwl.errors import InputError
 from swwl.gp.blocks import Block, RowDistances
 from swwl.kernels.base import CorrelationName, Factor, Item
 from swwl.parallel import Progress
+from swwl.restore import Sizes, check_count
 from swwl.storage import storable
 
 
@@ -64,6 +65,11 @@ class Precomputed(Factor):
             raise InputError(f"Column {self.column!r} must number rows of the given distances, 0 to {size - 1}.")
         return numbers.astype(np.intp)
 
+    def check_restored(self, rows: Any) -> None:
+        """Refuse distances that are not a matrix, and rows that do not number them."""
+        Sizes().array("matrix_", self.matrix_, "kk")
+        self.represent(Sizes().array(self.column, rows, "n", "i"))
+
     def items(self, first: NDArray[np.intp], second: NDArray[np.intp] | None = None) -> list[Item]:
         """Return the given distances between two columns of row numbers."""
         return [self.matrix_[np.ix_(first, first if second is None else second)]]
@@ -113,6 +119,10 @@ class Rows(Factor):
                 f"Column {self.column!r} holds vectors of length {rows.shape[1]}, but fit saw {self.n_columns_}."
             )
         return rows
+
+    def check_restored(self, rows: Any) -> None:
+        """Refuse rows of another length than new ones must have."""
+        Sizes(k=check_count("n_columns_", self.n_columns_)).array(self.column, rows, "nk")
 
     def blocks(self, first: NDArray[np.float64], second: NDArray[np.float64] | None = None) -> list[Block]:
         """Return the distances between vectors, on demand."""

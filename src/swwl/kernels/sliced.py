@@ -16,6 +16,7 @@ from swwl.errors import InputError, located
 from swwl.gp.blocks import Block, Coordinates, RowDistances
 from swwl.kernels.base import CorrelationName, Factor
 from swwl.parallel import Progress
+from swwl.restore import Sizes, check_count
 from swwl.storage import MemoryLike, storable
 
 # Components that PrincipalSWWL keeps where their number is still to be chosen.
@@ -115,6 +116,12 @@ class SWWL(Factor):
         """Embed another column, shape (N, P Q)."""
         with located(f"Column {self.column!r}"):
             return self.embedding_.transform(values, progress=progress, memory=memory)
+
+    def check_restored(self, rows: Any) -> None:
+        """Refuse an embedding that does not give rows such as these."""
+        check_exponent(self.alpha, 1 if self.r == 1 else 2)
+        width = self.embedding_.check_restored(self.per_iteration)
+        Sizes(w=width).array(f"column {self.column!r}", rows, "nw")
 
     def blocks(self, first: Any, second: Any = None) -> list[Block]:
         """Return the distances between embeddings, on demand."""
@@ -232,6 +239,18 @@ class PrincipalSWWL(SWWL):
         """Embed another column; return its rows (N, P Q) and their coordinates (N, most components)."""
         rows = super().represent(values, progress, memory=memory)
         return rows, project(rows, self.mean_, self.components_)
+
+    def check_restored(self, rows: Any) -> None:
+        """Refuse components that do not give coordinates such as these."""
+        embedded, coordinates = rows
+        super().check_restored(embedded)
+        sizes = Sizes(n=len(embedded), w=embedded.shape[1])
+        sizes.array("mean_", self.mean_, "w")
+        sizes.array("components_", self.components_, "wc")
+        sizes.array("explained_variance_ratio_", self.explained_variance_ratio_, "c")
+        sizes.array("coordinates", coordinates, "nc")
+        if check_count("n_components_", self.n_components_) > sizes["c"] or not isinstance(self.has_remainder_, bool):
+            raise InputError(f"n_components_ is {self.n_components_}, but there are {sizes['c']}")
 
     def vectors(self, rows: Any) -> NDArray[Any] | None:
         """Return the embeddings, (N, P Q)."""

@@ -18,8 +18,10 @@ from swwl.errors import InputError, InputTypeError
 from swwl.kernels import SWWL, Product
 from swwl.kernels.base import as_product, options_for
 from swwl.models.modelfile import save_model
+from swwl.models.restored import check_factors
 from swwl.models.tables import as_table, column
 from swwl.parallel import Progress
+from swwl.restore import Sizes, check_number
 from swwl.storage import MemoryLike, storable
 
 
@@ -42,6 +44,17 @@ class Machine:
     n_support: NDArray[np.intp]
     dual: NDArray[np.float64]
     intercept: NDArray[np.float64]
+
+    def check(self, sizes: Sizes, n: int) -> None:
+        """Refuse arrays that do not fit together, for ``k`` classes among the sizes and n training rows."""
+        k = sizes["k"]
+        support = sizes.array("support", self.support, "S", "i")
+        counts = sizes.array("n_support", self.n_support, "k", "i")
+        sizes.array("dual", self.dual, "rS")
+        sizes.array("intercept", self.intercept, "d")
+        good = counts.min(initial=0) >= 0 and counts.sum() == len(support) and sizes["d"] == k * (k - 1) // 2
+        if not good or sizes["r"] != k - 1 or not ((support >= 0) & (support < n)).all():
+            raise InputError("the support vectors are not those of its classes")
 
     def duels(self, kernel: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the decision between every two classes, (M, k (k - 1) / 2), positive for the first of them.
@@ -235,9 +248,12 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         model.feature_names_in_ = np.array([factor.column for factor in model.kernel_.factors], dtype=object)
         model.train_rows_ = state["train"]
         model.classes_ = np.asarray(state["classes"])
-        model.gamma_ = float(state["gamma"])
+        model.gamma_ = check_number("gamma", state["gamma"], 0.0)
         model._machine = Machine(*state["machine"])
         model.metadata_ = dict(state["metadata"])
+        check_exponent(model.alpha)
+        check_factors(model.kernel_.factors, model.train_rows_, len(model.train_rows_[0]))
+        model._machine.check(Sizes(k=len(model.classes_)), len(model.train_rows_[0]))
         return model
 
     def __sklearn_tags__(self) -> Any:

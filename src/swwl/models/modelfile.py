@@ -1,13 +1,15 @@
 """A fitted model in one file: a zip of a JSON manifest and NumPy arrays, written and read without pickle.
 
 The manifest names classes that called themselves :func:`swwl.storage.storable`, so that loading a file can run no code
-but ours. A model says what it is made of in ``get_state`` and is made again by ``from_state``.
+but ours. A model says what it is made of in ``get_state`` and is made again by ``from_state``, which checks what it is
+given. Nothing is compressed, so a file cannot ask for more memory than its size; the last entry is a checksum of the
+others.
 """
 
 from __future__ import annotations
 
+import hashlib
 import inspect
-import io
 import json
 import os
 import zipfile
@@ -18,25 +20,19 @@ import numpy as np
 
 import swwl
 import swwl.kernels.baselines  # so that all kernels are known
-from swwl.errors import InputError, InputTypeError, MissingFileError
+from swwl.errors import InputError, InputTypeError, MissingFileError, located
+from swwl.mesh.io.npz import ZIP_ERRORS, as_array
+from swwl.restore import check_count
 from swwl.storage import STORABLE, Memory, atomic_write
 
 FORMAT = "swwl-model"
-VERSION = 2
-_READABLE = (1, 2)
+VERSION = 3
+_READABLE = (1, 2, 3)
+_WITH_CHECKSUM = 3  # the first such version
+_MANIFEST, _CHECKSUM = "manifest.json", "sha256"
 
-# What reading something else than a whole model file ends in.
-_DAMAGES = (
-    zipfile.BadZipFile,
-    json.JSONDecodeError,
-    UnicodeDecodeError,
-    AttributeError,
-    EOFError,
-    IndexError,
-    KeyError,
-    OSError,
-    TypeError,
-)
+# What reading something else than a model file ends in.
+_FOREIGN = (*ZIP_ERRORS, KeyError, ValueError, RecursionError)
 # Arguments that had another name in files of format 1.
 _FORMER = {"exponent": "alpha"}
 
@@ -65,11 +61,13 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
     arrays: list[np.ndarray[Any, Any]] = []
     manifest = {"format": FORMAT, "version": VERSION, "swwl": swwl.__version__, "model": type(model).__name__}
     text = json.dumps(_encode(manifest | state, arrays, {}), indent=1)
+    digest = hashlib.sha256(text.encode())
     with atomic_write(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr(_entry("manifest.json"), text)
+        archive.writestr(_entry(_MANIFEST), text)
         for number, array in enumerate(arrays):
             with archive.open(_entry(f"arrays/{number}.npy"), "w", force_zip64=True) as entry:
-                np.lib.format.write_array(entry, array, allow_pickle=False)
+                np.lib.format.write_array(_Digested(entry, digest), array, allow_pickle=False)
+        archive.writestr(_entry(_CHECKSUM), digest.hexdigest())
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
@@ -87,37 +85,42 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     InputError
-        With the path and what is wrong: no such file, not a model, damaged, or written by a newer version.
+        With the path and what is wrong: no such file, not a model, changed or damaged, or written by a newer version.
     """
     path = Path(path)
     if not path.exists():
         raise MissingFileError(f"{path}: no such file.")
     try:
         with zipfile.ZipFile(path) as archive:
-            manifest = json.loads(archive.read("manifest.json"))
-            if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+            manifest = _manifest(archive)
+            if manifest is None:
                 raise InputError(f"{path}: is not a swwl model file.")
-            if manifest["version"] not in _READABLE:
-                raise InputError(
-                    f"{path}: was written by swwl {manifest.get('swwl')} in format {manifest['version']!r}, but this "
-                    f"is swwl {swwl.__version__}, which reads formats {' and '.join(map(str, _READABLE))}."
-                )
-            count = sum(name.startswith("arrays/") for name in archive.namelist())
-            arrays = [_read_array(archive, f"arrays/{number}.npy") for number in range(count)]
-        kind = STORABLE[manifest.get("model", "RobustGPRegressor")]
-        return kind.from_state(_decode(manifest, arrays))  # type: ignore[attr-defined]
-    except _DAMAGES as error:
-        raise InputError(f"{path}: is not a swwl model file, or a damaged one ({error}).") from error
+            with located(str(path)):
+                return _restore(archive, manifest)
+    except InputError:
+        raise
+    except _FOREIGN as error:
+        raise InputError(f"{path}: is not a swwl model file, or a damaged one ({_reason(error)}).") from error
 
 
 def is_model(path: str | os.PathLike[str]) -> bool:
     """Whether a file says that it is a model of swwl, of whatever version."""
     try:
         with zipfile.ZipFile(path) as archive:
-            manifest = json.loads(archive.read("manifest.json"))
-            return isinstance(manifest, dict) and manifest.get("format") == FORMAT
-    except _DAMAGES:
+            return _manifest(archive) is not None
+    except _FOREIGN:
         return False
+
+
+class _Digested:
+    """A file to write to, whose content is digested on the way."""
+
+    def __init__(self, file: Any, digest: Any):
+        self._file, self._digest = file, digest
+
+    def write(self, data: bytes) -> int:
+        self._digest.update(data)
+        return int(self._file.write(data))
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -125,8 +128,59 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
 
 
-def _read_array(archive: zipfile.ZipFile, name: str) -> np.ndarray[Any, Any]:
-    return np.lib.format.read_array(io.BytesIO(archive.read(name)), allow_pickle=False)
+def _manifest(archive: zipfile.ZipFile) -> dict[str, Any] | None:
+    """Return the manifest of a model, or None where it is that of something else."""
+    found = json.loads(_content(archive, _MANIFEST))
+    return found if isinstance(found, dict) and found.get("format") == FORMAT else None
+
+
+def _content(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Return what an entry holds, which is as many bytes of the file."""
+    entry = archive.getinfo(name)
+    assert archive.fp is not None
+    if entry.compress_type != zipfile.ZIP_STORED or entry.file_size > archive.fp.seek(0, os.SEEK_END):
+        raise InputError(f"its entry {name} is compressed, as those of models never are")
+    return archive.read(entry)
+
+
+def _restore(archive: zipfile.ZipFile, manifest: dict[str, Any]) -> Any:
+    """Make the model that an archive holds."""
+    version = manifest.get("version")
+    if version not in _READABLE or not isinstance(version, int):
+        raise InputError(
+            f"was written by swwl {manifest.get('swwl')} in format {version!r}, but this is swwl {swwl.__version__}, "
+            f"which reads formats {', '.join(map(str, _READABLE[:-1]))} and {_READABLE[-1]}."
+        )
+    try:
+        arrays = _arrays(archive, checksum=version >= _WITH_CHECKSUM)
+        kind = STORABLE[manifest.get("model", "RobustGPRegressor")]
+        return kind.from_state(_decode(manifest, arrays))  # type: ignore[attr-defined]
+    except Exception as error:  # whatever a state that is not ours makes of our own code
+        raise InputError(f"was changed after it was written, or is damaged ({_reason(error)}).") from error
+
+
+def _arrays(archive: zipfile.ZipFile, checksum: bool) -> list[np.ndarray[Any, Any]]:
+    """Return the arrays of a model, each in memory of its own; compare the checksum, if there must be one."""
+    n = len(archive.namelist()) - 1 - checksum
+    names = [f"arrays/{number}.npy" for number in range(n)]
+    if sorted(archive.namelist()) != sorted([_MANIFEST, *names, *[_CHECKSUM] * checksum]):
+        raise InputError("its entries are not those of a model")
+    digest = hashlib.sha256(_content(archive, _MANIFEST))
+    arrays = []
+    for name in names:
+        content = _content(archive, name)
+        digest.update(content)
+        with located(f"its array {name}"):
+            arrays.append(as_array(content).copy(order="K"))
+    if checksum and _content(archive, _CHECKSUM) != digest.hexdigest().encode():
+        raise InputError("its checksum is another")
+    return arrays
+
+
+def _reason(error: Exception) -> str:
+    """Say on one line, without a period, what is wrong with a file."""
+    text = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+    return " ".join(text.split())[:200].rstrip(".") or type(error).__name__
 
 
 def _encode(value: Any, arrays: list[np.ndarray[Any, Any]], known: dict[int, int]) -> Any:
@@ -169,13 +223,15 @@ def _decode(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if not isinstance(value, dict):
         return value
     if "$array" in value:
-        return arrays[value["$array"]]
+        return arrays[check_count("the number of an array", value["$array"])]
     if "$tuple" in value:
         return tuple(_decode(item, arrays) for item in value["$tuple"])
     if "$object" in value:
         kind = STORABLE[value["$object"]]
         result = kind(**_present(kind, _decode(value["params"], arrays)))
         for name, item in _decode(value["fitted"], arrays).items():
+            if name.startswith("_") or not name.endswith("_") or hasattr(kind, name):
+                raise InputError(f"{name} is not learned by {kind.__name__}")
             setattr(result, name, item)
         return result
     return {key: _decode(item, arrays) for key, item in value.items()}

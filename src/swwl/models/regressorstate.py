@@ -11,6 +11,7 @@ from sklearn.base import clone
 from swwl.gp.prediction import Prediction
 from swwl.models.members import Member, columns_of
 from swwl.models.processes import Layout
+from swwl.models.restored import checked
 from swwl.models.selection import selection_table
 from swwl.models.trend import trend_factors
 
@@ -59,7 +60,7 @@ def regressor_from_state(kind: Any, state: dict[str, Any]) -> Any:
     model.metadata_ = dict(state["metadata"])
     linear = trend_factors(model.trend, members[0].kernel.factors) if model.trend == "linear" else []
     model._trend = linear if state["trend"] is None else state["trend"]
-    model._describe()
+    checked(model)._describe()
     return model
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from typing import Any, Self
 
 import matplotlib
@@ -34,12 +38,39 @@ RC: Any = {
     "xtick.color": "#444444",
     "ytick.color": "#444444",
     "svg.hashsalt": "swwl",
+    "text.parse_math": False,  # a column may have dollar signs in its name
 }
+# Fonts that know what ours does not: the letters of China, Japan and Korea.
+_FALLBACKS = (
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Source Han Sans SC",
+    "WenQuanYi Zen Hei",
+    "Microsoft YaHei",
+    "Yu Gothic",
+    "Malgun Gothic",
+    "PingFang SC",
+    "Hiragino Sans",
+    "Arial Unicode MS",
+)
+_MOST_LETTERS = 38
 
 
-def style() -> Any:
-    """Return a context in which figures and axes have our look."""
-    return matplotlib.rc_context(RC)
+@contextmanager
+def style() -> Iterator[None]:
+    """Return a context in which figures and axes have our look, and letters that no font has are boxes, silently."""
+    with matplotlib.rc_context(RC | {"font.family": _families()}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
+        yield
+
+
+@cache
+def _families() -> list[str]:
+    """Return our font, and those of the fallbacks that this machine has."""
+    from matplotlib.font_manager import fontManager
+
+    here = {font.name for font in fontManager.ttflist}
+    return ["DejaVu Sans", *(name for name in _FALLBACKS if name in here)]
 
 
 def new_figure(width: float = 4.4, height: float = 3.5) -> Any:
@@ -90,8 +121,18 @@ class Display:
 
 
 def words(name: str) -> str:
-    """Return a column's name as a label: ``max_von_mises`` is "max von mises"."""
-    return name.replace("_", " ")
+    r"""Return a column's name as a label: on one line, and shortened in its middle where it is long.
+
+    Examples
+    --------
+    >>> words("max_von_mises"), words("a\tvery_long_name_of_" + 10 * "some_" + "column")
+    ('max von mises', 'a very long name o…e some some column')
+    """
+    text = " ".join(name.replace("_", " ").split())
+    if len(text) <= _MOST_LETTERS:
+        return text
+    half = _MOST_LETTERS // 2
+    return f"{text[: half - 1]}…{text[-half + 1 :]}"
 
 
 def limits(*arrays: Any, margin: float = 0.05) -> tuple[float, float]:

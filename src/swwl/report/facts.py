@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.design.domain import far_from_others
-from swwl.evaluation import scores
+from swwl.evaluation.metadata import data_of, held_out_of
 from swwl.gp.prediction import Prediction
 from swwl.models.regression import RobustGPRegressor
 from swwl.plots.inputs import design_vectors
@@ -57,7 +57,7 @@ class Facts:
 
 def gather(model: RobustGPRegressor, model_path: Path | None) -> Facts:
     """Collect the facts of a fitted model."""
-    data = model.metadata_
+    data = data_of(model)
     y = model.train_targets_
     vectors = design_vectors(model)
     known = data.get("train") or {}
@@ -68,7 +68,7 @@ def gather(model: RobustGPRegressor, model_path: Path | None) -> Facts:
         data=data,
         y=y,
         left_out=model.leave_one_out().columns(),
-        held_out=scores.held_out_of(model),
+        held_out=held_out_of(model),
         inputs=model.train_inputs_,
         labels=_labels(known, len(y), data),
         held_out_labels=_labels(data.get("held_out") or {}, 0, data),

@@ -22,13 +22,13 @@ body { margin: 0 auto; max-width: 62rem; padding: 1.5rem 1.1rem 4rem; color: var
 h1 { font-size: 1.75rem; line-height: 1.2; margin: 0.5rem 0 0.3rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.25rem; margin: 2.6rem 0 0.6rem; padding-top: 0.9rem; border-top: 1px solid var(--line); }
 h3 { font-size: 1.02rem; margin: 1.5rem 0 0.4rem; overflow-wrap: anywhere; }
-p, ul { margin: 0.5rem 0; max-width: 46rem; }
+p, ul { margin: 0.5rem 0; max-width: 46rem; overflow-wrap: anywhere; }
 .lead { color: var(--soft); }
 .cards { display: grid; gap: 0.8rem; margin: 0.8rem 0;
   grid-template-columns: repeat(auto-fit, minmax(min(16rem, 100%), 1fr)); }
 .card { background: var(--wash); border-radius: 0.6rem; padding: 0.8rem 1rem; }
 .card b { display: block; font-size: 1.55rem; line-height: 1.25; font-variant-numeric: tabular-nums; }
-.card span { color: var(--soft); font-size: 0.88rem; }
+.card span { overflow-wrap: anywhere; color: var(--soft); font-size: 0.88rem; }
 .scroll { overflow-x: auto; margin: 0.8rem 0; }
 table { border-collapse: collapse; font-size: 0.92rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--soft); font-size: 0.88rem; padding-bottom: 0.3rem; }
@@ -41,7 +41,7 @@ th { font-weight: 600; color: var(--soft); white-space: normal; vertical-align: 
 .meshes { grid-template-columns: repeat(auto-fit, minmax(min(9.5rem, 45%), 1fr)); }
 figure { margin: 0; }
 figure img { width: 100%; height: auto; display: block; }
-figcaption { color: var(--soft); font-size: 0.88rem; margin-top: 0.25rem; }
+figcaption { overflow-wrap: anywhere; color: var(--soft); font-size: 0.88rem; margin-top: 0.25rem; }
 pre { background: var(--wash); border-radius: 0.5rem; padding: 0.8rem 1rem;
   white-space: pre-wrap; overflow-wrap: anywhere;
   font: 0.88rem/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }

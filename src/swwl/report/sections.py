@@ -88,14 +88,13 @@ def data(facts: Facts) -> str:
     parts = []
     if known:
         name = escape(facts.table_name)
-        text = f"The table <code>{name}</code> has {known['n_rows']} rows; {escape(known['split'])}."
+        text = f"The table <code>{name}</code> has {escape(str(known['n_rows']))} rows; {escape(known['split'])}."
         nodes = [count for count in known["train"]["nodes"] if count]
         if nodes and min(nodes) == max(nodes):
-            text += f" The training meshes have {nodes[0]} nodes each."
+            text += f" The training meshes have {int(nodes[0])} nodes each."
         elif nodes:
-            text += (
-                f" The training meshes have {min(nodes)} to {max(nodes)} nodes, {int(np.median(nodes))} in the middle."
-            )
+            least, middle, most = (int(function(nodes)) for function in (min, np.median, max))
+            text += f" The training meshes have {least} to {most} nodes, {middle} in the middle."
         parts.append(paragraph(text))
     rows = [_range_row("target", name, facts.y[:, k]) for k, name in enumerate(facts.model.target_names_)]
     rows += [_range_row("input", name, facts.inputs[name].to_numpy()) for name in facts.inputs.columns]

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
+from swwl.errors import InputError
 from swwl.gp.correlations import Array
 from swwl.gp.factors import (
     Term,
@@ -35,8 +36,13 @@ from swwl.gp.loo import leave_one_out
 from swwl.gp.prediction import Prediction
 from swwl.gp.solvers.base import Curvature, Problem
 from swwl.gp.solvers.cholesky import factorize, half_solve, invert, least_squares, reciprocal_condition, solve
+from swwl.restore import Sizes, check_number
 
 _PREFIX = "uncertainty_"  # of the entries of `RangeUncertainty` in a state
+# Of the arrays of a `DensePosterior` and a `RangeUncertainty`: p ranges, q trend columns, k targets, n points.
+_SHAPES = {"beta": "p", "theta": "qk", "sigma2": "k", "alpha": "nk", "cholesky": "nn", "inverse_diagonal": "n"}
+_SHAPES |= {"trend_solve": "nq", "trend_factor": "qq", "y": "nk"}
+_UNCERTAINTY_SHAPES = {"covariance": "ff", "free": "f", "d_alpha": "fnk", "d_theta": "fqk"}
 
 
 class DenseSolver:
@@ -147,15 +153,26 @@ class DenseSolver:
     @staticmethod
     def restore(state: dict[str, Any]) -> DensePosterior:
         """Undo `DensePosterior.state`; entries of other names are ignored."""
+        sizes = Sizes()
         known: dict[str, Any] = {}
-        for f in fields(DensePosterior):
-            if f.name in ("nugget", "df"):
-                known[f.name] = float(state[f.name])
-            elif f.name != "uncertainty":
-                # memory order decides which BLAS routine runs, so it is part of "bit for bit"
-                known[f.name] = np.ascontiguousarray(state[f.name], dtype=float)
+        for name, shape in _SHAPES.items():
+            # memory order decides which BLAS routine runs, so it is part of "bit for bit"
+            known[name] = np.ascontiguousarray(sizes.array(name, state[name], shape), dtype=float)
+        for name in ("beta", "sigma2"):
+            check_number(f"the least of {name}", known[name].min(initial=1.0), above=0.0)
+        known["nugget"] = check_number("nugget", state["nugget"], 0.0)
+        known["df"] = np.inf if state["df"] == np.inf else check_number("df", state["df"], above=0.0)
         if _PREFIX + "covariance" in state:
-            extra = {f.name: np.ascontiguousarray(state[_PREFIX + f.name]) for f in fields(RangeUncertainty)}
+            extra = {
+                name: np.ascontiguousarray(
+                    sizes.array(name, state[_PREFIX + name], shape, "i" if name == "free" else "f")
+                )
+                for name, shape in _UNCERTAINTY_SHAPES.items()
+            }
+            if not ((extra["free"] >= 0) & (extra["free"] <= sizes["p"])).all():
+                raise InputError(
+                    f"free is {extra['free'].tolist()}, but positions among {sizes['p']} ranges are wanted"
+                )
             known["uncertainty"] = RangeUncertainty(**extra)
         return DensePosterior(**known)
 

@@ -16,6 +16,7 @@ from swwl.errors import InputError, MissingPackageError, located
 from swwl.kernels.base import CorrelationName, Factor, Item
 from swwl.mesh.graph import Graph
 from swwl.parallel import Progress, each_once
+from swwl.restore import Sizes, check_count
 
 # Graphs on each side of a block of pairs: enough to outweigh the sending of both sides to another process.
 _BLOCK = 32
@@ -248,6 +249,13 @@ class Baseline(Factor):
     def distances(self, first: list[Any], second: list[Any] | None = None) -> NDArray[np.float64]:
         """Return the distances between graphs, (N, M)."""
         raise TypeError(f"{type(self).__name__} must define distances.")
+
+    def check_restored(self, rows: Any) -> None:
+        """Refuse options and a scale that no fit leaves, and rows that are not kept graphs."""
+        self._check()
+        Sizes(d=check_count("n_node_features_", self.n_node_features_)).array("scale_", self.scale_, "d")
+        if not isinstance(rows, list):
+            raise InputError(f"column {self.column!r} holds no graphs")
 
     def _learn(self, graphs: list[Graph], y: Any, progress: Progress | None) -> None:
         """Learn more than the scale; most baselines have nothing to learn."""

@@ -24,6 +24,9 @@ from swwl.storage import atomic_write
 
 _GRAPH = "swwl-graph 1"
 _MESH = "swwl-mesh 1"
+# What reading something else than a whole archive ends in; NotImplementedError, of an unknown compression, is a
+# RuntimeError.
+ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, OSError)
 _MOST_HEAD = 20_000  # bytes; NumPy itself refuses more than 10 000
 _HEADS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
@@ -119,30 +122,42 @@ def read_arrays(file: IO[bytes]) -> dict[str, NDArray[Any]]:
             members = archive.infolist()
             budget.take(sum(member.file_size for member in members))
             return {member.filename.removesuffix(".npy"): _array(archive, member) for member in members}
-    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, OSError) as error:
-        # NotImplementedError, of an unknown compression, is a RuntimeError
+    except ZIP_ERRORS as error:
         raise InputError(f"it is not an .npz archive, or is damaged ({error})") from None
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
     content = archive.read(member)  # never more than the size it declares
     with located(f"its array {member.filename.removesuffix('.npy')!r}"):
-        try:
-            head = io.BytesIO(content[:_MOST_HEAD])
-            version = np.lib.format.read_magic(head)
-            if version not in _HEADS:
-                raise ValueError(f"it is of version {version}")
-            shape, fortran, dtype = _HEADS[version](head)
-        except Exception as error:  # NumPy lets through what Python's parser raises
-            raise InputError(f"it has no valid head ({_first_line(error)})") from None
-        if dtype.kind not in "biufU":
-            raise InputError(f"it holds {dtype}, neither numbers nor texts")
-        size = math.prod(shape) * dtype.itemsize
-        if size != len(content) - head.tell():
-            raise InputError(f"it declares {size} bytes, but has {len(content) - head.tell()}")
-        if not size:
-            return release(np.empty(shape, dtype))
-        return np.frombuffer(content, dtype, offset=head.tell()).reshape(shape, order="F" if fortran else "C")
+        return as_array(content)
+
+
+def as_array(content: bytes) -> NDArray[Any]:
+    """Return the numbers or texts of an ``.npy`` file, read-only; what its head says is compared with its size.
+
+    Examples
+    --------
+    >>> file = io.BytesIO()
+    >>> np.save(file, np.arange(3))
+    >>> as_array(file.getvalue())
+    array([0, 1, 2])
+    """
+    try:
+        head = io.BytesIO(content[:_MOST_HEAD])
+        version = np.lib.format.read_magic(head)
+        if version not in _HEADS:
+            raise ValueError(f"it is of version {version}")
+        shape, fortran, dtype = _HEADS[version](head)
+    except Exception as error:  # NumPy lets through what Python's parser raises
+        raise InputError(f"it has no valid head ({_first_line(error)})") from None
+    if dtype.kind not in "biufU":
+        raise InputError(f"it holds {dtype}, neither numbers nor texts")
+    size = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or size != len(content) - head.tell():
+        raise InputError(f"it declares shape {shape}, {size} bytes, but has {len(content) - head.tell()}")
+    if not size:
+        return release(np.empty(shape, dtype))
+    return np.frombuffer(content, dtype, offset=head.tell()).reshape(shape, order="F" if fortran else "C")
 
 
 def _first_line(error: Exception) -> str:
