@@ -38,7 +38,7 @@ def test_table2_fills_a_row_per_fold_and_goes_on(tmp_path, molecules, monkeypatc
     first = (tmp_path / "table2.csv").read_bytes()
     study = reproduce("table2", "small", tmp_path, n_jobs=1)
     assert (tmp_path / "table2.csv").read_bytes().startswith(first)
-    frame = study.rows(["dataset", "kernel", "seed", "fold"]).frame()
+    frame = study.rows(table2.KEYS).frame()
     assert len(frame) == 2 * 2 * 10
     assert frame.groupby(["dataset", "kernel"])["fold"].apply(sorted).map(lambda found: found == list(range(10))).all()
     assert frame["accuracy"].between(0, 1).all() and frame["balanced_accuracy"].between(0, 1).all()
@@ -74,7 +74,7 @@ def test_table3_scales_what_it_did_not_time(tmp_path, molecules):
 
 
 def test_a_missing_library_leaves_out_its_kernel(tmp_path, molecules, monkeypatch):
-    def missing(kernel, dataset):
+    def missing(kernel, dataset, kernel_seed):
         if kernel == "WWL":
             raise ImportError("WWL needs POT: pip install 'swwl[baselines]'.")
         return paper_settings(kernel)
@@ -82,7 +82,7 @@ def test_a_missing_library_leaves_out_its_kernel(tmp_path, molecules, monkeypatc
     monkeypatch.setattr(table2, "settings_of", missing)
     monkeypatch.setitem(table2.SIZES, "small", ClassificationPlan(("BZR",), ("WWL", "SWWL"), {"": 1}, {"": 24}))
     study = reproduce("table2", "small", tmp_path, n_jobs=1)
-    assert set(study.rows(["dataset", "kernel", "seed", "fold"]).frame()["kernel"]) == {"SWWL"}
+    assert set(study.rows(table2.KEYS).frame()["kernel"]) == {"SWWL"}
 
 
 def test_without_data_the_command_says_what_is_missing(swwl, tmp_path, monkeypatch):
