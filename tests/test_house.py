@@ -23,7 +23,7 @@ kernels.indefinite kernels.base kernels.numeric kernels.elliptic kernels.categor
 kernels.precomputed kernels
 kernels.baselines.common kernels.baselines.*
 models.cells models.tablefile models.tables models.trend models.defaults models.processes models.selection
-models.calibration models.modelfile models.regression models.classification models
+models.calibration models.modelfile models.regression models.choice models.classification models
 evaluation.scores evaluation.curves evaluation.folds evaluation.nested_cv evaluation
 design.*
 datasets.*

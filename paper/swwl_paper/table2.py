@@ -48,8 +48,8 @@ SIZES = {
 }
 KEYS = ["dataset", "kernel", "kernel_seed", "seed", "fold"]
 COLUMNS = (
-    "dataset kernel kernel_seed seed fold outer n_graphs n_test accuracy balanced_accuracy majority inner_accuracy setting "
-    "features gamma C exponent seconds"
+    "dataset kernel kernel_seed seed fold outer n_graphs n_test accuracy balanced_accuracy majority inner_accuracy "
+    "setting features gamma C exponent seconds"
 ).split()
 
 
