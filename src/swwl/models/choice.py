@@ -275,9 +275,8 @@ def inner_accuracies(
         for column, cost in enumerate(costs):
             model = SVC(kernel="precomputed", C=cost, class_weight=weights).fit(own, labels[train])
             scores[row, column] = np.mean(model.predict(cross) == labels[test])
-            if min(costs[column:]) >= cost and np.abs(model.dual_coef_).max() < cost * model.class_weight_.min():
-                scores[row, column:] = scores[
-                    row, column
-                ]  # no coefficient is at its bound: a wider one changes nothing
+            inside = np.abs(model.dual_coef_).max() < cost * model.class_weight_.min()
+            if inside and min(costs[column:]) >= cost:  # a wider bound changes nothing
+                scores[row, column:] = scores[row, column]
                 break
     return scores.mean(axis=0)

@@ -306,8 +306,9 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
 
     def _choose(self, table: Any, labels: NDArray[Any], progress: Progress | None) -> SWWL:
         """Choose the kernel and all that is not given, by cross-validation; return the kernel."""
+        values = column(table, "graph")
         with located("Column 'graph'"):
-            graphs = load_graphs(column(table, "graph"))
+            graphs = load_graphs(values)
         given = {name: getattr(self, name) for name in ("alpha", "gamma", "C", "class_weight", "random_state")}
         choice = choose(graphs, labels, **given, progress=progress)
         self.columns_, self.best_params_, self.selection_ = choice.columns, choice.params, choice.table
