@@ -143,9 +143,9 @@ def _show(study: Study, frame: pd.DataFrame) -> None:
         "exponent and labels in the inner search; all others have the paper's settings. Cuneiform comes with labels, "
         "and scaled; no class of it has ten members, so that its outer folds are not stratified."
     )
-    hashes = sorted(frame.loc[frame["kernel"] == "PK", "kernel_seed"].unique())
-    if hashes:
-        notes += f" PK is run with {len(hashes)} seeds of its hashing ({', '.join(map(str, hashes))}), and all count."
+    hashes = frame[frame["kernel"] == "PK"]
+    if len(hashes):
+        notes += " PK: over all seeds of its hashing, which are below."
     if marks:
         sizes = frame[cut].groupby(["kernel", "dataset"])["n_graphs"].max()
         notes += " † Cut down: " + ", ".join(f"{k} on {n} graphs of {d}" for (k, d), n in sizes.items()) + "."
@@ -154,18 +154,25 @@ def _show(study: Study, frame: pd.DataFrame) -> None:
     study.show(
         "Balanced accuracy (%)", pd.DataFrame(balanced, columns=["kernel", *datasets]), _verdict(frame, datasets)
     )
-    if hashes:
-        _show_hashes(study, 100 * frame[frame["kernel"] == "PK"].groupby(["kernel_seed", "dataset"])["accuracy"].mean())
+    if len(hashes):
+        _show_hashes(study, hashes)
 
 
-def _show_hashes(study: Study, means: pd.Series) -> None:
+def _show_hashes(study: Study, frame: pd.DataFrame) -> None:
     """Print the propagation kernel's accuracy for every seed of its hashing, and how far these lie apart."""
-    table = means.unstack()[[name for name in DATASETS if name in means.index.levels[1]]]
-    lines = [[str(seed), *(f"{value:.1f}" for value in row)] for seed, row in table.iterrows()]
-    lines.append(["mean ± standard deviation", *(f"{table[d].mean():.1f} ± {table[d].std(ddof=0):.1f}" for d in table)])
-    lines.append(["the paper", *(PAPER["PK"][DATASETS.index(name)] for name in table)])
-    title = "Accuracy of PK (%) by the seed of its hashing"
-    study.show(title, pd.DataFrame(lines, columns=["seed", *table]), "Means over the outer folds of all fold seeds.")
+    means = (100 * frame.groupby(["kernel_seed", "dataset"])["accuracy"].mean()).unstack()
+    means = means[[name for name in DATASETS if name in means]]
+    lines = [
+        [str(seed), *("–" if pd.isna(value) else f"{value:.1f}" for value in row)] for seed, row in means.iterrows()
+    ]
+    spread = means.std(ddof=0).where(means.count() > 1)
+    lines.append(["standard deviation", *("–" if pd.isna(value) else f"{value:.1f}" for value in spread)])
+    lines.append(["the paper", *(PAPER["PK"][DATASETS.index(name)] for name in means)])
+    study.show(
+        "Accuracy of PK (%) by the seed of its hashing",
+        pd.DataFrame(lines, columns=["seed", *means]),
+        "Means over the outer folds of all seeds of the folds, and the standard deviation of these means.",
+    )
 
 
 def _verdict(frame: pd.DataFrame, datasets: list[str]) -> str:
