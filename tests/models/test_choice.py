@@ -110,6 +110,14 @@ def test_few_graphs_and_small_classes_will_do(classes):
     assert model.predict(graphs).shape == (len(classes),)
 
 
+def test_labels_alone_will_do():
+    classes = np.arange(12) % 2
+    labels = [["C"] * 9 if c else ["C", "N", "O"] * 3 for c in classes]
+    graphs = with_labels(rings(classes, by_order), labels, attributes=False)
+    model = GraphSVC(gamma="scale", alpha=1.0).fit(graphs, classes)
+    assert model.columns_ is None and model.best_params_["labels"] and model.score(graphs, classes) == 1.0
+
+
 def test_what_is_given_is_kept_and_progress_is_told(fitted):
     graphs, classes, _ = fitted
     told = []

@@ -111,52 +111,63 @@ def choose(
     graphs, classes = [graphs[i] for i in kept], classes[kept]
     folds, _ = inner_folds(np.unique(classes, return_inverse=True)[1], N_FOLDS, random_state)
     is_label = label_columns(graphs)
-    columns = {True: None, False: ~is_label if is_label.any() else None}
-    versions = {labels: select_columns(graphs, found) for labels, found in columns.items()}
     tried = settings(graphs, is_label)
-    total, done = len(tried) + min(_FINALISTS, len(tried)), 0
-    alphas = ALPHAS if alpha is None else (alpha,)
-    embedded = []
+    columns = {True: None, False: ~is_label if is_label.any() else None}
+    versions = {labels: select_columns(graphs, columns[labels]) for labels in {setting.labels for setting in tried}}
+    finalists = min(_FINALISTS, len(tried))
 
-    def search(setting: Setting, rows: Any, refined: bool) -> list[dict[str, Any]]:
-        nonlocal done
+    def compare(setting: Setting, rows: Any, done: int, refined: bool) -> list[dict[str, Any]]:
         (distances,) = setting.kernel(random_state).items(rows)
-        found = []
-        for exponent in alphas:
-            powers = np.asarray(distances) ** exponent
-            if gamma is None:
-                gammas = [ratio * median_gamma(powers) for ratio in (RATIOS if refined else _SCREEN_RATIOS)]
-            else:
-                gammas = [median_gamma(powers) if isinstance(gamma, str) else float(gamma)]
-            costs = (COSTS if refined else _SCREEN_COSTS) if C is None else (C,)
-            scores = np.array(
-                [inner_accuracies(np.exp(-g * powers), classes, folds, costs, class_weight) for g in gammas]
-            ).round(12)  # sums of equal terms in another order are equal
-            i, j = np.unravel_index(scores.argmax(), scores.shape)
-            machine = {"alpha": exponent, "gamma": gammas[i], "C": costs[j], "accuracy": float(scores[i, j])}
-            found.append({**asdict(setting), **machine, "refined": refined, "chosen": False})
-        done += 1
+        machines = _machines(np.asarray(distances), classes, folds, alpha, gamma, C, class_weight, refined)
         if progress is not None:
-            progress(done, total)
-        return found
+            progress(done + 1, len(tried) + finalists)
+        return [{**asdict(setting), **machine, "refined": refined, "chosen": False} for machine in machines]
 
     with one_blas_thread(), config_context(assume_finite=True, skip_parameter_validation=True):
+        embedded = []
         screened = []
-        for setting in tried:
+        for place, setting in enumerate(tried):
             embedded.append(setting.kernel(random_state).fit(versions[setting.labels]))
-            screened.append(search(setting, embedded[-1], False))
-        # Python's sort keeps equals in order: the simplest comes first.
+            screened.append(compare(setting, embedded[place], place, False))
+        # Equals stay in order, so that the simplest comes first.
         order = sorted(range(len(tried)), key=lambda k: -max(row["accuracy"] for row in screened[k]))
-        finalists = sorted(order[:_FINALISTS])
-        refined = [row for k in finalists for row in search(tried[k], embedded[k], True)]
-    best = max(refined, key=lambda row: row["accuracy"])  # the first of equals
+        refined = []
+        for place, k in enumerate(sorted(order[:finalists]), len(tried)):
+            refined += compare(tried[k], embedded[k], place, True)
+    others = [row for k in order[finalists:] for row in screened[k]]
+    ranked = [row for rows in (refined, others) for row in sorted(rows, key=lambda row: -row["accuracy"])]
+    best = ranked[0]
     best["chosen"] = True
-    others = [row for k in order[_FINALISTS:] for row in screened[k]]
-    ranked = [sorted(rows, key=lambda row: (-row["accuracy"], not row["chosen"])) for rows in (refined, others)]
-    table = pd.DataFrame(ranked[0] + ranked[1], columns=COLUMNS)
     winner = Setting(*(best[name] for name in COLUMNS[:4]))
     params = {name: best[name] for name in COLUMNS[:7]}
-    return Choice(winner.kernel(random_state), columns[winner.labels], params, table)
+    return Choice(winner.kernel(random_state), columns[winner.labels], params, pd.DataFrame(ranked, columns=COLUMNS))
+
+
+def _machines(
+    distances: NDArray[np.float64],
+    classes: NDArray[Any],
+    folds: Folds,
+    alpha: float | None,
+    gamma: float | str | None,
+    C: float | None,
+    class_weight: Any,
+    refined: bool,
+) -> list[dict[str, float]]:
+    """Return the best gamma and C with their accuracy, for every exponent; on the whole grid or at its middle."""
+    ratios, costs = (RATIOS, COSTS) if refined else (_SCREEN_RATIOS, _SCREEN_COSTS)
+    costs = costs if C is None else (C,)
+    found = []
+    for exponent in ALPHAS if alpha is None else (alpha,):
+        powers = distances**exponent
+        if gamma is None or isinstance(gamma, str):
+            gammas = [ratio * median_gamma(powers) for ratio in (ratios if gamma is None else (1.0,))]
+        else:
+            gammas = [float(gamma)]
+        scores = [inner_accuracies(np.exp(-one * powers), classes, folds, costs, class_weight) for one in gammas]
+        table = np.round(scores, 12)  # means of the same numbers are equal
+        i, j = np.unravel_index(table.argmax(), table.shape)
+        found.append({"alpha": exponent, "gamma": gammas[i], "C": costs[j], "accuracy": float(table[i, j])})
+    return found
 
 
 def settings(graphs: Sequence[Graph], is_label: NDArray[np.bool_]) -> list[Setting]:
