@@ -58,8 +58,13 @@ def test_graphs_left_out_are_said(tmp_path, molecules, monkeypatch):
     )
     monkeypatch.setitem(table2.SIZES, "small", plan)
     pytest.importorskip("grakel", reason="GraKeL is not installed: it needs Python below 3.13")
-    reproduce("table2", "small", tmp_path, n_jobs=1)
-    assert "† Cut down: PK on 20 graphs of BZR" in (tmp_path / "table2.md").read_text()
+    study = reproduce("table2", "small", tmp_path, n_jobs=1)
+    page = (tmp_path / "table2.md").read_text()
+    assert "† Cut down: PK on 20 graphs of BZR" in page and "Accuracy of PK (%) by the seed of its hashing" in page
+    counts = study.rows(table2.KEYS).frame().groupby("kernel")["kernel_seed"].value_counts()
+    assert counts["PK"].to_dict() == dict.fromkeys(classification.HASH_SEEDS, 10) and counts["SWWL"].to_dict() == {
+        0: 10
+    }
 
 
 def test_table3_scales_what_it_did_not_time(tmp_path, molecules):
@@ -100,6 +105,7 @@ def test_settings_follow_the_paper():
     assert [f.learning_rate for f in settings_of("RPW", "PROTEINS")] == [1e-3] * 3
     assert [f.n_epochs for f in settings_of("RPW", "BZR")] == [10] * 3
     assert all(f.scale is True for f in settings_of("WWL", "Cuneiform"))
+    assert [f.random_state for f in settings_of("PK", "BZR", 42)] == [42] * 7
     assert [f.scale for f in settings_of("SWWL tuned", "Cuneiform")] == [False] * 4 + [True] * 4
 
 
