@@ -20,7 +20,7 @@ KERNELS = ("SWWL", "SWWL tuned", "WWL", "FGW", "RPW", "PK", "GH")
 FUSED = ("Cuneiform",)
 """Sets whose labels the paper uses too. Scaled, or one attribute of Cuneiform drowns all others."""
 HASH_SEEDS = (0, 1, 2, 3, 42)
-"""The propagation kernel's accuracy hangs on the seed that draws its bins; 42 gives what the paper prints."""
+"""The propagation kernel's accuracy hangs on the seed that draws its bins; 42 comes near the paper's."""
 
 
 @dataclass(frozen=True)
