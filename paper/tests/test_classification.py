@@ -38,7 +38,7 @@ def test_table2_fills_a_row_per_fold_and_goes_on(tmp_path, molecules, monkeypatc
     first = (tmp_path / "table2.csv").read_bytes()
     study = reproduce("table2", "small", tmp_path, n_jobs=1)
     assert (tmp_path / "table2.csv").read_bytes().startswith(first)
-    frame = study.rows(["dataset", "kernel", "seed", "fold"]).frame()
+    frame = study.rows(table2.KEYS).frame()
     assert len(frame) == 2 * 2 * 10
     assert frame.groupby(["dataset", "kernel"])["fold"].apply(sorted).map(lambda found: found == list(range(10))).all()
     assert frame["accuracy"].between(0, 1).all() and frame["balanced_accuracy"].between(0, 1).all()
@@ -57,9 +57,13 @@ def test_graphs_left_out_are_said(tmp_path, molecules, monkeypatch):
         datasets=("BZR",), kernels=("SWWL", "PK"), seeds={"": 1}, graphs={"": None, ("PK", "BZR"): 20}
     )
     monkeypatch.setitem(table2.SIZES, "small", plan)
+    monkeypatch.setattr(classification, "HASH_SEEDS", (0, 42))
     pytest.importorskip("grakel", reason="GraKeL is not installed: it needs Python below 3.13")
-    reproduce("table2", "small", tmp_path, n_jobs=1)
-    assert "† Cut down: PK on 20 graphs of BZR" in (tmp_path / "table2.md").read_text()
+    study = reproduce("table2", "small", tmp_path, n_jobs=1)
+    page = (tmp_path / "table2.md").read_text()
+    assert "† Cut down: PK on 20 graphs of BZR" in page and "Accuracy of PK (%) by the seed of its hashing" in page
+    counts = study.rows(table2.KEYS).frame().groupby("kernel")["kernel_seed"].value_counts()
+    assert counts.to_dict() == {("PK", 0): 10, ("PK", 42): 10, ("SWWL", 0): 10}
 
 
 def test_table3_scales_what_it_did_not_time(tmp_path, molecules):
@@ -74,7 +78,7 @@ def test_table3_scales_what_it_did_not_time(tmp_path, molecules):
 
 
 def test_a_missing_library_leaves_out_its_kernel(tmp_path, molecules, monkeypatch):
-    def missing(kernel, dataset):
+    def missing(kernel, dataset, kernel_seed):
         if kernel == "WWL":
             raise ImportError("WWL needs POT: pip install 'swwl[baselines]'.")
         return paper_settings(kernel)
@@ -82,7 +86,7 @@ def test_a_missing_library_leaves_out_its_kernel(tmp_path, molecules, monkeypatc
     monkeypatch.setattr(table2, "settings_of", missing)
     monkeypatch.setitem(table2.SIZES, "small", ClassificationPlan(("BZR",), ("WWL", "SWWL"), {"": 1}, {"": 24}))
     study = reproduce("table2", "small", tmp_path, n_jobs=1)
-    assert set(study.rows(["dataset", "kernel", "seed", "fold"]).frame()["kernel"]) == {"SWWL"}
+    assert set(study.rows(table2.KEYS).frame()["kernel"]) == {"SWWL"}
 
 
 def test_without_data_the_command_says_what_is_missing(swwl, tmp_path, monkeypatch):
@@ -100,6 +104,7 @@ def test_settings_follow_the_paper():
     assert [f.learning_rate for f in settings_of("RPW", "PROTEINS")] == [1e-3] * 3
     assert [f.n_epochs for f in settings_of("RPW", "BZR")] == [10] * 3
     assert all(f.scale is True for f in settings_of("WWL", "Cuneiform"))
+    assert [f.random_state for f in settings_of("PK", "BZR", 42)] == [42] * 7
     assert [f.scale for f in settings_of("SWWL tuned", "Cuneiform")] == [False] * 4 + [True] * 4
 
 

@@ -202,7 +202,9 @@ def test_entries_that_are_not_a_models(saved, tmp_path):
 def test_fitted_attributes_are_no_methods(saved, tmp_path):
     for name in ("predict", "__class__", "_trend", "items", "fit"):
         rewrite_model(
-            saved, tmp_path / "m.swwl", lambda m, _, name=name: m["members"][0]["factors"][1]["fitted"].update({name: "x"})
+            saved,
+            tmp_path / "m.swwl",
+            lambda m, _, name=name: m["members"][0]["factors"][1]["fitted"].update({name: "x"}),
         )
         with pytest.raises(InputError, match=f"{name} is not learned by Matern52"):
             load_model(tmp_path / "m.swwl")

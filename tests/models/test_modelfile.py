@@ -86,7 +86,7 @@ def test_files_that_are_no_models(table, tmp_path):
             "was written by swwl 9.9 in format 4, but this is swwl .* reads formats 1, 2 and 3",
         ),
         ({"format": "other"}, "is not a swwl model file"),
-        ({"fitted_kernel": [{"$object": "Popen", "params": {}, "fitted": {}}]}, "damaged"),
+        ({"members": [{"$object": "Popen", "params": {}, "fitted": {}}]}, "damaged"),
     ],
 )
 def test_manifests_that_are_not_ours(table, tmp_path, change, message):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from swwl.errors import FoldWarning, InputError
+from swwl.models.choice import Folds, QuietStratified, inner_folds
 
 FOLDS = ("paper", "authors")
 
@@ -24,7 +25,7 @@ class Split:
     rule: str
     train: NDArray[np.intp]
     test: NDArray[np.intp]
-    inner: list[tuple[NDArray[np.intp], NDArray[np.intp]]]
+    inner: Folds
 
 
 def outer_splits(
@@ -49,7 +50,7 @@ def outer_splits(
     few = False
     splits = []
     for fold, (train, test) in enumerate(outer.split(labels, labels)):
-        inner, even = _inner_folds(labels[train], n_inner, seed)
+        inner, even = inner_folds(labels[train], n_inner, seed)
         few |= not even
         splits.append(Split(seed, fold, rule, train, test, inner))
     if few:
@@ -79,23 +80,4 @@ def _outer_rule(
         return f"KFold({n_outer})", KFold(n_outer, shuffle=True, random_state=seed)
     if counts.min() < n_outer:
         warnings.warn(f"A {smallest}: it is missing from some of them.", FoldWarning, stacklevel=4)
-    return f"stratified({n_outer})", _Quiet(n_outer, shuffle=True, random_state=seed)
-
-
-class _Quiet(StratifiedKFold):
-    """Stratified folds without scikit-learn's warning about small classes: ours says what happens to them."""
-
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="The least populated class")
-            return list(super().split(X, y, groups))
-
-
-def _inner_folds(
-    labels: NDArray[np.intp], n_inner: int, seed: int
-) -> tuple[list[tuple[NDArray[np.intp], NDArray[np.intp]]], bool]:
-    """Return the inner folds, and whether every class has enough members for them."""
-    counts = np.bincount(labels)
-    counts = counts[counts > 0]
-    rule = _Quiet if counts.max() >= n_inner else KFold
-    return list(rule(n_inner, shuffle=True, random_state=seed).split(labels, labels)), counts.min() >= n_inner
+    return f"stratified({n_outer})", QuietStratified(n_outer, shuffle=True, random_state=seed)

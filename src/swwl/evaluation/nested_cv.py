@@ -22,6 +22,7 @@ from swwl.errors import InputError, InputTypeError, renamed_arguments
 from swwl.evaluation.folds import Split, outer_splits
 from swwl.kernels import SWWL, Factor
 from swwl.kernels.baselines import FGW, RPW, WWL, GraphHopper, Propagation, common
+from swwl.models.choice import inner_accuracies
 from swwl.storage import Journal, MatrixCache, fingerprint
 
 GAMMAS = tuple(10.0**k for k in range(-4, 0))
@@ -341,27 +342,3 @@ def _kernels(block: NDArray[np.float64], factor: Factor, grid: Grid) -> Any:
 
 def _transform(block: NDArray[np.float64], exponent: float, gamma: float) -> NDArray[np.float64]:
     return block if np.isnan(gamma) else np.exp(-gamma * block**exponent)
-
-
-def inner_accuracies(
-    gram: NDArray[np.float64],
-    labels: NDArray[np.intp],
-    inner: Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]],
-    costs: Sequence[float],
-) -> NDArray[np.float64]:
-    """Return the mean accuracy over inner folds for every C, shape (len(costs),).
-
-    Parameters
-    ----------
-    gram : ndarray of shape (n, n)
-    labels : ndarray of shape (n,)
-    inner : sequence of (train, test)
-    costs : sequence of float
-    """
-    scores = np.zeros((len(inner), len(costs)))
-    for row, (train, test) in enumerate(inner):
-        own, cross = gram[np.ix_(train, train)], gram[np.ix_(test, train)]
-        for column, cost in enumerate(costs):
-            model = SVC(kernel="precomputed", C=cost).fit(own, labels[train])
-            scores[row, column] = np.mean(model.predict(cross) == labels[test])
-    return scores.mean(axis=0)

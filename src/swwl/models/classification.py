@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import accuracy_score
@@ -14,9 +15,11 @@ from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
 from swwl.embedding.options import check_exponent
-from swwl.errors import InputError, InputTypeError
+from swwl.errors import InputError, InputTypeError, located
 from swwl.kernels import SWWL, Product
 from swwl.kernels.base import as_product, options_for
+from swwl.kernels.baselines.common import load_graphs
+from swwl.models.choice import COLUMNS, choose, median_gamma, select_columns
 from swwl.models.modelfile import save_model
 from swwl.models.restored import check_factors
 from swwl.models.tables import as_table, column
@@ -98,7 +101,7 @@ def machine_of(svc: SVC) -> Machine:
 
 @storable
 class GraphSVC(ClassifierMixin, BaseEstimator):
-    r"""Support vector classification of graphs.
+    r"""Support vector classification of graphs, which chooses its kernel by itself unless it is given one.
 
     .. math:: k(G, G') = \exp\Bigl(-\gamma \sum_l D_l(G, G')^\alpha\Bigr) \prod_m k_m(G, G')
 
@@ -108,53 +111,78 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    kernel : SWWL, ASWWL, a baseline, another factor of distances, or a product of them
-        Says which distances; the correlations of its factors play no part. By default ``SWWL()`` on the column "graph",
-        which is where a plain list of graphs goes.
-    gamma : float or "scale"
-        "scale" is one over the median of :math:`\sum_l D_l^\alpha` over the training pairs.
-    alpha : float
-        Exponent in (0, 2]; the paper classifies with 1.
-    C : float
-        Regularisation of the support vector machine.
+    kernel : SWWL, ASWWL, a baseline, another factor of distances, or a product of them, optional
+        Says which distances; the correlations of its factors play no part. By default :class:`SWWL` on the column
+        "graph", which is where a plain list of graphs goes, with what five-fold cross-validation on the training graphs
+        finds best: features scaled or not, with one-hot labels or without, zero to three iterations, single or large
+        steps (``step="sqrt"``). Of equals the simplest is taken.
+    gamma : float or "scale", optional
+        "scale" is one over the median of :math:`\sum_l D_l^\alpha` over the training pairs. By default "scale" with a
+        kernel, and chosen with it without.
+    alpha : float, optional
+        Exponent in (0, 2]; the paper classifies with 1. By default 1 with a kernel, and 1 or 2 without.
+    C : float, optional
+        Regularisation of the support vector machine. By default 1 with a kernel, and chosen without.
     class_weight : dict or "balanced", optional
         See :class:`sklearn.svm.SVC`.
+    random_state : int
+        Draws the folds on which the kernel is chosen, and its directions.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+    best_params_ : dict
+        ``alpha``, ``gamma`` and ``C`` in use; where the kernel was chosen, also ``labels``, ``scale``, ``n_iterations``
+        and ``step``.
+    selection_ : DataFrame
+        How they were chosen: a row for every setting and exponent with its best ``gamma`` and ``C``, their mean
+        ``accuracy`` over the folds, whether it was ``refined`` (on the whole grid of gamma and C, as the best settings
+        are after a first look at all), and ``chosen``. Empty with a kernel.
+    columns_ : ndarray of bool, shape (d,), or None
+        Which columns of node features are in use; None is all of them.
     gamma_ : float
     kernel_ : Product
         The fitted kernel.
     svc_ : sklearn.svm.SVC
 
+    Notes
+    -----
+    Labels are columns of features that hold zero or one other number, as :func:`swwl.with_labels` and
+    ``fetch_tu(..., labels=True)`` append them: hand them over, and they are used if that helps. Settings are compared
+    on about a thousand graphs at most.
+
     Examples
     --------
     >>> from swwl import Graph
     >>> rods = [Graph([[0.0], [length]], [(0, 1)]) for length in (1.0, 1.1, 1.2, 3.0, 3.1, 3.2)]
-    >>> model = GraphSVC(SWWL(n_iterations=0, n_projections=4, n_quantiles=5))
-    >>> model = model.fit(rods, ["short"] * 3 + ["long"] * 3)
+    >>> model = GraphSVC().fit(rods, ["short"] * 3 + ["long"] * 3)
     >>> model.predict([Graph([[0.0], [2.9]], [(0, 1)])]).tolist()
     ['long']
+    >>> model.best_params_["n_iterations"], float(model.selection_["accuracy"].max())
+    (0, 1.0)
+    >>> GraphSVC(SWWL(n_iterations=0, n_projections=4), C=10.0).fit(rods, [0, 0, 0, 1, 1, 1]).best_params_["C"]
+    10.0
     """
 
     def __init__(
         self,
         kernel: Any = None,
         *,
-        gamma: float | str = "scale",
-        alpha: float = 1.0,
-        C: float = 1.0,
+        gamma: float | str | None = None,
+        alpha: float | None = None,
+        C: float | None = None,
         class_weight: Any = None,
+        random_state: int = 0,
     ):
         self.kernel = kernel
         self.gamma = gamma
         self.alpha = alpha
         self.C = C
         self.class_weight = class_weight
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> GraphSVC:
-        """Embed the graphs and fit the machine.
+        """Choose a kernel where none is given, embed the graphs, and fit the machine.
 
         Parameters
         ----------
@@ -162,17 +190,31 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         y : array-like of shape (N,), or str
             Classes, or the name of their column in ``X``.
         progress : callable, optional
-            Called as ``progress(done, total)`` while graphs are embedded.
+            Called as ``progress(done, total)`` with numbers of graphs that are embedded, or of settings where a kernel
+            is chosen.
         memory : Memory or path, optional
-            Where embeddings of mesh files are kept; see :class:`swwl.SWWLEmbedding`.
+            Where embeddings of mesh files are kept; see :class:`swwl.SWWLEmbedding`. While a kernel is chosen, none
+            are.
         """
-        check_exponent(self.alpha)
+        if self.alpha is not None:
+            check_exponent(self.alpha)
         table = as_table(X)
         labels = _labels(table, y)
         self.classes_ = np.unique(labels)
         if len(self.classes_) < 2:
             raise InputError(f"All graphs are of class {str(labels[0])!r}; at least two classes are needed.")
-        self.kernel_ = as_product(SWWL() if self.kernel is None else clone(as_product(self.kernel)))
+        self.columns_: NDArray[np.bool_] | None = None
+        self.selection_ = pd.DataFrame(columns=COLUMNS)
+        self.best_params_ = {
+            "alpha": 1.0 if self.alpha is None else self.alpha,
+            "gamma": self.gamma,
+            "C": 1.0 if self.C is None else self.C,
+        }
+        if self.kernel is None:
+            self.kernel_ = as_product(self._choose(table, labels, progress))
+            progress = None  # all settings were embedded, and this one is embedded once more
+        else:
+            self.kernel_ = clone(as_product(self.kernel))
         if self.kernel_.elliptic is not None:
             raise InputTypeError(f"GraphSVC multiplies its factors, which {self.kernel_!r} does not; use SWWL.")
         for factor in self.kernel_.factors:
@@ -182,12 +224,14 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
                 )
         self.feature_names_in_ = np.array([factor.column for factor in self.kernel_.factors], dtype=object)
         self.train_rows_ = [
-            factor.fit(column(table, factor.column), progress, **options_for(factor, memory, labels))
+            factor.fit(self._values(table, factor), progress, **options_for(factor, memory, labels))
             for factor in self.kernel_.factors
         ]
         powers, gram = self._parts(self.train_rows_)
-        self.gamma_ = _median_gamma(powers) if isinstance(self.gamma, str) else float(self.gamma)
-        self.svc_ = SVC(kernel="precomputed", C=self.C, class_weight=self.class_weight)
+        given = self.best_params_["gamma"]
+        self.gamma_ = median_gamma(powers) if given is None or isinstance(given, str) else float(given)
+        self.best_params_["gamma"] = self.gamma_
+        self.svc_ = SVC(kernel="precomputed", C=self.best_params_["C"], class_weight=self.class_weight)
         self.svc_.fit(np.exp(-self.gamma_ * powers) * gram, labels)
         self._machine = machine_of(self.svc_)
         self.metadata_: dict[str, Any] = {}
@@ -233,6 +277,9 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
             "train": self.train_rows_,
             "classes": self.classes_.tolist(),
             "gamma": self.gamma_,
+            "best_params": self.best_params_,
+            "columns": self.columns_,
+            "selection": self.selection_.to_dict("list"),
             "machine": [machine.support, machine.n_support, machine.dual, machine.intercept],
             "metadata": self.metadata_,
         }
@@ -249,9 +296,17 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         model.train_rows_ = state["train"]
         model.classes_ = np.asarray(state["classes"])
         model.gamma_ = check_number("gamma", state["gamma"], 0.0)
+        # Files of earlier versions hold no choices.
+        model.best_params_ = state.get("best_params", {"alpha": model.alpha, "gamma": model.gamma_, "C": model.C})
+        model.columns_ = state.get("columns")
+        model.selection_ = pd.DataFrame(state.get("selection"), columns=COLUMNS)
         model._machine = Machine(*state["machine"])
         model.metadata_ = dict(state["metadata"])
-        check_exponent(model.alpha)
+        for name in ("alpha", "gamma", "C"):
+            check_number(name, model.best_params_[name], above=0.0)
+        check_exponent(model.best_params_["alpha"])
+        if model.columns_ is not None:
+            Sizes().array("columns", model.columns_, "d", "b")
         check_factors(model.kernel_.factors, model.train_rows_, len(model.train_rows_[0]))
         model._machine.check(Sizes(k=len(model.classes_)), len(model.train_rows_[0]))
         return model
@@ -260,6 +315,32 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         return tags
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text = super().__repr__(N_CHAR_MAX)
+        if self.kernel is not None or not hasattr(self, "best_params_"):
+            return text
+        machine = ", ".join(f"{name}={self.best_params_[name]:.3g}" for name in ("alpha", "gamma", "C"))
+        columns = "" if self.columns_ is None else " without labels"
+        return f"{text} chose {self.kernel_.factors[0]!r}{columns}, {machine}"
+
+    def _choose(self, table: Any, labels: NDArray[Any], progress: Progress | None) -> SWWL:
+        """Choose the kernel and all that is not given, by cross-validation; return the kernel."""
+        values = column(table, "graph")
+        with located("Column 'graph'"):
+            graphs = load_graphs(values)
+        given = {name: getattr(self, name) for name in ("alpha", "gamma", "C", "class_weight", "random_state")}
+        choice = choose(graphs, labels, **given, progress=progress)
+        self.columns_, self.best_params_, self.selection_ = choice.columns, choice.params, choice.table
+        return choice.kernel
+
+    def _values(self, table: Any, factor: Any) -> Any:
+        """Return the column of a factor, with the features in use."""
+        values = column(table, factor.column)
+        if self.columns_ is None:
+            return values
+        with located(f"Column {factor.column!r}"):
+            return select_columns(load_graphs(values, len(self.columns_)), self.columns_)
 
     def _parts(self, first: list[Any], second: list[Any] | None = None) -> tuple[Any, Any]:
         """Return the sum of the distances to the power alpha, and the product of the kernels given as such."""
@@ -271,7 +352,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
                 gram = gram * factor.gram(own, other)
                 continue
             for distances in factor.items(own, other):
-                powers = powers + np.asarray(distances) ** self.alpha
+                powers = powers + np.asarray(distances) ** self.best_params_["alpha"]
         return powers, gram
 
     def _fitted(self) -> Machine:
@@ -281,7 +362,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
     def _cross(self, X: Any, progress: Progress | None, memory: MemoryLike) -> NDArray[np.float64]:
         table = as_table(X)
         rows = [
-            factor.represent(column(table, factor.column), progress, **options_for(factor, memory))
+            factor.represent(self._values(table, factor), progress, **options_for(factor, memory))
             for factor in self.kernel_.factors
         ]
         powers, gram = self._parts(rows, self.train_rows_)
@@ -302,11 +383,3 @@ def _as_pairs(class_weight: Any) -> Any:
     return [
         [label.item() if isinstance(label, np.generic) else label, weight] for label, weight in class_weight.items()
     ]
-
-
-def _median_gamma(powers: Any) -> float:
-    if np.ndim(powers) == 0:
-        return 1.0
-    pairs = powers[np.triu_indices(len(powers), 1)]
-    median = float(np.median(pairs)) or float(pairs.max())
-    return 1 / median if median else 1.0
