@@ -24,6 +24,9 @@ def reproduce(
     reference: Annotated[
         Path | None, typer.Option(help="R's answers for rgasp [rgasp_reference.json in the folder SWWL_DATA].")
     ] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Folder for what only saves time: data, embeddings [work in the results].")
+    ] = None,
     seed: Annotated[int, typer.Option(help="First seed of everything random.")] = 0,
     jobs: Annotated[int, typer.Option(help="Threads and processes; -1 is one per core.")] = -1,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
@@ -39,6 +42,7 @@ def reproduce(
     figure-gp         samples of a Gaussian process over graphs
     figure-meshes     meshes of the data sets
     rgasp             the robust Gaussian process beside R's
+    defaults          the model without a named kernel beside others, on all data sets
 
     A run that was cut off goes on where it stopped. Classification and the sets of published simulations need the
     folder that SWWL_DATA names; the other kernels need pip install 'swwl[baselines,rpw]', coarse meshes
@@ -61,7 +65,8 @@ def reproduce(
     out = Output(quiet)
     folder = output or Path(f"results-{size}")
     narrowed = {"dataset": dataset or [], "kernel": kernel or []}
-    options = narrowed | ({} if reference is None else {"reference": [str(reference)]})
+    places = {"reference": reference, "cache": cache}
+    options = narrowed | {name: [str(path)] for name, path in places.items() if path is not None}
     skipped = []
     for name in wanted:
         start = time.perf_counter()
