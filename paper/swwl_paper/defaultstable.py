@@ -199,10 +199,10 @@ def draw(frame: pd.DataFrame) -> Any:
             ax.set_title(f"N = {sizes[0]}" + (f" to {sizes[-1]}" if len(sizes) > 1 else ""))
             ax.axvline(1, color=BLACK, lw=0.8, ls=":")
             ax.set_xscale("log")
+            ax.set_xlabel("RMSE over deviation")
         titles = [f"{SETS[name].title}: {words(target)}" for name, target in pairs]
         axes[0].set_yticks(range(len(pairs)), titles)
         axes[0].set_ylim(len(pairs) - 0.5, -0.5)
-        figure.supxlabel("RMSE over standard deviation of the test cases", fontsize=9)
         figure.get_layout_engine().set(rect=(0, 0.02, 1, 0.98))  # the line of provenance stands below
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=len(errors.columns))
     return figure

@@ -126,7 +126,7 @@ def trusses() -> Loaded:
 def crystals() -> Loaded:
     """Read 2391 oxides of Al, Ga and In, 10 to 80 atoms, with the logarithms of one plus band gap and energy.
 
-    Atoms have their coordinates in Å and their element, two elements as far apart as 4 Å; bonds join metal and oxygen.
+    Atoms have their coordinates in Å and their element, two elements some 4 Å apart; bonds join metal and oxygen.
     """
     data = _arrays("crystals")
     elements = 3.0 * (data["atomic_number"][:, None] == [8, 13, 31, 49])
