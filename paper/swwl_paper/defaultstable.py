@@ -77,7 +77,7 @@ def tables(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, str]]:
             for title, value in values.items()
         }
         texts = pd.DataFrame({title: found.map(_short).agg(_ARROW, axis=1) for title, found in means.items()})
-        title = f"Intervals and seconds to fit: {_ARROW(MODELS[model] for model in pair)}"
+        title = f"Intervals and CPU seconds to fit: {_ARROW(MODELS[model] for model in pair)}"
         yield title, _texts(texts), "Coverage is the mean over splits, the rest the median."
     notes = [
         "Geometric means over all lines: of the error over that of the best other model, and of error and interval "
