@@ -169,7 +169,7 @@ def fit_and_score(
             prediction = ridge(inputs[:n_train], train[target].to_numpy(float), inputs[n_train:])
             seconds = time.process_time() - start
         else:
-            fitted = RobustGPRegressor(kernel(model, scalars)).fit(train, target, memory=memory)
+            fitted = regressor(model, scalars).fit(train, target, memory=memory)
             seconds = time.process_time() - start
             prediction = fitted.predict_distribution(test, memory=memory)
     truth = test[target].to_numpy(float)
@@ -184,18 +184,18 @@ def fit_and_score(
     }
 
 
-def kernel(model: str, scalars: list[str]) -> Product | None:
-    """Return the kernel of a model, Matérn 5/2 on the scalars; None is for the library to choose.
+def regressor(model: str, scalars: list[str]) -> RobustGPRegressor:
+    """Return the Gaussian process of a model, Matérn 5/2 on the scalars; the default names no kernel.
 
     Examples
     --------
-    >>> kernel("SWWL", ["speed"])
+    >>> regressor("SWWL", ["speed"]).kernel
     SWWL('mesh') * Matern52('speed')
     """
     if model == "auto":
-        return None
+        return RobustGPRegressor()
     on_meshes = [ON_MESHES[model]("mesh")] if model in ON_MESHES else []
-    return Product(*on_meshes, *map(Matern52, scalars))
+    return RobustGPRegressor(Product(*on_meshes, *map(Matern52, scalars)))
 
 
 def ridge(inputs: NDArray[np.float64], y: NDArray[np.float64], new: NDArray[np.float64]) -> Prediction:

@@ -162,8 +162,8 @@ def test_a_row_is_what_the_library_predicts(plates, tmp_path):
 
 
 def test_the_default_names_no_kernel():
-    assert defaults.kernel("auto", ["speed"]) is None
-    assert repr(defaults.kernel("scalars", ["speed", "load"])) == "Matern52('speed') * Matern52('load')"
+    assert defaults.regressor("auto", ["speed"]).get_params() == RobustGPRegressor().get_params()
+    assert repr(defaults.regressor("scalars", ["speed", "load"]).kernel) == "Matern52('speed') * Matern52('load')"
 
 
 def test_ridge_intervals_hold_what_they_say():
