@@ -89,12 +89,14 @@ def tables(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, str]]:
 def _about(frame: pd.DataFrame) -> str:
     tests, splits = sorted(frame["n_test"].unique()), frame["split"].nunique()
     many = f"{tests[0]:.0f} to {tests[-1]:.0f}" if len(tests) > 1 else f"{tests[0]:.0f}"
-    return (
+    text = (
         f"Medians over {splits} random split{'s' * (splits > 1)}, {many} test cases each. Scalars and principal are "
         "Gaussian processes on the scalars alone and with principal SWWL; ridge is ridge regression on statistics of "
-        "the nodes and the scalars. The last column is the default's error over that of the best other model, which "
-        "nobody knows beforehand."
+        "the nodes and the scalars."
     )
+    if "auto" in set(frame["model"]):
+        text += " The last column is the default's error over that of the best other model, known only afterwards."
+    return text
 
 
 def _texts(table: pd.DataFrame) -> pd.DataFrame:
