@@ -11,6 +11,7 @@ figure-curves   characteristic curves of a new blade, with bands
 figure-gp       samples of a Gaussian process over graphs
 figure-meshes   meshes of the data sets
 rgasp           the robust Gaussian process beside R's
+defaults        the model that users get without naming a kernel beside others, on all data sets
 ==============  ====================================================================================
 
 ``swwl reproduce NAME`` runs one from the command line; :func:`reproduce` does from Python.
@@ -40,6 +41,7 @@ EXPERIMENTS = (
     "table4",
     "table5",
     "scaling",
+    "defaults",
 )
 SIZES = ("small", "medium", "full")
 

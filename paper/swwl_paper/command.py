@@ -24,6 +24,9 @@ def reproduce(
     reference: Annotated[
         Path | None, typer.Option(help="R's answers for rgasp [rgasp_reference.json in the folder SWWL_DATA].")
     ] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Folder for what only saves time: data, embeddings [work in the results].")
+    ] = None,
     seed: Annotated[int, typer.Option(help="First seed of everything random.")] = 0,
     jobs: Annotated[int, typer.Option(help="Threads and processes; -1 is one per core.")] = -1,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
@@ -40,6 +43,7 @@ def reproduce(
     figure-gp         samples of a Gaussian process over graphs
     figure-meshes     meshes of the data sets
     rgasp             the robust Gaussian process beside R's
+    defaults          the model without a named kernel beside others, on all data sets
 
     A run that was cut off goes on where it stopped. Classification and the sets of published simulations need the
     folder that SWWL_DATA names; the other kernels need pip install 'swwl[baselines,rpw]', coarse meshes
@@ -62,7 +66,8 @@ def reproduce(
     out = Output(quiet, as_json)
     folder = output or Path(f"results-{size}")
     narrowed = {"dataset": dataset or [], "kernel": kernel or []}
-    options = narrowed | ({} if reference is None else {"reference": [str(reference)]})
+    places = {"reference": reference, "cache": cache}
+    options = narrowed | {name: [str(path)] for name, path in places.items() if path is not None}
     skipped: dict[str, str] = {}
     for name in wanted:
         start = time.perf_counter()

@@ -129,9 +129,9 @@ def generated(study: Study, name: str, size: SetSize) -> list[Version]:
     return versions
 
 
-def made(study: Study, name: str, n: int, nodes: int) -> pd.DataFrame:
+def made(study: Study, name: str, n: int, nodes: int, *, random_topology: bool = False) -> pd.DataFrame:
     """Make a data set, or find it made by this or another experiment, and return its first n rows."""
-    folder = study.work("data", f"{name}-{nodes}-seed{study.seed}")
+    folder = study.work("data", f"{name}-{nodes}{'-random' * random_topology}-seed{study.seed}")
     about = folder / "about.json"
     found = json.loads(about.read_text(encoding="utf-8")).get("n_samples", 0) if about.exists() else 0
     return datasets.write_dataset(
@@ -140,6 +140,7 @@ def made(study: Study, name: str, n: int, nodes: int) -> pd.DataFrame:
         folder,
         n_nodes=nodes,
         random_state=study.seed,
+        random_topology=random_topology,
         file_format="npz",
         n_jobs=study.n_jobs,
         progress=study.progress(f"{name}: simulations"),

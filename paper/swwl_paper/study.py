@@ -46,7 +46,8 @@ class Study:
         Threads and processes; -1 is one per core.
     options : dict
         What narrows the experiment, such as ``{"dataset": ["BZR"]}``, which does not hinder going on with wider ones;
-        and ``{"reference": [path]}``, the file of R's answers for "rgasp".
+        ``{"reference": [path]}``, the file of R's answers for "rgasp"; and ``{"cache": [path]}``, a folder in place
+        of ``work/``.
     command : str
         For the provenance.
     out : object with ``say``, ``table`` and ``progress``, optional
@@ -109,7 +110,8 @@ class Study:
 
     def work(self, *parts: str) -> Path:
         """Return a folder, made if need be, for what saves time when the experiment is run again."""
-        folder = self.folder.joinpath("work", *parts)
+        cache = self.options.get("cache")
+        folder = (Path(cache[0]) if cache else self.folder / "work").joinpath(*parts)
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 

@@ -47,6 +47,12 @@ def test_another_size_or_seed_needs_another_folder(tmp_path):
         begun(tmp_path)
 
 
+def test_what_saves_time_may_stand_elsewhere(tmp_path):
+    assert begun(tmp_path / "a").work("data") == tmp_path / "a" / "work" / "data"
+    cache = {"cache": [str(tmp_path / "cache")]}
+    assert begun(tmp_path / "b", options=cache).work("data", "blade") == tmp_path / "cache" / "data" / "blade"
+
+
 def test_tables_and_figures_carry_their_provenance(tmp_path):
     study = begun(tmp_path)
     study.show("Errors", pd.DataFrame({"kernel": ["SWWL"], "RMSE": ["0.1"]}), "Less is better.")

@@ -36,34 +36,6 @@ def tiny(monkeypatch):
 
 
 @pytest.fixture
-def data_folder(tmp_path, monkeypatch):
-    """A folder with published sets of the same form, made up."""
-    folder = tmp_path / "data"
-    rng = np.random.default_rng(0)
-    angles = np.linspace(0, 2 * np.pi, 20, endpoint=False)
-    heights = rng.uniform(0.5, 1.5, 20)
-    contours = np.stack([np.cos(angles) + np.zeros((20, 1)), heights[:, None] * np.sin(angles)], axis=-1)
-    for name, path in published.FILES.items():
-        file = folder / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if name == "airfrans":
-            speeds = rng.uniform(30, 90, 20).round(3)
-            text = {"u_inf": speeds.astype(str), "aoa_deg": rng.uniform(-3, 7, 20).round(2).astype(str)}
-            points = contours.reshape(-1, 2).astype(np.float32)
-            np.savez(file, points=points, n_nodes=np.full(20, 20), cl_pressure_derived=heights * speeds, **text)
-        elif name == "naca0012":
-            np.savez(file, contours=contours.astype(np.float32), drag=heights**2, lift=np.sin(heights))
-        else:
-            edges = np.tile([[0, 1], [1, 0], [1, 2], [2, 1]], (20, 1))
-            arrays = {"edges": edges, "edge_weight": np.full(80, 2.0), "n_edges": np.full(20, 4)}
-            nodes = rng.normal(size=(60, 5)) + np.repeat(heights, 3)[:, None]
-            targets = {"stiffness": heights, "strength": heights**2}
-            np.savez(file, node_attributes=nodes, n_nodes=np.full(20, 3), **arrays, **targets)
-    monkeypatch.setenv("SWWL_DATA", str(folder))
-    return folder
-
-
-@pytest.fixture
 def meshes_as_they_are(monkeypatch):
     """Coarsening that costs nothing."""
     monkeypatch.setattr(datasets, "coarsen_dataset", lambda table, *_, **__: table)
