@@ -188,17 +188,19 @@ def _handfuls(numbered: Iterable[tuple[int, Any]], most_nodes: int) -> Iterator[
         yield handful
 
 
-def load_graph(number: int, item: Any, fields: Sequence[str] = (), node_weights: str | None = None) -> Graph:
+def load_graph(
+    number: int, item: Any, fields: Sequence[str] = (), node_weights: str | None = None, merge_nodes: bool = False
+) -> Graph:
     """Make a graph of an item, as :func:`swwl.as_graph` does; what goes wrong says which item it was."""
     try:
-        return as_graph(item, fields=fields, node_weights=node_weights)
+        return as_graph(item, fields=fields, node_weights=node_weights, merge_nodes=merge_nodes)
     except InputError as error:
         raise error.of_item(number, f"Graph {number}") from None
 
 
 def _load_cloud(number: int, item: Any, recipe: Recipe) -> Cloud:
     try:
-        return cloud_of(item, recipe.measure, recipe.fields)
+        return cloud_of(item, recipe.measure, recipe.fields, recipe.merge_nodes)
     except InputError as error:
         raise error.of_item(number, f"Graph {number}") from None
 
@@ -212,7 +214,8 @@ def _load(number: int, item: Any, recipe: Recipe) -> Graph | Cloud:
     elif recipe.measure in CLOUDS:
         graph = _load_cloud(number, item, recipe)
     else:
-        graph = load_graph(number, item, recipe.fields, "area" if recipe.node_weights == "area" else None)
+        weights = "area" if recipe.node_weights == "area" else None
+        graph = load_graph(number, item, recipe.fields, weights, recipe.merge_nodes)
     if isinstance(graph, Cloud) and not recipe.directed:
         graph = graph.without_directions()
     elif isinstance(graph, Cloud) and graph.reason and recipe.directions:
