@@ -103,7 +103,9 @@ def test_loose_nodes_anywhere_leave_the_graph_of_the_others():
         graph = Graph.from_cells(scattered, order[:50][cells], node_weights="area")
     sorted_points = points[np.argsort(order[:50])]
     assert np.array_equal(graph.features, sorted_points)
-    assert graph.node_weights.sum() == pytest.approx(Graph.from_cells(points, cells, node_weights="area").node_weights.sum())
+    assert graph.node_weights.sum() == pytest.approx(
+        Graph.from_cells(points, cells, node_weights="area").node_weights.sum()
+    )
     assert graph.adjacency.indices.dtype == np.int32 and graph.adjacency.data.dtype == np.float32
 
 

@@ -1,4 +1,4 @@
-"""What is odd about a table and its meshes, told before a model learns from them: ``swwl check``, and ``swwl fit`` itself.
+"""What is odd about a table and its meshes, told before a model learns from them: ``swwl check`` and ``swwl fit``.
 
 Errors are what a fit refuses; notes are what it takes, though the user may not have meant it.
 """
@@ -19,7 +19,16 @@ from swwl.jobs.findings import Finding
 from swwl.jobs.meshes import MeshColumn, pairs, read_facts, repeated_rows
 from swwl.jobs.plan import Plan, plan_fit
 from swwl.jobs.split import split_rows
-from swwl.jobs.table import mesh_of_row, mesh_paths, places, read_table, require_known, require_numbers, where
+from swwl.jobs.table import (
+    known_outputs,
+    mesh_of_row,
+    mesh_paths,
+    places,
+    read_table,
+    require_known,
+    require_numbers,
+    where,
+)
 from swwl.mesh.facts import Facts, Typical, typical_of
 from swwl.models.regression import RobustGPRegressor
 from swwl.models.tablefile import mesh_columns
@@ -33,8 +42,6 @@ _FEW_ROWS = 10
 _SKEWED, _ORDERS = 20.0, 1e3
 # A column varies too little to learn from where its values differ by less than this share of their size.
 _ALMOST = 1e-6
-# Reasons for which columns are left out that the user gave, and so knows.
-_GIVEN = ("not among the named inputs", "says which rows to train on")
 _CASE_NAMES = {"id", "case", "run", "index", "sample", "number", "nr", "no", "row"}
 
 
@@ -120,7 +127,12 @@ def check_table(
     found, _ = _of_meshes(columns)
     if plan is not None:
         few = len(plan.split.train) < 5
-        found += [*_of_rows(plan, columns), *_left_out(plan), *_of_inputs(plan), *([] if few else _of_targets(plan))]
+        found += [
+            *_of_rows(plan, columns),
+            *(_left_out(plan) if inputs is None else []),
+            *_of_inputs(plan),
+            *([] if few else _of_targets(plan)),
+        ]
     return [*refused, *unreadable, *found]
 
 
@@ -157,7 +169,7 @@ def check_cases(
         facts = read_facts(files.values(), memory, n_jobs=-1)
         known = {file: found for file, found in facts.items() if isinstance(found, Facts)}
         column = MeshColumn(frame, path, name, files, known)
-        findings += [one for one in column.odd_nodes(merge_nodes=True)]
+        findings += column.odd_nodes(merge_nodes=True)
         for row, finding in column.standing_apart(typical, "the training meshes"):
             findings.append(finding)
             for other, file in files.items():
@@ -180,23 +192,30 @@ def _readable(
     progress: Progress | None,
 ) -> tuple[list[Finding], list[MeshColumn]]:
     """Return every mesh that is not there or cannot be read as an error, and columns of the others."""
-    refused: list[Finding] = []
+    refused: dict[tuple[int, str], InputError] = {}
     files: dict[str, dict[int, Path]] = {name: {} for name in names if name in frame.columns}
     for row in rows:
         for name in files:
             try:
                 files[name][row] = mesh_of_row(frame, path, name, row)
             except InputError as error:
-                refused.append(_refusal("mesh file", error, column=name))
+                refused[row, name] = error
     facts = read_facts((file for column in files.values() for file in column.values()), memory, n_jobs, progress)
     for name, column in files.items():
         for row, file in column.items():
             found = facts[file]
             if isinstance(found, InputError):
-                place = where(frame, path, row)
-                refused.append(Finding("mesh file", f"{path}: {place}: {found}", severity="error", column=name))
+                refused[row, name] = InputError(f"{path}: {where(frame, path, row)}: {found}")
     known = {file: found for file, found in facts.items() if isinstance(found, Facts)}
-    return refused, [MeshColumn(frame, path, name, column, known) for name, column in files.items()]
+    findings = [
+        _refusal("mesh file", error, column=name, place=where(frame, path, row), mesh=_text(frame[name].iloc[row]))
+        for (row, name), error in sorted(refused.items(), key=lambda item: item[0])
+    ]
+    return findings, [MeshColumn(frame, path, name, column, known) for name, column in files.items()]
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _incomplete(
@@ -263,7 +282,7 @@ def _of_rows(plan: Plan, columns: Sequence[MeshColumn]) -> list[Finding]:
         text += f"({pairs(frame, path, twins)})"
         found.append(Finding("twins", text, "held-out scores come out too good; keep such rows on one side"))
     for column, keys in zip(columns, of_columns, strict=True):
-        found += _of_copies(plan, column, keys, {a for a, _ in same})
+        found += _of_copies(plan, column, keys, {row for pair in same for row in pair})
     return found
 
 
@@ -279,10 +298,12 @@ def _of_copies(plan: Plan, column: MeshColumn, keys: dict[int, str], told: set[i
     if copies:
         text = f"names {len(copies)} file{'s' * (len(copies) > 1)} that hold{'s' * (len(copies) == 1)} the same mesh "
         text += f"as another one ({pairs(plan.frame, plan.path, copies)})"
-        advice = "if that is meant, name one file in these rows, which is then read once; if not, look for the right one"
+        advice = (
+            "if that is meant, name one file in these rows, which is then read once; if not, look for the right one"
+        )
         found.append(Finding("copied meshes", text, advice, column=column.name))
     known = {keys[row] for row in map(int, plan.split.train) if row in keys}
-    seen = [row for row in map(int, plan.split.test) if keys.get(row) in known]
+    seen = [row for row in map(int, plan.split.test) if keys.get(row) in known and row not in told]
     if len(seen) > len(plan.split.test) / 2:
         text = f"has meshes in {len(seen)} of {len(plan.split.test)} held-out rows that fitted rows have too"
         advice = "held-out scores are about new inputs, not about new meshes"
@@ -292,10 +313,11 @@ def _of_copies(plan: Plan, column: MeshColumn, keys: dict[int, str], told: set[i
 
 def _left_out(plan: Plan) -> list[Finding]:
     """Say which columns are not learned from, where that was not the user's choice."""
+    known = {plan.split.column, *known_outputs(plan.path)}
     return [
         Finding("ignored", f"is not an input: {reason}", column=name)
         for name, reason in plan.ignored.items()
-        if reason not in _GIVEN
+        if name not in known
     ]
 
 

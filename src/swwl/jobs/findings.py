@@ -21,7 +21,7 @@ class Finding:
     found, advice : str
         What was found, as what is said of the mesh or the column, and what to do about it.
     severity : {"note", "error"}
-        Errors are what ``swwl fit`` refuses.
+        Errors are what ``swwl fit`` refuses; what was found is then its whole message.
     place : str
         Such as "line 7".
     column, mesh : str or None
@@ -44,8 +44,10 @@ class Finding:
         'a.vtu has 2 nodes that belong to no cell: they are left out.'
         """
         subject = self.mesh or (f"column {self.column!r}" if self.column else "")
-        said = f"{subject} {self.found}".strip().rstrip(".")
         start = f"{self.place}: " if self.place else ""
+        if self.severity == "error":  # as a fit says it, with its place
+            subject = start = ""
+        said = f"{subject} {self.found}".strip().rstrip(".")
         return f"{start}{said}{': ' if self.advice else ''}{self.advice}{'' if self.advice.endswith('?') else '.'}"
 
     def facts(self) -> dict[str, Any]:
@@ -68,7 +70,7 @@ def told_together(findings: Iterable[Finding]) -> list[Finding]:
         groups.setdefault((finding.kind, finding.severity, finding.advice, finding.mesh is None), []).append(finding)
     told = []
     for group in groups.values():
-        if len(group) <= _MOST or not all(finding.place for finding in group):
+        if len(group) <= _MOST or group[0].severity == "error" or not all(finding.place for finding in group):
             told += group
             continue
         first, *others = group

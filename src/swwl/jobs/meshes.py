@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +54,10 @@ def read_facts(
 
 def _facts(file: Path, memory: Memory) -> Facts | InputError:
     kept = memory.get(file, "facts", _KEY)
-    if kept is not None and kept.keys() >= {"counts", "key", "quantiles", "covariance"}:
+    if kept is not None and kept.keys() >= {"counts", "content", "quantiles", "covariance"}:
         n_loose, n_repeated, has_cells = kept["counts"].tolist()
-        arrays = kept["quantiles"], kept["covariance"]
-        return Facts(int(kept["n_nodes"]), n_loose, n_repeated, str(kept["key"]), *arrays, bool(has_cells))
+        sizes = int(kept["n_nodes"]), n_loose, n_repeated
+        return Facts(*sizes, str(kept["content"]), kept["quantiles"], kept["covariance"], bool(has_cells))
     try:
         with located(str(file)):
             facts = facts_of(read_file(file, ()))
@@ -64,7 +65,7 @@ def _facts(file: Path, memory: Memory) -> Facts | InputError:
         return error
     except OSError as error:
         return InputError(f"{file}: {error.strerror or error}")
-    arrays = {"key": np.array(facts.key), "quantiles": facts.quantiles, "covariance": facts.covariance}
+    arrays = {"content": np.array(facts.key), "quantiles": facts.quantiles, "covariance": facts.covariance}
     counts = np.array([facts.n_loose, facts.n_repeated, facts.has_cells])
     memory.put(file, "facts", _KEY, facts.n_nodes, counts=counts, **arrays)
     return facts
@@ -89,12 +90,17 @@ class MeshColumn:
     ):
         self.frame, self.path, self.name = frame, path, name
         self.files, self.facts = files, facts
-        self.first_rows = {file: row for row, file in reversed(files.items())}
+        self.first_rows = {file: row for row, file in reversed(list(files.items()))}
 
     def finding(self, kind: str, row: int, found: str, advice: str) -> Finding:
         """Say something about the mesh of a row."""
         mesh = str(self.frame[self.name].iloc[row])
         return Finding(kind, found, advice, place=where(self.frame, self.path, row), column=self.name, mesh=mesh)
+
+    def error(self, kind: str, row: int, found: str, advice: str = "") -> Finding:
+        """Say why the mesh of a row cannot be used."""
+        one = self.finding(kind, row, found, advice)
+        return replace(one, severity="error", found=f"{self.path}: {one.place}: {one.mesh} {found}")
 
     def known(self) -> list[tuple[int, Facts]]:
         """Return the first row of every readable file, in order, and its facts."""
@@ -110,7 +116,7 @@ class MeshColumn:
         for row, facts in self.known():
             if facts.n_loose:
                 what = f"{facts.n_loose} node{'s' * (facts.n_loose > 1)} that no cell uses"
-                found.append(self.finding("loose nodes", row, f"has {what}", "left out; take them out of the file"))
+                found.append(self.finding("loose nodes", row, f"has {what}", "left out, as no part of its shape"))
             if facts.has_cells and not merge_nodes and facts.n_repeated > _MANY_REPEATED * facts.n_nodes:
                 what = f"{facts.n_repeated} of {facts.n_nodes} nodes exactly where another one is"
                 advice = "swwl fit --merge-nodes makes one of them, which joins the cells"
@@ -133,9 +139,8 @@ class MeshColumn:
         for row, facts in self.known():
             if facts.dimension != usual:
                 text = f"has {facts.dimension} coordinates per node, where the others have {usual}"
-                advice = "is its last coordinate not zero everywhere, or only here?"
-                one = self.finding("dimension", row, text, advice)
-                found.append(Finding(**(vars(one) | {"severity": "error"})))
+                advice = "a coordinate that is zero everywhere is left out; move the mesh into the plane of the others"
+                found.append(self.error("dimension", row, text, advice))
         return found
 
 

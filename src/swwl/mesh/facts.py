@@ -1,7 +1,7 @@
 """What tells a mesh from the others of its set: size, place, orientation, loose and repeated nodes, in plain numbers.
 
-:func:`facts_of` looks at one mesh, :func:`typical_of` at many, and :func:`apart` says how one differs from them. Commands
-ask before a model is fitted, and before one predicts a mesh that is unlike those that it has learned from.
+:func:`facts_of` looks at one mesh, :func:`typical_of` at many, and :func:`apart` says how one differs from them.
+Commands ask before a model is fitted, and before one predicts a mesh that is unlike those that it has learned from.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _LEAST_SIZE = math.log(2.0)
 _LEAST_NODES = math.log(5.0)
 _LEAST_PLACE = 0.25
 # Shapes differ from the median by this or less in three of four meshes. One that differs by so many times as much, and
-# so many times less after a turn, is turned; one that differs by far more is of another shape. In generated sets (plates,
-# airfoils, blades, of one or of many topologies) no mesh reaches 1.8; turned airfoils and blades reach 2.9.
+# so many times less after a turn, is turned; one that differs by far more is of another shape. In generated sets
+# (plates, airfoils, blades, of one or of many topologies) no mesh reaches 1.8; turned airfoils and blades reach 2.9.
 _TURNED = 2.5
 _OTHER_SHAPE = 4.0
 _LEAST_SHAPE = 0.05
@@ -112,6 +112,7 @@ def facts_of(item: Mesh | Graph) -> Facts:
     >>> found.n_nodes, found.n_loose, found.middle.tolist()
     (3, 1, [1.0, 0.5])
     """
+    parts: list[Any]
     if isinstance(item, Graph):
         points, n_loose, parts = item.features, 0, item.parts()
     else:
@@ -243,7 +244,8 @@ class Typical:
         wanted = {"middle": (d,), "far": (d,), "shape": (_LEVELS * d + d * d,)}
         if not d or any(array.shape != wanted.get(name, ()) for name, array in arrays.items()):
             return None
-        return cls(**{name: array if name in wanted else float(array) for name, array in arrays.items()})
+        found: dict[str, Any] = {name: array if name in wanted else float(array) for name, array in arrays.items()}
+        return cls(**found)
 
 
 def typical_of(many: Sequence[Facts]) -> Typical | None:
@@ -261,7 +263,7 @@ def typical_of(many: Sequence[Facts]) -> Typical | None:
     group = _larger_group(sizes)
     chosen = [facts for facts, is_in in zip(many, group, strict=True) if is_in]
     sizes = sizes[group]
-    nodes = np.log([facts.n_nodes for facts in chosen])
+    nodes = np.log([facts.n_nodes - facts.n_repeated for facts in chosen])
     middles = np.array([facts.middle for facts in chosen])
     shapes = np.array([shape_of(facts) for facts in chosen])
     shape = np.median(shapes, axis=0)
@@ -321,8 +323,7 @@ def apart(facts: Facts, typical: Typical, others: str = "the others") -> list[Ap
         return []
     found = _apart_in_size(facts, typical, others) or _apart_in_shape(facts, typical, others)
     found = found or _apart_in_place(facts, typical, others)
-    many = facts.n_nodes / math.exp(typical.log_nodes)
-    if abs(math.log(many)) > typical.far_nodes:
+    if abs(math.log(facts.n_nodes - facts.n_repeated) - typical.log_nodes) > typical.far_nodes:
         text = f"has {facts.n_nodes} nodes, where {others} have about {math.exp(typical.log_nodes):.0f}"
         found.append(Apart("node count", text, "is it the right file? Mesh it as finely as the others"))
     return found
@@ -332,12 +333,14 @@ def _apart_in_size(facts: Facts, typical: Typical, others: str) -> list[Apart]:
     difference = math.log(facts.size) - typical.log_size
     if abs(difference) <= typical.far_size:
         return []
-    factor = math.exp(abs(difference))
+    factor, cause = math.exp(abs(difference)), ""
+    off, unit = min((abs(math.log(factor / unit[0])), unit) for unit in _UNITS)
+    if off < 0.3:  # meshes of one set differ in size, so the factor is not exact
+        factor, *names = unit
+        mine, theirs = names if difference > 0 else names[::-1]
+        cause = f"in {mine}, where {others} are in {theirs}? "
     what = f"{_rounded(factor)} times {'larger' if difference > 0 else 'smaller'}"
     size = f"{number(facts.size)} across, where {number(math.exp(typical.log_size))} is typical"
-    off, (_, small, large) = min((abs(math.log(factor / unit[0])), unit) for unit in _UNITS)
-    mine, theirs = (small, large) if difference > 0 else (large, small)
-    cause = f"in {mine}, where {others} are in {theirs}? " if off < 0.3 else ""
     return [Apart("size", f"is about {what} than {others} ({size})", f"{cause}Scale it, or leave its row out")]
 
 
