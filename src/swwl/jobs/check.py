@@ -268,8 +268,10 @@ def _of_rows(plan: Plan, columns: Sequence[MeshColumn]) -> list[Finding]:
     numbers = frame[[*plan.inputs, *plan.categories]].iloc[rows].itertuples(index=False, name=None)
     train = set(map(int, plan.split.train))
     found: list[Finding] = []
-    same = [(rows[a], rows[b]) for a, b in repeated_rows(list(zip(meshes, numbers, strict=True)))]
-    twins = [(a, b) for a, b in same if (a in train) != (b in train)]
+    keys = dict(zip(rows, zip(meshes, numbers, strict=True), strict=True))
+    same = [(rows[a], rows[b]) for a, b in repeated_rows(list(keys.values()))]
+    fitted = {keys[row]: row for row in reversed(rows) if row in train}
+    twins = [(row, fitted[keys[row]]) for row in rows if row not in train and keys[row] in fitted]
     what = "mesh and inputs" if columns and (plan.inputs or plan.categories) else "mesh" if columns else "inputs"
     if same:
         other = sum(not _equal(frame[plan.targets].iloc[a], frame[plan.targets].iloc[b]) for a, b in same)
@@ -278,7 +280,7 @@ def _of_rows(plan: Plan, columns: Sequence[MeshColumn]) -> list[Finding]:
         advice = "leave repeated rows out; a random --test-fraction may put them on both sides"
         found.append(Finding("repeated rows", text, advice))
     if twins:
-        text = f"{len(twins)} held-out row{'s' * (len(twins) > 1)} and fitted rows are the same "
+        text = f"{len(twins)} of {len(plan.split.test)} held-out rows are the same as fitted rows "
         text += f"({pairs(frame, path, twins)})"
         found.append(Finding("twins", text, "held-out scores come out too good; keep such rows on one side"))
     for column, keys in zip(columns, of_columns, strict=True):

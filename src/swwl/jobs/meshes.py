@@ -54,10 +54,11 @@ def read_facts(
 
 def _facts(file: Path, memory: Memory) -> Facts | InputError:
     kept = memory.get(file, "facts", _KEY)
-    if kept is not None and kept.keys() >= {"counts", "content", "quantiles", "covariance"}:
+    if kept is not None and kept.keys() >= {"content", "counts", "shape"}:
         n_loose, n_repeated, has_cells = kept["counts"].tolist()
-        sizes = int(kept["n_nodes"]), n_loose, n_repeated
-        return Facts(*sizes, str(kept["content"]), kept["quantiles"], kept["covariance"], bool(has_cells))
+        shape, sizes = kept["shape"], (int(kept["n_nodes"]), n_loose, n_repeated)
+        d = len(shape)
+        return Facts(*sizes, str(kept["content"]), shape[:, d:], shape[:, :d], bool(has_cells))
     try:
         with located(str(file)):
             facts = facts_of(read_file(file, ()))
@@ -65,9 +66,9 @@ def _facts(file: Path, memory: Memory) -> Facts | InputError:
         return error
     except OSError as error:
         return InputError(f"{file}: {error.strerror or error}")
-    arrays = {"content": np.array(facts.key), "quantiles": facts.quantiles, "covariance": facts.covariance}
     counts = np.array([facts.n_loose, facts.n_repeated, facts.has_cells])
-    memory.put(file, "facts", _KEY, facts.n_nodes, counts=counts, **arrays)
+    shape = np.hstack([facts.covariance, facts.quantiles])  # one array is read faster than two
+    memory.put(file, "facts", _KEY, facts.n_nodes, content=np.array(facts.key), counts=counts, shape=shape)
     return facts
 
 

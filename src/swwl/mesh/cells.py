@@ -375,7 +375,7 @@ def used_nodes(cells: Cells, n_nodes: int) -> NDArray[np.bool_]:
     blocks = [block for kind, block in cells.items() if kind != "vertex" and len(block)]
     used = np.full(n_nodes, not blocks)
     for block in blocks:
-        used[block] = True
+        used |= np.bincount(block.ravel(), minlength=n_nodes) > 0
     return used
 
 

@@ -37,6 +37,7 @@ _LEAST_PLACE = 0.25
 _TURNED = 2.5
 _OTHER_SHAPE = 4.0
 _LEAST_SHAPE = 0.05
+_FEW = 14  # of fewer meshes, one may be far from the others by chance
 # Fewer meshes do not say what is typical.
 FEWEST = 5
 # What a factor between sizes may mean: this many of the first make one of the second.
@@ -213,8 +214,8 @@ class Typical:
         The same for the place.
     shape : ndarray of shape (17 d + d d,)
         The median of :func:`shape_of`.
-    reach : float
-        How far from it three of four meshes are at most.
+    reach, far_shape : float
+        How far from it three of four meshes are at most, and what is far.
     """
 
     log_size: float
@@ -225,6 +226,7 @@ class Typical:
     far: _Floats
     shape: _Floats
     reach: float
+    far_shape: float
 
     def plain(self) -> dict[str, Any]:
         """Return it as what JSON holds."""
@@ -267,6 +269,7 @@ def typical_of(many: Sequence[Facts]) -> Typical | None:
     middles = np.array([facts.middle for facts in chosen])
     shapes = np.array([shape_of(facts) for facts in chosen])
     shape = np.median(shapes, axis=0)
+    reach = float(np.quantile(np.linalg.norm(shapes - shape, axis=1), 0.75))
     log_size = float(np.median(sizes))
     return Typical(
         log_size=log_size,
@@ -276,7 +279,8 @@ def typical_of(many: Sequence[Facts]) -> Typical | None:
         middle=np.median(middles, axis=0),
         far=np.maximum(_LEAST_PLACE * math.exp(log_size), _FAR * _deviation(middles)),
         shape=shape,
-        reach=float(np.quantile(np.linalg.norm(shapes - shape, axis=1), 0.75)),
+        reach=reach,
+        far_shape=max(_LEAST_SHAPE, _OTHER_SHAPE * max(1.0, _FEW / len(chosen)) ** 2 * reach),
     )
 
 
@@ -367,7 +371,7 @@ def _apart_in_shape(facts: Facts, typical: Typical, others: str) -> list[Apart]:
         turn = next(turn for turn, left in zip(turns(facts.dimension), after, strict=True) if left <= 1.2 * best + 1e-6)
         text = f"is probably {turn.name}, compared with {others}"
         return [Apart("orientation", text, "turn it back, or leave its row out")]
-    if distance >= max(_OTHER_SHAPE * reach, _LEAST_SHAPE):
+    if distance >= typical.far_shape:
         times = _rounded(distance / reach)
         text = f"differs in its proportions or orientation {times} times as much as {others} do"
         return [Apart("shape", text, "rotated, cut off, or another part? Look at it")]
@@ -376,7 +380,8 @@ def _apart_in_shape(facts: Facts, typical: Typical, others: str) -> list[Apart]:
 
 def _apart_in_place(facts: Facts, typical: Typical, others: str) -> list[Apart]:
     shift = facts.middle - typical.middle
-    if (np.abs(shift) <= typical.far).all():
+    growth = max(0.0, facts.size - math.exp(typical.log_size))  # grown from a corner, its middle moves by half of that
+    if (np.abs(shift) <= typical.far + growth).all():
         return []
     along = ", ".join(f"{number(float(step))} in {axis}" for step, axis in zip(shift, "xyz", strict=False) if step)
     times = _rounded(float(np.linalg.norm(shift)) / math.exp(typical.log_size))

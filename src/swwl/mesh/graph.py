@@ -259,8 +259,10 @@ def graph_of_cells(
             raise InputError(f'node_weights must be an array or "area", not {node_weights!r}.')
         node_weights = _areas(points, cells)
     masses = check_node_weights(node_weights, len(points))
-    used = used_nodes(cells, len(points))
-    if not used.all():
+    # A node without neighbors shows at once; that no cell uses it takes a closer look.
+    alone = not np.diff(adjacency.indptr).all()
+    used = used_nodes(cells, len(points)) if alone else None
+    if used is not None and not used.all():
         _warn_of_loose_nodes(len(used) - int(used.sum()), name)
         points, adjacency = points[used], adjacency[used][:, used]
         masses = None if masses is None else check_node_weights(masses[used], len(points))
