@@ -264,11 +264,10 @@ def _of_rows(plan: Plan, columns: Sequence[MeshColumn]) -> list[Finding]:
     """Find rows and meshes that stand in the table twice, above all on both sides of the split."""
     frame, path, rows = plan.frame, plan.path, [int(row) for row in plan.split.rows]
     of_columns = [column.keys() for column in columns]
-    meshes = [tuple(keys.get(row) for keys in of_columns) for row in rows]
-    numbers = frame[[*plan.inputs, *plan.categories]].iloc[rows].itertuples(index=False, name=None)
+    numbers = frame[[*plan.inputs, *plan.categories]].iloc[rows].to_numpy(dtype=object)
     train = set(map(int, plan.split.train))
     found: list[Finding] = []
-    keys = dict(zip(rows, zip(meshes, numbers, strict=True), strict=True))
+    keys = {row: (*(keys.get(row) for keys in of_columns), *values) for row, values in zip(rows, numbers, strict=True)}
     same = [(rows[a], rows[b]) for a, b in repeated_rows(list(keys.values()))]
     fitted = {keys[row]: row for row in reversed(rows) if row in train}
     twins = [(row, fitted[keys[row]]) for row in rows if row not in train and keys[row] in fitted]
@@ -283,8 +282,8 @@ def _of_rows(plan: Plan, columns: Sequence[MeshColumn]) -> list[Finding]:
         text = f"{len(twins)} of {len(plan.split.test)} held-out rows are the same as fitted rows "
         text += f"({pairs(frame, path, twins)})"
         found.append(Finding("twins", text, "held-out scores come out too good; keep such rows on one side"))
-    for column, keys in zip(columns, of_columns, strict=True):
-        found += _of_copies(plan, column, keys, {row for pair in same for row in pair})
+    for column, of_column in zip(columns, of_columns, strict=True):
+        found += _of_copies(plan, column, of_column, {row for pair in same for row in pair})
     return found
 
 
