@@ -123,8 +123,16 @@ def test_no_false_alarms_in_generated_sets(name, n_nodes, random_topology):
     d = meshes[0].dimension
     quarter = next(turn.matrix for turn in turns(d) if turn.name.endswith("90 degrees" if d == 2 else "about x"))
     turned = [moved(meshes[3], lambda p: p @ quarter.T) if k == 3 else mesh for k, mesh in enumerate(meshes)]
-    if name != "tensile2d":  # the plates are squares with notches, much the same from all sides
+    if name != "tensile2d":  # squares with notches about the origin, much the same from all sides
         assert kinds(turned) == [["orientation"] if k == 3 else [] for k in range(16)]
+
+
+def test_a_square_that_is_turned_about_its_corner():
+    meshes = [Mesh(points, {"triangle": cells}) for points, cells in (plate(100, seed) for seed in range(14))]
+    meshes[5] = moved(meshes[5], lambda p: p @ QUARTER.T)
+    assert kinds(meshes) == [["position"] if k == 5 else [] for k in range(14)]
+    found = apart(facts_of(meshes[5]), typical_of([facts_of(mesh) for mesh in meshes]))[0]
+    assert found.advice.startswith("rotated by 90 degrees about the origin, or moved?")
 
 
 def test_what_is_typical_survives_json_and_nothing_else_passes():

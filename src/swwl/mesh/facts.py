@@ -386,4 +386,12 @@ def _apart_in_place(facts: Facts, typical: Typical, others: str) -> list[Apart]:
     along = ", ".join(f"{number(float(step))} in {axis}" for step, axis in zip(shift, "xyz", strict=False) if step)
     times = _rounded(float(np.linalg.norm(shift)) / math.exp(typical.log_size))
     text = f"lies elsewhere than {others}, by {along} ({times} times their size)"
-    return [Apart("position", text, "move it back, or leave its row out")]
+    # Shapes that are much the same from all sides show a turn by their place alone.
+    turned = [
+        turn.name
+        for turn in turns(facts.dimension)
+        if (np.abs(facts.middle - turn.matrix @ typical.middle) <= typical.far).all()
+        and np.linalg.norm(shape_of(facts, turn.matrix.T) - typical.shape) <= _TURNED * max(typical.reach, 1e-6)
+    ]
+    cause = f"{turned[0]} about the origin, or moved? Put" if turned else "put"
+    return [Apart("position", text, f"{cause} it back, or leave its row out")]
