@@ -215,7 +215,7 @@ class Typical:
     shape : ndarray of shape (17 d + d d,)
         The median of :func:`shape_of`.
     reach, far_shape : float
-        How far from it three of four meshes are at most, and what is far.
+        How far from it three of four meshes are at most, more where there are few, and what is far.
     """
 
     log_size: float
@@ -270,6 +270,7 @@ def typical_of(many: Sequence[Facts]) -> Typical | None:
     shapes = np.array([shape_of(facts) for facts in chosen])
     shape = np.median(shapes, axis=0)
     reach = float(np.quantile(np.linalg.norm(shapes - shape, axis=1), 0.75))
+    few = max(1.0, _FEW / len(chosen))
     log_size = float(np.median(sizes))
     return Typical(
         log_size=log_size,
@@ -279,8 +280,8 @@ def typical_of(many: Sequence[Facts]) -> Typical | None:
         middle=np.median(middles, axis=0),
         far=np.maximum(_LEAST_PLACE * math.exp(log_size), _FAR * _deviation(middles)),
         shape=shape,
-        reach=reach,
-        far_shape=max(_LEAST_SHAPE, _OTHER_SHAPE * max(1.0, _FEW / len(chosen)) ** 2 * reach),
+        reach=math.sqrt(few) * reach,
+        far_shape=max(_LEAST_SHAPE, _OTHER_SHAPE * few**2 * reach),
     )
 
 
