@@ -152,5 +152,9 @@ class MeshWarning(UserWarning):
     """A mesh that can be used, but not as well as the others."""
 
 
+class LooseNodesWarning(MeshWarning):
+    """A mesh with nodes that belong to no cell, which are left out."""
+
+
 class StorageWarning(UserWarning):
     """Results that could not be kept for the next run, or had to be made again."""

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from swwl.errors import InputError, StorageWarning
 
 # Raise it whenever the same file and the same options come to give another embedding.
-_FORMAT = "2"
+_FORMAT = "3"
 _JOURNAL = "swwl-journal"
 # Files of these formats refer to others, whose changes their own content does not show.
 _SEVERAL_FILES = {".xdmf", ".xmf", ".xml", ".node", ".ele", ".pvtu", ".pvtp", ".pvd", ".vtm", ".vtmb", ".foam", ".case"}

@@ -17,6 +17,9 @@ from swwl.storage import Memory
 from tests.helpers import plate, random_graph, reference_quantiles
 from tests.mesh.shapes import flipped, moebius, ring, sheet, shuffled, sphere, together
 
+# Some of the shapes have nodes that no cell uses.
+pytestmark = pytest.mark.filterwarnings("ignore::swwl.errors.LooseNodesWarning")
+
 SMALL = {"n_projections": 8, "n_quantiles": 20, "quantiles": "mean"}
 
 

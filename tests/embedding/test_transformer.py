@@ -12,7 +12,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from swwl import Graph, SWWLEmbedding, pairwise_distances, write_graph
+from swwl import Graph, InputError, Mesh, SWWLEmbedding, pairwise_distances, write_graph
+from swwl.errors import LooseNodesWarning
 from tests.helpers import plate, random_graph, read_tu, reference_rows
 
 SMALL = {"n_iterations": 2, "n_projections": 7, "n_quantiles": 11}
@@ -316,3 +317,30 @@ def test_bad_collections(X, kind, message):
 def test_transform_of_nothing_is_empty():
     embedding = SWWLEmbedding(**SMALL).fit([random_graph(np.random.default_rng(0))])
     assert embedding.transform([]).shape == embedding.transform(iter([])).shape == (0, 77)
+
+
+def test_merged_nodes_give_the_rows_of_the_whole_mesh(tmp_path):
+    points, cells = plate(60)
+    whole = Mesh(points, {"triangle": cells})
+    soup = Mesh(points[cells.ravel()], {"triangle": np.arange(cells.size).reshape(-1, 3)})
+    soup.write(tmp_path / "soup.vtu")
+    options = {"n_projections": 8, "n_quantiles": 20, "memory": tmp_path / "kept"}
+    embedding = SWWLEmbedding(**options).fit([whole])
+    merging = SWWLEmbedding(**options, merge_nodes=True).fit([whole])
+    row = embedding.transform([whole])
+    assert np.array_equal(merging.transform([whole]), row)
+    assert not np.allclose(embedding.transform([tmp_path / "soup.vtu"]), row, atol=1e-3)
+    for _ in range(2):  # the second time from what was kept, under a name of its own
+        assert np.allclose(merging.transform([tmp_path / "soup.vtu", soup]), row, atol=1e-6)
+    with pytest.raises(InputError, match="graph does not have"):
+        merging.transform([whole.graph()])
+    with pytest.raises(InputError, match="merge_nodes must be True or False, not 'yes'"):
+        SWWLEmbedding(merge_nodes="yes").fit([whole])
+
+
+def test_a_loose_node_changes_no_row():
+    points, cells = plate(60)
+    whole, stray = Mesh(points, {"triangle": cells}), Mesh([*points, [5.0, 5.0]], {"triangle": cells}, name="stray")
+    embedding = SWWLEmbedding(n_projections=8, n_quantiles=20).fit([whole])
+    with pytest.warns(LooseNodesWarning, match="stray: 1 node"):
+        assert np.array_equal(embedding.transform([stray]), embedding.transform([whole]))

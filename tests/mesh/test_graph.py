@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swwl import Graph
+from swwl.errors import LooseNodesWarning
+from swwl.storage import fingerprint
 from tests.helpers import plate
 
 
@@ -84,10 +86,32 @@ def test_fields_are_appended_in_order():
 
 def test_mixed_cells_and_unused_nodes():
     points = [[0, 0], [1, 0], [1, 1], [0, 1], [2, 0.5], [9, 9]]
-    graph = Graph.from_cells(points, {"quad": [[0, 1, 2, 3]], "triangle": [[1, 4, 2]], "vertex": [[0]]})
-    assert graph.n_nodes == 6
-    assert graph.n_edges == 6
-    assert graph.adjacency[[5]].nnz == 0
+    cells = {"quad": [[0, 1, 2, 3]], "triangle": [[1, 4, 2]], "vertex": [[0]]}
+    with pytest.warns(LooseNodesWarning, match="A mesh: 1 node belongs to no cell and is left out"):
+        graph = Graph.from_cells(points, cells, fields={"T": [1, 2, 3, 4, 5, np.nan]}, node_weights=range(6))
+    assert graph.n_nodes == 5 and graph.n_edges == 6
+    whole = Graph.from_cells(points[:5], cells, fields={"T": [1, 2, 3, 4, 5]}, node_weights=range(5))
+    assert fingerprint(graph) == fingerprint(whole) and graph.same_topology(whole)
+
+
+def test_loose_nodes_anywhere_leave_the_graph_of_the_others():
+    points, cells = plate(50)
+    order = np.random.default_rng(0).permutation(60)
+    scattered = np.full((60, 2), 5.0)
+    scattered[order[:50]] = points
+    with pytest.warns(LooseNodesWarning, match="10 nodes belong to no cell and are left out"):
+        graph = Graph.from_cells(scattered, order[:50][cells], node_weights="area")
+    sorted_points = points[np.argsort(order[:50])]
+    assert np.array_equal(graph.features, sorted_points)
+    assert graph.node_weights.sum() == pytest.approx(
+        Graph.from_cells(points, cells, node_weights="area").node_weights.sum()
+    )
+    assert graph.adjacency.indices.dtype == np.int32 and graph.adjacency.data.dtype == np.float32
+
+
+def test_points_that_nothing_joins_are_kept():
+    assert Graph([[0.0], [1.0]], []).n_nodes == 2
+    assert Graph.from_cells([[0.0], [1.0]], {"vertex": [[0]]}).n_nodes == 2
 
 
 @pytest.mark.parametrize(

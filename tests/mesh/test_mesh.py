@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from swwl import Graph, InputError, Mesh, as_graph, as_mesh, read_mesh
 from swwl.mesh import arrays as mesh_arrays
-from swwl.mesh.cells import CELL_TYPES, cell_dimension
+from swwl.mesh.cells import CELL_TYPES, cell_dimension, used_nodes
 from swwl.storage import fingerprint
 from tests.helpers import plate
 
@@ -147,6 +147,7 @@ def test_a_graph_of_a_mesh_is_not_checked_again(monkeypatch):
     assert mesh.graph(fields=["f"]).n_features == 3
 
 
+@pytest.mark.filterwarnings("ignore::swwl.errors.LooseNodesWarning")
 @settings(deadline=None, max_examples=50)
 @given(st.data())
 def test_graphs_are_those_of_from_cells(data):
@@ -173,6 +174,7 @@ def test_graphs_are_those_of_from_cells(data):
         same_graph(areas, Graph.from_cells(mesh.points, mesh.cells, node_weights="area"))
 
 
+@pytest.mark.filterwarnings("ignore::swwl.errors.LooseNodesWarning")
 @settings(deadline=None, max_examples=50)
 @given(meshes(), st.randoms(use_true_random=False))
 def test_the_order_of_nodes_does_not_matter(mesh, random):
@@ -182,8 +184,9 @@ def test_the_order_of_nodes_does_not_matter(mesh, random):
     turned = Mesh(mesh.points[order], {kind: new[block] for kind, block in mesh.cells.items()})
     if set(mesh.cells) == {"vertex"}:
         return
-    edges = {frozenset(edge) for edge in mesh.graph().edges.tolist()}
-    assert {frozenset((order[a], order[b])) for a, b in turned.graph().edges.tolist()} == edges
+    used, turned_used = (np.flatnonzero(used_nodes(m.cells, m.n_nodes)) for m in (mesh, turned))
+    edges = {frozenset(edge) for edge in used[mesh.graph().edges].tolist()}
+    assert {frozenset((order[a], order[b])) for a, b in turned_used[turned.graph().edges].tolist()} == edges
     assert len(turned.triangles()) == len(mesh.triangles())
 
 
@@ -345,3 +348,25 @@ def test_other_features():
     assert other.node_weights is graph.node_weights and other.name == "bar" and other.weighted
     with pytest.raises(InputError, match="features for 2 nodes, but the graph has 3"):
         graph.with_features(np.eye(2))
+
+
+def test_merged_nodes_are_those_of_the_whole_mesh():
+    """Cut into loose triangles and joined again, a mesh has its graph; fields are means, cell fields stay."""
+    points, cells = plate(60)
+    loose = Mesh(
+        points[cells.ravel()],
+        np.arange(cells.size).reshape(-1, 3),
+        {"T": points[cells.ravel(), 0] + np.tile([-1.0, 0.0, 1.0], len(cells)), "id": cells.ravel()},
+        name="soup",
+        cell_fields={"k": np.arange(len(cells))},
+    )
+    merged = loose.merged()
+    first = cells.ravel()[np.sort(np.unique(cells.ravel(), return_index=True)[1])]
+    assert np.array_equal(merged.points, points[first]) and np.array_equal(merged.fields["id"], first)
+    assert {frozenset(first[list(e)].tolist()) for e in merged.graph().edges} == {
+        frozenset(e) for e in Graph.from_cells(points, cells).edges.tolist()
+    }
+    assert merged.name == "soup" and np.array_equal(merged.cell_fields["k"], np.arange(len(cells)))
+    corners = [np.flatnonzero(cells.ravel() == node) % 3 - 1.0 for node in first]
+    assert merged.fields["T"] == pytest.approx([points[n, 0] + c.mean() for n, c in zip(first, corners, strict=True)])
+    assert merged.merged() is merged

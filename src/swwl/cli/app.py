@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 import swwl
+from swwl.cli.check import check
 from swwl.cli.coarsen import coarsen
 from swwl.cli.console import one_line, show_error, show_note
 from swwl.cli.curve import curve
@@ -101,7 +102,7 @@ def _options(
         print(context.get_help())
 
 
-for _command in (demo, make, fit, predict, curve, report, coarsen, info):
+for _command in (demo, make, check, fit, predict, curve, report, coarsen, info):
     app.command()(_command)
 
 

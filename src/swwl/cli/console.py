@@ -71,7 +71,7 @@ class Output:
 
         return None if self.quiet else ProgressBar(label)
 
-    def result(self, values: dict[str, Any]) -> None:
+    def result(self, values: dict[str, Any] | list[Any]) -> None:
         """Print the answer as JSON, if JSON is wanted."""
         if self.as_json:
             print(json.dumps(plain(values), indent=1, allow_nan=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from swwl.cli.console import Force, Output
-from swwl.cli.show import show_model, show_plan
-from swwl.errors import InputError
+from swwl.cli.show import show_findings, show_model, show_plan
+from swwl.errors import InputError, LooseNodesWarning
 
 
 class Kernel(StrEnum):
@@ -59,6 +60,9 @@ def fit(
     components: Annotated[str, typer.Option(help="Principal components with a range each: auto or a number.")] = "auto",
     field: Annotated[list[str] | None, typer.Option(help="Node field to use beside the coordinates.")] = None,
     calibrate: Annotated[bool, typer.Option(help="Widen intervals by what cross-validation asks for.")] = True,
+    merge_nodes: Annotated[
+        bool, typer.Option("--merge-nodes", help="Make nodes at exactly the same place one, as swwl check may advise.")
+    ] = False,
     cache: Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")] = True,
     jobs: Annotated[int, typer.Option(help="Threads; -1 is one per core.")] = -1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of directions, folds and --test-fraction.")] = 0,
@@ -69,6 +73,7 @@ def fit(
     """Learn targets from meshes and numbers.
 
     Rows are fitted with a robust Gaussian process; a column named 'split' with train and test is used to hold rows out.
+    What is odd about table and meshes is said first, as swwl check does.
     Embeddings of meshes are kept beside the table, so that another fit of the same meshes reads none of them.
 
     \b
@@ -76,6 +81,7 @@ def fit(
       swwl make blade -n 120 --nodes 1500 -o d
       swwl fit d/table.csv --mesh mesh --target efficiency --target massflow -o m.swwl
     """
+    from swwl.jobs.check import check_plan
     from swwl.jobs.describe import model_facts
     from swwl.jobs.fit import fit_plan, mesh_facts
     from swwl.jobs.outputs import check_output, is_model
@@ -87,7 +93,7 @@ def fit(
         table,
         list(dict.fromkeys(target)),
         list(dict.fromkeys(mesh or [])),
-        None if inputs is None else [name.strip() for name in inputs.split(",") if name.strip()],
+        named_inputs(inputs),
         kernel=kernel.value,
         split=split,
         test_fraction=test_fraction,
@@ -103,6 +109,7 @@ def fit(
         "step": "sqrt" if step == "sqrt" else _whole(step, "--step", "sqrt"),
         "node_weights": node_weights.value if node_weights else None,
         "fields": tuple(field or ()),
+        "merge_nodes": merge_nodes,
         "random_state": seed,
         "n_jobs": jobs,
     }
@@ -110,11 +117,15 @@ def fit(
         options["n_components"] = "auto" if components == "auto" else _whole(components, "--components", "auto")
     show_plan(out, plan, kernel.value)
     memory = memory_beside(table, cache)
+    checked = check_plan(plan, memory, n_jobs=jobs, merge_nodes=merge_nodes, progress=out.progress("checks"))
+    show_findings(out, checked.findings)
+    warnings.simplefilter("ignore", LooseNodesWarning)  # the findings name them
     model = fit_plan(
         plan,
         make_kernel(kernel.value, plan, **options),
         output,
         memory=memory,
+        typical=checked.typical,
         calibrate=calibrate,
         seed=seed,
         progress=out.progress,
@@ -131,7 +142,13 @@ def fit(
     out.say(f"\nmodel written to {output}")
     out.say(f"next:  swwl report {output}    swwl predict {output} NEW.csv -o predictions.csv")
     known = {"model": output, "table": table, "ignored": plan.ignored, "split": plan.split.words}
+    known["findings"] = [finding.facts() for finding in checked.findings]
     out.result(facts | known | meshes)
+
+
+def named_inputs(text: str | None) -> list[str] | None:
+    """Return the columns that --inputs names; None where it is not given."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _whole(text: str, option: str, word: str) -> int:

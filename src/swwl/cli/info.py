@@ -45,7 +45,8 @@ def _show_mesh(out: Output, file: Path, facts: dict[str, Any]) -> None:
     for k, (low, high) in enumerate(zip(facts["least"], facts["largest"], strict=True)):
         out.say(f"{names[k] if names else f'feature {k}':<10}{number(low)} to {number(high)}")
     if facts["isolated_nodes"]:
-        out.say(f"{facts['isolated_nodes']} nodes belong to no cell")
+        what = "cell, which are left out" if facts["kind"] == "mesh" else "edge"
+        out.say(f"nodes of no {what}: {facts['isolated_nodes']}")
 
 
 def _show_table(out: Output, file: Path, facts: dict[str, Any]) -> None:

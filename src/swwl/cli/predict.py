@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from swwl.cli.console import Force, Output
-from swwl.cli.show import show_scores
-from swwl.errors import InputError
+from swwl.cli.show import show_findings, show_scores
+from swwl.errors import InputError, LooseNodesWarning
 from swwl.words import number
 
 
@@ -58,6 +60,7 @@ def predict(
 
 
 def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cache: bool, force: bool) -> None:
+    from swwl.jobs.check import check_cases
     from swwl.jobs.outputs import check_output, predictions_of, table_files
     from swwl.jobs.predict import OUTSIDE, against_table, check_names, graph_columns, predict_table, prediction_table
     from swwl.jobs.table import memory_beside, read_table, write_table
@@ -67,8 +70,11 @@ def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cac
     inputs, ours = table_files(table, frame, graph_columns(fitted)), predictions_of(fitted.target_names_)
     check_output(output, endings=(".csv", ".parquet", ".pq"), inputs=[model, *inputs], ours=ours, force=force)
     memory = memory_beside(table, cache)
+    findings, apart = check_cases(fitted, graph_columns(fitted), frame, table, memory)
+    show_findings(out, findings)
+    warnings.simplefilter("ignore", LooseNodesWarning)  # the findings name them
     prediction = predict_table(fitted, frame, table, memory=memory, progress=out.progress("predictions"))
-    result = prediction_table(fitted, frame, prediction)
+    result = prediction_table(fitted, frame, prediction, apart)
     write_table(output, result)
     out.say(f"{len(frame)} rows predicted, written to {output}")
     outside = int((result[OUTSIDE] != "").sum())
@@ -77,12 +83,16 @@ def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cac
     rows = against_table(fitted, frame, prediction)
     if rows:
         show_scores(out, rows, "against what the table holds (rows that the model was fitted to count too)")
-    out.result({"rows": len(frame), "output": output, "outside": outside, "scores": rows})
+    out.result(
+        {"rows": len(frame), "output": output, "outside": outside, "scores": rows}
+        | {"findings": [finding.facts() for finding in findings]}
+    )
 
 
 def _one_case(
     out: Output, fitted: Any, model: Path, mesh: list[str], values: list[str], output: Path | None, force: bool
 ) -> None:
+    from swwl.jobs.check import check_cases
     from swwl.jobs.outputs import check_output, predictions_of
     from swwl.jobs.predict import OUTSIDE, graph_columns, meshes_by_column, one_case, predict_table, prediction_table
     from swwl.jobs.table import write_table
@@ -92,7 +102,10 @@ def _one_case(
     if output is not None:
         inputs, ours = [model, *meshes.values()], predictions_of(fitted.target_names_)
         check_output(output, endings=(".csv", ".parquet", ".pq"), inputs=inputs, ours=ours, force=force)
-    result = prediction_table(fitted, frame, predict_table(fitted, frame, Path("case")))
+    findings, apart = check_cases(fitted, graph_columns(fitted), frame, Path("case"))
+    show_findings(out, [replace(finding, place="") for finding in findings])
+    warnings.simplefilter("ignore", LooseNodesWarning)  # the findings name them
+    result = prediction_table(fitted, frame, predict_table(fitted, frame, Path("case")), apart)
     row = result.iloc[0]
     out.table(
         "",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from swwl.cli.console import Output
+from swwl.cli.console import Output, show_error, show_note
 from swwl.words import number, percent
 
 if TYPE_CHECKING:
+    from swwl.jobs.findings import Finding
     from swwl.jobs.plan import Plan
 
 # Ranges that matter less than this are not listed one by one.
@@ -24,6 +26,17 @@ def show_plan(out: Output, plan: Plan, kernel: str) -> None:
     for name, reason in plan.ignored.items():
         out.say(f"ignored   {name}: {reason}")
     out.say(f"kernel    {kernel}")
+
+
+def show_findings(out: Output, findings: Sequence[Finding]) -> None:
+    """Print what is odd, one line each on standard error: errors in any case, notes unless it is to be quiet."""
+    from swwl.jobs.findings import told_together
+
+    for finding in told_together(findings):
+        if finding.severity == "error":
+            show_error(finding.message)
+        elif not out.quiet:
+            show_note(finding.message)
 
 
 def show_model(out: Output, facts: dict[str, Any]) -> None:

@@ -25,6 +25,7 @@ from swwl.embedding.pipeline import Embedded, Moments, Recipe
 from swwl.errors import InputError, InputTypeError, MeshWarning
 from swwl.mesh.graph import Graph
 from swwl.mesh.io import as_graph, as_mesh
+from swwl.mesh.mesh import Mesh
 from swwl.mesh.summaries import summaries
 from swwl.parallel import Progress, each_once, one_blas_thread
 from swwl.storage import Memory
@@ -129,9 +130,9 @@ class Batch:
         """Yield quantiles and center of every graph."""
         return self._stream(partial(_embedded_of, recipe=recipe, memory=self.memory), recipe)
 
-    def summaries(self, kind: str) -> Iterator[NDArray[np.float64]]:
+    def summaries(self, kind: str, merge_nodes: bool = False) -> Iterator[NDArray[np.float64]]:
         """Yield the summaries of every mesh or graph."""
-        return self._stream(partial(_summaries_of, kind=kind, memory=self.memory))
+        return self._stream(partial(_summaries_of, kind=kind, merge_nodes=merge_nodes, memory=self.memory))
 
     def spread(self, results: Sequence[Result]) -> list[Result]:
         """Return one result for every item, of those for distinct ones."""
@@ -202,17 +203,19 @@ def _handfuls(numbered: Iterable[tuple[int, Any]], most_nodes: int) -> Iterator[
         yield handful
 
 
-def load_graph(number: int, item: Any, fields: Sequence[str] = (), node_weights: str | None = None) -> Graph:
+def load_graph(
+    number: int, item: Any, fields: Sequence[str] = (), node_weights: str | None = None, merge_nodes: bool = False
+) -> Graph:
     """Make a graph of an item, as :func:`swwl.as_graph` does; what goes wrong says which item it was."""
     try:
-        return as_graph(item, fields=fields, node_weights=node_weights)
+        return as_graph(item, fields=fields, node_weights=node_weights, merge_nodes=merge_nodes)
     except InputError as error:
         raise error.of_item(number, f"Graph {number}") from None
 
 
 def _load_cloud(number: int, item: Any, recipe: Recipe) -> Cloud:
     try:
-        return cloud_of(item, recipe.measure, recipe.fields)
+        return cloud_of(item, recipe.measure, recipe.fields, recipe.merge_nodes)
     except InputError as error:
         raise error.of_item(number, f"Graph {number}") from None
 
@@ -226,7 +229,8 @@ def _load(number: int, item: Any, recipe: Recipe) -> Graph | Cloud:
     elif recipe.measure in CLOUDS:
         graph = _load_cloud(number, item, recipe)
     else:
-        graph = load_graph(number, item, recipe.fields, "area" if recipe.node_weights == "area" else None)
+        weights = "area" if recipe.node_weights == "area" else None
+        graph = load_graph(number, item, recipe.fields, weights, recipe.merge_nodes)
     if isinstance(graph, Cloud) and not recipe.directed:
         graph = graph.without_directions()
     elif isinstance(graph, Cloud) and graph.reason and recipe.directions:
@@ -311,23 +315,31 @@ def _embedded_of(handful: Numbered, recipe: Recipe, memory: Memory) -> list[Embe
     return [result for result in results.values() if result is not None]
 
 
-def _summaries_of(handful: Numbered, kind: str, memory: Memory) -> list[NDArray[np.float64]]:
+def _summaries_of(handful: Numbered, kind: str, merge_nodes: bool, memory: Memory) -> list[NDArray[np.float64]]:
     results = []
+    key = f"{kind}-merged" if merge_nodes else kind
     for number, item in handful:
         path = _path(item)
-        kept = None if path is None else memory.get(path, "summaries", kind)
+        kept = None if path is None else memory.get(path, "summaries", key)
         if kept is not None and "summaries" in kept and np.isfinite(kept["summaries"]).all():
             results.append(kept["summaries"])
             continue
         try:
-            thing = as_mesh(item) if kind == "mesh" else as_graph(item)
+            thing = _thing(item, kind, merge_nodes)
             found = summaries(thing)
         except InputError as error:
             raise error.of_item(number, f"Graph {number}") from None
         if path is not None:
-            memory.put(path, "summaries", kind, thing.n_nodes, summaries=found)
+            memory.put(path, "summaries", key, thing.n_nodes, summaries=found)
         results.append(found)
     return results
+
+
+def _thing(item: Any, kind: str, merge_nodes: bool) -> Mesh | Graph:
+    if kind == "graph":
+        return as_graph(item, merge_nodes=merge_nodes)
+    mesh = as_mesh(item)
+    return mesh.merged() if merge_nodes else mesh
 
 
 def _kept(path: Path | None, recipe: Recipe, memory: Memory) -> Embedded | None:

@@ -77,7 +77,7 @@ class Cloud:
         return replace(self, features=np.stack([*rows[:d], *normals**2, *products]).T)
 
 
-def cloud_of(item: Any, measure: str, fields: Sequence[str] = ()) -> Cloud:
+def cloud_of(item: Any, measure: str, fields: Sequence[str] = (), merge_nodes: bool = False) -> Cloud:
     """Make a cloud of an item.
 
     Parameters
@@ -90,6 +90,8 @@ def cloud_of(item: Any, measure: str, fields: Sequence[str] = ()) -> Cloud:
         edge, all alike; where there are no edges, nodes count as edges to themselves.
     fields : sequence of str
         Node fields that features have beside coordinates, for edges.
+    merge_nodes : bool
+        Make nodes of a mesh at the same place one.
 
     Examples
     --------
@@ -97,13 +99,13 @@ def cloud_of(item: Any, measure: str, fields: Sequence[str] = ()) -> Cloud:
     [[0.5, 1.0], [2.0, 2.0]]
     """
     if measure == "edges":
-        return _edges(as_graph(item, fields=fields))
+        return _edges(as_graph(item, fields=fields, merge_nodes=merge_nodes))
     if isinstance(item, Graph):
         raise InputTypeError(
             f'measure="{measure}" needs the cells of a mesh, which a Graph does not have; '
             f"give the Mesh, its file or (points, cells)."
         )
-    mesh = as_mesh(item)
+    mesh = as_mesh(item).merged() if merge_nodes else as_mesh(item)
     if isinstance(item, (str, os.PathLike)):
         with located(str(item)):
             return _sampled(mesh, measure)

@@ -74,6 +74,8 @@ def check_options(options: Mapping[str, Any], **choices: tuple[Any, ...]) -> Non
         elif name == "n_jobs" and value is not None:
             if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value == 0:
                 raise InputError(f"n_jobs must be a number of workers, or -1 for one per core, not {value!r}.")
+        elif name == "merge_nodes" and not isinstance(value, (bool, np.bool_)):
+            raise InputError(f"merge_nodes must be True or False, not {value!r}.")
         elif name == "fields" and isinstance(value, str):
             raise InputError(f"fields must be a sequence of names, such as [{value!r}], not one string.")
 

@@ -46,13 +46,15 @@ class Recipe:
     directions: tuple[NDArray[np.float64], ...] = ()
     measure: str = "nodes"
     directed: bool = True  # whether normals count with their sign
+    merge_nodes: bool = False
 
     @cached_property
     def reading_key(self) -> str:
         """Under which name the moments of a file are kept: all that they depend on besides the file."""
+        merged = ["merged"] if self.merge_nodes else []
         if self.measure in CLOUDS:
-            return fingerprint("cloud 1", self.measure, self.fields)
-        return fingerprint(self.fields, self.node_weights == "area", self.normalization)
+            return fingerprint("cloud 1", self.measure, self.fields, *merged)
+        return fingerprint(self.fields, self.node_weights == "area", self.normalization, *merged)
 
     @cached_property
     def key(self) -> str:

@@ -29,6 +29,8 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
     ----------
     kind : {"mesh", "graph"}
         Which numbers, see :func:`swwl.mesh.summaries.summaries`.
+    merge_nodes : bool
+        Make nodes of a mesh at the same place one, see :meth:`swwl.Mesh.merged`.
     n_jobs : int or None
         Threads.
     memory : Memory, path or None
@@ -47,8 +49,16 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
     [[-1.0, -1.0, 0.0, -1.0], [1.0, 1.0, 0.0, 1.0]]
     """
 
-    def __init__(self, kind: str = "mesh", *, n_jobs: int | None = None, memory: MemoryLike = None):
+    def __init__(
+        self,
+        kind: str = "mesh",
+        *,
+        merge_nodes: bool = False,
+        n_jobs: int | None = None,
+        memory: MemoryLike = None,
+    ):
         self.kind = kind
+        self.merge_nodes = merge_nodes
         self.n_jobs = n_jobs
         self.memory = memory
 
@@ -85,7 +95,7 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
 
     def take(self, batch: Batch) -> list[Any]:
         """Return the raw numbers of every distinct mesh, (K,) each."""
-        return list(batch.summaries(self.kind))
+        return list(batch.summaries(self.kind, self.merge_nodes))
 
     def finish(self, pieces: list[Any], *, fit: bool) -> Array:
         """Return the numbers of all meshes, standardized; with ``fit``, by their own means and spreads."""

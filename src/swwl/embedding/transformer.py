@@ -86,6 +86,9 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Rows are then :math:`(H+1) P Q` long, block by block.
     fields : sequence of str
         Node fields to append to the coordinates of meshes.
+    merge_nodes : bool
+        Make nodes of a mesh at exactly the same place one, for files in which every triangle has corners of its own;
+        see :meth:`swwl.Mesh.merged`.
     memory : Memory, path or None
         A folder in which the embeddings of mesh files are kept from one run to the next, keyed by what a file holds
         and by the options here. Rows are bit for bit those of a run without.
@@ -161,6 +164,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tolerance: float = 1e-5,
         per_iteration: bool = False,
         fields: Sequence[str] = (),
+        merge_nodes: bool = False,
         memory: MemoryLike = None,
     ):
         self.n_iterations = n_iterations
@@ -179,6 +183,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.tolerance = tolerance
         self.per_iteration = per_iteration
         self.fields = fields
+        self.merge_nodes = merge_nodes
         self.memory = memory
 
     def fit(
@@ -270,7 +275,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _options(self) -> Recipe:
         """Return the options as a recipe, enough to read graphs."""
-        names = ("node_weights", "normalization", "tolerance", "n_quantiles", "quantiles")
+        names = ("node_weights", "normalization", "tolerance", "n_quantiles", "quantiles", "merge_nodes")
         given = {name: getattr(self, name) for name in names}
         return Recipe(
             fields=tuple(self.fields), n_iterations=self._kept_iterations, measure=self.measure or "nodes", **given

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from swwl.gp.prediction import Prediction
 from swwl.jobs.plan import Plan
 from swwl.jobs.table import rows_named, summary
 from swwl.kernels import Product
+from swwl.mesh.facts import Typical
 from swwl.models.regression import RobustGPRegressor
 from swwl.parallel import Progress
 from swwl.storage import Memory
@@ -32,6 +33,7 @@ def fit_plan(
     model_path: Path,
     *,
     memory: Memory | None = None,
+    typical: Mapping[str, Typical] | None = None,
     calibrate: bool = True,
     seed: int = 0,
     progress: Callable[[str], Progress | None] = no_progress,
@@ -46,6 +48,8 @@ def fit_plan(
         Where the model will be saved: it refers to the table relative to that.
     memory : Memory, optional
         Where embeddings are kept; it also tells afterwards how large meshes are and how many were found in it.
+    typical : mapping of str to Typical, optional
+        What the meshes of a column have in common, for ``swwl predict`` to compare others with.
     calibrate : bool
     seed : int
     progress : callable
@@ -72,6 +76,7 @@ def fit_plan(
         with rows_named(plan.frame, plan.path, test):
             held_out = model.predict_distribution(table.iloc[test], memory=memory, progress=label).columns()
     model.metadata_ = _metadata(plan, model_path, table, memory, held_out)
+    model.metadata_["typical"] = {name: found.plain() for name, found in (typical or {}).items()}
     return model
 
 

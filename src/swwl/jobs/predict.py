@@ -88,20 +88,30 @@ def check_names(model: RobustGPRegressor, frame: pd.DataFrame, path: Path) -> No
             raise InputError(f"{path}: has a column {name!r} already, which is where predictions go; rename it.")
 
 
-def prediction_table(model: RobustGPRegressor, frame: pd.DataFrame, prediction: Prediction) -> pd.DataFrame:
-    """Return a table with predictions beside its columns, and which inputs of a row leave the training range."""
+def prediction_table(
+    model: RobustGPRegressor,
+    frame: pd.DataFrame,
+    prediction: Prediction,
+    apart: Mapping[int, Sequence[str]] | None = None,
+) -> pd.DataFrame:
+    """Return a table with predictions beside its columns, and which inputs of a row leave the training range.
+
+    ``apart`` names the mesh columns of rows, counted from 0, whose mesh is unlike the training meshes.
+    """
     lower, upper = prediction.interval(0.95)
     columns: dict[str, Any] = {}
     for k, name in enumerate(model.target_names_):
         found = (prediction.mean, prediction.std, lower, upper)
         columns |= {f"{name}_{key}": values[:, k] for key, values in zip(PREDICTED, found, strict=True)}
-    columns[OUTSIDE] = outside_ranges(model, frame)
+    columns[OUTSIDE] = outside_ranges(model, frame, apart)
     return pd.concat([frame, pd.DataFrame(columns, index=frame.index)], axis=1)
 
 
-def outside_ranges(model: RobustGPRegressor, frame: pd.DataFrame) -> list[str]:
+def outside_ranges(
+    model: RobustGPRegressor, frame: pd.DataFrame, apart: Mapping[int, Sequence[str]] | None = None
+) -> list[str]:
     """Say for every row which inputs lie outside the range of the training rows: their names, or nothing."""
-    found: list[list[str]] = [[] for _ in range(len(frame))]
+    found: list[list[str]] = [[*(apart or {}).get(row, ())] for row in range(len(frame))]
     for name, known in model.train_inputs_.items():
         values = pd.to_numeric(frame[name], errors="coerce").to_numpy(float)
         for row in np.flatnonzero((values < known.min()) | (values > known.max())):

@@ -183,20 +183,25 @@ def mesh_paths(
     values = require_column(frame, path, name, "meshes")
     files: list[Path | None] = [None] * len(values)
     for row in range(len(values)) if rows is None else map(int, rows):
-        value = values.iloc[row]
-        if not isinstance(value, str) or not value.strip():
-            found = "nothing" if is_missing(value) else repr(value)
-            raise InputError(
-                f"{path}: {where(frame, path, row)} does not name a mesh in column {name!r} (it holds {found}); "
-                f"--drop-incomplete leaves such rows out."
-            )
-        file = mesh_file(path, value)
-        if not file.is_file():
-            raise InputError(
-                f"{path}: {where(frame, path, row)}: mesh {value!r} does not exist beside the table.{_nearest(file)}"
-            )
-        files[row] = file
+        files[row] = mesh_of_row(frame, path, name, row)
     return pd.Series(files, index=frame.index, name=name, dtype=object)
+
+
+def mesh_of_row(frame: pd.DataFrame, path: Path, name: str, row: int) -> Path:
+    """Return the mesh file that a row names; it must exist."""
+    value = frame[name].iloc[row]
+    if not isinstance(value, str) or not value.strip():
+        found = "nothing" if is_missing(value) else repr(value)
+        raise InputError(
+            f"{path}: {where(frame, path, row)} does not name a mesh in column {name!r} (it holds {found}); "
+            f"--drop-incomplete leaves such rows out."
+        )
+    file = mesh_file(path, value)
+    if not file.is_file():
+        raise InputError(
+            f"{path}: {where(frame, path, row)}: mesh {value!r} does not exist beside the table.{_nearest(file)}"
+        )
+    return file
 
 
 def is_missing(value: Any) -> bool:

@@ -228,6 +228,8 @@ class Summaries(KeptComponents):
         How many have a range each; all others share one.
     kind : {"mesh", "graph"}
         Which numbers; see :func:`swwl.mesh.summaries.summaries`.
+    merge_nodes : bool
+        Make nodes of a mesh at the same place one, see :meth:`swwl.Mesh.merged`.
     n_jobs : int or None
         Threads.
 
@@ -243,12 +245,21 @@ class Summaries(KeptComponents):
 
     n_kept = N_KEPT
 
-    def __init__(self, column: str = "graph", *, n_components: int = 6, kind: str = "mesh", n_jobs: int | None = None):
+    def __init__(
+        self,
+        column: str = "graph",
+        *,
+        n_components: int = 6,
+        kind: str = "mesh",
+        merge_nodes: bool = False,
+        n_jobs: int | None = None,
+    ):
         self.column = column
         self.n_components = n_components
         self.kind = kind
+        self.merge_nodes = merge_nodes
         self.n_jobs = n_jobs
 
     def make_embedding(self) -> SummaryEmbedding:
         """Return an unfitted table of summaries."""
-        return SummaryEmbedding(self.kind, n_jobs=self.n_jobs)
+        return SummaryEmbedding(self.kind, merge_nodes=self.merge_nodes, n_jobs=self.n_jobs)

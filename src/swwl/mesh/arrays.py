@@ -134,6 +134,21 @@ def check_node_weights(weights: ArrayLike | None, n_nodes: int) -> NDArray[np.fl
     return array
 
 
+def first_at_place(points: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Return for every point (n, d) the first one at exactly the same place, (n,).
+
+    >>> first_at_place(np.array([[0.0, 1.0], [2.0, 1.0], [0.0, 1.0]])).tolist()
+    [0, 1, 0]
+    """
+    number = np.arange(len(points), dtype=np.int32)
+    # Points at one place have the same projection; it is quickly seen whether there are any.
+    along = np.sort(points @ np.sqrt(np.arange(2.0, 2 + points.shape[1])))
+    if (along[1:] != along[:-1]).all():
+        return number
+    _, first, inverse = np.unique(points, axis=0, return_index=True, return_inverse=True)
+    return number[first][inverse.reshape(-1)]
+
+
 def counted(number: int, word: str) -> str:
     """Write a number of things.
 

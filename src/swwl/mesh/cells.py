@@ -364,6 +364,21 @@ def lumped_measures(points: NDArray[np.float64], cells: Cells) -> NDArray[np.flo
     return weights
 
 
+def used_nodes(cells: Cells, n_nodes: int) -> NDArray[np.bool_]:
+    """Say of every node whether a cell uses it, (n,); single vertices do not count, but without cells all nodes do.
+
+    Examples
+    --------
+    >>> used_nodes({"line": np.array([[0, 2]])}, 3).tolist()
+    [True, False, True]
+    """
+    blocks = [block for kind, block in cells.items() if kind != "vertex" and len(block)]
+    used = np.full(n_nodes, not blocks)
+    for block in blocks:
+        used |= np.bincount(block.ravel(), minlength=n_nodes) > 0
+    return used
+
+
 def cut_into_triangles(cells: Cells) -> NDArray[np.int32]:
     """Return the surface cells as (m, 3) triangles of their corners; cells of more corners are cut from the first.
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from swwl.errors import InputError, InputTypeError
+from swwl.errors import InputError, InputTypeError, LooseNodesWarning
 from swwl.mesh.adjacency import cells_adjacency
 from swwl.mesh.arrays import (
     Frozen,
@@ -23,7 +24,7 @@ from swwl.mesh.arrays import (
     own_numbers,
     refuse_non_finite,
 )
-from swwl.mesh.cells import Cells, CellsLike, collect_cells, lumped_measures
+from swwl.mesh.cells import Cells, CellsLike, collect_cells, lumped_measures, used_nodes
 
 
 class Graph(Frozen):
@@ -130,7 +131,7 @@ class Graph(Frozen):
 
         Notes
         -----
-        Nodes that no cell uses are kept, as isolated nodes.
+        Nodes that no cell uses are left out, with a warning: they are no part of the shape.
 
         Examples
         --------
@@ -247,7 +248,10 @@ def graph_of_cells(
     node_weights: ArrayLike | str | None = None,
     name: str | None = None,
 ) -> Graph:
-    """Make the graph of checked points (n, d), cells and fields; without fields, points are not copied."""
+    """Make the graph of checked points (n, d), cells and fields; without fields, points are not copied.
+
+    Nodes that no cell uses are left out.
+    """
     cells = {kind: block for kind, block in cells.items() if kind != "vertex"}
     adjacency = cells_adjacency(cells, len(points))
     if isinstance(node_weights, str):
@@ -255,6 +259,14 @@ def graph_of_cells(
             raise InputError(f'node_weights must be an array or "area", not {node_weights!r}.')
         node_weights = _areas(points, cells)
     masses = check_node_weights(node_weights, len(points))
+    # A node without neighbors shows at once; that no cell uses it takes a closer look.
+    alone = not np.diff(adjacency.indptr).all()
+    used = used_nodes(cells, len(points)) if alone else None
+    if used is not None and not used.all():
+        _warn_of_loose_nodes(len(used) - int(used.sum()), name)
+        points, adjacency = points[used], adjacency[used][:, used]
+        masses = None if masses is None else check_node_weights(masses[used], len(points))
+        fields = {key: field[used] for key, field in fields.items()}
     columns = [points]
     for key, field in fields.items():
         column = np.asarray(field, np.float64).reshape(len(points), -1)
@@ -262,6 +274,11 @@ def graph_of_cells(
         columns.append(column)
     features = np.column_stack(columns) if fields else points
     return trusted_graph(features, adjacency, node_weights=masses, name=name)
+
+
+def _warn_of_loose_nodes(number: int, name: str | None) -> None:
+    what = "1 node belongs to no cell and is" if number == 1 else f"{number} nodes belong to no cell and are"
+    warnings.warn(f"{name or 'A mesh'}: {what} left out.", LooseNodesWarning, stacklevel=4)
 
 
 def _areas(points: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swwl.errors import InputError, located
-from swwl.mesh.arrays import Frozen, check_features, check_field, counted, own
+from swwl.mesh.arrays import Frozen, check_features, check_field, counted, first_at_place, own
 from swwl.mesh.cells import CellsLike, collect_cells, cut_into_triangles, joined_order
 from swwl.mesh.endings import Endings
 from swwl.mesh.graph import Graph, graph_of_cells
@@ -140,19 +140,23 @@ class Mesh(Frozen):
         -------
         Graph
             Of the same name. Without ``fields`` its features are :attr:`points` themselves, not a copy. Nodes that no
-            cell uses are isolated nodes.
+            cell uses are left out, with a warning.
 
         Raises
         ------
         InputError
             If there are no cells, if a field is missing or not finite, and where areas are wanted but all are zero.
         """
+        self.require_cells()
+        chosen = {name: self._field(name) for name in fields}
+        return graph_of_cells(self.points, self.cells, chosen, node_weights, self.name)
+
+    def require_cells(self) -> None:
+        """Refuse a mesh without cells, whose nodes nothing joins."""
         if not any(kind != "vertex" for kind in self.cells):
             raise InputError(
                 "The mesh has no cells, so its nodes are not joined; use Graph(points, edges) for point clouds."
             )
-        chosen = {name: self._field(name) for name in fields}
-        return graph_of_cells(self.points, self.cells, chosen, node_weights, self.name)
 
     def _field(self, name: str) -> NDArray[Any]:
         if name not in self.fields:
@@ -181,6 +185,34 @@ class Mesh(Frozen):
         """
         new = {key: check_field(key, field, self.n_nodes) for key, field in fields.items()}
         return trusted_mesh(self.points, self.cells, {**self.fields, **new}, self.name, self.cell_fields)
+
+    def merged(self) -> Mesh:
+        """Return the mesh with nodes at exactly the same place made one, so that the cells around it are joined.
+
+        Many programs write every triangle with corners of its own, or repeat nodes along seams. Fields of floats get
+        the mean of the nodes that become one, others the value of the first. The two sides of a crack are joined too.
+
+        Examples
+        --------
+        >>> soup = Mesh([[0, 0], [1, 0], [0, 1], [1, 0], [1, 1], [0, 1]], [[0, 1, 2], [3, 4, 5]])
+        >>> soup.merged()
+        Mesh(4 nodes in 2 dimensions; cells: 2 triangle)
+        """
+        kept, number = np.unique(first_at_place(self.points), return_inverse=True)
+        if len(kept) == self.n_nodes:
+            return self
+        counts = np.bincount(number)
+
+        def joined(field: NDArray[Any]) -> NDArray[Any]:
+            if field.dtype.kind != "f":
+                return field[kept]
+            columns = field.reshape(len(field), -1).T
+            means = np.column_stack([np.bincount(number, column) / counts for column in columns])
+            return means.reshape(len(kept), *field.shape[1:]).astype(field.dtype)
+
+        cells = {kind: number.astype(np.int32)[block] for kind, block in self.cells.items()}
+        fields = {key: joined(field) for key, field in self.fields.items()}
+        return trusted_mesh(self.points[kept], cells, fields, self.name, self.cell_fields)
 
     def renamed(self, name: str | None) -> Mesh:
         """Return the same mesh under another name."""

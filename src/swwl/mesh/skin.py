@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from swwl.errors import InputError
-from swwl.mesh.arrays import counted
+from swwl.mesh.arrays import counted, first_at_place
 from swwl.mesh.boundary import boundary, coordinates, piece_normals, same_sides
 from swwl.mesh.cells import cell_dimension, cut_into_simplices, top_cells
 from swwl.mesh.mesh import Mesh
@@ -111,7 +111,7 @@ def skin(mesh: Mesh) -> Skin:
         pieces = boundary(points, mesh.cells)
         vectors = piece_normals(points, pieces)
     else:
-        pieces = _unfolded(_one_per_place(points).take(cut_into_simplices(mesh.cells)))
+        pieces = _unfolded(first_at_place(points).take(cut_into_simplices(mesh.cells)))
         vectors = piece_normals(points, pieces)
         back, reason, whole = _to_turn(points, pieces, vectors)
         if back.any():
@@ -137,17 +137,6 @@ def extent(points: _Floats) -> float:
 
 def _lengths(vectors: _Floats) -> _Floats:
     return np.sqrt((vectors.T**2).sum(axis=0))
-
-
-def _one_per_place(points: _Floats) -> _Nodes:
-    """Return for every node the first one at exactly the same place, (n,)."""
-    number = np.arange(len(points), dtype=np.int32)
-    # Nodes at one place have the same projection; it is quickly seen whether there are any.
-    along = np.sort(points @ np.sqrt(np.arange(2.0, 2 + points.shape[1])))
-    if (along[1:] != along[:-1]).all():
-        return number
-    _, first, inverse = np.unique(points, axis=0, return_index=True, return_inverse=True)
-    return number[first][inverse.reshape(-1)]
 
 
 def _unfolded(pieces: _Nodes) -> _Nodes:

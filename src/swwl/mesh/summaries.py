@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swwl.errors import InputError
-from swwl.mesh.cells import cut_into_simplices
+from swwl.mesh.cells import cut_into_simplices, used_nodes
 from swwl.mesh.graph import Graph
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.sampling import simplex_sizes
@@ -69,6 +69,7 @@ def summary_names(item: Mesh | Graph) -> list[str]:
 
 
 def _of_mesh(mesh: Mesh) -> _Floats:
+    used = used_nodes(mesh.cells, mesh.n_nodes)
     points = np.asfortranarray(mesh.points)
     scale = extent(points)
     simplices = cut_into_simplices(mesh.cells)
@@ -85,8 +86,8 @@ def _of_mesh(mesh: Mesh) -> _Floats:
         pieces, around = found.pieces, _moments(points, found.pieces, found.masses)
     touched = np.zeros(mesh.n_nodes, bool)
     touched[pieces] = True
-    counts = np.log([mesh.n_nodes, mesh.n_cells, int(touched.sum())])
-    return np.concatenate([_statistics(points), counts, [log_size], cells, around])
+    counts = np.log([used.sum(), mesh.n_cells, int(touched.sum())])
+    return np.concatenate([_statistics(points if used.all() else points[used]), counts, [log_size], cells, around])
 
 
 def _of_graph(graph: Graph) -> _Floats:

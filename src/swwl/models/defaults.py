@@ -36,7 +36,7 @@ WORDS = {
 }
 
 # Of all embeddings: means over a hundred parts tell as much as five hundred quantiles, in rows a fifth as long.
-_ALL = {"n_quantiles": 100, "normalization": "sum"}
+_ALL: dict[str, Any] = {"n_quantiles": 100, "normalization": "sum"}
 _SKIN = {"measure": "skin", "n_iterations": 0, "directions": "orthogonal", "quantiles": "mean"}
 _FAR = {"step": "sqrt", "n_iterations": 8, "tolerance": 1e-3, "node_weights": "uniform"}
 _AREA = {"node_weights": "area"}
@@ -105,9 +105,11 @@ def default_kernels(table: pd.DataFrame, **options: Any) -> dict[str, Product]:
 
 
 def _factor(name: str, k: int, kind: str, given: dict[str, Any] | None, options: dict[str, Any]) -> Factor:
+    own: dict[str, Any]
     if given is None:
-        return Summaries(name, n_components=k, kind=kind, n_jobs=options.get("n_jobs"))
-    own: dict[str, Any] = _ALL | options | given
+        own = {key: options[key] for key in ("merge_nodes", "n_jobs") if key in options}
+        return Summaries(name, n_components=k, kind=kind, **own)
+    own = _ALL | options | given
     if own.get("measure") == "skin":
         own.pop("fields", None)
     return Components(name, n_components=k, **own)

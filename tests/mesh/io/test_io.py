@@ -218,6 +218,7 @@ def test_pyg_itself():
     same(graph, Graph([[1], [2], [3]], [(0, 1), (1, 2)]))
 
 
+@pytest.mark.filterwarnings("ignore::swwl.errors.LooseNodesWarning")
 def test_pyvista():
     """By its attributes, so that this runs without pyvista."""
     points, cells = plate(40)

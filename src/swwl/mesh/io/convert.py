@@ -56,7 +56,13 @@ def _as_mesh_content(content: Mesh | Graph) -> Mesh:
     return content
 
 
-def read_graph(path: str | os.PathLike[str], *, fields: Sequence[str] = (), node_weights: str | None = None) -> Graph:
+def read_graph(
+    path: str | os.PathLike[str],
+    *,
+    fields: Sequence[str] = (),
+    node_weights: str | None = None,
+    merge_nodes: bool = False,
+) -> Graph:
     """Read a graph from a mesh file, or from an ``.npz`` file of :func:`swwl.write_graph`.
 
     Parameters
@@ -67,6 +73,8 @@ def read_graph(path: str | os.PathLike[str], *, fields: Sequence[str] = (), node
         Node fields of the file to append to the coordinates.
     node_weights : None or "area"
         "area" gives each node its share of the lengths, areas or volumes around it.
+    merge_nodes : bool
+        Make nodes at the same place one, see :meth:`swwl.Mesh.merged`.
 
     Returns
     -------
@@ -81,10 +89,10 @@ def read_graph(path: str | os.PathLike[str], *, fields: Sequence[str] = (), node
     with located(str(path)):
         content = read_file(path, fields)
         if isinstance(content, Graph):
-            return _with_options(content, fields, node_weights)
+            return _with_options(content, fields, node_weights, merge_nodes)
         if not content.fields.keys() >= {*fields}:
             content = as_mesh(read_file(path))  # with all fields, to name them
-        return content.graph(node_weights, fields)
+        return (content.merged() if merge_nodes else content).graph(node_weights, fields)
 
 
 def as_mesh(obj: Any) -> Mesh:
@@ -117,7 +125,9 @@ def as_mesh(obj: Any) -> Mesh:
     return mesh
 
 
-def as_graph(obj: Any, *, fields: Sequence[str] = (), node_weights: str | None = None) -> Graph:
+def as_graph(
+    obj: Any, *, fields: Sequence[str] = (), node_weights: str | None = None, merge_nodes: bool = False
+) -> Graph:
     """Make a Graph of anything that describes one; the input is never changed.
 
     Parameters
@@ -131,6 +141,8 @@ def as_graph(obj: Any, *, fields: Sequence[str] = (), node_weights: str | None =
         Node fields to append to the coordinates (meshes, ``Data``) or to use as features (networkx).
     node_weights : None or "area"
         "area" gives each node of a mesh its share of the lengths, areas or volumes around it.
+    merge_nodes : bool
+        Make nodes of a mesh at the same place one, see :meth:`swwl.Mesh.merged`.
 
     Examples
     --------
@@ -138,31 +150,32 @@ def as_graph(obj: Any, *, fields: Sequence[str] = (), node_weights: str | None =
     Graph(3 nodes, 3 edges, 2 features)
     """
     if isinstance(obj, Graph):
-        return _with_options(obj, fields, node_weights)
+        return _with_options(obj, fields, node_weights, merge_nodes)
     if isinstance(obj, MeshFile):
         with located(str(obj)):
-            return as_graph(obj.read(), fields=fields, node_weights=node_weights)
+            return as_graph(obj.read(), fields=fields, node_weights=node_weights, merge_nodes=merge_nodes)
     if isinstance(obj, (str, os.PathLike)):
-        return read_graph(obj, fields=fields, node_weights=node_weights)
+        return read_graph(obj, fields=fields, node_weights=node_weights, merge_nodes=merge_nodes)
     if isinstance(obj, tuple) and len(obj) == 2:
         first, second = obj
         if sparse.issparse(first) or sparse.issparse(second):
             adjacency, features = (first, second) if sparse.issparse(first) else (second, first)
-            return _with_options(from_sparse(adjacency, features), fields, node_weights)
+            return _with_options(from_sparse(adjacency, features), fields, node_weights, merge_nodes)
         if fields:
             raise InputError(f"(points, cells) carries no node fields, but fields={list(fields)} are wanted.")
-        return Graph.from_cells(first, second, node_weights=node_weights)
+        mesh = Mesh(first, second)
+        return (mesh.merged() if merge_nodes else mesh).graph(node_weights)
     if hasattr(obj, "edge_index"):
-        return _with_options(from_pyg(obj, fields), (), node_weights)
+        return _with_options(from_pyg(obj, fields), (), node_weights, merge_nodes)
     if hasattr(obj, "nodes") and hasattr(obj, "edges") and hasattr(obj, "adj"):
-        return _with_options(from_networkx(obj, fields), (), node_weights)
-    mesh = _mesh_of(obj)
-    if mesh is None:
+        return _with_options(from_networkx(obj, fields), (), node_weights, merge_nodes)
+    found = _mesh_of(obj)
+    if found is None:
         raise InputTypeError(
             f"Cannot make a graph of {type(obj).__name__}; wanted a Graph, a Mesh, a file path, (points, cells), a "
             f"meshio or pyvista mesh, a networkx graph, PyTorch Geometric Data or (sparse adjacency, features)."
         )
-    return mesh.graph(node_weights, fields)
+    return (found.merged() if merge_nodes else found).graph(node_weights, fields)
 
 
 def _mesh_of(obj: Any) -> Mesh | None:
@@ -182,10 +195,12 @@ def _mesh_of(obj: Any) -> Mesh | None:
     return None
 
 
-def _with_options(graph: Graph, fields: Sequence[str], node_weights: str | None) -> Graph:
+def _with_options(graph: Graph, fields: Sequence[str], node_weights: str | None, merge_nodes: bool = False) -> Graph:
     """Refuse options that only a mesh can serve."""
     if fields:
         raise InputError(f"A finished graph carries no named fields, but fields={list(fields)} are wanted.")
+    if merge_nodes:
+        raise InputError("merge_nodes needs the cells of a mesh, which a finished graph does not have.")
     if node_weights not in (None, "area"):
         raise InputError(f'node_weights must be None or "area", not {node_weights!r}.')
     if node_weights == "area" and graph.node_weights is None:

@@ -1,0 +1,374 @@
+"""What is odd about a table and its meshes, told before a model learns from them: ``swwl check`` and ``swwl fit``.
+
+Errors are what a fit refuses; notes are what it takes, though the user may not have meant it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from swwl.errors import InputError
+from swwl.jobs.columns import as_numbers
+from swwl.jobs.findings import Finding
+from swwl.jobs.meshes import MeshColumn, pairs, read_facts, repeated_rows
+from swwl.jobs.plan import Plan, plan_fit
+from swwl.jobs.split import split_rows
+from swwl.jobs.table import (
+    known_outputs,
+    mesh_of_row,
+    mesh_paths,
+    places,
+    read_table,
+    require_known,
+    require_numbers,
+    where,
+)
+from swwl.mesh.facts import Facts, Typical, typical_of
+from swwl.models.regression import RobustGPRegressor
+from swwl.models.tablefile import mesh_columns
+from swwl.parallel import Progress
+from swwl.storage import Memory
+from swwl.words import number
+
+# Where fewer rows are fitted, leave-one-out scores are rough.
+_FEW_ROWS = 10
+# A target is for a logarithm if its largest value is so many times the median, and so many times the least.
+_SKEWED, _ORDERS = 20.0, 1e3
+# A column varies too little to learn from where its values differ by less than this share of their size.
+_ALMOST = 1e-6
+_CASE_NAMES = {"id", "case", "run", "index", "sample", "number", "nr", "no", "row"}
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was found, and what is typical of the meshes of every column."""
+
+    findings: list[Finding]
+    typical: dict[str, Typical] = field(default_factory=dict)
+
+
+def check_plan(
+    plan: Plan,
+    memory: Memory,
+    *,
+    n_jobs: int | None = None,
+    merge_nodes: bool = False,
+    progress: Progress | None = None,
+) -> Checked:
+    """Look for what is odd in the rows and meshes of a plan; refuse the first mesh that cannot be read.
+
+    Parameters
+    ----------
+    plan : Plan
+    memory : Memory
+        Keeps the facts of meshes, so that they are read once.
+    n_jobs : int, optional
+        Threads.
+    merge_nodes : bool
+        Whether nodes at the same place will be made one.
+    progress : callable, optional
+    """
+    files = {name: plan.mesh_files(name) for name in plan.meshes}
+    facts = read_facts((file for name in files for file in files[name] if file is not None), memory, n_jobs, progress)
+    for row in map(int, plan.split.rows):
+        for name in plan.meshes:
+            found = facts[files[name].iloc[row]]
+            if isinstance(found, InputError):
+                raise found.within(f"{plan.path}: {where(plan.frame, plan.path, row)}")
+    known = {file: found for file, found in facts.items() if isinstance(found, Facts)}
+    columns = [
+        MeshColumn(plan.frame, plan.path, name, {int(r): files[name].iloc[r] for r in plan.split.rows}, known)
+        for name in plan.meshes
+    ]
+    findings, typical = _of_meshes(columns, merge_nodes)
+    return Checked([*findings, *_of_rows(plan, columns), *_of_inputs(plan), *_of_targets(plan)], typical)
+
+
+def check_table(
+    path: Path,
+    targets: Sequence[str] = (),
+    meshes: Sequence[str] = (),
+    inputs: list[str] | None = None,
+    *,
+    split: str | None = None,
+    test_fraction: float | None = None,
+    all_rows: bool = False,
+    seed: int = 0,
+    drop_incomplete: bool = False,
+    memory: Memory | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> list[Finding]:
+    """Look for all that is odd in a table and its meshes; without a target, for what can be told without one.
+
+    Parameters are those of :func:`swwl.jobs.plan.plan_fit`.
+    """
+    frame = read_table(path)
+    memory = Memory(None) if memory is None else memory
+    names = list(meshes) or mesh_columns(frame)
+    options: dict[str, Any] = {"test_fraction": test_fraction, "all_rows": all_rows, "seed": seed}
+    refused: list[Finding] = []
+    plan = None
+    try:
+        kernel = "principal" if names else "scalars"
+        plan = plan_fit(path, list(targets), names, inputs, kernel=kernel, split=split, **options, drop_incomplete=True)
+    except InputError as error:
+        refused.append(_refusal("table", error))
+    if plan is not None and not drop_incomplete:
+        refused += _incomplete(frame, path, plan, split, options)
+    rows = range(len(frame)) if plan is None or not drop_incomplete else map(int, plan.split.rows)
+    unreadable, columns = _readable(frame, path, names, list(rows), memory, n_jobs, progress)
+    found, _ = _of_meshes(columns)
+    if plan is not None:
+        few = len(plan.split.train) < 5
+        found += [
+            *_of_rows(plan, columns),
+            *(_left_out(plan) if inputs is None else []),
+            *_of_inputs(plan),
+            *([] if few else _of_targets(plan)),
+        ]
+    return [*refused, *unreadable, *found]
+
+
+def check_cases(
+    model: RobustGPRegressor, columns: Sequence[str], frame: pd.DataFrame, path: Path, memory: Memory | None = None
+) -> tuple[list[Finding], dict[int, list[str]]]:
+    """Compare meshes to predict with those that a model was fitted to.
+
+    Parameters
+    ----------
+    model : RobustGPRegressor
+        Fitted by :func:`swwl.jobs.fit.fit_plan`, which keeps what is typical of its meshes; of others nothing is known.
+    columns : sequence of str
+        Those of meshes.
+    frame, path
+        The table.
+    memory : Memory, optional
+
+    Returns
+    -------
+    findings : list of Finding
+    outside : dict of int to list of str
+        The rows, counted from 0, whose mesh stands apart, and the columns of such meshes.
+    """
+    memory = Memory(None) if memory is None else memory
+    kept = model.metadata_.get("typical")
+    findings: list[Finding] = []
+    outside: dict[int, list[str]] = {}
+    for name in columns:
+        typical = Typical.from_plain(kept.get(name)) if isinstance(kept, dict) else None
+        if typical is None:
+            continue
+        files = dict(enumerate(mesh_paths(frame, path, name)))
+        facts = read_facts(files.values(), memory, n_jobs=-1)
+        known = {file: found for file, found in facts.items() if isinstance(found, Facts)}
+        column = MeshColumn(frame, path, name, files, known)
+        findings += column.odd_nodes(merge_nodes=True)
+        for row, finding in column.standing_apart(typical, "the training meshes"):
+            findings.append(finding)
+            for other, file in files.items():
+                if file == files[row] and name not in outside.setdefault(other, []):
+                    outside[other].append(name)
+    return findings, outside
+
+
+def _refusal(kind: str, error: InputError, **where_: Any) -> Finding:
+    return Finding(kind, str(error), severity="error", **where_)
+
+
+def _readable(
+    frame: pd.DataFrame,
+    path: Path,
+    names: Sequence[str],
+    rows: Sequence[int],
+    memory: Memory,
+    n_jobs: int | None,
+    progress: Progress | None,
+) -> tuple[list[Finding], list[MeshColumn]]:
+    """Return every mesh that is not there or cannot be read as an error, and columns of the others."""
+    refused: dict[tuple[int, str], InputError] = {}
+    files: dict[str, dict[int, Path]] = {name: {} for name in names if name in frame.columns}
+    for row in rows:
+        for name in files:
+            try:
+                files[name][row] = mesh_of_row(frame, path, name, row)
+            except InputError as error:
+                refused[row, name] = error
+    facts = read_facts((file for column in files.values() for file in column.values()), memory, n_jobs, progress)
+    for name, column in files.items():
+        for row, file in column.items():
+            found = facts[file]
+            if isinstance(found, InputError):
+                refused[row, name] = InputError(f"{path}: {where(frame, path, row)}: {found}")
+    known = {file: found for file, found in facts.items() if isinstance(found, Facts)}
+    findings = [
+        _refusal("mesh file", error, column=name, place=where(frame, path, row), mesh=_text(frame[name].iloc[row]))
+        for (row, name), error in sorted(refused.items(), key=lambda item: item[0])
+    ]
+    return findings, [MeshColumn(frame, path, name, column, known) for name, column in files.items()]
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _incomplete(
+    frame: pd.DataFrame, path: Path, plan: Plan, split: str | None, options: dict[str, Any]
+) -> list[Finding]:
+    """Return an error for every column in which something is missing that a fit needs."""
+    found = []
+    rows = split_rows(
+        frame,
+        path,
+        column=split,
+        fraction=options["test_fraction"],
+        all_rows=options["all_rows"],
+        seed=options["seed"],
+        drop_incomplete=True,
+    )
+    for name in [*plan.targets, *plan.inputs, *plan.categories]:
+        try:
+            if name in plan.categories:
+                missing = rows.rows[frame[name].isna().to_numpy()[rows.rows]]
+                require_known(frame, path, name, "input", missing, "missing")
+            elif name in plan.targets:
+                require_numbers(frame, path, name, "target", rows.train)
+            else:
+                require_numbers(frame, path, name, "input", rows.rows)
+        except InputError as error:
+            found.append(_refusal("missing values", error, column=name))
+    return found
+
+
+def _of_meshes(columns: Sequence[MeshColumn], merge_nodes: bool = False) -> tuple[list[Finding], dict[str, Typical]]:
+    """Return what is odd about the meshes of every column, and what is typical of them."""
+    findings: list[Finding] = []
+    typical: dict[str, Typical] = {}
+    for column in columns:
+        usual = typical_of([facts for _, facts in column.known()])
+        if usual is not None:
+            typical[column.name] = usual
+        findings += column.of_other_dimension()
+        findings += [finding for _, finding in column.standing_apart(usual)]
+        findings += column.odd_nodes(merge_nodes)
+    return findings, typical
+
+
+def _of_rows(plan: Plan, columns: Sequence[MeshColumn]) -> list[Finding]:
+    """Find rows and meshes that stand in the table twice, above all on both sides of the split."""
+    frame, path, rows = plan.frame, plan.path, [int(row) for row in plan.split.rows]
+    of_columns = [column.keys() for column in columns]
+    numbers = frame[[*plan.inputs, *plan.categories]].iloc[rows].to_numpy(dtype=object)
+    train = set(map(int, plan.split.train))
+    found: list[Finding] = []
+    keys = {row: (*(keys.get(row) for keys in of_columns), *values) for row, values in zip(rows, numbers, strict=True)}
+    same = [(rows[a], rows[b]) for a, b in repeated_rows(list(keys.values()))]
+    fitted = {keys[row]: row for row in reversed(rows) if row in train}
+    twins = [(row, fitted[keys[row]]) for row in rows if row not in train and keys[row] in fitted]
+    what = "mesh and inputs" if columns and (plan.inputs or plan.categories) else "mesh" if columns else "inputs"
+    if same:
+        other = sum(not _equal(frame[plan.targets].iloc[a], frame[plan.targets].iloc[b]) for a, b in same)
+        text = f"{len(same)} row{'s repeat others' if len(same) > 1 else ' repeats another'} with the same {what} "
+        text += f"({pairs(frame, path, same)}){', of which ' + str(other) + ' with another target' if other else ''}"
+        advice = "leave repeated rows out; a random --test-fraction may put them on both sides"
+        found.append(Finding("repeated rows", text, advice))
+    if twins:
+        text = f"{len(twins)} of {len(plan.split.test)} held-out rows are the same as fitted rows "
+        text += f"({pairs(frame, path, twins)})"
+        found.append(Finding("twins", text, "held-out scores come out too good; keep such rows on one side"))
+    for column, of_column in zip(columns, of_columns, strict=True):
+        found += _of_copies(plan, column, of_column, {row for pair in same for row in pair})
+    return found
+
+
+def _equal(first: pd.Series, second: pd.Series) -> bool:
+    return bool(np.array_equal(first.to_numpy(float), second.to_numpy(float), equal_nan=True))
+
+
+def _of_copies(plan: Plan, column: MeshColumn, keys: dict[int, str], told: set[int]) -> list[Finding]:
+    """Find files that hold the same mesh, and meshes on both sides of the split."""
+    found = []
+    files = sorted(column.first_rows.values())
+    copies = [(files[a], files[b]) for a, b in repeated_rows([keys[row] for row in files]) if files[a] not in told]
+    if copies:
+        text = f"names {len(copies)} file{'s' * (len(copies) > 1)} that hold{'s' * (len(copies) == 1)} the same mesh "
+        text += f"as another one ({pairs(plan.frame, plan.path, copies)})"
+        advice = (
+            "if that is meant, name one file in these rows, which is then read once; if not, look for the right one"
+        )
+        found.append(Finding("copied meshes", text, advice, column=column.name))
+    known = {keys[row] for row in map(int, plan.split.train) if row in keys}
+    seen = [row for row in map(int, plan.split.test) if keys.get(row) in known and row not in told]
+    if len(seen) > len(plan.split.test) / 2:
+        text = f"has meshes in {len(seen)} of {len(plan.split.test)} held-out rows that fitted rows have too"
+        advice = "held-out scores are about new inputs, not about new meshes"
+        found.append(Finding("known meshes", text, advice, column=column.name))
+    return found
+
+
+def _left_out(plan: Plan) -> list[Finding]:
+    """Say which columns are not learned from, where that was not the user's choice."""
+    known = {plan.split.column, *known_outputs(plan.path)}
+    return [
+        Finding("ignored", f"is not an input: {reason}", column=name)
+        for name, reason in plan.ignored.items()
+        if name not in known
+    ]
+
+
+def _of_inputs(plan: Plan) -> list[Finding]:
+    """Find inputs that hardly vary or only number the cases, and too few rows."""
+    found: list[Finding] = []
+    train = plan.split.train
+    few = max(_FEW_ROWS, 2 * (len(plan.inputs) + len(plan.categories) + len(plan.meshes)))
+    if len(train) < few:
+        text = f"{len(train)} rows to fit are few for {len(plan.inputs + plan.categories + plan.meshes)} inputs"
+        found.append(Finding("few rows", text, f"scores are rough below {few} rows; add simulations"))
+    for name in plan.inputs:
+        values = as_numbers(plan.frame[name])[train]
+        counts = pd.Series(values).value_counts()
+        if len(counts) < 2:
+            continue
+        if np.ptp(values) < _ALMOST * np.abs(values).max():
+            text = f"varies by {number(float(np.ptp(values)))} about {number(float(np.median(values)))} only"
+            found.append(Finding("almost constant", text, "subtract what is common, or leave it out", column=name))
+        elif len(values) >= _FEW_ROWS and counts.iloc[0] == len(values) - 1:
+            rows = train[values != counts.index[0]]
+            text = f"is {number(float(counts.index[0]))} in all rows but one ({places(plan.frame, plan.path, rows)})"
+            found.append(Finding("almost constant", text, "a typing error? Leave it out (--inputs)", column=name))
+        elif _numbers_cases(name, values):
+            text = "seems to number the cases: whole numbers, all different"
+            found.append(Finding("case numbers", text, "leave it out (--inputs names the others)", column=name))
+    return found
+
+
+def _numbers_cases(name: str, values: Any) -> bool:
+    """Whether a column holds consecutive whole numbers, or different ones under a name such as id."""
+    ordered = np.unique(values)
+    if len(ordered) < max(len(values), _FEW_ROWS) or (ordered != np.round(ordered)).any():
+        return False
+    return bool((np.diff(ordered) == 1).all()) or bool({*name.lower().replace("-", "_").split("_")} & _CASE_NAMES)
+
+
+def _of_targets(plan: Plan) -> list[Finding]:
+    """Find targets that hardly vary, or that are better learned as logarithms."""
+    found: list[Finding] = []
+    for name in plan.targets:
+        values = as_numbers(plan.frame[name])[plan.split.train]
+        size = np.abs(values)
+        if np.ptp(values) < _ALMOST * size.max():
+            text = f"varies by {number(float(np.ptp(values)))} about {number(float(np.median(values)))} only"
+            found.append(Finding("almost constant", text, "learn the difference from a constant", column=name))
+        elif (values > 0).all() or (values < 0).all():
+            low, middle, high = float(size.min()), float(np.median(size)), float(size.max())
+            if high > _SKEWED * middle and high > _ORDERS * low:
+                text = f"spans {np.log10(high / low):.0f} orders of magnitude ({number(low)} to {number(high)})"
+                advice = "add a column with its logarithm, and learn that"
+                found.append(Finding("orders of magnitude", text, advice, column=name))
+    return found
