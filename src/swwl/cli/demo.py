@@ -49,11 +49,10 @@ def demo(
     )
     out.table(
         f"largest von Mises stress (MPa) of {found.n_test} plates held out; {found.n_train} were learned from",
-        ["model", "components", "RMSE", "Q²", "inside 95 %", "mean width"],
+        ["model", "RMSE", "Q²", "inside 95 %", "mean width"],
         [
             [
                 row["model"],
-                "–" if row["components"] is None else row["components"],
                 f"{row['rmse']:.2f}",
                 f"{row['q2']:.3f}",
                 percent(row["coverage"]),
@@ -62,11 +61,11 @@ def demo(
             for row in found.scores
         ],
     )
-    out.say("principal SWWL chooses by itself how many components get a range of their own; with none it is SWWL.\n")
+    out.say("the default mixes several kernels, with weights by cross-validation.\n")
     for name, path in found.files.items():
         out.say(f"{name:<14}{path}")
     out.say(f"\ndone in {found.seconds:.0f} s. Next, open the report, then try")
     out.say(f"  swwl info {found.files['model']}")
-    out.say(f"  swwl fit {found.table} --mesh mesh --target {TARGET} --node-weights area -o mine.swwl")
+    out.say(f"  swwl fit {found.table} --mesh mesh --target {TARGET} -o mine.swwl")
     out.say(f"  swwl predict mine.swwl {found.table} -o mine.csv")
     out.result({"scores": found.scores, "seconds": found.seconds} | found.files)

@@ -17,6 +17,7 @@ from swwl.errors import InputError, LooseNodesWarning
 class Kernel(StrEnum):
     """The kernels of the command line."""
 
+    auto = "auto"
     principal = "principal"
     swwl = "swwl"
     aswwl = "aswwl"
@@ -41,7 +42,10 @@ def fit(
         str | None,
         typer.Option(help="Input columns, separated by commas; '' for meshes only. By default all that can be."),
     ] = None,
-    kernel: Annotated[Kernel, typer.Option(help="Kernel on meshes; scalars leaves the meshes out.")] = Kernel.principal,
+    kernel: Annotated[
+        Kernel | None,
+        typer.Option(help="Kernel on meshes: auto [default] mixes several by cross-validation; scalars has none."),
+    ] = None,
     split: Annotated[
         str | None, typer.Option(help="Column whose rows 'train' are fitted; the others are held out and scored.")
     ] = None,
@@ -51,15 +55,24 @@ def fit(
         bool, typer.Option("--drop-incomplete", help="Leave out rows in which a mesh, an input or a target is missing.")
     ] = False,
     projections: Annotated[int, typer.Option("--projections", "-P", help="Directions of projection, P.")] = 50,
-    quantiles: Annotated[int, typer.Option("--quantiles", "-Q", help="Quantiles of each projection, Q.")] = 500,
-    iterations: Annotated[int, typer.Option("--iterations", "-H", help="Weisfeiler-Lehman iterations, H.")] = 3,
-    step: Annotated[str, typer.Option(help="Steps per iteration: a number, or sqrt for the root of the nodes.")] = "1",
-    node_weights: Annotated[
-        Weights | None, typer.Option(help="area: nodes count by the area around them, not one each.")
+    quantiles: Annotated[
+        int | None, typer.Option("--quantiles", "-Q", help="Quantiles of each projection, Q [500; auto: 100].")
     ] = None,
-    components: Annotated[str, typer.Option(help="Principal components with a range each: auto or a number.")] = "auto",
+    iterations: Annotated[
+        int | None, typer.Option("--iterations", "-H", help="Weisfeiler-Lehman iterations, H [3]. Not for auto.")
+    ] = None,
+    step: Annotated[
+        str | None,
+        typer.Option(help="Steps per iteration: a number [1], or sqrt: root of the nodes. Not for auto."),
+    ] = None,
+    node_weights: Annotated[
+        Weights | None, typer.Option(help="area: nodes count by the area around them, not one each. Not for auto.")
+    ] = None,
+    components: Annotated[
+        str | None, typer.Option(help="Principal components with a range each: a number, or auto. For principal.")
+    ] = None,
     field: Annotated[list[str] | None, typer.Option(help="Node field to use beside the coordinates.")] = None,
-    calibrate: Annotated[bool, typer.Option(help="Widen intervals by what cross-validation asks for.")] = True,
+    calibrate: Annotated[bool, typer.Option(help="Make intervals as wide as cross-validation asks for.")] = True,
     merge_nodes: Annotated[
         bool, typer.Option("--merge-nodes", help="Make nodes at exactly the same place one, as swwl check may advise.")
     ] = False,
@@ -89,6 +102,15 @@ def fit(
     from swwl.jobs.table import CACHE_FOLDER, memory_beside
 
     out = Output(quiet, as_json)
+    kernel, options = _choose_kernel(
+        kernel,
+        n_projections=projections,
+        n_quantiles=quantiles,
+        n_iterations=iterations,
+        step=None if step is None else "sqrt" if step == "sqrt" else _whole(step, "--step", "sqrt"),
+        node_weights=None if node_weights is None else node_weights.value,
+        n_components=components if components in (None, "auto") else _whole(components, "--components", "auto"),
+    )
     plan = plan_fit(
         table,
         list(dict.fromkeys(target)),
@@ -102,19 +124,7 @@ def fit(
         drop_incomplete=drop_incomplete,
     )
     check_output(output, inputs=plan.files(), ours=is_model, force=force)
-    options: dict[str, Any] = {
-        "n_projections": projections,
-        "n_quantiles": quantiles,
-        "n_iterations": iterations,
-        "step": "sqrt" if step == "sqrt" else _whole(step, "--step", "sqrt"),
-        "node_weights": node_weights.value if node_weights else None,
-        "fields": tuple(field or ()),
-        "merge_nodes": merge_nodes,
-        "random_state": seed,
-        "n_jobs": jobs,
-    }
-    if kernel is Kernel.principal:
-        options["n_components"] = "auto" if components == "auto" else _whole(components, "--components", "auto")
+    options |= {"fields": tuple(field or ()), "merge_nodes": merge_nodes, "random_state": seed, "n_jobs": jobs}
     show_plan(out, plan, kernel.value)
     memory = memory_beside(table, cache)
     checked = check_plan(plan, memory, n_jobs=jobs, merge_nodes=merge_nodes, progress=out.progress("checks"))
@@ -144,6 +154,24 @@ def fit(
     known = {"model": output, "table": table, "ignored": plan.ignored, "split": plan.split.words}
     known["findings"] = [finding.facts() for finding in checked.findings]
     out.result(facts | known | meshes)
+
+
+def _choose_kernel(kernel: Kernel | None, **given: Any) -> tuple[Kernel, dict[str, Any]]:
+    """Return the kernel, and the options that were given; refuse those that a kernel has no use for.
+
+    Without a name it is auto, or principal where an option is given that auto has no use for.
+    """
+    options = {name: value for name, value in given.items() if value is not None}
+    names = {"n_iterations": "--iterations", "step": "--step", "node_weights": "--node-weights"}
+    names["n_components"] = "--components"
+    if kernel is None:
+        return (Kernel.principal if names.keys() & options else Kernel.auto), options
+    for name, option in names.items():
+        served = kernel is Kernel.principal if name == "n_components" else kernel is not Kernel.auto
+        if name in options and not served:
+            wanted = "principal" if name == "n_components" else "principal, swwl or aswwl"
+            raise InputError(f"{option} has no meaning for --kernel {kernel.value}; it goes with --kernel {wanted}.")
+    return kernel, options
 
 
 def named_inputs(text: str | None) -> list[str] | None:

@@ -40,25 +40,30 @@ def show_findings(out: Output, findings: Sequence[Finding]) -> None:
 
 
 def show_model(out: Output, facts: dict[str, Any]) -> None:
-    """Print ranges, importance, choices and scores out of the facts of a model."""
+    """Print importance, choices and scores out of the facts of a model."""
     for name, importance in facts["importance"].items():
-        title = "ranges and importance (one on average)" + (f": {name}" if len(facts["importance"]) > 1 else "")
+        of = f": {name}" if len(facts["importance"]) > 1 else ""
         order = sorted(importance.items(), key=lambda pair: -pair[1])
         shown = [(label, value) for label, value in order if value >= _NEGLIGIBLE]
-        out.table(
-            title,
-            ["input", "range", "importance"],
-            [[label, float(facts["ranges"][name][label]), f"{value:.2f}"] for label, value in shown],
-        )
+        if facts["candidates"]:
+            rows = [[label, f"{value:.2f}"] for label, value in shown]
+            out.table(f"importance of inputs (one on average){of}", ["input", "importance"], rows)
+        else:
+            ranges = facts["ranges"][name]
+            rows = [[label, float(ranges[label]), f"{value:.2f}"] for label, value in shown]
+            out.table(f"ranges and importance (one on average){of}", ["input", "range", "importance"], rows)
         if len(order) > len(shown):
             out.say(f"{len(order) - len(shown)} more below {_NEGLIGIBLE}")
+    for name in dict.fromkeys(row["target"] for row in facts["candidates"]):
+        rows = [[r["candidate"], percent(r["weight"]), r["rmse"]] for r in facts["candidates"] if r["target"] == name]
+        out.table(f"what it is made of: {name}", ["compares meshes by", "weight", "RMSE alone, left out"], rows)
     for column in dict.fromkeys(row["column"] for row in facts["components"]):
         tried = [row for row in facts["components"] if row["column"] == column]
         chosen = next(row["n_components"] for row in tried if row["chosen"])
         ladder = ", ".join(f"{row['n_components']}: {row['log_posterior']:.1f}" for row in tried)
         out.say(f"\ncomponents of {column}: {chosen} chosen by log posterior ({ladder})")
     factors = ", ".join(f"{name} {value:.2f}" for name, value in facts["calibration"].items())
-    out.say(f"\nintervals widened by cross-validation: {factors}")
+    out.say(f"\nwidth of intervals, by cross-validation, over that of the processes: {factors}")
     show_scores(out, facts["scores"])
 
 

@@ -128,7 +128,7 @@ def _as_frame(values: Any, model: RobustGPRegressor) -> pd.DataFrame:
 
 def score_rows(model: RobustGPRegressor) -> list[dict[str, Any]]:
     """Return one row per target and kind of test: on left-out and, where there are any, on held-out cases."""
-    kinds = [("leave-one-out", model.train_targets_, model.leave_one_out().columns())]
+    kinds = [(model.left_out_by_, model.train_targets_, model.leave_one_out().columns())]
     held_out = held_out_of(model)
     if held_out is not None:
         kinds.append(("held-out rows", *held_out))

@@ -28,12 +28,7 @@ from swwl.report import write_report
 
 TARGET = "max_von_mises"
 FEWEST = 40
-_MODELS: list[tuple[str, str, dict[str, Any]]] = [
-    ("scalars alone", "scalars", {}),
-    ("SWWL", "swwl", {}),
-    ("principal SWWL", "principal", {}),
-    ("principal, nodes by area", "principal", {"node_weights": "area"}),
-]
+_MODELS = {"scalars alone": "scalars", "SWWL": "swwl", "principal SWWL": "principal", "the default": "auto"}
 
 
 @dataclass(frozen=True)
@@ -43,8 +38,7 @@ class Demo:
     Attributes
     ----------
     scores : list of dict
-        One row per model: its name, the number of components it chose (None without a choice), its scores on the
-        held-out plates.
+        One row per model: its name and its scores on the held-out plates.
     n_train, n_test : int
     table : path
         Of the simulations.
@@ -110,14 +104,14 @@ def run_demo(
     )
     memory = memory_beside(table)
     rows: list[dict[str, Any]] = []
-    for title, kernel, options in _MODELS:
+    for title, kernel in _MODELS.items():
         tell(title)
         plan = plan_fit(table, [TARGET], kernel=kernel)
-        factors = make_kernel(kernel, plan, **options, n_jobs=n_jobs)
+        factors = make_kernel(kernel, plan, n_jobs=n_jobs)
         model = fit_plan(plan, factors, files["model"], memory=memory, progress=progress)
         y, prediction = _held_out(model)
         found = scores.score(y[:, 0], prediction.column(0))
-        rows.append({"model": title, "components": _components(model), **found._asdict()})
+        rows.append({"model": title, **found._asdict()})
     model.save(files["model"])
 
     frame = plan.frame.iloc[plan.split.test]
@@ -136,12 +130,6 @@ def _check_files(folder: Path, force: bool) -> None:
     for name, known in (ours | {"curves.png": is_picture, "report.html": is_report}).items():
         if (folder / name).exists():  # the folder itself need not be there yet
             check_output(folder / name, ours=known, force=force)
-
-
-def _components(model: RobustGPRegressor) -> int | None:
-    """Return how many components were chosen, if there was a choice."""
-    chosen = [int(row["n_components"]) for row in model.selection_.to_dict("records") if row["chosen"]]
-    return chosen[0] if chosen else None
 
 
 def _held_out(model: RobustGPRegressor) -> tuple[NDArray[np.float64], Prediction]:

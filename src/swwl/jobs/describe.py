@@ -137,6 +137,7 @@ def model_facts(model: RobustGPRegressor) -> dict[str, Any]:
         "training_rows": len(model.train_targets_),
         "ranges": scores.range_table(model).to_dict(),
         "importance": scores.importance_table(model).to_dict(),
+        "candidates": model.candidates_.to_dict("records"),
         "components": model.selection_.to_dict("records"),
         "calibration": model.calibration_.to_dict(),
         "scores": scores.score_rows(model),

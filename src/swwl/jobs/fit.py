@@ -29,7 +29,7 @@ def no_progress(label: str) -> Progress | None:
 
 def fit_plan(
     plan: Plan,
-    kernel: Product,
+    kernel: Product | dict[str, Product],
     model_path: Path,
     *,
     memory: Memory | None = None,
@@ -43,7 +43,7 @@ def fit_plan(
     Parameters
     ----------
     plan : Plan
-    kernel : Product
+    kernel : Product, or dict of those to stack
     model_path : path
         Where the model will be saved: it refers to the table relative to that.
     memory : Memory, optional
@@ -56,9 +56,7 @@ def fit_plan(
         Called with a label, returns what shows progress, or None.
     """
     memory = Memory(None) if memory is None else memory
-    table = plan.frame[[*plan.inputs, *plan.categories, *plan.targets]].copy()
-    for name in plan.meshes:
-        table[name] = plan.mesh_files(name)
+    table = plan.table()
     targets: Any = plan.targets[0] if len(plan.targets) == 1 else plan.targets
     model = RobustGPRegressor(kernel, calibrate=calibrate, random_state=seed)
     train, test = plan.split.train, plan.split.test

@@ -24,10 +24,11 @@ from swwl.jobs.table import (
     require_numbers,
 )
 from swwl.kernels import ASWWL, SWWL, Categories, Matern52, PrincipalSWWL, Product
+from swwl.models.defaults import default_kernels
 from swwl.models.tablefile import mesh_columns
 
 GRAPH_KERNELS: dict[str, type[SWWL]] = {"principal": PrincipalSWWL, "swwl": SWWL, "aswwl": ASWWL}
-KERNELS = [*GRAPH_KERNELS, "scalars"]
+KERNELS = ["auto", *GRAPH_KERNELS, "scalars"]
 # With fewer rows the leave-one-out predictions have no variance.
 _FEWEST_ROWS = 5
 
@@ -59,6 +60,15 @@ class Plan:
         """Return the mesh files of a column, for the rows that are used; they exist."""
         return mesh_paths(self.frame, self.path, name, self.split.rows)
 
+    def table(self) -> pd.DataFrame:
+        """Return all rows of the columns that are used, with the mesh files of rows that are used."""
+        table = self.frame[[*self.inputs, *self.categories, *self.targets]].copy()
+        for name in self.categories:
+            table[name] = table[name].astype("category")
+        for name in self.meshes:
+            table[name] = self.mesh_files(name)
+        return table
+
     def files(self) -> list[Path]:
         """Return all files that are read: the table and, once each, the meshes."""
         meshes = {file for name in self.meshes for file in self.mesh_files(name) if file is not None}
@@ -86,7 +96,7 @@ def plan_fit(
     meshes: list[str] | None = None,
     inputs: list[str] | None = None,
     *,
-    kernel: str = "principal",
+    kernel: str = "auto",
     split: str | None = None,
     test_fraction: float | None = None,
     all_rows: bool = False,
@@ -102,7 +112,7 @@ def plan_fit(
     targets, meshes, inputs : list of str
         Columns; by default the meshes are those that hold paths of mesh files, the inputs all other numbers and texts
         of a few kinds. An empty list of inputs means meshes only.
-    kernel : {"principal", "swwl", "aswwl", "scalars"}
+    kernel : {"auto", "principal", "swwl", "aswwl", "scalars"}
     split : str, optional
         Column whose rows "train" are fitted.
     test_fraction : float, optional
@@ -262,7 +272,18 @@ def _check_rows(frame: pd.DataFrame, path: Path, columns: _Columns, rows: Split)
             raise InputError(f"{path}: target {name!r} is {values[0]:g} in all {where}: there is nothing to learn.")
 
 
-def make_kernel(name: str, plan: Plan, **options: Any) -> Product:
-    """Return the kernel of a name on the columns of a plan; options are those of :class:`swwl.SWWL`."""
+def make_kernel(name: str, plan: Plan, **options: Any) -> Product | dict[str, Product]:
+    """Return the kernel of a name on the columns of a plan, or the kernels to stack.
+
+    Parameters
+    ----------
+    name : str
+        One of ``KERNELS``.
+    plan : Plan
+    **options
+        Those of :class:`swwl.SWWLEmbedding` and, for "principal", ``n_components``.
+    """
+    if name == "auto":
+        return default_kernels(plan.table().iloc[plan.split.train].drop(columns=plan.targets), **options)
     graphs = [GRAPH_KERNELS[name](column, **options) for column in plan.meshes]
     return Product(*graphs, *map(Matern52, plan.inputs), *map(Categories, plan.categories))

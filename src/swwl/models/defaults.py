@@ -24,7 +24,7 @@ from swwl.models.tables import column, is_graphs, is_numeric
 WORDS = {
     "skin": "the boundary with its normals",
     "skin, smooth": "the boundary with its normals, for answers without kinks",
-    "nodes and area": "where nodes lie after far averaging, and the area around them",
+    "nodes and area": "where nodes lie after far averaging, and where the area or volume lies",
     "nodes, skin, summaries": "averaged nodes, the boundary, and plain numbers such as size and extent",
     "nodes, smooth": "attributes of nodes averaged over neighbors, for answers without kinks",
     "nodes by iteration": "attributes of nodes, averaged over near and over farther neighbors, each by itself",
@@ -39,7 +39,7 @@ WORDS = {
 _ALL: dict[str, Any] = {"n_quantiles": 100, "normalization": "sum"}
 _SKIN = {"measure": "skin", "n_iterations": 0, "directions": "orthogonal", "quantiles": "mean"}
 _FAR = {"step": "sqrt", "n_iterations": 8, "tolerance": 1e-3, "node_weights": "uniform"}
-_AREA = {"node_weights": "area"}
+_AREA = {"measure": "area", "n_iterations": 0, "directions": "orthogonal", "quantiles": "mean"}
 _EDGES = {"measure": "edges", "n_iterations": 0, "scale": True}
 # With so many training rows for each component of a measure it may have a range of its own.
 _ROWS_PER_COMPONENT = 4
@@ -110,7 +110,7 @@ def _factor(name: str, k: int, kind: str, given: dict[str, Any] | None, options:
         own = {key: options[key] for key in ("merge_nodes", "n_jobs") if key in options}
         return Summaries(name, n_components=k, kind=kind, **own)
     own = _ALL | options | given
-    if own.get("measure") == "skin":
+    if own.get("measure") in ("skin", "area"):
         own.pop("fields", None)
     return Components(name, n_components=k, **own)
 

@@ -12,6 +12,7 @@ from scipy import stats
 
 from swwl.evaluation import scores
 from swwl.gp.prediction import Prediction
+from swwl.models.defaults import WORDS
 from swwl.plots import CalibrationDisplay, DesignDisplay, ImportanceDisplay, ParityDisplay, ResidualsDisplay, draw_mesh
 from swwl.plots.style import Display, new_figure, style
 from swwl.report.facts import Facts
@@ -43,7 +44,7 @@ def sections(facts: Facts) -> list[tuple[str, str, str]]:
 
 def _tests(facts: Facts) -> list[tuple[str, NDArray[np.float64], Prediction, list[str]]]:
     """Return what predictions can be judged by, the strictest test first."""
-    tests = [("leave-one-out", facts.y, facts.left_out, facts.labels)]
+    tests = [(facts.model.left_out_by_, facts.y, facts.left_out, facts.labels)]
     if facts.held_out is not None:
         tests.insert(0, ("held-out cases", *facts.held_out, facts.held_out_labels))
     return tests
@@ -65,7 +66,7 @@ def summary(facts: Facts) -> str:
     kinds = [factor.takes for factor in facts.model.kernel_.factors]
     names = {"graphs": "meshes", "rows": "given vectors or distances", "numbers": f"{kinds.count('numbers')} numbers"}
     source = [words for kind, words in names.items() if kind in kinds]
-    judged = "by leaving out one at a time" if kind == "leave-one-out" else f"on {len(y)} {kind}"
+    judged = f"on {len(y)} {kind}" if facts.held_out is not None else f"by {kind}"
     text = (
         f"A Gaussian process that predicts {escape(', '.join(facts.model.target_names_))} from {' and '.join(source)}, "
         f"fitted to {len(facts.y)} cases and judged here {judged}."
@@ -142,13 +143,21 @@ def accuracy(facts: Facts) -> str:
                     alternative=f"predicted against simulated {name}, {kind}",
                 )
             )
+    if len(facts.model.members_) > 1:
+        left_out = (
+            "Cross-validation predicts every training case from folds that do not hold it, with ranges and weights of "
+            "their own."
+        )
+    else:
+        left_out = (
+            "Leave-one-out predicts every training case from all others; its ranges were chosen with that case in "
+            "view, so it is a little kind."
+        )
     text = (
-        "Held-out cases were not used in any way to make the model. Leave-one-out predicts every training case from "
-        "all others; its ranges were chosen with that case in view, so it is a little kind."
+        f"Held-out cases were not used in any way to make the model. {left_out}"
         if facts.held_out is not None
-        else "No rows were held out, so that leave-one-out is all there is: every training case is predicted from all "
-        "others, with ranges that were chosen with that case in view. It is a little kind; hold rows out for a strict "
-        "test (<code>swwl fit --test-fraction 0.2</code>)."
+        else f"No rows were held out. {left_out} Hold rows out for a strict test "
+        f"(<code>swwl fit --test-fraction 0.2</code>)."
     )
     columns = ["target", "test", "cases", "RMSE", "Q²", "spread of the target"]
     return paragraph(text) + table(columns, rows) + figures(drawings)
@@ -180,9 +189,9 @@ def intervals(facts: Facts) -> str:
         + table(["target", "test", "cases", "inside 50 %", "inside 80 %", "inside 95 %", "mean width of 95 %"], rows)
         + figures(drawings)
         + paragraph(
-            f"Intervals are Student-t, widened by what cross-validation, with the ranges estimated again in every "
-            f"fold, asked for: {factors} (1 means that nothing was asked for). The shaded band is where chance alone "
-            f"puts nineteen of twenty faultless models."
+            f"Intervals are Student-t, made wider or narrower by what cross-validation, with the ranges estimated "
+            f"again in every fold, asked for: {factors} (1 means that nothing was). The shaded band is where chance "
+            f"alone puts nineteen of twenty faultless models."
         )
     )
 
@@ -190,7 +199,7 @@ def intervals(facts: Facts) -> str:
 def _verdict(name: str, kind: str, y: NDArray[np.float64], prediction: Prediction) -> str:
     inside = round(float(scores.coverages(y, prediction, (0.95,))[0]) * len(y))
     low, high = stats.binom.ppf([0.025, 0.975], len(y), 0.95)
-    cases = "left-out cases" if kind == "leave-one-out" else kind
+    cases = kind if kind.startswith("held-out") else "left-out cases"
     found = f"<b>{escape(name)}</b>: {inside} of {len(y)} {cases} lie inside their 95 % intervals"
     faultless = f"faultless intervals hold {low:.0f} to {high:.0f} in nineteen of twenty such tests"
     if inside < low:
@@ -213,11 +222,17 @@ def inputs(facts: Facts) -> str:
         )
         for name in facts.model.target_names_
     ]
-    text = (
-        "An input of short range matters much: the target changes along it within the training set. Importance is the "
-        "inverse range in units of the training set's extent, one on average; near zero, an input hardly matters. "
-        "Components of meshes are the main ways in which the training meshes differ, the largest first."
-    )
+    if len(facts.model.members_) > 1:
+        text = (
+            "Importance is how much of what sets two cases apart, to the model, comes from an input; one on average, "
+            "near zero for an input that hardly matters."
+        )
+    else:
+        text = (
+            "An input of short range matters much: the target changes along it within the training set. Importance is "
+            "the inverse range in units of the training set's extent, one on average; near zero, an input hardly "
+            "matters. Components of meshes are the main ways in which the training meshes differ, the largest first."
+        )
     return paragraph(text) + figures(drawings)
 
 
@@ -268,9 +283,9 @@ def odd(facts: Facts) -> str:
                 ResidualsDisplay.from_predictions,
                 *(facts.y[:, k], one),
                 name=name,
-                kind="leave-one-out",
+                kind=facts.model.left_out_by_,
                 labels=short_labels,
-                alternative=f"leave-one-out residuals of {name} in standard deviations",
+                alternative=f"residuals of {name} when left out, in standard deviations",
             )
         )
         worst = [i for i in np.argsort(-np.abs(residual)) if abs(residual[i]) > _ODD]
@@ -351,18 +366,7 @@ lower, upper = model.predict_interval(new_table, level=0.95)"""
 def model(facts: Facts) -> str:
     """Say what was fitted, for the record."""
     fitted = facts.model
-    ranges = scores.range_table(fitted)
-    parts = [
-        paragraph(f"Kernel: <code>{escape(repr(fitted.kernel_))}</code>"),
-        table(
-            ["part of the kernel", *map(str, ranges.columns)],
-            [
-                [name, *(number(value) for value in row)]
-                for name, row in zip(ranges.index, ranges.to_numpy(), strict=True)
-            ],
-            "Ranges, in the units of the column: cases much farther apart than this tell little about each other",
-        ),
-    ]
+    parts = [_candidates(facts)] if len(fitted.members_) > 1 else [_ranges(facts)]
     for column, tried in fitted.selection_.groupby("column"):
         rows = [
             [row.n_components, f"{row.log_posterior:.1f}", "chosen" if row.chosen else ""] for row in tried.itertuples()
@@ -372,3 +376,32 @@ def model(facts: Facts) -> str:
     nuggets = ", ".join(f"{gp.nugget_:.2g}" for gp in fitted.gps_)
     parts.append(paragraph(f"Noise variance over process variance (nugget): {nuggets}."))
     return "\n".join(parts)
+
+
+def _candidates(facts: Facts) -> str:
+    """Show what a stack is made of: what every candidate looks at, what it weighs, how good it would be alone."""
+    parts = [
+        paragraph(
+            "The prediction is a mixture of several Gaussian processes, each of which looks at the meshes in its own "
+            "way. Their weights are those with which, in cross-validation, the mixture predicted best what was left "
+            "out; a way that does not suit the problem gets a weight near zero and does no harm."
+        )
+    ]
+    found = facts.model.candidates_
+    for target in facts.model.target_names_:
+        rows = [
+            [row.candidate, WORDS.get(row.candidate, ""), percent(row.weight), number(row.rmse)]
+            for row in found[found["target"] == target].itertuples()
+        ]
+        columns = ["candidate", "what it looks at", "weight", "RMSE alone, left out"]
+        parts.append(table(columns, rows, f"{target}: what the model is made of"))
+    return "\n".join(parts)
+
+
+def _ranges(facts: Facts) -> str:
+    ranges = scores.range_table(facts.model)
+    return paragraph(f"Kernel: <code>{escape(repr(facts.model.kernel_))}</code>") + table(
+        ["part of the kernel", *map(str, ranges.columns)],
+        [[name, *(number(value) for value in row)] for name, row in zip(ranges.index, ranges.to_numpy(), strict=True)],
+        "Ranges, in the units of the column: cases much farther apart than this tell little about each other",
+    )
