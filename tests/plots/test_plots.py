@@ -122,7 +122,8 @@ def test_curves_widen_outside_the_training_range(model, table):
     row = pd.DataFrame({"mesh": [table["mesh"][35]], "load": [values[3]]})
     np.testing.assert_allclose(display.table["mean"][3], model.predict(row)[0, 0])
     draw(display)
-    one = RobustGPRegressor(Matern52("load") * Matern52("weight"), n_starts=1).fit(table[:30], "stiffness")
+    frame = table[:30].assign(sum=table["load"] + table["weight"])
+    one = RobustGPRegressor(Matern52("load") * Matern52("weight"), n_starts=1).fit(frame, "sum")
     two = CurvesDisplay.from_estimator(one, None, ("load", values[:3]), ("weight", [1.0, 2.0]), ax=axis())
     assert len(two.table) == 6
     with pytest.raises(ValueError, match="'load' is given twice"):

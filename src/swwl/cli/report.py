@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from swwl.cli.console import Force, Output
+from swwl.errors import located
 
 
 def report(
@@ -36,6 +37,7 @@ def report(
     fitted = load_regressor(model)
     target = output or model.with_suffix(".html")
     check_output(target, endings=(".html", ".htm"), inputs=[model], ours=is_report, force=force)
-    write_report(target, fitted, model)
+    with located(str(model)):
+        write_report(target, fitted, model)
     out.say(f"report written to {target}")
     out.result({"report": target, "bytes": target.stat().st_size})

@@ -83,4 +83,4 @@ def _check_cases(name: str, known: Any, n: int) -> None:
 
 def _check(name: str, value: Any, good: bool, wanted: str) -> None:
     if not good:
-        raise InputError(f"{name} is {shown(value)}, but {wanted} is wanted.")
+        raise InputError(f"{name} is {shown(value)}, but {wanted} is wanted")

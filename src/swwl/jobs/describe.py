@@ -124,8 +124,9 @@ def model_file_facts(path: Path) -> dict[str, Any]:
             "inputs": list(model.feature_names_in_),
             "classes": model.classes_,
         }
-    data = data_of(model)
-    return {"kind": "model"} | model_facts(model) | {"table": data.get("table"), "split": data.get("split")}
+    with located(str(path)):
+        data, facts = data_of(model), model_facts(model)
+    return {"kind": "model"} | facts | {"table": data.get("table"), "split": data.get("split")}
 
 
 def model_facts(model: RobustGPRegressor) -> dict[str, Any]:

@@ -91,12 +91,11 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     if not path.exists():
         raise MissingFileError(f"{path}: no such file.")
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(path) as archive, located(str(path)):
             manifest = _manifest(archive)
             if manifest is None:
-                raise InputError(f"{path}: is not a swwl model file.")
-            with located(str(path)):
-                return _restore(archive, manifest)
+                raise InputError("is not a swwl model file.")
+            return _restore(archive, manifest)
     except InputError:
         raise
     except _FOREIGN as error:

@@ -154,7 +154,7 @@ def as_array(content: bytes) -> NDArray[Any]:
         raise InputError(f"it holds {dtype}, neither numbers nor texts")
     size = math.prod(shape) * dtype.itemsize
     if min(shape, default=0) < 0 or size != len(content) - head.tell():
-        raise InputError(f"it declares shape {shape}, {size} bytes, but has {len(content) - head.tell()}")
+        raise InputError(f"it declares {size} bytes, but has {len(content) - head.tell()}")
     if not size:
         return release(np.empty(shape, dtype))
     return np.frombuffer(content, dtype, offset=head.tell()).reshape(shape, order="F" if fortran else "C")
