@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from swwl.embedding.clouds import CLOUDS, Cloud
 from swwl.embedding.sliced import measure_quantiles, projected_quantiles
-from swwl.embedding.wl import is_averaging, neighbor_average, wl_iterations
+from swwl.embedding.wl import features_matrix, is_averaging, neighbor_average, wl_iterations
 from swwl.errors import InputError
 from swwl.mesh.graph import Graph, unite
 from swwl.storage import fingerprint
@@ -206,16 +206,18 @@ def _node_embeddings(
         whole = graphs[0]
         places = [(slice(None), slice(k * d, (k + 1) * d)) for k in range(len(graphs))]
     width = places[-1][1].stop
-    # scipy multiplies a matrix with four columns faster than with three, so idle ones are added.
-    stacked = np.zeros((whole.n_nodes, width if width <= 2 else -(-width // 4) * 4), dtype)
+    stacked = features_matrix(whole.n_nodes, places[-1][1].stop, dtype)
     means = np.empty((len(graphs), d))
     with np.errstate(over="ignore", invalid="ignore"):
-        for graph, place, mean in zip(graphs, places, means, strict=True):
-            features = _by_feature(graph)
-            features.mean(axis=1, out=mean)
-            if averaging:
-                features -= mean[:, None]
-            stacked[place] = (features / scale[:, None]).T
+        for graph, (nodes, columns), mean in zip(graphs, places, means, strict=True):
+            for k, column in enumerate(stacked[nodes, columns].T):
+                feature = graph.features[:, k].copy()  # one by one: they stay in the cache
+                mean[k] = feature.mean()
+                if averaging:
+                    feature -= mean[k]
+                if scale[k] != 1:
+                    feature /= scale[k]
+                column[:] = feature
     matrix = neighbor_average(whole, recipe.normalization, dtype) if recipe.n_iterations else None
     kept = wl_iterations(matrix, stacked, recipe.n_iterations, recipe.step, recipe.tolerance)
     centers = np.tile(means / scale, len(kept))
@@ -224,13 +226,13 @@ def _node_embeddings(
         for h, iteration in enumerate(kept):
             rows[h * d : (h + 1) * d] = iteration[place].T
         if averaging:
-            nodes = rows
+            embedded = rows
         else:
             center = rows.mean(axis=1)
             with np.errstate(over="ignore"):
-                nodes = (rows - center[:, None]).astype(np.float32)
-        _refuse_wide(nodes)
-        yield nodes.T, center
+                embedded = (rows - center[:, None]).astype(np.float32)
+        _refuse_wide(embedded)
+        yield embedded.T, center
 
 
 def _scale(recipe: Recipe) -> NDArray[np.float64]:
