@@ -51,7 +51,7 @@ class Recipe:
     def reading_key(self) -> str:
         """Under which name the moments of a file are kept: all that they depend on besides the file."""
         if self.measure in CLOUDS:
-            return fingerprint("cloud 1", self.measure, self.fields)
+            return fingerprint("cloud 2", self.measure, self.fields)
         return fingerprint(self.fields, self.node_weights == "area", self.normalization)
 
     @cached_property
