@@ -1,4 +1,4 @@
-"""From mesh files to rows, beside the way from graphs in memory to rows: what reading costs, for files of several kinds."""
+"""What reading costs: the way from mesh files to rows, beside that from graphs in memory to rows."""
 
 import tempfile
 from collections.abc import Callable, Iterator

@@ -111,20 +111,32 @@ def chebyshev_coefficients(power: int, tolerance: float = 0.0) -> NDArray[np.flo
     return coefficients[: np.count_nonzero(tails > tolerance)] if tolerance > 0 else coefficients
 
 
-def features_matrix(n_nodes: int, width: int, dtype: DTypeLike) -> NDArray[Any]:
-    """Return zeros (n, c) in the layout that scipy multiplies fastest, with c at least the width that is wanted.
+def side_by_side(rows: NDArray[Any]) -> NDArray[Any]:
+    """Return features (c, n) as columns (n, c) in the layout that scipy multiplies fastest.
 
-    Single columns and three of them stand one after the other and are multiplied one by one; two together, see
-    :func:`_times`; from four on, columns come in fours and stand side by side.
+    One or three stay where they are and are multiplied one by one; two go together, see :func:`_times`; from four on
+    they come in fours, with columns of zeros at the end.
 
     Examples
     --------
-    >>> [features_matrix(9, width, np.float32).shape[1] for width in (1, 2, 3, 5)]
+    >>> [side_by_side(np.ones((width, 9))).shape[1] for width in (1, 2, 3, 5)]
     [1, 2, 3, 8]
     """
-    if width <= 3:
-        return np.zeros((n_nodes, width), dtype, order="C" if width == 2 else "F")
-    return np.zeros((n_nodes, -(-width // 4) * 4), dtype)
+    width, n_nodes = rows.shape
+    if width in (1, 3):
+        return rows.T
+    columns = np.zeros((n_nodes, width if width == 2 else -(-width // 4) * 4), rows.dtype)
+    copy_transposed(rows, columns[:, :width])
+    return columns
+
+
+def copy_transposed(source: NDArray[Any], target: NDArray[Any]) -> None:
+    """Copy an array (a, b) to one of shape (b, a), by pieces of the longer axis that stay in the cache."""
+    if len(source) > len(target):
+        source, target = source.T, target.T
+    size = max(1, _PIECE // 8 // max(1, len(source)))
+    for start in range(0, len(target), size):
+        target[start : start + size] = source[:, start : start + size].T
 
 
 def wl_iterations(
@@ -222,8 +234,8 @@ def _chebyshev_series(
     """Sum several Chebyshev series of the same matrix with one recurrence T_{k+1} = 2 M T_k - T_{k-1}.
 
     With signs + + - - + + - - ... the terms U_k = ±T_k follow by U_{k+1} = U_{k-1} ± 2 M U_k, in the memory of
-    U_{k-1}. That is done for some rows at a time, and two terms at a time are added to the sums: memory, not arithmetic,
-    is what takes time here.
+    U_{k-1}. That is done for some rows at a time, and two terms at a time are added to the sums: memory, not
+    arithmetic, is what takes time here.
     """
     length = max(map(len, series))
     coefficients = np.zeros((len(series), length + length % 2), features.dtype)
