@@ -24,7 +24,7 @@ _Floats = NDArray[np.float64]
 _Nodes = NDArray[np.int32]
 
 # No point stands for more than one part in so many of the whole; large cells get several. Distances between the skins
-# of one set (plates, airfoils, blades of 400 nodes) are then off by at most 0.004 of what they typically are. Cells
+# of one set (plates, airfoils, blades of 400 to 2000 nodes) are then off by at most 0.005 of their median. Cells
 # need more points: those far from an airfoil are large, and the distances between such meshes small.
 LEAST = 10_000
 LEAST_SIDES, LEAST_TRIANGLES = 2000, 5000
