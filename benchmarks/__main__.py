@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-MODULES = ("embedding", "gp", "predict", "datasets")
+MODULES = ("embedding", "reading", "gp", "predict", "datasets")
 
 
 def main() -> int:

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swwl import Graph
-from swwl.embedding.wl import chebyshev_coefficients, neighbor_average, wl_iterations
+from swwl.embedding import wl
+from swwl.embedding.wl import chebyshev_coefficients, copy_transposed, neighbor_average, side_by_side, wl_iterations
 from tests.helpers import plate, random_graph, reference_wl
 
 
@@ -117,3 +118,27 @@ def test_negative_weights_cannot_be_normalised_by_their_sum():
     graph = Graph([[0.0], [1.0]], [(0, 1)], [-1.0])
     with pytest.raises(ValueError, match='needs edge weights that are not negative; use "count"'):
         neighbor_average(graph, "sum")
+
+
+@pytest.mark.parametrize("step", [1, 20])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 7])
+def test_every_layout_and_size_of_blocks_gives_the_same_bits(monkeypatch, width, dtype, step):
+    graph = Graph.from_cells(*plate(300))
+    rows = np.random.default_rng(width).normal(size=(width, graph.n_nodes)).astype(dtype)
+    matrix = neighbor_average(graph, dtype=dtype)
+    alone = [wl_iterations(matrix, row[:, None], 2, step, 1e-5) for row in rows]
+    for piece in (wl._PIECE, 5 * graph.n_nodes // 2, 50):
+        monkeypatch.setattr(wl, "_PIECE", piece)
+        kept = wl_iterations(matrix, side_by_side(rows), 2, step, 1e-5)
+        for h, iteration in enumerate(kept):
+            np.testing.assert_array_equal(iteration[:, :width], np.hstack([single[h] for single in alone]))
+            assert iteration.dtype == dtype and not iteration[:, width:].any()
+
+
+@pytest.mark.parametrize("shape", [(3, 50_000), (50_000, 3), (1, 1), (0, 4), (40, 41)])
+def test_a_transposed_copy(shape):
+    source = np.random.default_rng(0).random(shape)
+    target = np.full(shape[::-1], np.nan)
+    copy_transposed(source, target)
+    np.testing.assert_array_equal(target, source.T)

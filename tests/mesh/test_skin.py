@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swwl import InputError, Mesh
-from swwl.mesh.boundary import boundary, piece_normals
+from swwl.mesh.boundary import _alone, boundary, piece_normals
 from swwl.mesh.sampling import _centers, cell_samples, simplex_sizes, skin_samples
 from swwl.mesh.skin import skin
 from tests.mesh.shapes import (
@@ -117,6 +117,14 @@ def test_many_nodes_have_keys_of_several_numbers():
     far = Mesh(np.vstack([np.zeros((70_000, 3)), mesh.points]), {"hexahedron": mesh.cells["hexahedron"] + 70_000})
     assert enclosed(far.points, boundary(far.points, far.cells)) == pytest.approx(2)
     assert len(skin(far).pieces) == 20
+
+
+@pytest.mark.parametrize("most", [4, 2**16, 2**20, 2**40])
+def test_keys_that_occur_once(most):
+    keys = np.random.default_rng(most).integers(most // 2, most, 5000)
+    values, counts = np.unique(keys, return_counts=True)
+    np.testing.assert_array_equal(_alone(keys), np.isin(keys, values[counts == 1]))
+    assert _alone(keys[:0]).shape == (0,)
 
 
 def test_a_hole_weighs_as_much_as_the_rest_and_looks_into_itself():
@@ -291,6 +299,13 @@ def test_a_large_side_has_as_many_points_as_its_mass_asks_for():
     far = np.linalg.norm(found.points, axis=1) > 2
     assert far.sum() == 500 and found.masses[far].max() == pytest.approx(1e-3)
     assert (~far).sum() == 3 * 500
+
+
+def test_points_are_as_many_as_skins_of_each_dimension_need():
+    square = Mesh([[0, 0], [1, 0], [1, 1], [0, 1]], [[0, 1, 2], [0, 2, 3]])
+    assert skin_samples(square).masses.max() <= 1 / 2000 * (1 + 1e-6) < skin_samples(square, least=1000).masses.max()
+    cube = Mesh(CUBE, {"hexahedron": [range(8)]})
+    assert skin_samples(cube).masses.max() <= 1 / 5000 < skin_samples(cube, least=2000).masses.max()
 
 
 def test_sizes_of_simplices():

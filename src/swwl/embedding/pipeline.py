@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from swwl.embedding.clouds import CLOUDS, Cloud
 from swwl.embedding.sliced import measure_quantiles, projected_quantiles
-from swwl.embedding.wl import is_averaging, neighbor_average, wl_iterations
+from swwl.embedding.wl import copy_transposed, is_averaging, neighbor_average, side_by_side, wl_iterations
 from swwl.errors import InputError
 from swwl.mesh.graph import Graph, unite
 from swwl.storage import fingerprint
@@ -53,7 +53,7 @@ class Recipe:
         """Under which name the moments of a file are kept: all that they depend on besides the file."""
         merged = ["merged"] if self.merge_nodes else []
         if self.measure in CLOUDS:
-            return fingerprint("cloud 1", self.measure, self.fields, *merged)
+            return fingerprint("cloud 2", self.measure, self.fields, *merged)
         return fingerprint(self.fields, self.node_weights == "area", self.normalization, *merged)
 
     @cached_property
@@ -207,32 +207,32 @@ def _node_embeddings(
     else:
         whole = graphs[0]
         places = [(slice(None), slice(k * d, (k + 1) * d)) for k in range(len(graphs))]
-    width = places[-1][1].stop
-    # scipy multiplies a matrix with four columns faster than with three, so idle ones are added.
-    stacked = np.zeros((whole.n_nodes, width if width <= 2 else -(-width // 4) * 4), dtype)
     means = np.empty((len(graphs), d))
+    rows = np.empty((recipe.n_iterations + 1, places[-1][1].stop, whole.n_nodes), dtype)  # by iteration and feature
     with np.errstate(over="ignore", invalid="ignore"):
-        for graph, place, mean in zip(graphs, places, means, strict=True):
-            features = _by_feature(graph)
-            features.mean(axis=1, out=mean)
-            if averaging:
-                features -= mean[:, None]
-            stacked[place] = (features / scale[:, None]).T
-    matrix = neighbor_average(whole, recipe.normalization, dtype) if recipe.n_iterations else None
-    kept = wl_iterations(matrix, stacked, recipe.n_iterations, recipe.step, recipe.tolerance)
-    centers = np.tile(means / scale, len(kept))
-    for graph, place, center in zip(graphs, places, centers, strict=True):
-        rows = np.empty((len(kept) * d, graph.n_nodes), dtype)
-        for h, iteration in enumerate(kept):
-            rows[h * d : (h + 1) * d] = iteration[place].T
-        if averaging:
-            nodes = rows
-        else:
-            center = rows.mean(axis=1)
+        for graph, (nodes, columns), mean in zip(graphs, places, means, strict=True):
+            for k, row in enumerate(rows[0, columns, nodes]):
+                feature = graph.features[:, k].copy()  # one by one: they stay in the cache
+                mean[k] = feature.mean()
+                if averaging:
+                    feature -= mean[k]
+                if scale[k] != 1:
+                    feature /= scale[k]
+                row[:] = feature
+    if recipe.n_iterations:
+        matrix = neighbor_average(whole, recipe.normalization, dtype)
+        kept = wl_iterations(matrix, side_by_side(rows[0]), recipe.n_iterations, recipe.step, recipe.tolerance)
+        for target, iteration in zip(rows[1:], kept[1:], strict=True):
+            copy_transposed(iteration[:, : len(target)], target)
+    centers = np.tile(means / scale, len(rows))
+    for (nodes, columns), center in zip(places, centers, strict=True):
+        embedded = rows[:, columns, nodes].reshape(len(rows) * d, -1)
+        if not averaging:
+            center = embedded.mean(axis=1)
             with np.errstate(over="ignore"):
-                nodes = (rows - center[:, None]).astype(np.float32)
-        _refuse_wide(nodes)
-        yield nodes.T, center
+                embedded = (embedded - center[:, None]).astype(np.float32)
+        _refuse_wide(embedded)
+        yield embedded.T, center
 
 
 def _scale(recipe: Recipe) -> NDArray[np.float64]:

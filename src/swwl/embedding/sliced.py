@@ -208,7 +208,8 @@ def measure_quantiles(
         projected -= low[:, None]
         projected /= width[:, None]
         bins = projected.astype(np.int32)  # many times faster than to 64 bits
-        bins += np.arange(len(bins), dtype=np.int32)[:, None] * n_bins
+        if len(bins) > 1:
+            bins += np.arange(len(bins), dtype=np.int32)[:, None] * n_bins
         counts = np.bincount(bins.ravel(), repeated[: bins.size], len(bins) * n_bins).astype(np.float64, copy=False)
         for p, row in enumerate(counts.reshape(len(bins), n_bins)):
             quantiles[:, start + p] = low[p] + _in_bins(row, n_quantiles, rule) * width[p]
@@ -220,15 +221,22 @@ def _in_bins(masses: NDArray[np.float64], n_quantiles: int, rule: str) -> NDArra
     below = np.zeros(len(masses) + 1)
     np.cumsum(masses, out=below[1:])
     levels = _part_edges(n_quantiles) if rule == "mean" else quantile_levels(n_quantiles, rule)
-    places = np.interp(levels * below[-1], below, np.arange(len(below), dtype=np.float64))
+    places = np.interp(levels * below[-1], below, _numbers(len(below)))
     if rule != "mean":
         return places
     # What lies below a place, times how far: that of all bins before it, and of its own up to there.
     bins = np.minimum(places.astype(np.intp), len(masses) - 1)
     share = places - bins
     moments = np.zeros(len(below))
-    np.cumsum(masses * (np.arange(len(masses)) + 0.5), out=moments[1:])
+    np.cumsum(masses * (_numbers(len(masses)) + 0.5), out=moments[1:])
     return np.diff(moments[bins] + masses[bins] * share * (bins + share / 2)) * (n_quantiles / below[-1])
+
+
+@lru_cache(maxsize=8)
+def _numbers(count: int) -> NDArray[np.float64]:
+    numbers = np.arange(count, dtype=np.float64)
+    numbers.setflags(write=False)
+    return numbers
 
 
 @lru_cache(maxsize=8)

@@ -15,8 +15,9 @@ from swwl.mesh.graph import Graph
 
 NORMALIZATIONS = ("count", "sum")
 
-# Numbers that the Chebyshev sums take at a time: all arrays they touch then stay in the second-level cache.
-_PIECE = 65_536
+# Numbers that the Chebyshev recurrence takes at a time: few enough that a product is still in the cache when it is
+# added, enough that starting one costs little.
+_PIECE = 131_072
 
 
 def neighbor_average(graph: Graph, normalization: str = "count", dtype: DTypeLike = np.float64) -> sparse.csr_array:
@@ -110,6 +111,34 @@ def chebyshev_coefficients(power: int, tolerance: float = 0.0) -> NDArray[np.flo
     return coefficients[: np.count_nonzero(tails > tolerance)] if tolerance > 0 else coefficients
 
 
+def side_by_side(rows: NDArray[Any]) -> NDArray[Any]:
+    """Return features (c, n) as columns (n, c) in the layout that scipy multiplies fastest.
+
+    One or three stay where they are and are multiplied one by one; two go together, see :func:`_times`; from four on
+    they come in fours, with columns of zeros at the end.
+
+    Examples
+    --------
+    >>> [side_by_side(np.ones((width, 9))).shape[1] for width in (1, 2, 3, 5)]
+    [1, 2, 3, 8]
+    """
+    width, n_nodes = rows.shape
+    if width in (1, 3):
+        return rows.T
+    columns = np.zeros((n_nodes, width if width == 2 else -(-width // 4) * 4), rows.dtype)
+    copy_transposed(rows, columns[:, :width])
+    return columns
+
+
+def copy_transposed(source: NDArray[Any], target: NDArray[Any]) -> None:
+    """Copy an array (a, b) to one of shape (b, a), by pieces of the longer axis that stay in the cache."""
+    if len(source) > len(target):
+        source, target = source.T, target.T
+    size = max(1, _PIECE // 8 // max(1, len(source)))
+    for start in range(0, len(target), size):
+        target[start : start + size] = source[:, start : start + size].T
+
+
 def wl_iterations(
     matrix: sparse.csr_array,
     features: NDArray[Any],
@@ -167,17 +196,21 @@ def _times(matrix: sparse.csr_array, factor: float, features: NDArray[Any]) -> s
 
     Two real columns go through as one complex column: that takes half the time, with the same bits.
     """
-    data = matrix.data.astype(features.dtype) * features.dtype.type(factor)
+    data = matrix.data.astype(features.dtype, copy=False)
+    if factor != 1:
+        data = data * features.dtype.type(factor)
     if features.shape[1] == 2 and features.flags.c_contiguous:
         data = data.astype(np.result_type(data, np.complex64))
     return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def _product(matrix: sparse.csr_array, features: NDArray[Any]) -> NDArray[Any]:
-    """Return the product of a matrix of :func:`_times` with features (n, c)."""
-    if matrix.dtype == features.dtype:
+    """Return the product of a matrix of :func:`_times`, or of rows of it, with features (n, c), in their layout."""
+    if matrix.dtype != features.dtype:
+        return (matrix @ features.view(matrix.dtype).ravel()).view(features.dtype).reshape(-1, 2)
+    if features.flags.c_contiguous:
         return matrix @ features
-    return (matrix @ features.view(matrix.dtype).ravel()).view(features.dtype).reshape(features.shape)
+    return np.array([matrix @ column for column in features.T]).T
 
 
 def _recursion(matrix: sparse.csr_array, features: NDArray[Any], n_iterations: int, step: int) -> list[NDArray[Any]]:
@@ -201,7 +234,8 @@ def _chebyshev_series(
     """Sum several Chebyshev series of the same matrix with one recurrence T_{k+1} = 2 M T_k - T_{k-1}.
 
     With signs + + - - + + - - ... the terms U_k = ±T_k follow by U_{k+1} = U_{k-1} ± 2 M U_k, in the memory of
-    U_{k-1}. Two terms at a time are added to the sums: memory, not arithmetic, is what takes time here.
+    U_{k-1}. That is done for some rows at a time, and two terms at a time are added to the sums: memory, not
+    arithmetic, is what takes time here.
     """
     length = max(map(len, series))
     coefficients = np.zeros((len(series), length + length % 2), features.dtype)
@@ -209,21 +243,29 @@ def _chebyshev_series(
         row[: len(c)] = c
     coefficients[:, 2::4] *= -1
     coefficients[:, 3::4] *= -1
-    even = np.array(features, order="C")
-    odd = np.ascontiguousarray(matrix @ features, features.dtype)
-    minus, plus = (_times(matrix, factor, even) for factor in (-2, 2))
+    even = features.copy(order="K")
+    odd = _product(_times(matrix, 1, even), even)
     sums = [np.zeros_like(even) for _ in series]
-    terms, totals = (even.reshape(-1), odd.reshape(-1)), [total.reshape(-1) for total in sums]
-    scratch = np.empty(min(_PIECE, even.size), even.dtype)
+    size = max(1, _PIECE // even.shape[1])
+    blocks = [slice(start, start + size) for start in range(0, len(even), size)]
+    parts = [matrix[rows] for rows in blocks] if len(blocks) > 1 else [matrix]
+    minus, plus = ([_times(part, factor, even) for part in parts] for factor in (-2, 2))
+    scratch = np.empty_like(even[blocks[0]])
     for k in range(0, coefficients.shape[1], 2):
         if k:
-            even += _product(minus, odd)
-            odd += _product(plus, even)
-        live = [(total, row[k : k + 2]) for total, row in zip(totals, coefficients, strict=True) if row[k]]
-        for start in range(0, even.size, _PIECE):
-            piece = slice(start, start + _PIECE)
+            for rows, part in zip(blocks, minus, strict=True):
+                _add(_product(part, odd), even[rows])
+        live = [(total, row[k : k + 2]) for total, row in zip(sums, coefficients, strict=True) if row[k]]
+        for rows, part in zip(blocks, plus, strict=True):
+            terms = even[rows], odd[rows]
+            if k:
+                _add(_product(part, even), terms[1])
             for total, pair in live:
-                part = total[piece]
                 for term, coefficient in zip(terms, pair, strict=True):
-                    part += np.multiply(term[piece], coefficient, out=scratch[: len(part)])
+                    _add(np.multiply(term, coefficient, out=scratch[: len(term)]), total[rows])
     return sums
+
+
+def _add(values: NDArray[Any], target: NDArray[Any]) -> None:
+    """Add to a part of an array; ``array[rows] += values`` would copy the result onto itself."""
+    np.add(target, values, out=target)

@@ -6,6 +6,7 @@ For ``skin.py``.
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ _Nodes = NDArray[np.int32]
 
 # A number of a node more than there are: the fourth corner of a face that has three.
 _NONE = np.iinfo(np.int32).max
+# The last bits of a key, by which most of those that occur more than once are told from the others.
+_ENDS = 2**16 - 1
 
 
 def boundary(points: _Floats, cells: Cells) -> _Nodes:
@@ -138,9 +141,16 @@ def _occur_once(sides: list[_Nodes], n_points: int) -> NDArray[np.bool_]:
 
 
 def _alone(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
-    order, new = same_sides(keys)
-    alone = np.empty(len(keys), bool)
-    alone[order] = new[1:] & new[:-1]
+    """Say for every key whether it occurs once: few do, so that their places are sought and not those of all."""
+    ordered: NDArray[Any] = np.sort(keys.astype(np.uint32) if keys.max(initial=0) < 2**32 else keys)
+    differ = np.ones(len(keys) + 1, bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=differ[1:-1])
+    once = ordered[differ[1:] & differ[:-1]]
+    ends = np.zeros(_ENDS + 1, bool)
+    ends[once & _ENDS] = True
+    similar = np.flatnonzero(ends[keys & _ENDS])
+    alone = np.zeros(len(keys), bool)
+    alone[similar] = np.isin(keys[similar], once)
     return alone
 
 

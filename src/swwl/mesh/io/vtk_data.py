@@ -250,11 +250,12 @@ class Decoder:
         lengths = self._integers(stream, n_blocks, what) if n_blocks else []
         self._budget.take(total)
         unpack = _unpacker(self._compressor)
+        packed = stream.read(sum(lengths), what)  # all at once: blocks are short, and each start takes time
         values = np.empty(total // dtype.itemsize, np.int32 if narrow else dtype)
         done = 0
-        for length in lengths:
+        for end, length in zip(np.cumsum(lengths, dtype=np.int64).tolist(), lengths, strict=True):
             expected = min(size, total - done)
-            block = _unpack(unpack, stream.read(length, what), expected, what)
+            block = _unpack(unpack, packed[end - length : end], expected, what)
             numbers = np.frombuffer(block, dtype)
             if narrow and len(numbers) and numbers.view(f"{dtype.byteorder}u8").max() > _LARGEST:
                 raise InputError(f"{what} names a node beyond {_LARGEST}")
