@@ -313,6 +313,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def look(self, batch: Batch) -> list[Moments]:
         """Return the moments of distinct graphs."""
+        check_options(self.get_params(deep=False))
         check_measure(self.get_params(deep=False))
         return batch.moments(self._options())
 
