@@ -155,6 +155,7 @@ class DenseSolver:
         """Undo `DensePosterior.state`; entries of other names are ignored."""
         sizes = Sizes()
         known: dict[str, Any] = {}
+        state = state | {"cholesky": _square(state["cholesky"])}
         for name, shape in _SHAPES.items():
             # memory order decides which BLAS routine runs, so it is part of "bit for bit"
             known[name] = np.ascontiguousarray(sizes.array(name, state[name], shape), dtype=float)
@@ -282,6 +283,7 @@ class DensePosterior:
     def state(self) -> dict[str, Any]:
         """Return the fields, those of the range uncertainty under a prefix."""
         state = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "uncertainty"}
+        state["cholesky"] = self.cholesky[np.tril_indices(len(self.y))]  # half of it is zero
         if self.uncertainty is not None:
             state |= {_PREFIX + f.name: getattr(self.uncertainty, f.name) for f in fields(RangeUncertainty)}
         return state
@@ -308,6 +310,18 @@ class DensePosterior:
         is_range = extra.free < len(self.beta)
         gradient[is_range] += in_cross[extra.free[is_range]]
         return gradient
+
+
+def _square(packed: Any) -> Any:
+    """Return a lower triangle, given row by row, as a square matrix; other arrays, of earlier files, as they are."""
+    if not isinstance(packed, np.ndarray) or packed.ndim != 1:
+        return packed
+    n = int(np.sqrt(2 * len(packed)))
+    if n * (n + 1) // 2 != len(packed):
+        raise InputError(f"cholesky has {len(packed)} entries, which do not fill a triangle")
+    square = np.zeros((n, n))
+    square[np.tril_indices(n)] = packed
+    return square
 
 
 def range_uncertainty(
