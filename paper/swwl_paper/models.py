@@ -70,6 +70,7 @@ MODELS = {
     "principal": Model("principal SWWL", "step 1"),
     "principal-sqrt": Model("principal (√n)", "step √n", extra=True),
     "principal-area": Model("principal, by area", "by area", extra=True),
+    "auto": Model("the default (auto)", "meshes", extra=True),
     "PCA": Model("PCA of coordinates", "coordinates", random=False, topology_free=False),
     "WWL": Model("WWL (exact)", "WWL", random=False),
     "PK": Model("propagation", "PK"),
@@ -236,7 +237,7 @@ class Indefinite(Precomputed):
 
 def candidates(model: str, seen: NDArray[np.float64] | None, n_train: int) -> tuple[list[Product], dict[str, Any]]:
     """Return the kernels on graphs to choose from (none for scalars alone), and the columns that they look at."""
-    if seen is None:
+    if seen is None or model == "auto":
         return [], {}
     if model in ("WWL", "PK"):
         numbers = {"mesh": np.arange(seen.shape[1])}
@@ -277,7 +278,7 @@ def fit_and_score(
     seen : ndarray or None
         What :func:`represent` returned for the cases of the table.
     table : DataFrame
-        Scalars and targets, training cases first.
+        Scalars and targets and, for the default model, ``mesh``; training cases first.
     scalars : sequence of str
         Each gets a Matérn 5/2 factor.
     target : str
@@ -292,10 +293,12 @@ def fit_and_score(
     """
     start = time.perf_counter()
     on_graphs, columns = candidates(model, seen, n_train)
-    cases = table[[*scalars, target]].assign(**columns)
+    meshes = ["mesh"] if model == "auto" else []
+    cases = table[[*meshes, *scalars, target]].assign(**columns)
     train, test = cases.iloc[:n_train], cases.iloc[n_train:]
     numbers = [Matern52(name) for name in scalars]
-    kernels = [Product(kernel, *numbers) for kernel in on_graphs] or [Product(*numbers)]
+    kernels: list[Any] = [Product(kernel, *numbers) for kernel in on_graphs] or [Product(*numbers)]
+    kernels = [None] if model == "auto" else kernels  # the default names none, and reads meshes itself
     with one_blas_thread(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", GPWarning)
         warnings.simplefilter("ignore", IndefiniteKernelWarning)

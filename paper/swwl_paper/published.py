@@ -53,7 +53,8 @@ def published(name: str, n_train: int, n_test: int, exact: bool) -> Version:
 
 def load_airfrans() -> Loaded:
     """Read 200 airfoils of AirfRANS, their surfaces as rings of 120 to 158 nodes, with lift from surface pressure."""
-    return airfrans(ring)
+    table, contours = airfrans(contour)
+    return table.assign(mesh=pd.Series(contours, dtype=object)), airfrans(ring)[1]
 
 
 def airfrans(drawn: Callable[[np.ndarray], Item]) -> tuple[pd.DataFrame, list[Item]]:
@@ -67,7 +68,8 @@ def airfrans(drawn: Callable[[np.ndarray], Item]) -> tuple[pd.DataFrame, list[It
 
 def load_naca0012() -> Loaded:
     """Read 1756 deformed NACA 0012 airfoils as rings of 200 nodes, with drag and lift of SU2's Euler equations."""
-    return naca0012(ring)
+    table, contours = naca0012(contour)
+    return table.assign(mesh=pd.Series(contours, dtype=object)), naca0012(ring)[1]
 
 
 def naca0012(drawn: Callable[[np.ndarray], Item]) -> tuple[pd.DataFrame, list[Item]]:
@@ -87,7 +89,8 @@ def load_polycrystals() -> Loaded:
     for features, pairs, areas in zip(nodes, edges, weights, strict=True):
         once = pairs[:, 0] < pairs[:, 1]  # stored both ways
         graphs.append(Graph(features, pairs[once], areas[once]))
-    return pd.DataFrame({key: data[key].astype(float) for key in ("stiffness", "strength")}), graphs
+    table = pd.DataFrame({key: data[key].astype(float) for key in ("stiffness", "strength")})
+    return table.assign(mesh=pd.Series(graphs, dtype=object)), graphs
 
 
 def polycrystals() -> Loaded:
@@ -96,6 +99,7 @@ def polycrystals() -> Loaded:
     Each attribute is divided by its deviation over all grains, contact areas by their mean.
     """
     table, graphs = load_polycrystals()
+    table = table.drop(columns="mesh")
     scale = np.concatenate([graph.features for graph in graphs]).std(axis=0)
     areas = [graph.weights for graph in graphs if graph.weights is not None]
     mean = np.concatenate(areas).mean()

@@ -234,7 +234,7 @@ class _Sight:
     def of(self, model: str, cases: NDArray[np.intp], seed: int) -> tuple[NDArray[np.float64] | None, float]:
         """Return what a model sees of some cases, and how many seconds that took."""
         sees = MODELS[model].sees
-        if sees is None:
+        if sees is None or sees == "meshes":
             return None, 0.0
         if sees == "WWL":
             distances, seconds = self._transport()

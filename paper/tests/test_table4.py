@@ -52,7 +52,7 @@ def numbers(folder):
 
 
 def test_rows_tables_and_figure(tmp_path, meshes_as_they_are):
-    kernels = ["scalars", "SWWL", "principal-area", "PCA", "WWL", "PK"]
+    kernels = ["scalars", "SWWL", "principal-area", "auto", "PCA", "WWL", "PK"]
     run_on("blade", tmp_path, kernel=kernels)
     frame = pd.read_csv(tmp_path / "table4.csv")
     assert set(frame) == COLUMNS
@@ -147,7 +147,7 @@ def test_real_published_sets():
     if not folder or not (Path(folder) / published.FILES["airfrans"]).exists():
         pytest.skip("SWWL_DATA names no folder of published meshes")
     table, graphs = published.load_airfrans()
-    assert len(table) == len(graphs) == 200 and list(table) == ["velocity", "incidence", "lift"]
+    assert len(table) == len(graphs) == 200 and list(table) == ["velocity", "incidence", "lift", "mesh"]
     assert {120, 158} <= {graph.n_nodes for graph in graphs} and all(g.n_edges == g.n_nodes for g in graphs)
     table, graphs = published.load_naca0012()
     assert len(table) == len(graphs) == 1756 and graphs[0].same_topology(graphs[-1])

@@ -47,7 +47,13 @@ def test_fit_says_what_it_found(made, tmp_path):
     assert "inputs    mesh, speed, pressure\n" in text
     assert "ignored   massflow: an output of the simulation, according to about.json" in text
     assert "meshes    40 of" in text and "40 embedded, 0 found" in text
-    for words in ("ranges and importance", "components of mesh", "width of intervals", "leave-one-out", "held-out rows"):
+    for words in (
+        "ranges and importance",
+        "components of mesh",
+        "width of intervals",
+        "leave-one-out",
+        "held-out rows",
+    ):
         assert words in text
     assert not (made / ".swwl-cache").exists()
 
