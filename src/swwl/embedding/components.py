@@ -16,6 +16,8 @@ from swwl.parallel import one_blas_thread
 _BLOCK = 1024
 # For fewer rows a second BLAS thread gains little, and on a busy machine it costs dearly.
 _FEW = 600
+# Relative variances below this are the rounding of single-precision rows.
+_RIDGE = 1e-9
 
 
 def principal_components(
@@ -74,6 +76,51 @@ def _leading(
     largest = np.abs(components).argmax(axis=0)
     components *= np.sign(components[largest, np.arange(len(values))])
     return components, values / total if len(values) else values
+
+
+class Span:
+    r"""What a few training rows know of another row: the projection on their span, from Gram matrices alone.
+
+    A new mesh is known to a model by the coordinates of its projection on the span of the training rows. A training row
+    that is left out of a fold must be known in the same way, or folds would be kinder than new meshes are: with
+    :math:`G` the Gram matrix of rows about the mean of the others, its coordinates are
+    :math:`G_{\text{out},\text{in}} G_{\text{in},\text{in}}^{-1} Z_{\text{in}}`.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (N, K)
+
+    Examples
+    --------
+    >>> span = Span(np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 5.0]]))  # the third has a height that the others lack
+    >>> span.coordinates(np.array([0, 1]), np.array([2]), np.array([[0.0], [2.0], [9.0]])).round(4).tolist()
+    [[1.0]]
+    """
+
+    def __init__(self, rows: NDArray[Any]):
+        self._squares = pairwise_distances(rows, squared=True)
+        self._weights: dict[tuple[int, int, int], NDArray[np.float64]] = {}
+
+    def coordinates(
+        self, train: NDArray[np.intp], out: NDArray[np.intp], z: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the coordinates (M, k) of rows left out, given those of all rows (N, k)."""
+        key = (len(train), int(train.sum()), int(out.sum()))
+        if key not in self._weights:
+            self._weights[key] = self._combination(train, out)
+        mean = z[train].mean(axis=0)
+        return mean + self._weights[key] @ (z[train] - mean)
+
+    def _combination(self, train: NDArray[np.intp], out: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the combinations (M, N) of training rows that come nearest to the rows left out."""
+        among = -0.5 * self._squares[np.ix_(train, train)]
+        across = -0.5 * self._squares[np.ix_(out, train)]
+        column = among.mean(axis=0)
+        across += column.mean() - column - across.mean(axis=1, keepdims=True)
+        among += column.mean() - column - column[:, None]
+        ridge = _RIDGE * max(np.trace(among) / len(train), np.finfo(float).tiny)
+        among.flat[:: len(train) + 1] += ridge
+        return linalg.solve(among, across.T, assume_a="pos").T
 
 
 def project(rows: NDArray[Any], mean: NDArray[np.float64], components: NDArray[Any]) -> NDArray[np.float64]:

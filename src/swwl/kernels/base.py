@@ -125,6 +125,21 @@ class Factor(BaseEstimator):
             for item, name, shift in triples
         ]
 
+    def left_out_blocks(
+        self, rows: Any, blocks: Sequence[Block], out: NDArray[np.intp], train: NDArray[np.intp]
+    ) -> list[Block]:
+        """Return the blocks from training rows that are left out of a fold to those that are not.
+
+        Parameters
+        ----------
+        rows : Any
+            The representation of all training rows.
+        blocks : sequence of Block
+            Those among them.
+        out, train : ndarray of int
+        """
+        return [block.take(out, train) for block in blocks]
+
     def correlations(self) -> list[CorrelationName]:
         """Return one correlation per item."""
         raise TypeError(f"{type(self).__name__} must define correlations.")
@@ -149,6 +164,9 @@ class Factor(BaseEstimator):
 
     def check_restored(self, rows: Any) -> None:
         """Refuse what a model file says of this factor and of its training rows, where that cannot be."""
+
+    def forget(self) -> None:
+        """Let go of what only the fit of a model needs."""
 
     def vectors(self, rows: Any) -> NDArray[Any] | None:
         """Return a representation as vectors (N, K) whose distances are the factor's, or None if there are none.

@@ -7,12 +7,13 @@ kernel joins them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swwl.embedding.components import principal_components, project
+from swwl.embedding.components import Span, principal_components, project
 from swwl.embedding.summaries import SummaryEmbedding
 from swwl.embedding.transformer import SWWLEmbedding
 from swwl.errors import InputError, located
@@ -44,6 +45,7 @@ class KeptComponents(Factor):
     gives = "coordinates"
     n_components: int
     n_kept: int
+    _spans: list[Span] | None = None  # of the training rows, while a model is fitted
 
     def make_embedding(self) -> SWWLEmbedding | SummaryEmbedding:
         """Return an unfitted embedding with this factor's options."""
@@ -75,12 +77,22 @@ class KeptComponents(Factor):
 
     def fit_rows(self, rows: NDArray[Any]) -> Kept:
         """Find the components of embedded training rows; return their coordinates, and what they leave."""
-        self.means_, self.components_ = [], []
+        self.means_, self.components_, self._spans = [], [], []
         for part in np.split(rows, self.n_parts(), axis=1):
             mean, components, _ = principal_components(part, max(self.n_kept, self.n_components))
             self.means_.append(mean)
             self.components_.append(components.astype(np.float32))
+            self._spans.append(Span(part))
         return self.keep(rows)
+
+    def adopt(self, other: Factor) -> None:
+        """Take over what another factor of the same source has learned."""
+        super().adopt(other)
+        self._spans = getattr(other, "_spans", None)
+
+    def forget(self) -> None:
+        """Let go of what only the fit of a model needs."""
+        self._spans = None
 
     def represent(
         self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any
@@ -109,6 +121,17 @@ class KeptComponents(Factor):
             if k < stop - start:
                 found.append(RowDistances(own[:, k:], None if other is None else other[:, k:]))
         return found
+
+    def left_out_blocks(
+        self, rows: Kept, blocks: Sequence[Block], out: NDArray[np.intp], train: NDArray[np.intp]
+    ) -> list[Block]:
+        """Return blocks as if the rows left out were new: known by their projections on the span of the others."""
+        if self._spans is None:
+            return super().left_out_blocks(rows, blocks, out, train)
+        z = rows[0]
+        pairs = zip(self._spans, self._places(), strict=True)
+        new = np.hstack([span.coordinates(train, out, z[:, start:stop]) for span, (_, start, stop) in pairs])
+        return self.blocks((new, rows[1][out]), (z[train], rows[1][train]))
 
     def check_restored(self, rows: Any) -> None:
         """Refuse components that do not give coordinates such as these."""

@@ -69,6 +69,7 @@ def make_folds(n_rows: int, seed: int) -> Folds:
 def fold_predictions(
     make_gp: Callable[[], RobustGP],
     blocks: Sequence[Block],
+    cross: Callable[[NDArray[np.intp], NDArray[np.intp]], list[Block]],
     targets: Array,
     trend_columns: Array | None,
     folds: Folds,
@@ -83,6 +84,8 @@ def fold_predictions(
         Returns an unfitted process.
     blocks : sequence of Block
         Among all N rows.
+    cross : callable
+        Takes rows that are left out and rows that are not; returns the blocks from these to those.
     targets : ndarray of shape (N,) or (N, k)
         Fitted together, as one process.
     trend_columns : ndarray of shape (N, m) or None
@@ -104,7 +107,7 @@ def fold_predictions(
             warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
             among = [block.take(train) for block in blocks]
             gp = make_gp().fit(among, targets[train], trends[0], start=start, max_iter=_MOST_STEPS)
-        found = gp.predict_distribution([block.take(test, train) for block in blocks], trend_columns=trends[1])
+        found = gp.predict_distribution(cross(test, train), trend_columns=trends[1])
         mean[test], scale[test] = found.mean, found.scale
         df.append(found.df)
         if on_fit is not None:

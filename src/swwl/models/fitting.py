@@ -101,10 +101,13 @@ def fit_members(members: Sequence[Member], task: Task, progress: Progress | None
     for member in members:
         with warnings.catch_warnings(record=True) as member.notes:
             warnings.simplefilter("always", GPWarning)
-            blocks, chosen = _fit_member(member, task, counter)
+            held, chosen = _fit_member(member, task, counter)
         selection.append(chosen)
         if len(folds):
-            left_out.append(_left_out(member, blocks, task, folds, counter))
+            left_out.append(_left_out(member, held, task, folds, counter))
+    for member in members:
+        for factor in member.kernel.factors:
+            factor.forget()
     names = task.layout.names
     weights, together = _weigh(task.targets, left_out, folds, len(members))
     candidates = candidate_table(members, task.targets, names, weights, left_out) if stacked else pd.DataFrame()
@@ -116,8 +119,8 @@ def fit_members(members: Sequence[Member], task: Task, progress: Progress | None
     return Outcome(weights, widths, together if stacked else None, pd.concat(selection), candidates)
 
 
-def _fit_member(member: Member, task: Task, counter: FitCounter) -> tuple[list[Block], pd.DataFrame]:
-    """Choose numbers of components where they are open, and fit to all rows; return the joined blocks."""
+def _fit_member(member: Member, task: Task, counter: FitCounter) -> tuple[list[list[Block]], pd.DataFrame]:
+    """Choose numbers of components where they are open, and fit to all rows; return the blocks of every factor."""
     kernel = member.kernel
     blocks = member.training_blocks()
 
@@ -133,16 +136,16 @@ def _fit_member(member: Member, task: Task, counter: FitCounter) -> tuple[list[B
     held = [[block.held() for block in group] for group in blocks]
     make_gp = partial(task.make_gp, kernel, n_starts=task.n_starts)
     member.gps = fit_processes(make_gp, kernel, held, task.groups, task.trend_columns, counter)
-    joined = kernel.join(held)
-    member.shares = input_shares(kernel, joined, member.gps, task.seed)
-    return joined, selection
+    member.shares = input_shares(kernel, kernel.join(held), member.gps, task.seed)
+    return held, selection
 
 
-def _left_out(member: Member, blocks: Sequence[Block], task: Task, folds: Folds, counter: FitCounter) -> Prediction:
+def _left_out(member: Member, held: list[list[Block]], task: Task, folds: Folds, counter: FitCounter) -> Prediction:
     """Return what a member says of every row from the folds without it, arrays of shape (N, k)."""
-    make_gp = partial(task.make_gp, member.kernel)
+    make_gp, joined = partial(task.make_gp, member.kernel), member.kernel.join(held)
+    cross = partial(member.left_out_blocks, held)
     parts = [
-        fold_predictions(make_gp, blocks, group, task.trend_columns, folds, gp, counter.one_more)
+        fold_predictions(make_gp, joined, cross, group, task.trend_columns, folds, gp, counter.one_more)
         for group, gp in zip(task.groups, member.gps, strict=True)
     ]
     mean, scale = (np.column_stack([getattr(part, name) for part in parts]) for name in ("mean", "scale"))

@@ -62,6 +62,13 @@ class Member:
         among = self.kernel.join([factor.new_blocks(new) for factor, new, _ in triples]) if joint else []
         return [block.held() for block in cross], [block.held() for block in among]
 
+    def left_out_blocks(
+        self, blocks: Sequence[Sequence[Block]], out: NDArray[np.intp], train: NDArray[np.intp]
+    ) -> list[Block]:
+        """Return joined blocks from training rows that are left out of a fold to those that are not."""
+        triples = zip(self.kernel.factors, self.rows, blocks, strict=True)
+        return self.kernel.join([factor.left_out_blocks(rows, own, out, train) for factor, rows, own in triples])
+
     def predict_joint(self, cross: list[Block], among: list[Block], **options: Any) -> tuple[Array, Array]:
         """Return mean (M, k) and covariances (k, M, M) at new rows, of all targets."""
         found = [gp.predict(cross, return_cov=True, test_distances=among, **options) for gp in self.gps]
