@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from functools import cache
-from itertools import permutations, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +19,7 @@ from swwl.mesh.cells import used_nodes
 from swwl.mesh.graph import Graph
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.skin import skin
+from swwl.mesh.turns import Turn, turns
 from swwl.storage import fingerprint
 from swwl.words import number
 
@@ -39,7 +38,10 @@ _LEAST_PLACE = 0.25
 _TURNED = 2.5
 _OTHER_SHAPE = 4.0
 _LEAST_SHAPE = 0.05
-_LEAST_LOOKS = 0.01  # where a skin looks differs by this with the mesh on one and the same part
+# The same for where a skin looks, which a turn changes most: more than three times as much hardly occurs by chance, and
+# what differs by less than this looks the same from all sides, or is the same part in another mesh.
+_FAR_LOOKS = 3.0
+_LEAST_LOOKS = 0.03
 _ROUNDING = 1e-6  # shapes that differ by less are the same
 _FEW = 14  # of fewer meshes, one may be far from the others by chance
 # Fewer meshes do not say what is typical.
@@ -160,52 +162,6 @@ def _looks(mesh: Mesh) -> _Floats | None:
     return second if np.isfinite(second).all() else None
 
 
-class Turn(NamedTuple):
-    """A way to exchange and reverse axes, as a matrix (d, d), and what to call it."""
-
-    matrix: NDArray[np.float64]
-    name: str
-
-
-@cache
-def turns(dimension: int) -> list[Turn]:
-    """Return the turns by right angles and the reflections of one to three axes, the likeliest mistakes first.
-
-    Examples
-    --------
-    >>> [turn.name for turn in turns(2)][:3]
-    ['rotated by 90 degrees', 'rotated by 90 degrees', 'rotated by 180 degrees']
-    """
-    found = []
-    for order in permutations(range(dimension)):
-        for signs in product((1.0, -1.0), repeat=dimension):
-            matrix = np.zeros((dimension, dimension))
-            matrix[range(dimension), order] = signs
-            if not np.array_equal(matrix, np.eye(dimension)):
-                found.append(_named(matrix))
-    return [turn for _, turn in sorted(found, key=lambda pair: pair[0])]
-
-
-def _named(matrix: _Floats) -> tuple[int, Turn]:
-    """Return how unlikely a turn is, and the turn with its name."""
-    d = len(matrix)
-    axes = "xyz"
-    if np.linalg.det(matrix) > 0:
-        cosine = matrix[0, 0] if d == 2 else (np.trace(matrix) - 1) / 2
-        degrees = round(math.degrees(math.acos(cosine)))
-        along = [axes[k] for k in range(d) if matrix[k, k] == 1]
-        name = f"rotated by {degrees} degrees" + (f" about {along[0]}" if d == 3 and along else "")
-        return (degrees if along or d == 2 else 200), Turn(matrix, name)
-    reversed_axes = [axes[k] for k in range(d) if matrix[k, k] == -1]
-    diagonal = np.count_nonzero(np.diag(matrix)) == d
-    if diagonal and len(reversed_axes) == 1:
-        return 210, Turn(matrix, f"mirrored in {reversed_axes[0]}")
-    swapped = [axes[k] for k in range(d) if matrix[k, k] == 0]
-    if (matrix >= 0).all() and len(swapped) == 2:
-        return 220, Turn(matrix, f"given with {swapped[0]} and {swapped[1]} exchanged")
-    return 230, Turn(matrix, "mirrored and rotated")
-
-
 def shape_of(facts: Facts, turn: NDArray[Any] | None = None) -> _Floats:
     """Describe how a mesh lies in its axes, whatever its size and place, (17 d + d d,).
 
@@ -247,8 +203,8 @@ class Typical:
         How far from it three of four meshes are at most, more where there are few, and what is far.
     looks : ndarray of shape (d d,)
         The median of :func:`looks_of`.
-    reach_looks : float
-        How far from that three of four meshes are.
+    far_looks : float
+        What is far from that.
     """
 
     log_size: float
@@ -261,7 +217,7 @@ class Typical:
     reach: float
     far_shape: float
     looks: _Floats
-    reach_looks: float
+    far_looks: float
 
     def plain(self) -> dict[str, Any]:
         """Return it as what JSON holds."""
@@ -317,7 +273,7 @@ def typical_of(many: Sequence[Facts]) -> Typical | None:
         reach=math.sqrt(few) * reach,
         far_shape=max(_LEAST_SHAPE, _OTHER_SHAPE * few**2 * reach),
         looks=looks,
-        reach_looks=max(_LEAST_LOOKS, math.sqrt(few) * reach_looks),
+        far_looks=max(_LEAST_LOOKS, _FAR_LOOKS * reach_looks),
     )
 
 
@@ -420,17 +376,18 @@ def _off(facts: Facts, typical: Typical, turn: _Floats | None = None) -> float:
 
 
 def _off_in_looks(facts: Facts, typical: Typical, turn: _Floats | None = None) -> float:
-    """Return the same for where the skin looks, which tells squares with a notch in one side from turned ones."""
+    """Return the same for where the skin looks, which tells a square with notches from a turned one."""
     return float(np.linalg.norm(looks_of(facts, turn) - typical.looks))
 
 
 def _turn_back(facts: Facts, typical: Typical) -> Turn | None:
     """Return the likeliest turn after which a mesh is like the others, where it is not like them as it is."""
-    # Of what its skin would tell, only turns count that leave the shape as near as it is, or make it typical.
-    near = max(_off(facts, typical), _TURNED * typical.reach)
-    for off, reach, bound in ((_off, typical.reach, math.inf), (_off_in_looks, typical.reach_looks, near)):
+    far = _TURNED * max(typical.reach, _ROUNDING)
+    # A turn that the skin asks for must not spoil the shape.
+    near = max(far, _off(facts, typical))
+    for off, least, bound in ((_off, far, math.inf), (_off_in_looks, typical.far_looks, near)):
         distance = off(facts, typical)
-        if distance < _TURNED * max(reach, _ROUNDING):
+        if distance < least:
             continue
         possible = [turn for turn in turns(facts.dimension) if _off(facts, typical, turn.matrix) <= bound]
         after = [off(facts, typical, turn.matrix) for turn in possible]
