@@ -383,8 +383,8 @@ def _off_in_looks(facts: Facts, typical: Typical, turn: _Floats | None = None) -
 def _turn_back(facts: Facts, typical: Typical) -> Turn | None:
     """Return the likeliest turn after which a mesh is like the others, where it is not like them as it is."""
     far = _TURNED * max(typical.reach, _ROUNDING)
-    # A turn that the skin asks for must not spoil the shape.
-    near = max(far, _off(facts, typical))
+    # A turn that the skin asks for must not lead to another shape.
+    near = max(typical.far_shape, _off(facts, typical))
     for off, least, bound in ((_off, far, math.inf), (_off_in_looks, typical.far_looks, near)):
         distance = off(facts, typical)
         if distance < least:
