@@ -14,8 +14,8 @@ SOURCE = Path(swwl.__file__).parent
 # Data flows down this page; a module imports only from above it.
 PAGE = """
 errors words parallel storage restore
-mesh.arrays mesh.endings mesh.cells mesh.boundary mesh.adjacency mesh.graph mesh.mesh
-mesh.facts mesh.skin mesh.sampling mesh.summaries mesh.labels mesh.io.* mesh.transfer mesh.outline mesh.coarsen mesh
+mesh.arrays mesh.endings mesh.cells mesh.boundary mesh.adjacency mesh.graph mesh.mesh mesh.turns
+mesh.skin mesh.facts mesh.sampling mesh.summaries mesh.labels mesh.io.* mesh.transfer mesh.outline mesh.coarsen mesh
 embedding.wl embedding.sliced embedding.clouds embedding.options embedding.pipeline embedding.batches
 embedding.distances embedding.components embedding.transformer embedding.summaries embedding.together embedding
 gp.correlations gp.blocks gp.joint gp.radial gp.factors gp.prior gp.prediction gp.*

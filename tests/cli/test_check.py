@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -49,8 +50,16 @@ def kinds(table, *options, code=0):
     return [finding["kind"] for finding in findings(table, *options, code=code)]
 
 
-def fit(table, *options):
-    return swwl("fit", table, "--target", "stress", "-o", table.parent / "m.swwl", *SMALL, "--no-calibrate", *options)
+def fit(table, *options, target="stress"):
+    return swwl("fit", table, "--target", target, "-o", table.parent / "m.swwl", *SMALL, "--no-calibrate", *options)
+
+
+def fit_says_first(table, message, **options):
+    """Fit, see that a note comes before the fit itself, and return all lines."""
+    lines = fit(table, **options).stderr.splitlines()
+    note = next(k for k, line in enumerate(lines) if line == f"note: {message}")
+    assert note < next(k for k, line in enumerate(lines) if line.startswith("Gaussian processes"))
+    return lines
 
 
 ODD = {
@@ -69,10 +78,29 @@ def test_fit_says_which_mesh_stands_apart_and_why_before_it_fits(plates, kind):
     (found,) = findings(table, "--target", "stress")
     assert (found["kind"], found["severity"], found["place"]) == (kind, "note", "line 7")
     assert (found["column"], found["mesh"]) == ("mesh", "5.vtu") and ODD[kind][1] in found["message"]
-    errors = fit(table).stderr.splitlines()
-    note = next(k for k, line in enumerate(errors) if line == f"note: {found['message']}")
-    assert note < next(k for k, line in enumerate(errors) if line.startswith("Gaussian processes"))
-    assert not [line for line in errors if "belongs to no cell" in line]  # said once
+    lines = fit_says_first(table, found["message"])
+    assert not [line for line in lines if "belongs to no cell" in line]  # said once
+
+
+@pytest.fixture(scope="module", params=[("tensile2d", 300, "max_von_mises"), ("airfoil", 500, "drag")])
+def fourteen(request, tmp_path_factory):
+    """Fourteen meshes as the command makes them, and a target; do not change them."""
+    name, n_nodes, target = request.param
+    folder = tmp_path_factory.mktemp(name) / "d"
+    swwl("make", name, "-n", 14, "--nodes", n_nodes, "-o", folder, "--jobs", 1)
+    assert findings(folder / "table.csv", "--inputs", "") == []
+    return folder, target
+
+
+@pytest.mark.parametrize("kind", ["size", "orientation"])
+def test_one_of_fourteen_made_meshes_is_in_millimeters_or_rotated(fourteen, tmp_path, kind):
+    folder, target = fourteen
+    table = Path(shutil.copytree(folder, tmp_path / "d")) / "table.csv"
+    replaced(table.parent / "meshes", ODD[kind][0], "00005")
+    (found,) = findings(table, "--target", target, "--inputs", "")
+    assert (found["kind"], found["place"], found["mesh"]) == (kind, "line 7", "meshes/00005.vtu")
+    assert ODD[kind][1].removeprefix("5.vtu ") in found["message"]
+    fit_says_first(table, found["message"], target=target)
 
 
 def test_nothing_is_odd_about_good_data(plates, made, tmp_path):

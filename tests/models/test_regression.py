@@ -284,5 +284,6 @@ def test_targets_that_numbers_cannot_hold(table, y, message):
 def test_too_few_rows_are_said_to_be(table):
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always")
-        RobustGPRegressor(Matern52("load")).fit(table[:3], "stiffness")
-    assert "3 rows are too few for standard deviations." in [str(note.message) for note in notes]
+        model = RobustGPRegressor(Matern52("load")).fit(table[:3], "stiffness")
+    assert "With 3 rows, standard deviations come out infinite; use 4 or more." in [str(note.message) for note in notes]
+    assert np.isinf(model.predict(table, return_std=True)[1]).all()

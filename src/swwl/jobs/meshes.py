@@ -21,7 +21,7 @@ from swwl.parallel import Progress, each_once, one_blas_thread
 from swwl.storage import Memory, fingerprint
 
 # Raise it whenever the same file comes to have other facts.
-_KEY = fingerprint("facts 1")
+_KEY = fingerprint("facts 2")
 # From this share of repeated nodes on, they are more than a seam.
 _MANY_REPEATED = 0.05
 
@@ -58,7 +58,8 @@ def _facts(file: Path, memory: Memory) -> Facts | InputError:
         n_loose, n_repeated, has_cells = kept["counts"].tolist()
         shape, sizes = kept["shape"], (int(kept["n_nodes"]), n_loose, n_repeated)
         d = len(shape)
-        return Facts(*sizes, str(kept["content"]), shape[:, d:], shape[:, :d], bool(has_cells))
+        covariance, looks, quantiles = shape[:, :d], shape[:, d : 2 * d], shape[:, 2 * d :]
+        return Facts(*sizes, str(kept["content"]), quantiles, covariance, looks, bool(has_cells))
     try:
         with located(str(file)):
             facts = facts_of(read_file(file, ()))
@@ -67,7 +68,7 @@ def _facts(file: Path, memory: Memory) -> Facts | InputError:
     except OSError as error:
         return InputError(f"{file}: {error.strerror or error}")
     counts = np.array([facts.n_loose, facts.n_repeated, facts.has_cells])
-    shape = np.hstack([facts.covariance, facts.quantiles])  # one array is read faster than two
+    shape = np.hstack([facts.covariance, facts.looks, facts.quantiles])  # one array is read faster than three
     memory.put(file, "facts", _KEY, facts.n_nodes, content=np.array(facts.key), counts=counts, shape=shape)
     return facts
 

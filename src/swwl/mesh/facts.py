@@ -9,16 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from functools import cache
-from itertools import permutations, product
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from swwl.errors import InputError
 from swwl.mesh.cells import used_nodes
 from swwl.mesh.graph import Graph
 from swwl.mesh.mesh import Mesh
+from swwl.mesh.skin import skin
+from swwl.mesh.turns import Turn, turns
 from swwl.storage import fingerprint
 from swwl.words import number
 
@@ -37,6 +38,11 @@ _LEAST_PLACE = 0.25
 _TURNED = 2.5
 _OTHER_SHAPE = 4.0
 _LEAST_SHAPE = 0.05
+# The same for where a skin looks, which a turn changes most: more than three times as much hardly occurs by chance, and
+# what differs by less than this looks the same from all sides, or is the same part in another mesh.
+_FAR_LOOKS = 3.0
+_LEAST_LOOKS = 0.03
+_ROUNDING = 1e-6  # shapes that differ by less are the same
 _FEW = 14  # of fewer meshes, one may be far from the others by chance
 # Fewer meshes do not say what is typical.
 FEWEST = 5
@@ -67,6 +73,9 @@ class Facts:
     quantiles : ndarray of shape (d, 17)
         Of each coordinate, from its least to its largest value.
     covariance : ndarray of shape (d, d)
+    looks : ndarray of shape (d, d)
+        Where the skin looks: the mean of n nᵀ over its normals n, of trace 1. The unit matrix over d, which says
+        nothing, for what has no skin.
     has_cells : bool
         Whether it is a mesh in space; the features of a graph may be anything.
     """
@@ -77,6 +86,7 @@ class Facts:
     key: str
     quantiles: _Floats
     covariance: _Floats
+    looks: _Floats
     has_cells: bool = True
 
     @property
@@ -112,6 +122,8 @@ def facts_of(item: Mesh | Graph) -> Facts:
     >>> found = facts_of(Mesh([[0, 0], [2, 0], [0, 1], [9, 9]], [[0, 1, 2]]))
     >>> found.n_nodes, found.n_loose, found.middle.tolist()
     (3, 1, [1.0, 0.5])
+    >>> facts_of(Mesh([[0, 0], [3, 0], [3, 1], [0, 1]], {"quad": [[0, 1, 2, 3]]})).looks.tolist()
+    [[0.25, 0.0], [0.0, 0.75]]
     """
     parts: list[Any]
     if isinstance(item, Graph):
@@ -133,53 +145,21 @@ def facts_of(item: Mesh | Graph) -> Facts:
     below, above = np.floor(places).astype(np.intp), np.ceil(places).astype(np.intp)
     quantiles = rows[:, below] + (places - below) * (rows[:, above] - rows[:, below])
     has_cells = isinstance(item, Mesh)
-    return Facts(len(points), n_loose, n_repeated, fingerprint(*parts), quantiles, covariance, has_cells)
+    looks = _looks(item) if isinstance(item, Mesh) else None
+    if looks is None:
+        looks = np.eye(len(rows)) / len(rows)
+    return Facts(len(points), n_loose, n_repeated, fingerprint(*parts), quantiles, covariance, looks, has_cells)
 
 
-class Turn(NamedTuple):
-    """A way to exchange and reverse axes, as a matrix (d, d), and what to call it."""
-
-    matrix: NDArray[np.float64]
-    name: str
-
-
-@cache
-def turns(dimension: int) -> list[Turn]:
-    """Return the turns by right angles and the reflections of one to three axes, the likeliest mistakes first.
-
-    Examples
-    --------
-    >>> [turn.name for turn in turns(2)][:3]
-    ['rotated by 90 degrees', 'rotated by 90 degrees', 'rotated by 180 degrees']
-    """
-    found = []
-    for order in permutations(range(dimension)):
-        for signs in product((1.0, -1.0), repeat=dimension):
-            matrix = np.zeros((dimension, dimension))
-            matrix[range(dimension), order] = signs
-            if not np.array_equal(matrix, np.eye(dimension)):
-                found.append(_named(matrix))
-    return [turn for _, turn in sorted(found, key=lambda pair: pair[0])]
-
-
-def _named(matrix: _Floats) -> tuple[int, Turn]:
-    """Return how unlikely a turn is, and the turn with its name."""
-    d = len(matrix)
-    axes = "xyz"
-    if np.linalg.det(matrix) > 0:
-        cosine = matrix[0, 0] if d == 2 else (np.trace(matrix) - 1) / 2
-        degrees = round(math.degrees(math.acos(cosine)))
-        along = [axes[k] for k in range(d) if matrix[k, k] == 1]
-        name = f"rotated by {degrees} degrees" + (f" about {along[0]}" if d == 3 and along else "")
-        return (degrees if along or d == 2 else 200), Turn(matrix, name)
-    reversed_axes = [axes[k] for k in range(d) if matrix[k, k] == -1]
-    diagonal = np.count_nonzero(np.diag(matrix)) == d
-    if diagonal and len(reversed_axes) == 1:
-        return 210, Turn(matrix, f"mirrored in {reversed_axes[0]}")
-    swapped = [axes[k] for k in range(d) if matrix[k, k] == 0]
-    if (matrix >= 0).all() and len(swapped) == 2:
-        return 220, Turn(matrix, f"given with {swapped[0]} and {swapped[1]} exchanged")
-    return 230, Turn(matrix, "mirrored and rotated")
+def _looks(mesh: Mesh) -> _Floats | None:
+    """Return the second moment of the normals of a skin, (d, d); None where there is none."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = skin(mesh)
+    except InputError:
+        return None
+    second = (found.normals.T * found.masses) @ found.normals
+    return second if np.isfinite(second).all() else None
 
 
 def shape_of(facts: Facts, turn: NDArray[Any] | None = None) -> _Floats:
@@ -202,6 +182,11 @@ def shape_of(facts: Facts, turn: NDArray[Any] | None = None) -> _Floats:
     return np.concatenate([sides.ravel() / math.sqrt(sides.size), second.ravel() / facts.dimension])
 
 
+def looks_of(facts: Facts, turn: NDArray[Any] | None = None) -> _Floats:
+    """Return where the skin of a mesh looks, or would look after a turn, (d d,)."""
+    return np.ravel(facts.looks if turn is None else turn @ facts.looks @ turn.T)
+
+
 @dataclass(frozen=True)
 class Typical:
     """What most meshes of a set have in common, and how far the others may be from it.
@@ -216,6 +201,10 @@ class Typical:
         The median of :func:`shape_of`.
     reach, far_shape : float
         How far from it three of four meshes are at most, more where there are few, and what is far.
+    looks : ndarray of shape (d d,)
+        The median of :func:`looks_of`.
+    far_looks : float
+        What is far from that.
     """
 
     log_size: float
@@ -227,6 +216,8 @@ class Typical:
     shape: _Floats
     reach: float
     far_shape: float
+    looks: _Floats
+    far_looks: float
 
     def plain(self) -> dict[str, Any]:
         """Return it as what JSON holds."""
@@ -243,7 +234,7 @@ class Typical:
         except (TypeError, ValueError):
             return None
         d = len(arrays["middle"]) if arrays["middle"].ndim == 1 else 0
-        wanted = {"middle": (d,), "far": (d,), "shape": (_LEVELS * d + d * d,)}
+        wanted = {"middle": (d,), "far": (d,), "shape": (_LEVELS * d + d * d,), "looks": (d * d,)}
         if not d or any(array.shape != wanted.get(name, ()) for name, array in arrays.items()):
             return None
         found: dict[str, Any] = {name: array if name in wanted else float(array) for name, array in arrays.items()}
@@ -267,9 +258,8 @@ def typical_of(many: Sequence[Facts]) -> Typical | None:
     sizes = sizes[group]
     nodes = np.log([facts.n_nodes - facts.n_repeated for facts in chosen])
     middles = np.array([facts.middle for facts in chosen])
-    shapes = np.array([shape_of(facts) for facts in chosen])
-    shape = np.median(shapes, axis=0)
-    reach = float(np.quantile(np.linalg.norm(shapes - shape, axis=1), 0.75))
+    shape, reach = _usual([shape_of(facts) for facts in chosen])
+    looks, reach_looks = _usual([looks_of(facts) for facts in chosen])
     few = max(1.0, _FEW / len(chosen))
     log_size = float(np.median(sizes))
     return Typical(
@@ -282,7 +272,15 @@ def typical_of(many: Sequence[Facts]) -> Typical | None:
         shape=shape,
         reach=math.sqrt(few) * reach,
         far_shape=max(_LEAST_SHAPE, _OTHER_SHAPE * few**2 * reach),
+        looks=looks,
+        far_looks=max(_LEAST_LOOKS, _FAR_LOOKS * reach_looks),
     )
+
+
+def _usual(rows: Sequence[_Floats]) -> tuple[_Floats, float]:
+    """Return the median of vectors, and how far from it three of four of them are at most."""
+    middle = np.median(rows, axis=0)
+    return middle, float(np.quantile(np.linalg.norm(rows - middle, axis=1), 0.75))
 
 
 def _deviation(values: _Floats) -> _Floats:
@@ -360,23 +358,44 @@ def _rounded(factor: float) -> str:
 
 
 def _apart_in_shape(facts: Facts, typical: Typical, others: str) -> list[Apart]:
-    distance = float(np.linalg.norm(shape_of(facts) - typical.shape))
-    # Below this, meshes differ by rounding.
-    reach = max(typical.reach, 1e-6)
-    if distance < _TURNED * reach:
-        return []
-    after = [float(np.linalg.norm(shape_of(facts, turn.matrix) - typical.shape)) for turn in turns(facts.dimension)]
-    best = min(after, default=distance)
-    if distance >= _TURNED * max(best, 1e-6):
-        # The likeliest of those that bring it back: for symmetric shapes several do.
-        turn = next(turn for turn, left in zip(turns(facts.dimension), after, strict=True) if left <= 1.2 * best + 1e-6)
+    turn = _turn_back(facts, typical)
+    if turn is not None:
         text = f"is probably {turn.name}, compared with {others}"
         return [Apart("orientation", text, "turn it back, or leave its row out")]
+    distance = _off(facts, typical)
     if distance >= typical.far_shape:
-        times = _rounded(distance / reach)
+        times = _rounded(distance / max(typical.reach, _ROUNDING))
         text = f"differs in its proportions or orientation {times} times as much as {others} do"
         return [Apart("shape", text, "rotated, cut off, or another part? Look at it")]
     return []
+
+
+def _off(facts: Facts, typical: Typical, turn: _Floats | None = None) -> float:
+    """Return how far a shape is from the typical one, before or after a turn."""
+    return float(np.linalg.norm(shape_of(facts, turn) - typical.shape))
+
+
+def _off_in_looks(facts: Facts, typical: Typical, turn: _Floats | None = None) -> float:
+    """Return the same for where the skin looks, which tells a square with notches from a turned one."""
+    return float(np.linalg.norm(looks_of(facts, turn) - typical.looks))
+
+
+def _turn_back(facts: Facts, typical: Typical) -> Turn | None:
+    """Return the likeliest turn after which a mesh is like the others, where it is not like them as it is."""
+    far = _TURNED * max(typical.reach, _ROUNDING)
+    # A turn that the skin asks for must not lead to another shape.
+    near = max(typical.far_shape, _off(facts, typical))
+    for off, least, bound in ((_off, far, math.inf), (_off_in_looks, typical.far_looks, near)):
+        distance = off(facts, typical)
+        if distance < least:
+            continue
+        possible = [turn for turn in turns(facts.dimension) if _off(facts, typical, turn.matrix) <= bound]
+        after = [off(facts, typical, turn.matrix) for turn in possible]
+        best = min(after, default=distance)
+        if distance >= _TURNED * max(best, _ROUNDING):
+            # For symmetric shapes several bring it back.
+            return next(turn for turn, left in zip(possible, after, strict=True) if left <= 1.2 * best + _ROUNDING)
+    return None
 
 
 def _apart_in_place(facts: Facts, typical: Typical, others: str) -> list[Apart]:
@@ -392,7 +411,7 @@ def _apart_in_place(facts: Facts, typical: Typical, others: str) -> list[Apart]:
         turn.name
         for turn in turns(facts.dimension)
         if (np.abs(facts.middle - turn.matrix @ typical.middle) <= typical.far).all()
-        and np.linalg.norm(shape_of(facts, turn.matrix.T) - typical.shape) <= _TURNED * max(typical.reach, 1e-6)
+        and np.linalg.norm(shape_of(facts, turn.matrix.T) - typical.shape) <= _TURNED * max(typical.reach, _ROUNDING)
     ]
     cause = f"{turned[0]} about the origin, or moved? Put" if turned else "put"
     return [Apart("position", text, f"{cause} it back, or leave its row out")]

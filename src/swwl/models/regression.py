@@ -176,7 +176,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             column(table, name)
         check_trend(self.trend)
         if len(targets) == 3:
-            warnings.warn("3 rows are too few for standard deviations.", GPWarning, stacklevel=2)
+            warnings.warn("With 3 rows, standard deviations come out infinite; use 4 or more.", GPWarning, stacklevel=2)
         self.train_targets_ = targets
         rows = fit_kernels(list(kernels.values()), partial(column, table), progress, memory)
         self.members_ = [Member(name, kernel, own) for (name, kernel), own in zip(kernels.items(), rows, strict=True)]
