@@ -115,7 +115,7 @@ def test_a_stack_answers_all_that_one_kernel_does(stack, table):
     np.testing.assert_array_equal(draws, stack.sample(new, 3000, random_state=0, include_nugget=True))
     left_out = stack.leave_one_out()
     assert left_out.mean.shape == (45, 2)
-    assert stack.left_out_by_ == "5-fold cross-validation"
+    assert stack.left_out_by_ == "cross-validation"
     assert stack.importance_.mean().to_numpy() == pytest.approx(1)
     assert list(stack.importance_.index) == ["mesh", "load", "kind"]
     assert len(stack.candidates_) == 2 * len(stack.members_) == 8

@@ -349,8 +349,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
 
     @property
     def left_out_by_(self) -> str:
-        """What :meth:`leave_one_out` does: "leave-one-out" or "5-fold cross-validation"."""
-        return "leave-one-out" if self._left_out is None else "5-fold cross-validation"
+        """What :meth:`leave_one_out` does: "leave-one-out" or "cross-validation"."""
+        return "leave-one-out" if self._left_out is None else "cross-validation"
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the coefficient of determination, averaged over targets.
