@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-MODULES = ("embedding", "reading", "gp", "predict", "datasets")
+MODULES = ("embedding", "reading", "gp", "predict", "datasets", "default")
 
 
 def main() -> int:
