@@ -1,4 +1,4 @@
-"""The default model beside principal SWWL: fits from kept embeddings, the size of the file, a prediction for a new mesh."""
+"""The default model beside principal SWWL: fits from kept embeddings, the size of its file, one prediction."""
 
 import tempfile
 import time

@@ -27,6 +27,9 @@ from swwl.parallel import Progress
 
 Array = NDArray[np.float64]
 
+# Members that weigh less for every target are left out of predictions: these hardly change, and take less time.
+_LEAST_WEIGHT = 0.02
+
 
 @dataclass(frozen=True)
 class Task:
@@ -65,8 +68,10 @@ class Outcome:
 
     Attributes
     ----------
-    weights : ndarray of shape (K, k)
-        Of K members for k targets.
+    members : list of K Member
+        Those that count.
+    weights : DataFrame of shape (K, k)
+        Of each for k targets.
     widths : ndarray of shape (k,)
         By how much standard deviations are multiplied.
     left_out : Prediction or None
@@ -74,7 +79,8 @@ class Outcome:
     selection, candidates : DataFrame
     """
 
-    weights: Array
+    members: list[Member]
+    weights: pd.DataFrame
     widths: Array
     left_out: Prediction | None
     selection: pd.DataFrame
@@ -110,13 +116,29 @@ def fit_members(members: Sequence[Member], task: Task, progress: Progress | None
             factor.forget()
     names = task.layout.names
     weights, together = _weigh(task.targets, left_out, folds, len(members))
+    weights = pruned(weights)
     candidates = candidate_table(members, task.targets, names, weights, left_out) if stacked else pd.DataFrame()
     for note in members[int(weights.sum(axis=1).argmax())].notes:  # the heaviest one speaks for all
         warnings.warn(note.message, note.category, stacklevel=4)
     widths = np.ones(k)
     if task.calibrate and together is not None:
         widths = np.array([interval_factor(y, together.column(j)) for j, y in enumerate(task.targets.T)])
-    return Outcome(weights, widths, together if stacked else None, pd.concat(selection), candidates)
+    used = [member for member, row in zip(members, weights, strict=True) if row.any()]
+    table = pd.DataFrame(weights[weights.any(axis=1)], index=[member.name for member in used], columns=names)
+    return Outcome(used, table, widths, together if stacked else None, pd.concat(selection), candidates)
+
+
+def pruned(weights: Array) -> Array:
+    """Return weights (K, k) without those of members that hardly count for any target: they are not worth their time.
+
+    Examples
+    --------
+    >>> pruned(np.array([[0.99, 0.50], [0.01, 0.49], [0.0, 0.01]])).round(3).tolist()
+    [[0.99, 0.505], [0.01, 0.495], [0.0, 0.0]]
+    """
+    counts = (weights >= _LEAST_WEIGHT).any(axis=1, keepdims=True)
+    kept = np.where(counts, weights, 0.0)
+    return kept / kept.sum(axis=0)
 
 
 def _fit_member(member: Member, task: Task, counter: FitCounter) -> tuple[list[list[Block]], pd.DataFrame]:

@@ -171,8 +171,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         inputs = table.drop(columns=self.target_names_, errors="ignore")
         self.n_features_in_ = inputs.shape[1]
         kernels = self._kernels(inputs)
-        self.feature_names_in_ = columns_of(kernels)
-        for name in self.feature_names_in_:
+        for name in columns_of(kernels):
             column(table, name)
         check_trend(self.trend)
         if len(targets) == 3:
@@ -194,7 +193,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             self.random_state,
         )
         found = fit_members(self.members_, task, gp_progress)
-        self.weights_ = pd.DataFrame(found.weights, index=list(kernels), columns=self.target_names_)
+        self.members_, self.weights_ = found.members, found.weights
+        self.feature_names_in_ = columns_of({member.name: member.kernel for member in self.members_})
         self.calibration_ = pd.Series(found.widths, index=self.target_names_)
         self.selection_, self.candidates_, self._left_out = found.selection, found.candidates, found.left_out
         self.metadata_: dict[str, Any] = {}
@@ -423,7 +423,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     def _describe(self) -> None:
         """Put ranges and importance under readable names, and make one kernel of several."""
         first = self.members_[0]
-        if len(self.members_) == 1:
+        if self.candidates_.empty:
             self.kernel_, self.gps_, self.train_rows_ = first.kernel, first.gps, first.rows
             importance, index = [gp.importance_ for gp in first.gps], first.kernel.range_names()
         else:

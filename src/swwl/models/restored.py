@@ -92,7 +92,7 @@ def _check_member(member: Any, model: Any, n: int, n_processes: int) -> None:
         raise InputError(f"there are {len(member.gps)} processes for {len(model.target_names_)} targets")
     if any(len(gp._posterior.y) != n for gp in member.gps):
         raise InputError(f"a process does not have {n} training rows")
-    if len(model.members_) > 1:
+    if len(model.candidates_):
         Sizes(i=len(member.kernel.columns), g=n_processes).array("shares", member.shares, "ig")
     check_factors(member.kernel.factors, member.rows, n)
     _predict_first(member, len(model._trend))

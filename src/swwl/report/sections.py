@@ -143,7 +143,7 @@ def accuracy(facts: Facts) -> str:
                     alternative=f"predicted against simulated {name}, {kind}",
                 )
             )
-    if len(facts.model.members_) > 1:
+    if len(facts.model.candidates_):
         left_out = (
             "Cross-validation predicts every training case from folds that do not hold it, with ranges and weights of "
             "their own."
@@ -222,7 +222,7 @@ def inputs(facts: Facts) -> str:
         )
         for name in facts.model.target_names_
     ]
-    if len(facts.model.members_) > 1:
+    if len(facts.model.candidates_):
         text = (
             "Importance is how much of what sets two cases apart, to the model, comes from an input; one on average, "
             "near zero for an input that hardly matters."
@@ -366,7 +366,7 @@ lower, upper = model.predict_interval(new_table, level=0.95)"""
 def model(facts: Facts) -> str:
     """Say what was fitted, for the record."""
     fitted = facts.model
-    parts = [_candidates(facts)] if len(fitted.members_) > 1 else [_ranges(facts)]
+    parts = [_candidates(facts)] if len(fitted.candidates_) else [_ranges(facts)]
     for column, tried in fitted.selection_.groupby("column"):
         rows = [
             [row.n_components, f"{row.log_posterior:.1f}", "chosen" if row.chosen else ""] for row in tried.itertuples()
