@@ -66,7 +66,8 @@ def summary(facts: Facts) -> str:
     kinds = [factor.takes for factor in facts.model.kernel_.factors]
     names = {"graphs": "meshes", "rows": "given vectors or distances", "numbers": f"{kinds.count('numbers')} numbers"}
     source = [words for kind, words in names.items() if kind in kinds]
-    judged = f"on {len(y)} {kind}" if facts.held_out is not None else f"by {kind}"
+    words = {"leave-one-out": "by leaving out one at a time", "cross-validation": "by cross-validation"}
+    judged = words.get(kind, f"on {len(y)} {kind}")
     text = (
         f"A Gaussian process that predicts {escape(', '.join(facts.model.target_names_))} from {' and '.join(source)}, "
         f"fitted to {len(facts.y)} cases and judged here {judged}."
