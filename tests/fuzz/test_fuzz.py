@@ -56,7 +56,7 @@ def test_what_longer_runs_have_found(tmp_path, traced):
     for key, value in {"n_jobs": 10**30, "step_": 10**30, "n_components_": 10**30}.items():
 
         def change(manifest, _, key=key, value=value):
-            factor = manifest["fitted_kernel"][0]["fitted"]
+            factor = manifest["members"][0]["factors"][0]["fitted"]
             place = factor if key in factor else factor["embedding_"]["fitted" if key.endswith("_") else "params"]
             place[key] = value
 
