@@ -1,0 +1,156 @@
+r"""Neighbors: for every row the m most correlated ones, all or those earlier in an order.
+
+Where all blocks are Euclidean, these are the nearest in scaled coordinates, whose squared distance is
+:math:`-\log c` to second order, by blocked float32 products; elsewhere the correlations themselves are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swwl.gp.blocks import Block, Coordinates, RowDistances
+from swwl.gp.correlations import Array
+from swwl.gp.factors import Term, cross_correlation, range_slices
+from swwl.gp.joint import parts_of
+from swwl.gp.solvers.patches import Positions
+
+Single = NDArray[np.float32]
+
+# -log c(s) = w s² + ... of smooth correlations
+_CURVATURES = {"gaussian": 1.0, "matern52": 5.0 / 6.0, "matern32": 3.0 / 2.0, ("power", 2.0): 1.0}
+_GROUP = 16  # the m smallest of n numbers lie in the m groups with the smallest minima
+_PIECE = 1 << 24  # distances that are compared at a time
+
+
+def earlier_neighbors(terms: Sequence[Term], beta: Array, m: int, order: Positions) -> Positions:
+    """Return for every row its m most correlated ones among those that precede it, shape (N, m).
+
+    Parameters
+    ----------
+    terms : sequence of Term
+        Among N points.
+    beta : ndarray of shape (p,)
+    m : int
+    order : ndarray of int, shape (N,)
+        Rows that have fewer predecessors in it have -1 in place of the missing ones.
+
+    Examples
+    --------
+    >>> from swwl.gp.correlations import get_correlation
+    >>> terms = [Term(get_correlation("gaussian"), Coordinates([[0.0], [3.0], [1.0]]))]
+    >>> earlier_neighbors(terms, np.ones(1), 1, np.array([0, 1, 2])).tolist()
+    [[-1], [0], [0]]
+    """
+    n = len(order)
+    m = min(m, n - 1)
+    out = np.full((n, m), -1, dtype=np.intp)
+    if m < 1:
+        return out
+    points = scaled_points([Term(term.correlation, term.block.take(order)) for term in terms], beta)
+
+    def measure(start: int, stop: int) -> Array | Single:
+        if points is not None:
+            return _measure(points[0][start:stop], points[1][:stop])
+        return -_correlations(terms, beta, order[start:stop], order[:stop])
+
+    step = max(16, _PIECE // n)
+    for start in range(0, n, step):
+        stop = min(n, start + step)
+        far = measure(start, stop)
+        far[:, start:][np.arange(stop - start) >= np.arange(stop - start)[:, None]] = np.inf
+        near = _smallest(far, m)
+        out[order[start:stop], : near.shape[1]] = np.where(near < 0, -1, order[near])
+    return out
+
+
+def nearest(cross: Sequence[Term], beta: Array, m: int) -> Positions:
+    """Return the m most correlated columns of every row, shape (M, m), all of them where there are fewer.
+
+    Parameters
+    ----------
+    cross : sequence of Term
+        From M new points to N training points.
+    beta : ndarray of shape (p,)
+    m : int
+    """
+    n_new, n = cross[0].block.shape
+    out = np.empty((n_new, min(m, n)), dtype=np.intp)
+    if not out.size:
+        return out
+    points = scaled_points(cross, beta)
+    step = max(16, _PIECE // n)
+    for start in range(0, n_new, step):
+        rows = slice(start, min(n_new, start + step))
+        if points is not None:
+            far: Array | Single = _measure(points[0][rows], points[1])
+        else:
+            far = -_correlations(cross, beta, np.arange(rows.start, rows.stop), np.arange(n))
+        out[rows] = _smallest(far, out.shape[1])
+    return out
+
+
+def scaled_points(terms: Sequence[Term], beta: Array) -> tuple[Single, Single] | None:
+    """Return points of rows (M, d) and columns (N, d), centered, whose squared distance is near -log correlation.
+
+    None where a block is not Euclidean, or a correlation not smooth.
+    """
+    left: list[Array] = []
+    right: list[Array] = []
+    for term, own in zip(terms, range_slices(terms), strict=True):
+        first = own.start
+        for part in parts_of(term.block):
+            found = _euclidean(part)
+            if found is None or term.correlation.name not in _CURVATURES:
+                return None
+            scale = np.sqrt(_CURVATURES[term.correlation.name]) * beta[first : first + part.n_ranges]
+            left.append(scale * found[0])
+            right.append(left[-1] if found[1] is found[0] else scale * found[1])
+            first += part.n_ranges
+    rows = np.hstack(left)
+    columns = rows if all(a is b for a, b in zip(left, right, strict=True)) else np.hstack(right)
+    center = columns.mean(axis=0)
+    single = (columns - center).astype(np.float32)
+    return single if rows is columns else (rows - center).astype(np.float32), single
+
+
+def _euclidean(block: Block) -> tuple[Array, Array] | None:
+    """Return points of rows and columns whose distances a block holds, where it has them."""
+    if isinstance(block, Coordinates):
+        return block.values, block.columns
+    if isinstance(block, RowDistances) and block.r == 2 and block.without is None:
+        return block.first, block.first if block.second is None else block.second
+    return None
+
+
+def _measure(rows: Single, columns: Single) -> Single:
+    """Return half the squared distances less half the squared norms of the rows: the same order in each row."""
+    return np.float32(0.5) * np.einsum("ij,ij->i", columns, columns) - rows @ columns.T
+
+
+def _correlations(terms: Sequence[Term], beta: Array, rows: Positions, columns: Positions) -> Array:
+    part = [term.take(rows, columns).held() for term in terms]
+    return cross_correlation(part, beta, (len(rows), len(columns)))
+
+
+def _smallest(values: Array | Single, m: int) -> Positions:
+    """Return the places of the m smallest of each row, fewer where there are fewer; -1 for those that are inf."""
+    n_rows, n = values.shape
+    n_groups = -(-n // _GROUP)
+    places: Positions | None = None
+    if n_groups > m:
+        padded = np.full((n_rows, _GROUP * n_groups), np.inf, dtype=values.dtype)
+        padded[:, :n] = values
+        lowest = padded.reshape(n_rows, _GROUP, n_groups).min(axis=1)
+        groups = np.argpartition(lowest, m - 1, axis=1)[:, :m]
+        places = (groups[:, None] + n_groups * np.arange(_GROUP)[:, None]).reshape(n_rows, -1)
+        values = np.take_along_axis(padded, places, axis=1)
+    best = np.argpartition(values, m - 1, axis=1)[:, :m] if values.shape[1] > m else _all(values)
+    near = best if places is None else np.take_along_axis(places, best, axis=1)
+    return np.where(np.isfinite(np.take_along_axis(values, best, axis=1)), near, -1)
+
+
+def _all(values: Array | Single) -> Positions:
+    return np.broadcast_to(np.arange(values.shape[1]), values.shape)

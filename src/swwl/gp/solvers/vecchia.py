@@ -1,0 +1,381 @@
+r"""The solver for many rows: inducing rows, and what they leave conditioned on a few neighbors.
+
+The matrix :math:`R = C + \nu I` is replaced by
+
+.. math:: \tilde R = VV^\top + \operatorname{Vecchia}(C - VV^\top + \nu I),
+
+with M inducing rows in V (``inducing.py``) and a residual in which a row depends on m earlier ones alone
+(``neighbors.py``). It is FITC where m = 0, plain Vecchia where M = 0, and exact where M = N or m = N - 1. No array is
+larger than N (M + q + k).
+
+With :math:`K_i` the residual block of row i (its neighbors, then i), e its last unit vector and
+:math:`u_i = K_i^{-1}e/\sqrt{e^\top K_i^{-1}e}`, every column of :math:`F = [H, V, y]` is whitened,
+:math:`w_i = F_i^\top u_i`. What is left is a linear regression of :math:`w(y)` on :math:`w(H)`, with flat coefficients
+:math:`\theta`, and on :math:`w(V)`, with coefficients :math:`\xi \sim N(0, \sigma^2 I)`: all that is needed is the Gram
+matrix :math:`G = \sum_i w_i w_i^\top`.
+
+References
+----------
+Gyger, Furrer and Sigrist (2024), Iterative methods for full-scale Gaussian process approximations for large spatial
+data; Katzfuss and Guinness (2021), A general framework for Vecchia approximations of Gaussian processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import lapack
+from scipy.sparse import csr_array
+
+from swwl.errors import InputError
+from swwl.gp.correlations import Array
+from swwl.gp.factors import Term
+from swwl.gp.solvers.base import Curvature, NotPositiveDefinite, Problem
+from swwl.gp.solvers.cholesky import factorize, half_solve, solve
+from swwl.gp.solvers.inducing import choose_rows, features, features_gradient, inducing_factor
+from swwl.gp.solvers.neighbors import earlier_neighbors
+from swwl.gp.solvers.patches import Patches, Positions
+from swwl.gp.solvers.vecchia_posterior import VecchiaPosterior, posterior_from_state, residual_patches
+
+_PIECE = 1 << 20  # numbers of columns F that are gathered at a time
+_ROWS = 1024  # whose whitened columns make one product of the Gram matrix
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is chosen for some ranges and then held while they change, so that the posterior stays smooth.
+
+    Attributes
+    ----------
+    chosen : ndarray of int, shape (M,)
+        Inducing rows.
+    index : ndarray of int, shape (N, m + 1)
+        The neighbors of every row, -1 where there are none, and the row itself.
+    """
+
+    chosen: Positions
+    index: Positions
+
+
+@dataclass(frozen=True)
+class Regression:
+    r"""The whitened regression: q trend columns, M features, k targets.
+
+    Attributes
+    ----------
+    log_det : float
+        :math:`\log|\tilde R|`.
+    precision_factor : ndarray of shape (M, M)
+        Lower triangle :math:`L_B` of :math:`B = G_{VV} + I`.
+    shared : ndarray of shape (M, q)
+        :math:`L_B^{-1}G_{VH}`.
+    trend_factor : ndarray of shape (q, q)
+        Lower triangle of :math:`A = H^\top\tilde R^{-1}H`, the Schur complement of H.
+    theta, xi : ndarray of shapes (q, k) and (M, k)
+    s2 : ndarray of shape (k,)
+    """
+
+    log_det: float
+    precision_factor: Array
+    shared: Array
+    trend_factor: Array
+    theta: Array
+    xi: Array
+    s2: Array
+
+
+class VecchiaSolver:
+    """The log posterior by inducing rows and neighbors; see `swwl.gp.solvers.base.Solver`.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of N points.
+    n_inducing : int, default=1000
+        At most so many inducing rows.
+    n_neighbors : int, default=30
+        Earlier rows that a row's residual depends on.
+    n_predict_neighbors : int, default=60
+        The same for new points.
+    seed : int, default=0
+        Of the random order of the rows.
+    """
+
+    options: ClassVar[dict[str, int]] = {"n_inducing": 1000, "n_neighbors": 30, "n_predict_neighbors": 60, "seed": 0}
+
+    def __init__(
+        self,
+        problem: Problem,
+        n_inducing: int = options["n_inducing"],
+        n_neighbors: int = options["n_neighbors"],
+        n_predict_neighbors: int = options["n_predict_neighbors"],
+        seed: int = options["seed"],
+    ):
+        self.problem = problem
+        self.n_evaluations = 0
+        self.n_inducing, self.n_neighbors, self.n_predict_neighbors = n_inducing, n_neighbors, n_predict_neighbors
+        self._order = np.random.default_rng(seed).permutation(len(problem.y))
+        self._plan: Plan | None = None
+
+    @staticmethod
+    def prepare(terms: Sequence[Term]) -> list[Term]:
+        """Leave the terms as they are: pieces are computed on demand."""
+        return list(terms)
+
+    def release(self) -> None:
+        """Nothing is held but the plan."""
+
+    def settle(self, log_beta: Array, log_nugget: float) -> None:
+        """Choose inducing rows and neighbors at these ranges, and hold them until the next call."""
+        terms, beta, nugget = self.problem.terms, np.exp(log_beta), float(np.exp(log_nugget))
+        chosen = choose_rows(terms, beta, nugget, self.n_inducing, self._order)
+        near = earlier_neighbors(terms, beta, self.n_neighbors, self._order)
+        self._plan = Plan(chosen, np.hstack([near, np.arange(len(near))[:, None]]))
+
+    def __call__(self, log_beta: Array, log_nugget: float) -> float:
+        """Return the value alone; ``log_nugget`` may be -inf."""
+        at = self._evaluate(log_beta, log_nugget)
+        return self._value(at)
+
+    def with_gradient(self, log_beta: Array, log_nugget: float) -> tuple[float, Array]:
+        r"""Return the value and its gradient of shape (p + 1,), the nugget's derivative last.
+
+        By an adjoint pass over the blocks. With :math:`\mathcal M` minus twice the derivative in G and
+        :math:`g_i = -F_i\mathcal M w_i`, :math:`p_i = K_i^{-1}g_i`, the derivative in :math:`K_i` is
+
+        .. math:: \Omega_i = \tfrac12(g_i^\top u_i - k)u_iu_i^\top - \tfrac12(p_iu_i^\top + u_ip_i^\top) ,
+
+        and that in :math:`V_i` is :math:`-u_i(\mathcal Mw_i)_V^\top - 2\Omega_iV_i`.
+        """
+        at = self._evaluate(log_beta, log_nugget)
+        problem, own = self.problem, at.places
+        adjoint = self._adjoint(at.found)
+        v_bar = np.zeros((len(problem.y), len(at.plan.chosen)))
+        gradient = np.zeros(len(at.beta) + 1)
+        for rows in at.pieces():
+            piece = at.piece(rows)
+            pulled = piece.whitened @ adjoint  # 𝓜 wᵢ, a row each
+            g = -(piece.columns @ pulled[:, :, None])[:, :, 0]
+            p = (piece.inverse @ g[:, :, None])[:, :, 0]
+            u = piece.u
+            along = 0.5 * (np.einsum("ni,ni->n", g, u) - problem.y.shape[1])
+            half = (along[:, None] * u - p)[:, :, None] * u[:, None]  # (a u - p) uᵀ, so that Ω is its symmetric part
+            omega = 0.5 * (half + half.swapaxes(1, 2))
+            piece.patches.contract(_off_diagonal(omega, piece.padding), gradient)
+            gradient[-1] += at.nugget * float(np.einsum("nii->", omega))
+            moved = -u[:, :, None] * pulled[:, None, own] - 2.0 * (omega @ piece.columns[:, :, own])
+            _add_rows(v_bar, at.plan.index[rows], moved)
+        gradient[:-1] += features_gradient(problem.terms, at.beta, at.plan.chosen, at.factor, at.columns[:, own], v_bar)
+        if problem.method == "posterior":
+            _, in_beta, in_nugget = problem.prior(at.beta, at.nugget)
+            gradient[:-1] += in_beta
+            gradient[-1] += in_nugget
+        return self._value(at), gradient
+
+    def conclude(
+        self, log_beta: Array, log_nugget: float, curvature: Curvature | None = None
+    ) -> tuple[VecchiaPosterior, float]:
+        """Whiten once more and keep what predictions need; also return 1 / condition number."""
+        if curvature is not None:
+            raise InputError("range_uncertainty is set, but solver='vecchia' has none: take solver='exact'.")
+        problem, y = self.problem, self.problem.targets
+        at = self._evaluate(log_beta, log_nugget, keep=True)
+        found, q, own = at.found, problem.trend.shape[1], at.places
+        assert at.whitened is not None and at.u is not None
+        whitener = _sparse(at.u, at.plan.index)
+        # R⁻¹X of columns X is U (w(X) - w(V) B⁻¹ w(V)ᵀw(X))
+        w_v = at.whitened[:, own]
+        left = at.whitened[:, q + w_v.shape[1] :] - at.whitened[:, :q] @ found.theta - w_v @ found.xi
+        trend_left = at.whitened[:, :q] - w_v @ solve(found.precision_factor, at.gram[own, :q])
+        diagonal = np.asarray(whitener.multiply(whitener).sum(axis=1)).ravel()
+        for start in range(0, len(diagonal), _ROWS):
+            rows = slice(start, start + _ROWS)
+            half = half_solve(found.precision_factor, (whitener[rows] @ w_v).T)
+            diagonal[rows] -= np.einsum("ij,ij->j", half, half)
+        theta = found.theta * y.scale
+        if problem.constant:
+            theta[0] += y.shift
+        posterior = VecchiaPosterior(
+            beta=at.beta,
+            nugget=at.nugget,
+            theta=theta,
+            sigma2=found.s2 * y.scale**2 / problem.dof,
+            df=problem.df,
+            xi=np.ascontiguousarray(found.xi * y.scale),
+            chosen=at.plan.chosen,
+            inducing_factor=at.factor,
+            precision_factor=found.precision_factor,
+            shared=np.ascontiguousarray(found.shared),
+            trend_factor=found.trend_factor,
+            trend=problem.trend,
+            y=y.raw,
+            alpha=np.ascontiguousarray((whitener @ left) * y.scale),
+            inverse_diagonal=diagonal,
+            trend_solve=np.ascontiguousarray(half_solve(found.trend_factor, (whitener @ trend_left).T).T),
+            n_neighbors=self.n_predict_neighbors,
+        )
+        posterior.remember(problem.terms, np.ascontiguousarray(at.columns[:, own]))
+        return posterior, self._rcond(at)
+
+    @staticmethod
+    def restore(state: dict[str, Any]) -> VecchiaPosterior:
+        """Undo `VecchiaPosterior.state`; entries of other names are ignored."""
+        return posterior_from_state(state)
+
+    def _evaluate(self, log_beta: Array, log_nugget: float, keep: bool = False) -> _Whitening:
+        if self._plan is None:
+            self.settle(log_beta, log_nugget)
+        assert self._plan is not None
+        self.n_evaluations += 1
+        return _Whitening(self.problem, self._plan, np.exp(log_beta), float(np.exp(log_nugget)), keep)
+
+    def _value(self, at: _Whitening) -> float:
+        found = at.found
+        return self.problem.value(found.log_det, np.diag(found.trend_factor), found.s2, at.beta, at.nugget)
+
+    def _adjoint(self, found: Regression) -> Array:
+        r"""Return :math:`\mathcal M`, minus twice the derivative of the value in G, shape (c, c)."""
+        problem = self.problem
+        (q, k), m = found.theta.shape, len(found.xi)
+        f = np.vstack([-found.theta, -found.xi, np.eye(k)])
+        out: Array = problem.dof * (f / found.s2) @ f.T
+        out[q : q + m, q : q + m] += k * solve(found.precision_factor, np.eye(m))
+        if problem.method != "likelihood" and q:
+            # columns [I, -B⁻¹ G_VH, 0] A⁻ᵀ
+            back = solve(found.precision_factor, found.precision_factor @ found.shared)
+            h = half_solve(found.trend_factor, np.vstack([np.eye(q), -back, np.zeros((k, q))]).T)
+            out += k * (h.T @ h)
+        return out
+
+    @staticmethod
+    def _rcond(at: _Whitening) -> float:
+        """Return the worse of 1 / condition number of B and the ratio of extreme residual variances."""
+        assert at.u is not None
+        last = at.u[:, -1] ** 2
+        ratio = float(last.min() / last.max())
+        factor = at.found.precision_factor
+        if not len(factor):
+            return ratio
+        norm = float(np.abs(at.gram[at.places, at.places]).sum(axis=0).max()) + 1.0
+        return min(ratio, float(lapack.dpocon(factor.T, norm, uplo="U")[0]))
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Some rows' blocks, b = m + 1 rows each, c = q + M + k columns; rows that are missing are zero.
+
+    ``columns`` F is (B, b, c), ``inverse`` of K (B, b, b), ``u`` (B, b), ``whitened`` (B, c), ``padding`` (B, b).
+    """
+
+    patches: Patches
+    padding: Array
+    columns: Array
+    inverse: Array
+    u: Array
+    whitened: Array
+
+
+class _Whitening:
+    """One evaluation: features, Gram matrix and regression at some ranges.
+
+    ``keep`` holds on to the whitened columns (N, c) and to all u, of shape (N, m + 1).
+    """
+
+    def __init__(self, problem: Problem, plan: Plan, beta: Array, nugget: float, keep: bool):
+        self.problem, self.plan, self.beta, self.nugget = problem, plan, beta, nugget
+        (n, q), k, m = problem.trend.shape, problem.y.shape[1], len(plan.chosen)
+        self.places = slice(q, q + m)  # of V among the columns
+        self.factor = inducing_factor(problem.terms, beta, plan.chosen)
+        self.columns = np.empty((n, q + m + k))
+        self.columns[:, :q], self.columns[:, q + m :] = problem.trend, problem.y
+        features(problem.terms, beta, plan.chosen, self.factor, self.columns[:, self.places])
+        self.gram = np.zeros((q + m + k, q + m + k))
+        self.u = np.empty(plan.index.shape) if keep else None
+        self.whitened = np.empty(self.columns.shape) if keep else None
+        log_last, waiting = 0.0, []
+        for rows in self.pieces():
+            piece = self.piece(rows)
+            log_last += float(np.log(piece.u[:, -1]).sum())
+            waiting.append(piece.whitened)
+            if self.u is not None and self.whitened is not None:
+                self.u[rows], self.whitened[rows] = piece.u, piece.whitened
+            if rows.stop == n or sum(map(len, waiting)) >= _ROWS:
+                w = np.vstack(waiting)
+                self.gram += w.T @ w
+                waiting = []
+        self.found = _regress(self.gram, q, m, -2.0 * log_last)
+
+    def pieces(self) -> list[slice]:
+        """Return slices of rows whose gathered columns fit the memory that a piece may take."""
+        n, b = self.plan.index.shape
+        step = max(1, _PIECE // (b * (b + self.columns.shape[1])))
+        return [slice(start, min(n, start + step)) for start in range(0, n, step)]
+
+    def piece(self, rows: slice) -> _Piece:
+        """Whiten the columns of some rows."""
+        index = self.plan.index[rows]
+        padding = index < 0
+        columns = self.columns[np.maximum(index, 0)]
+        columns[padding] = 0.0
+        patches, matrix = residual_patches(
+            self.problem.terms, self.beta, self.nugget, np.maximum(index, 0), padding, columns[:, :, self.places]
+        )
+        try:
+            inverse = np.linalg.inv(matrix)
+        except np.linalg.LinAlgError:
+            raise NotPositiveDefinite("The residual of a row and its neighbors is singular.") from None
+        last = inverse[:, -1, -1]
+        if not (last > 0.0).all():
+            raise NotPositiveDefinite("The residual of a row and its neighbors is not positive definite.")
+        u = inverse[:, :, -1] / np.sqrt(last)[:, None]
+        return _Piece(patches, padding, columns, inverse, u, (u[:, None] @ columns)[:, 0])
+
+
+def _regress(gram: Array, q: int, m: int, log_det: float) -> Regression:
+    """Solve the whitened regression from its Gram matrix of [H, V, y]; ``log_det`` is that of the residual."""
+    h, v, y = slice(0, q), slice(q, q + m), slice(q + m, None)
+    precision = gram[v, v] + np.eye(m)
+    factorize(precision)
+    precision = np.tril(precision)
+    half = half_solve(precision, np.hstack([gram[v, h], gram[v, y]]))
+    shared, half_y = half[:, :q], half[:, q:]
+    trend = np.ascontiguousarray(gram[h, h] - shared.T @ shared)
+    factorize(trend)
+    trend = np.tril(trend)
+    right = gram[h, y] - shared.T @ half_y
+    theta = solve(trend, right)
+    s2 = np.diag(gram[y, y]) - np.einsum("ij,ij->j", half_y, half_y) - np.einsum("ij,ij->j", theta, right)
+    if not (s2 > 0.0).all():
+        raise NotPositiveDefinite("Rounding leaves nothing of the residual sum of squares.")
+    xi = solve(precision, gram[v, y] - gram[v, h] @ theta)
+    log_det += 2.0 * float(np.log(np.diag(precision)).sum())
+    return Regression(log_det, precision, shared, trend, theta, xi, s2)
+
+
+def _off_diagonal(omega: Array, padding: Array) -> Array:
+    """Return weights of correlations that are not constant: not of rows with themselves, not of missing ones."""
+    out = omega.copy()
+    b = np.arange(omega.shape[1])
+    out[:, b, b] = 0.0
+    out[padding] = 0.0
+    out.swapaxes(1, 2)[padding] = 0.0
+    return out
+
+
+def _add_rows(out: Array, index: Positions, values: Array) -> None:
+    """Add values (B, b, M) to the rows of ``out`` (N, M) that ``index`` (B, b) names; -1 names none."""
+    named = np.flatnonzero(index.ravel() >= 0)
+    rows, place = np.unique(index.ravel()[named], return_inverse=True)
+    gather = csr_array((np.ones(len(named)), (place, named)), shape=(len(rows), index.size))
+    out[rows] += gather @ values.reshape(index.size, -1)
+
+
+def _sparse(u: Array, index: Positions) -> csr_array:
+    """Return the N x N matrix whose column i holds u_i in the rows that ``index`` names."""
+    n = len(u)
+    owner = np.broadcast_to(np.arange(n)[:, None], index.shape)
+    known = index >= 0
+    return csr_array((u[known], (index[known], owner[known])), shape=(n, n))
