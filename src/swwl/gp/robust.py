@@ -55,8 +55,8 @@ class RobustGP(FittedProcess, BaseEstimator):
         Who factorizes: "exact" takes one Cholesky factor of the whole matrix; "vecchia" is for many rows and
         approximates it by inducing rows and neighbors, without any N x N array.
     solver_options : dict, optional
-        Of "vecchia": "n_inducing" (default 1000), "n_neighbors" (30), "n_predict_neighbors" (60) and "seed" (0). More of
-        them come closer to "exact".
+        Of "vecchia": "n_inducing" (default 1000), "n_neighbors" (30), "n_predict_neighbors" (60) and "seed" (0). The
+        more of them, the closer to "exact".
     method : {"posterior", "marginal", "likelihood"}, default="posterior"
         What is maximized: the marginal posterior, the marginal likelihood, or the profile likelihood (maximum
         likelihood, with normal predictions that ignore the trend's uncertainty).
@@ -189,6 +189,8 @@ class RobustGP(FittedProcess, BaseEstimator):
         """
         inputs.check_method(self.method)
         make_solver, options = get_solver(self.solver), check_options(self.solver, self.solver_options)
+        if self.range_uncertainty and not make_solver.takes_curvature:
+            raise InputError(f"range_uncertainty is set, but solver={self.solver!r} has none: take solver='exact'.")
         correlations = inputs.check_correlations(self.correlations)
         inputs.check_names(self.names, len(correlations))
         nugget = inputs.check_nugget(self.nugget, self.nugget_floor)

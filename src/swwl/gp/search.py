@@ -38,6 +38,7 @@ class Optimum:
     log_nugget : float
     value : float
     gradient : ndarray of shape (p + 1,)
+        Zero where nothing is free.
     converged : bool
     """
 
@@ -249,8 +250,8 @@ def climb(solver: Solver, search: Search, max_iter: int) -> Optimum:
     starts = np.where(free, np.clip(search.starts, lower, upper), search.starts)
     if not free.any():
         solver.settle(starts[0, :-1], float(starts[0, -1]))
-        value, gradient = solver.with_gradient(starts[0, :-1], float(starts[0, -1]))
-        return Optimum(starts[0, :-1], float(starts[0, -1]), value, gradient, True)
+        value = solver(starts[0, :-1], float(starts[0, -1]))
+        return Optimum(starts[0, :-1], float(starts[0, -1]), value, np.zeros(len(free)), True)
     bounds = list(zip(lower[free], upper[free], strict=True))
 
     def run(x: Array, ftol: float, gtol: float) -> tuple[float, Array, int]:

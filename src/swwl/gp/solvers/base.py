@@ -210,9 +210,12 @@ class Solver(Protocol):
         Factorizations so far.
     options : dict
         What it takes beside the problem, whole numbers, with their defaults.
+    takes_curvature : bool
+        Whether its predictions can carry the uncertainty of the ranges.
     """
 
     options: ClassVar[dict[str, int]]
+    takes_curvature: ClassVar[bool]
     problem: Problem
     n_evaluations: int
 

@@ -55,6 +55,7 @@ class DenseSolver:
     """
 
     options: ClassVar[dict[str, int]] = {}
+    takes_curvature: ClassVar[bool] = True
 
     def __init__(self, problem: Problem):
         self.problem = problem

@@ -23,68 +23,23 @@ data; Katzfuss and Guinness (2021), A general framework for Vecchia approximatio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import lapack
 from scipy.sparse import csr_array
 
-from swwl.errors import InputError
 from swwl.gp.correlations import Array
 from swwl.gp.factors import Term
-from swwl.gp.solvers.base import Curvature, NotPositiveDefinite, Problem
-from swwl.gp.solvers.cholesky import factorize, half_solve, solve
-from swwl.gp.solvers.inducing import choose_rows, features, features_gradient, inducing_factor
+from swwl.gp.solvers.base import Curvature, Problem
+from swwl.gp.solvers.cholesky import half_solve, solve
+from swwl.gp.solvers.inducing import choose_rows, features_gradient
 from swwl.gp.solvers.neighbors import earlier_neighbors
-from swwl.gp.solvers.patches import Patches, Positions
-from swwl.gp.solvers.vecchia_posterior import VecchiaPosterior, posterior_from_state, residual_patches
+from swwl.gp.solvers.patches import Positions
+from swwl.gp.solvers.vecchia_posterior import VecchiaPosterior, posterior_from_state
+from swwl.gp.solvers.whitening import Mask, Plan, Regression, Whitening
 
-_PIECE = 1 << 20  # numbers of columns F that are gathered at a time
-_ROWS = 1024  # whose whitened columns make one product of the Gram matrix
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is chosen for some ranges and then held while they change, so that the posterior stays smooth.
-
-    Attributes
-    ----------
-    chosen : ndarray of int, shape (M,)
-        Inducing rows.
-    index : ndarray of int, shape (N, m + 1)
-        The neighbors of every row, -1 where there are none, and the row itself.
-    """
-
-    chosen: Positions
-    index: Positions
-
-
-@dataclass(frozen=True)
-class Regression:
-    r"""The whitened regression: q trend columns, M features, k targets.
-
-    Attributes
-    ----------
-    log_det : float
-        :math:`\log|\tilde R|`.
-    precision_factor : ndarray of shape (M, M)
-        Lower triangle :math:`L_B` of :math:`B = G_{VV} + I`.
-    shared : ndarray of shape (M, q)
-        :math:`L_B^{-1}G_{VH}`.
-    trend_factor : ndarray of shape (q, q)
-        Lower triangle of :math:`A = H^\top\tilde R^{-1}H`, the Schur complement of H.
-    theta, xi : ndarray of shapes (q, k) and (M, k)
-    s2 : ndarray of shape (k,)
-    """
-
-    log_det: float
-    precision_factor: Array
-    shared: Array
-    trend_factor: Array
-    theta: Array
-    xi: Array
-    s2: Array
+_ROWS = 1024  # whose part of the diagonal of the inverse is computed at a time
 
 
 class VecchiaSolver:
@@ -105,6 +60,7 @@ class VecchiaSolver:
     """
 
     options: ClassVar[dict[str, int]] = {"n_inducing": 1000, "n_neighbors": 30, "n_predict_neighbors": 60, "seed": 0}
+    takes_curvature: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -179,8 +135,6 @@ class VecchiaSolver:
         self, log_beta: Array, log_nugget: float, curvature: Curvature | None = None
     ) -> tuple[VecchiaPosterior, float]:
         """Whiten once more and keep what predictions need; also return 1 / condition number."""
-        if curvature is not None:
-            raise InputError("range_uncertainty is set, but solver='vecchia' has none: take solver='exact'.")
         problem, y = self.problem, self.problem.targets
         at = self._evaluate(log_beta, log_nugget, keep=True)
         found, q, own = at.found, problem.trend.shape[1], at.places
@@ -225,14 +179,14 @@ class VecchiaSolver:
         """Undo `VecchiaPosterior.state`; entries of other names are ignored."""
         return posterior_from_state(state)
 
-    def _evaluate(self, log_beta: Array, log_nugget: float, keep: bool = False) -> _Whitening:
+    def _evaluate(self, log_beta: Array, log_nugget: float, keep: bool = False) -> Whitening:
         if self._plan is None:
             self.settle(log_beta, log_nugget)
         assert self._plan is not None
         self.n_evaluations += 1
-        return _Whitening(self.problem, self._plan, np.exp(log_beta), float(np.exp(log_nugget)), keep)
+        return Whitening(self.problem, self._plan, np.exp(log_beta), float(np.exp(log_nugget)), keep)
 
-    def _value(self, at: _Whitening) -> float:
+    def _value(self, at: Whitening) -> float:
         found = at.found
         return self.problem.value(found.log_det, np.diag(found.trend_factor), found.s2, at.beta, at.nugget)
 
@@ -251,7 +205,7 @@ class VecchiaSolver:
         return out
 
     @staticmethod
-    def _rcond(at: _Whitening) -> float:
+    def _rcond(at: Whitening) -> float:
         """Return the worse of 1 / condition number of B and the ratio of extreme residual variances."""
         assert at.u is not None
         last = at.u[:, -1] ** 2
@@ -263,99 +217,7 @@ class VecchiaSolver:
         return min(ratio, float(lapack.dpocon(factor.T, norm, uplo="U")[0]))
 
 
-@dataclass(frozen=True)
-class _Piece:
-    """Some rows' blocks, b = m + 1 rows each, c = q + M + k columns; rows that are missing are zero.
-
-    ``columns`` F is (B, b, c), ``inverse`` of K (B, b, b), ``u`` (B, b), ``whitened`` (B, c), ``padding`` (B, b).
-    """
-
-    patches: Patches
-    padding: Array
-    columns: Array
-    inverse: Array
-    u: Array
-    whitened: Array
-
-
-class _Whitening:
-    """One evaluation: features, Gram matrix and regression at some ranges.
-
-    ``keep`` holds on to the whitened columns (N, c) and to all u, of shape (N, m + 1).
-    """
-
-    def __init__(self, problem: Problem, plan: Plan, beta: Array, nugget: float, keep: bool):
-        self.problem, self.plan, self.beta, self.nugget = problem, plan, beta, nugget
-        (n, q), k, m = problem.trend.shape, problem.y.shape[1], len(plan.chosen)
-        self.places = slice(q, q + m)  # of V among the columns
-        self.factor = inducing_factor(problem.terms, beta, plan.chosen)
-        self.columns = np.empty((n, q + m + k))
-        self.columns[:, :q], self.columns[:, q + m :] = problem.trend, problem.y
-        features(problem.terms, beta, plan.chosen, self.factor, self.columns[:, self.places])
-        self.gram = np.zeros((q + m + k, q + m + k))
-        self.u = np.empty(plan.index.shape) if keep else None
-        self.whitened = np.empty(self.columns.shape) if keep else None
-        log_last, waiting = 0.0, []
-        for rows in self.pieces():
-            piece = self.piece(rows)
-            log_last += float(np.log(piece.u[:, -1]).sum())
-            waiting.append(piece.whitened)
-            if self.u is not None and self.whitened is not None:
-                self.u[rows], self.whitened[rows] = piece.u, piece.whitened
-            if rows.stop == n or sum(map(len, waiting)) >= _ROWS:
-                w = np.vstack(waiting)
-                self.gram += w.T @ w
-                waiting = []
-        self.found = _regress(self.gram, q, m, -2.0 * log_last)
-
-    def pieces(self) -> list[slice]:
-        """Return slices of rows whose gathered columns fit the memory that a piece may take."""
-        n, b = self.plan.index.shape
-        step = max(1, _PIECE // (b * (b + self.columns.shape[1])))
-        return [slice(start, min(n, start + step)) for start in range(0, n, step)]
-
-    def piece(self, rows: slice) -> _Piece:
-        """Whiten the columns of some rows."""
-        index = self.plan.index[rows]
-        padding = index < 0
-        columns = self.columns[np.maximum(index, 0)]
-        columns[padding] = 0.0
-        patches, matrix = residual_patches(
-            self.problem.terms, self.beta, self.nugget, np.maximum(index, 0), padding, columns[:, :, self.places]
-        )
-        try:
-            inverse = np.linalg.inv(matrix)
-        except np.linalg.LinAlgError:
-            raise NotPositiveDefinite("The residual of a row and its neighbors is singular.") from None
-        last = inverse[:, -1, -1]
-        if not (last > 0.0).all():
-            raise NotPositiveDefinite("The residual of a row and its neighbors is not positive definite.")
-        u = inverse[:, :, -1] / np.sqrt(last)[:, None]
-        return _Piece(patches, padding, columns, inverse, u, (u[:, None] @ columns)[:, 0])
-
-
-def _regress(gram: Array, q: int, m: int, log_det: float) -> Regression:
-    """Solve the whitened regression from its Gram matrix of [H, V, y]; ``log_det`` is that of the residual."""
-    h, v, y = slice(0, q), slice(q, q + m), slice(q + m, None)
-    precision = gram[v, v] + np.eye(m)
-    factorize(precision)
-    precision = np.tril(precision)
-    half = half_solve(precision, np.hstack([gram[v, h], gram[v, y]]))
-    shared, half_y = half[:, :q], half[:, q:]
-    trend = np.ascontiguousarray(gram[h, h] - shared.T @ shared)
-    factorize(trend)
-    trend = np.tril(trend)
-    right = gram[h, y] - shared.T @ half_y
-    theta = solve(trend, right)
-    s2 = np.diag(gram[y, y]) - np.einsum("ij,ij->j", half_y, half_y) - np.einsum("ij,ij->j", theta, right)
-    if not (s2 > 0.0).all():
-        raise NotPositiveDefinite("Rounding leaves nothing of the residual sum of squares.")
-    xi = solve(precision, gram[v, y] - gram[v, h] @ theta)
-    log_det += 2.0 * float(np.log(np.diag(precision)).sum())
-    return Regression(log_det, precision, shared, trend, theta, xi, s2)
-
-
-def _off_diagonal(omega: Array, padding: Array) -> Array:
+def _off_diagonal(omega: Array, padding: Mask) -> Array:
     """Return weights of correlations that are not constant: not of rows with themselves, not of missing ones."""
     out = omega.copy()
     b = np.arange(omega.shape[1])

@@ -29,6 +29,7 @@ from swwl.gp.solvers.cholesky import half_solve
 from swwl.gp.solvers.inducing import features
 from swwl.gp.solvers.neighbors import nearest
 from swwl.gp.solvers.patches import Patches, Positions
+from swwl.gp.solvers.whitening import residual_patches
 from swwl.restore import Sizes, check_count, check_number
 
 _PIECE = 1 << 20  # numbers of features that are gathered at a time
@@ -37,24 +38,6 @@ _MOST_JOINT = 8192  # neighbors of all points of a joint prediction
 _SHAPES = {"beta": "p", "theta": "qk", "sigma2": "k", "xi": "mk", "inducing_factor": "mm", "precision_factor": "mm"}
 _SHAPES |= {"shared": "mq", "trend_factor": "qq", "trend": "nq", "y": "nk", "alpha": "nk", "inverse_diagonal": "n"}
 _SHAPES |= {"trend_solve": "nq"}
-
-
-def residual_patches(
-    terms: Sequence[Term], beta: Array, nugget: float, index: Positions, padding: Array, v: Array
-) -> tuple[Patches, Array]:
-    r"""Return patches among rows ``index`` (B, b), and their :math:`C - VV^\top + \nu I`, shape (B, b, b).
-
-    ``v`` of shape (B, b, M) holds their features; rows where ``padding`` is true are uncorrelated with all others.
-    """
-    patches = Patches(terms, beta, index, index)
-    matrix = patches.correlation - v @ v.swapaxes(1, 2)
-    b = np.arange(index.shape[1])
-    matrix[:, b, b] = 1.0 + nugget - np.einsum("nij,nij->ni", v, v)
-    if padding.any():
-        matrix[padding] = 0.0
-        matrix.swapaxes(1, 2)[padding] = 0.0
-        matrix[:, b, b] += padding
-    return patches, matrix
 
 
 @dataclass(frozen=True)
@@ -225,13 +208,13 @@ class VecchiaPosterior:
             own = features(part, self.beta, self.chosen, self.inducing_factor, np.empty((len(points), m)))
             unit = 1.0 - np.einsum("ij,ij->i", own, own)
             if not near.shape[1]:
-                yield _Conditioned(rows, here, np.empty(here.shape), unit, own, trend[rows])
+                yield _Conditioned(rows, here, np.zeros(here.shape), unit, own, trend[rows])
                 continue
             v_near = v[here]
             _, matrix = residual_patches(terms, self.beta, self.nugget, here, np.zeros(here.shape, dtype=bool), v_near)
             r = Patches(cross, self.beta, points[:, None], here).correlation[:, 0]
             r = r - (v_near @ own[:, :, None])[:, :, 0]
-            b = np.linalg.solve(matrix, r[:, :, None])[:, :, 0]
+            b: Array = np.linalg.solve(matrix, r[:, :, None])[:, :, 0].astype(float, copy=False)
             a = own - (b[:, None] @ v_near)[:, 0]
             h = trend[rows] - (b[:, None] @ self.trend[here])[:, 0]
             yield _Conditioned(rows, here, b, unit - np.einsum("ij,ij->i", b, r), a, h)
