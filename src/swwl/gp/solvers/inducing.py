@@ -49,7 +49,6 @@ def choose_rows(terms: Sequence[Term], beta: Array, nugget: float, most: int, or
     if most >= len(order):
         return np.arange(len(order))
     candidates = order[: _CANDIDATES * most]
-    some = [term.take(candidates) for term in terms]
     left = np.ones(len(candidates))  # the variance that is not explained yet
     factor = np.empty((most, len(candidates)))
     chosen: list[int] = []
@@ -57,7 +56,7 @@ def choose_rows(terms: Sequence[Term], beta: Array, nugget: float, most: int, or
         i = int(left.argmax())
         if left[i] < max(_ENOUGH * nugget, _JITTER):
             break
-        row = cross_correlation([term.take(slice(i, i + 1), slice(None)) for term in some], beta, (1, len(left)))[0]
+        row = Patches(terms, beta, candidates[None, i : i + 1], candidates[None]).correlation[0, 0]
         factor[j] = (row - factor[:j, i] @ factor[:j]) / np.sqrt(left[i])
         left -= factor[j] ** 2
         chosen.append(i)

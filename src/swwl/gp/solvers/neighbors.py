@@ -22,7 +22,7 @@ Single = NDArray[np.float32]
 # -log c(s) = w s² + ... of smooth correlations
 _CURVATURES = {"gaussian": 1.0, "matern52": 5.0 / 6.0, "matern32": 3.0 / 2.0, ("power", 2.0): 1.0}
 _GROUP = 16  # the m smallest of n numbers lie in the m groups with the smallest minima
-_PIECE = 1 << 24  # distances that are compared at a time
+_PIECE = 1 << 22  # distances that are compared at a time
 
 
 def earlier_neighbors(terms: Sequence[Term], beta: Array, m: int, order: Positions) -> Positions:
