@@ -26,6 +26,7 @@ Picked = slice | NDArray[np.intp]
 _FEW_ROWS = 256  # of a block that is computed piece by piece
 _MANY_ROWS = 5000  # whose largest distance is not looked for among all pairs
 _WALKS = 4
+_FEW_VALUES = 1 << 21  # of wide rows that are gathered at a time
 
 
 class Block(ABC):
@@ -424,8 +425,13 @@ def between_rows(first: ArrayLike, second: ArrayLike | None = None, *, r: int = 
 
 def between_patches(first: Array, second: Array | None, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
     """Return squared distances of rows of many small sets, shape (B, a, b), of positions (B, a) and (B, b)."""
-    left, right = first[rows].astype(float), (first if second is None else second)[columns].astype(float)
-    return squares_between(left, right)
+    second = first if second is None else second
+    out = np.zeros((*rows.shape, columns.shape[1]))
+    step = max(1, _FEW_VALUES // max(1, rows.size + columns.size))
+    for start in range(0, first.shape[1], step):
+        some = slice(start, start + step)
+        out += squares_between(first[rows, some].astype(float), second[columns, some].astype(float))
+    return out
 
 
 def squares_between(left: Array, right: Array) -> Array:

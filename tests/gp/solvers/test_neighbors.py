@@ -28,7 +28,7 @@ BETA = np.array([0.5, 1.0, 0.2, 0.3, 0.7])
 def test_neighbors_are_the_nearest_earlier_rows_in_scaled_coordinates(terms, monkeypatch, piece):
     monkeypatch.setattr(neighbors, "_PIECE", piece)
     order = np.random.default_rng(1).permutation(300)
-    z = scaled_points(terms, BETA)[0].astype(float)
+    z = scaled_points(terms, BETA).values.astype(float)
     assert z.shape == (300, 8)
     found = earlier_neighbors(terms, BETA, 7, order)
     for place, row in enumerate(order):
@@ -51,8 +51,8 @@ def test_new_points_have_neighbors_among_all_rows(terms):
     new, old = np.arange(20), np.arange(20, 300)
     cross = [term.take(new, old) for term in terms]
     found = nearest(cross, BETA, 9)
-    z = scaled_points(cross, BETA)
-    far = ((z[0][:, None].astype(float) - z[1]) ** 2).sum(axis=2)
+    z = scaled_points(terms, BETA).values.astype(float)
+    far = ((z[new][:, None] - z[old]) ** 2).sum(axis=2)
     assert_array_equal(np.sort(found, axis=1), np.sort(np.argsort(far, axis=1)[:, :9], axis=1))
     assert nearest(cross, BETA, 1000).shape == (20, 280)
     assert nearest(cross, BETA, 0).shape == (20, 0)

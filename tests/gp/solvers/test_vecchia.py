@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from swwl.errors import InputError
-from swwl.gp import Coordinates, Distances, Joint, RobustGP, RowDistances
+from swwl.gp import Coordinates, Distances, Joint, RobustGP, RowDistances, fit_large
 from swwl.gp.correlations import get_correlation
 from swwl.gp.factors import Term, cross_correlation
 from swwl.gp.prior import default_prior
@@ -61,7 +61,7 @@ def assert_same_posterior(found, wanted, cross, among, trend, tolerance=1e-7):
     assert_allclose(a.scale, b.scale, rtol=tolerance, atol=tolerance)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(8, 60), st.integers(1, 4), st.integers(1, 3), st.integers(0, 2), st.sampled_from(METHODS), st.data())
 def test_all_rows_inducing_or_all_neighbors_is_the_exact_process(n, p, k, q, method, data):
     problem, cross, among, trend = make_case(n, p, k, min(q, p), method, seed=n + p)
@@ -298,6 +298,24 @@ def test_a_joint_prediction_of_too_many_points_is_refused(small, monkeypatch):
     monkeypatch.setattr("swwl.gp.solvers.vecchia_posterior._MOST_JOINT", 20)
     with pytest.raises(InputError, match="solver='vecchia' takes at most 20: ask for fewer points at once"):
         gp.predict(borehole_items(borehole(30, 4)[0], x), return_cov=True)
+
+
+def test_fit_large_takes_ranges_of_a_subset_and_rows_of_all():
+    x, y = borehole(200, 5)
+    new, truth = borehole(100, 6)
+    gp = RobustGP(BOREHOLE, n_starts=1, solver_options={"n_inducing": 120, "n_neighbors": 10})
+    found = fit_large(gp, borehole_items(x), y, n_exact=80)
+    assert not hasattr(gp, "beta_") and found.solver == "vecchia" and len(found.leave_one_out()) == 200
+    chosen = np.sort(np.random.default_rng(0).permutation(200)[:80])
+    exact = RobustGP(BOREHOLE, n_starts=1).fit(borehole_items(x[chosen]), y[chosen])
+    assert_array_equal(found.beta_, exact.beta_)
+    few, many = exact.predict(borehole_items(new, x[chosen])), found.predict(borehole_items(new, x))
+    assert np.mean((many - truth) ** 2) < 0.8 * np.mean((few - truth) ** 2)
+    with pytest.warns(match="max_iter=2"):
+        refined = fit_large(gp, borehole_items(x), y, n_exact=80, refine=2)
+    assert refined.log_posterior_ > found.log_posterior_
+    with pytest.raises(InputError, match="n_exact is 1 and refine 0"):
+        fit_large(gp, borehole_items(x), y, n_exact=1)
 
 
 @pytest.mark.slow

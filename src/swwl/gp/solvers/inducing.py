@@ -77,9 +77,8 @@ def inducing_factor(terms: Sequence[Term], beta: Array, chosen: Positions) -> Ar
 def features(terms: Sequence[Term], beta: Array, chosen: Positions, factor: Array, out: Array) -> Array:
     r"""Fill ``out``, shape (n, M), with :math:`V = K_{nu}L_u^{-\top}` of the n rows of the terms."""
     for rows in _pieces(len(out) if len(chosen) else 0, len(chosen)):
-        part = [term.take(rows, chosen) for term in terms]
-        cross = cross_correlation(part, beta, (rows.stop - rows.start, len(chosen)))
-        out[rows] = half_solve(factor, cross.T).T
+        own = np.arange(rows.start, rows.stop)
+        out[rows] = half_solve(factor, Patches(terms, beta, own[None], chosen[None]).correlation[0].T).T
     return out
 
 

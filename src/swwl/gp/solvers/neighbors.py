@@ -7,6 +7,7 @@ Where all blocks are Euclidean, these are the nearest in scaled coordinates, who
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,11 +50,12 @@ def earlier_neighbors(terms: Sequence[Term], beta: Array, m: int, order: Positio
     out = np.full((n, m), -1, dtype=np.intp)
     if m < 1:
         return out
-    points = scaled_points([Term(term.correlation, term.block.take(order)) for term in terms], beta)
+    points = scaled_points(terms, beta)
+    single = None if points is None else points.values[order]
 
     def measure(start: int, stop: int) -> Array | Single:
-        if points is not None:
-            return _measure(points[0][start:stop], points[1][:stop])
+        if single is not None:
+            return _measure(single[start:stop], single[:stop])
         return -_correlations(terms, beta, order[start:stop], order[:stop])
 
     step = max(16, _PIECE // n)
@@ -66,7 +68,7 @@ def earlier_neighbors(terms: Sequence[Term], beta: Array, m: int, order: Positio
     return out
 
 
-def nearest(cross: Sequence[Term], beta: Array, m: int) -> Positions:
+def nearest(cross: Sequence[Term], beta: Array, m: int, known: Points | None = None) -> Positions:
     """Return the m most correlated columns of every row, shape (M, m), all of them where there are fewer.
 
     Parameters
@@ -75,45 +77,57 @@ def nearest(cross: Sequence[Term], beta: Array, m: int) -> Positions:
         From M new points to N training points.
     beta : ndarray of shape (p,)
     m : int
+    known : Points, optional
+        What `scaled_points` says of the columns, where that has been asked already.
     """
     n_new, n = cross[0].block.shape
     out = np.empty((n_new, min(m, n)), dtype=np.intp)
     if not out.size:
         return out
-    points = scaled_points(cross, beta)
+    known = scaled_points(cross, beta) if known is None else known
+    rows_too = None if known is None else _scaled(cross, beta, 0)
     step = max(16, _PIECE // n)
     for start in range(0, n_new, step):
         rows = slice(start, min(n_new, start + step))
-        if points is not None:
-            far: Array | Single = _measure(points[0][rows], points[1])
+        if known is not None and rows_too is not None:
+            far: Array | Single = _measure((rows_too[rows] - known.center).astype(np.float32), known.values)
         else:
             far = -_correlations(cross, beta, np.arange(rows.start, rows.stop), np.arange(n))
         out[rows] = _smallest(far, out.shape[1])
     return out
 
 
-def scaled_points(terms: Sequence[Term], beta: Array) -> tuple[Single, Single] | None:
-    """Return points of rows (M, d) and columns (N, d), centered, whose squared distance is near -log correlation.
+@dataclass(frozen=True)
+class Points:
+    """Points (N, d) about their ``center`` (d,), whose squared distances are near -log correlation."""
 
-    None where a block is not Euclidean, or a correlation not smooth.
-    """
-    left: list[Array] = []
-    right: list[Array] = []
+    values: Single
+    center: Array
+
+
+def scaled_points(terms: Sequence[Term], beta: Array) -> Points | None:
+    """Return the points of the columns; None where a block is not Euclidean, or a correlation not smooth."""
+    values = _scaled(terms, beta, 1)
+    if values is None:
+        return None
+    center = values.mean(axis=0)
+    return Points((values - center).astype(np.float32), center)
+
+
+def _scaled(terms: Sequence[Term], beta: Array, side: int) -> Array | None:
+    """Return scaled coordinates side by side: of the rows where ``side`` is 0, of the columns where it is 1."""
+    found: list[Array] = []
     for term, own in zip(terms, range_slices(terms), strict=True):
         first = own.start
         for part in parts_of(term.block):
-            found = _euclidean(part)
-            if found is None or term.correlation.name not in _CURVATURES:
+            sides = _euclidean(part)
+            if sides is None or term.correlation.name not in _CURVATURES:
                 return None
-            scale = np.sqrt(_CURVATURES[term.correlation.name]) * beta[first : first + part.n_ranges]
-            left.append(scale * found[0])
-            right.append(left[-1] if found[1] is found[0] else scale * found[1])
+            found.append(
+                np.sqrt(_CURVATURES[term.correlation.name]) * beta[first : first + part.n_ranges] * sides[side]
+            )
             first += part.n_ranges
-    rows = np.hstack(left)
-    columns = rows if all(a is b for a, b in zip(left, right, strict=True)) else np.hstack(right)
-    center = columns.mean(axis=0)
-    single = (columns - center).astype(np.float32)
-    return single if rows is columns else (rows - center).astype(np.float32), single
+    return np.hstack(found)
 
 
 def _euclidean(block: Block) -> tuple[Array, Array] | None:

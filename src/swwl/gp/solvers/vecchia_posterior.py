@@ -27,7 +27,7 @@ from swwl.gp.loo import leave_one_out
 from swwl.gp.prediction import Prediction
 from swwl.gp.solvers.cholesky import half_solve
 from swwl.gp.solvers.inducing import features
-from swwl.gp.solvers.neighbors import nearest
+from swwl.gp.solvers.neighbors import nearest, scaled_points
 from swwl.gp.solvers.patches import Patches, Positions
 from swwl.gp.solvers.whitening import residual_patches
 from swwl.restore import Sizes, check_count, check_number
@@ -198,7 +198,9 @@ class VecchiaPosterior:
     def _conditioned(self, cross: Sequence[Term], trend: Array) -> Iterator[_Conditioned]:
         """Condition new points on their neighbors, piece by piece."""
         m = len(self.chosen)
-        near = nearest(cross, self.beta, self.n_neighbors)
+        if "points" not in self._known:
+            self._known["points"] = scaled_points(cross, self.beta)
+        near = nearest(cross, self.beta, self.n_neighbors, self._known["points"])
         step = max(1, _PIECE // ((near.shape[1] + 1) * (near.shape[1] + 1 + m)))
         terms, v = (self._terms(cross), self._features(cross)) if near.shape[1] else ([], np.empty((0, m)))
         for start in range(0, len(trend), step):
