@@ -32,14 +32,12 @@ def fit_large(
     n_exact : int, default=2000
         Rows of the subset, on which ranges and nugget are estimated by the solver "exact".
     refine : int, default=0
-        Iterations of a climb on all rows that starts from there. Each costs about four evaluations' time; ranges of 2000
-        rows are good ones already.
+        Iterations of a climb on all rows that starts from there, each some four times the time of a fit without.
 
     Returns
     -------
     RobustGP
-        Fitted to all rows by the solver "vecchia". Without ``refine`` its ``beta`` and ``nugget`` are set to those of the
-        subset.
+        Fitted to all rows by the solver "vecchia". Without ``refine`` its ``beta`` and ``nugget`` are the subset's.
 
     Examples
     --------

