@@ -297,10 +297,9 @@ class RowDistances(Block):
         return np.sqrt(squares, out=squares)
 
     def largest(self) -> Array:
-        r"""Return the largest distance, shape (1,).
+        """Return the largest distance, shape (1,); of more than 5000 rows one that is at least half as large.
 
-        Of more than 5000 rows it is the longest that a few walks to the farthest row find, at least
-        :math:`1/\sqrt3` of the largest.
+        It is the longest of a few walks, each to the row that is farthest from the last one.
         """
         if self.shape[0] <= _MANY_ROWS or not self.symmetric:
             return super().largest()

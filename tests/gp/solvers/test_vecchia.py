@@ -247,6 +247,8 @@ def test_a_restored_model_predicts_the_same(small):
         assert_array_equal(a, b)
     assert_array_equal(back.predict(items, return_std=True)[1], gp.predict(items, return_std=True)[1])
     assert_array_equal(back.leave_one_out().scale, gp.leave_one_out().scale)
+    none = borehole_items(new[:0], x)
+    assert gp.predict(none).shape == (0,) and gp.predict(none, return_cov=True)[1].shape == (0, 0)
 
 
 @pytest.mark.parametrize(

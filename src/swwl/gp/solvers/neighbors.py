@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,22 +150,18 @@ def _correlations(terms: Sequence[Term], beta: Array, rows: Positions, columns: 
     return cross_correlation(part, beta, (len(rows), len(columns)))
 
 
-def _smallest(values: Array | Single, m: int) -> Positions:
+def _smallest(values: NDArray[Any], m: int) -> Positions:
     """Return the places of the m smallest of each row, fewer where there are fewer; -1 for those that are inf."""
     n_rows, n = values.shape
-    n_groups = -(-n // _GROUP)
-    places: Positions | None = None
+    n_groups = n // _GROUP
+    places: NDArray[Any] = np.broadcast_to(np.arange(n), values.shape)
     if n_groups > m:
-        padded = np.full((n_rows, _GROUP * n_groups), np.inf, dtype=values.dtype)
-        padded[:, :n] = values
-        lowest = padded.reshape(n_rows, _GROUP, n_groups).min(axis=1)
-        groups = np.argpartition(lowest, m - 1, axis=1)[:, :m]
-        places = (groups[:, None] + n_groups * np.arange(_GROUP)[:, None]).reshape(n_rows, -1)
-        values = np.take_along_axis(padded, places, axis=1)
-    best = np.argpartition(values, m - 1, axis=1)[:, :m] if values.shape[1] > m else _all(values)
-    near = best if places is None else np.take_along_axis(places, best, axis=1)
-    return np.where(np.isfinite(np.take_along_axis(values, best, axis=1)), near, -1)
-
-
-def _all(values: Array | Single) -> Positions:
-    return np.broadcast_to(np.arange(values.shape[1]), values.shape)
+        lowest = values[:, : _GROUP * n_groups].reshape(n_rows, _GROUP, n_groups).min(axis=1)
+        groups = np.argpartition(lowest, m - 1, axis=1)[:, None, :m]
+        inside = (groups + n_groups * np.arange(_GROUP)[:, None]).reshape(n_rows, -1)
+        places = np.hstack([inside, places[:, _GROUP * n_groups :]])
+        values = np.take_along_axis(values, places, axis=1)
+    if values.shape[1] > m:
+        best = np.argpartition(values, m - 1, axis=1)[:, :m]
+        places, values = (np.take_along_axis(array, best, axis=1) for array in (places, values))
+    return np.where(np.isfinite(values), places, -1)

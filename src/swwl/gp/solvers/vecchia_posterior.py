@@ -203,7 +203,7 @@ class VecchiaPosterior:
         near = nearest(cross, self.beta, self.n_neighbors, self._known["points"])
         step = max(1, _PIECE // ((near.shape[1] + 1) * (near.shape[1] + 1 + m)))
         terms, v = (self._terms(cross), self._features(cross)) if near.shape[1] else ([], np.empty((0, m)))
-        for start in range(0, len(trend), step):
+        for start in range(0, max(len(trend), 1), step):  # one piece where there are no points
             rows = slice(start, min(len(trend), start + step))
             here, points = near[rows], np.arange(rows.start, rows.stop)
             part = [term.take(points, slice(None)) for term in cross]
