@@ -429,17 +429,19 @@ def between_patches(first: Array, second: Array | None, rows: NDArray[np.intp], 
     step = max(1, _FEW_VALUES // max(1, rows.size + columns.size))
     for start in range(0, first.shape[1], step):
         some = slice(start, start + step)
-        out += squares_between(first[rows, some].astype(float), second[columns, some].astype(float))
+        left, right = first[rows, some].astype(float), second[columns, some].astype(float)
+        about = right[:, -1:].copy()
+        left -= about
+        right -= about
+        out += squares_between(left, right)
     return out
 
 
 def squares_between(left: Array, right: Array) -> Array:
     """Return the squared distances of points (B, a, k) to points (B, b, k), shape (B, a, b).
 
-    They are taken about the last point of each set on the right, near which the others are expected.
+    The origin should be near the points: what rounding takes grows with their norms.
     """
-    about = right[:, -1:]
-    left, right = left - about, right - about
     out: Array = left @ (-2.0 * right.swapaxes(1, 2))
     out += np.einsum("nij,nij->ni", left, left)[:, :, None]
     out += np.einsum("nij,nij->ni", right, right)[:, None, :]

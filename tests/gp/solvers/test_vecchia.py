@@ -61,7 +61,7 @@ def assert_same_posterior(found, wanted, cross, among, trend, tolerance=1e-7):
     assert_allclose(a.scale, b.scale, rtol=tolerance, atol=tolerance)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(8, 60), st.integers(1, 4), st.integers(1, 3), st.integers(0, 2), st.sampled_from(METHODS), st.data())
 def test_all_rows_inducing_or_all_neighbors_is_the_exact_process(n, p, k, q, method, data):
     problem, cross, among, trend = make_case(n, p, k, min(q, p), method, seed=n + p)

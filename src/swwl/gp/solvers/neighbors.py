@@ -52,11 +52,11 @@ def earlier_neighbors(terms: Sequence[Term], beta: Array, m: int, order: Positio
     if m < 1:
         return out
     points = scaled_points(terms, beta)
-    single = None if points is None else points.values[order]
+    known = None if points is None else points.take(order)
 
     def measure(start: int, stop: int) -> Array | Single:
-        if single is not None:
-            return _measure(single[start:stop], single[:stop])
+        if known is not None:
+            return known.take(slice(0, stop)).measure(known.values[start:stop])
         return -_correlations(terms, beta, order[start:stop], order[:stop])
 
     step = max(16, _PIECE // n)
@@ -91,7 +91,7 @@ def nearest(cross: Sequence[Term], beta: Array, m: int, known: Points | None = N
     for start in range(0, n_new, step):
         rows = slice(start, min(n_new, start + step))
         if known is not None and rows_too is not None:
-            far: Array | Single = _measure((rows_too[rows] - known.center).astype(np.float32), known.values)
+            far: Array | Single = known.measure((rows_too[rows] - known.center).astype(np.float32))
         else:
             far = -_correlations(cross, beta, np.arange(rows.start, rows.stop), np.arange(n))
         out[rows] = _smallest(far, out.shape[1])
@@ -100,10 +100,23 @@ def nearest(cross: Sequence[Term], beta: Array, m: int, known: Points | None = N
 
 @dataclass(frozen=True)
 class Points:
-    """Points (N, d) about their ``center`` (d,), whose squared distances are near -log correlation."""
+    """Points (N, d) about their ``center`` (d,), whose squared distances are near -log correlation.
+
+    ``halves`` (N,) are half their squared norms.
+    """
 
     values: Single
+    halves: Single
     center: Array
+
+    def take(self, rows: slice | Positions) -> Points:
+        """Return some of the points."""
+        return Points(self.values[rows], self.halves[rows], self.center)
+
+    def measure(self, new: Single) -> Single:
+        """Return half the squared distances of new points to these, but for a number of each new point's own."""
+        out: Single = new @ self.values.T
+        return np.subtract(self.halves, out, out=out)
 
 
 def scaled_points(terms: Sequence[Term], beta: Array) -> Points | None:
@@ -112,7 +125,8 @@ def scaled_points(terms: Sequence[Term], beta: Array) -> Points | None:
     if values is None:
         return None
     center = values.mean(axis=0)
-    return Points((values - center).astype(np.float32), center)
+    single = (values - center).astype(np.float32)
+    return Points(single, np.float32(0.5) * np.einsum("ij,ij->i", single, single), center)
 
 
 def _scaled(terms: Sequence[Term], beta: Array, side: int) -> Array | None:
@@ -138,11 +152,6 @@ def _euclidean(block: Block) -> tuple[Array, Array] | None:
     if isinstance(block, RowDistances) and block.r == 2 and block.without is None:
         return block.first, block.first if block.second is None else block.second
     return None
-
-
-def _measure(rows: Single, columns: Single) -> Single:
-    """Return half the squared distances less half the squared norms of the rows: the same order in each row."""
-    return np.float32(0.5) * np.einsum("ij,ij->i", columns, columns) - rows @ columns.T
 
 
 def _correlations(terms: Sequence[Term], beta: Array, rows: Positions, columns: Positions) -> Array:

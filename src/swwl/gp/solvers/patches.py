@@ -92,7 +92,8 @@ class _BoundTerm:
                 self.layers += [(place, step * step) for place, step in zip(places, steps, strict=True)]
             else:
                 about = z[:, -1:]
-                self.group = np.array(places, dtype=np.intp), x - about, z - about
+                x, z = x - about, z - about
+                self.group = np.array(places, dtype=np.intp), x, z
                 u = squares_between(x, z)
         for _, layer in self.layers:
             u = layer.copy() if u is None else np.add(u, layer, out=u)
