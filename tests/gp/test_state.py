@@ -53,5 +53,5 @@ def test_what_is_written_is_spelled_the_new_way_and_says_the_same(old):
 def test_a_state_of_an_unknown_solver_is_refused(old):
     state, _ = old
     state["params"] |= {"solver": "quantum"}
-    with pytest.raises(InputError, match="solver is 'quantum', but 'exact' is wanted"):
+    with pytest.raises(InputError, match="solver is 'quantum', but 'exact' or 'vecchia' is wanted"):
         RobustGP.from_state(state)

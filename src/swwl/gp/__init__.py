@@ -5,7 +5,7 @@ The flow, file by file: ``blocks`` (distances and coordinates of any rows x colu
 gradient) -> ``prior`` and ``solvers`` (log posterior of ranges and nugget, and what predicts once it is maximal) ->
 ``search`` (starts, bounds, climb) -> ``robust`` (`RobustGP`) -> ``fitted`` (what it answers) -> ``prediction``
 (`Prediction`). Beside it: ``inputs`` checks what comes in, ``loo`` and ``samples`` are leave-one-out and draws,
-``diagnose`` warns, ``state`` is for model files.
+``diagnose`` warns, ``state`` is for model files, and ``large`` (`fit_large`) fits processes of very many rows.
 
 Examples
 --------
@@ -26,7 +26,18 @@ True
 from swwl.errors import GPWarning
 from swwl.gp.blocks import Block, Coordinates, Distances, RowDistances
 from swwl.gp.joint import Joint
+from swwl.gp.large import fit_large
 from swwl.gp.prediction import Prediction
 from swwl.gp.robust import RobustGP
 
-__all__ = ["Block", "Coordinates", "Distances", "GPWarning", "Joint", "Prediction", "RobustGP", "RowDistances"]
+__all__ = [
+    "Block",
+    "Coordinates",
+    "Distances",
+    "GPWarning",
+    "Joint",
+    "Prediction",
+    "RobustGP",
+    "RowDistances",
+    "fit_large",
+]

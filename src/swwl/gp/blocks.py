@@ -24,6 +24,9 @@ Index = slice | ArrayLike  # positions, a mask or a slice
 Picked = slice | NDArray[np.intp]
 
 _FEW_ROWS = 256  # of a block that is computed piece by piece
+_MANY_ROWS = 5000  # whose largest distance is not looked for among all pairs
+_WALKS = 4
+_FEW_VALUES = 1 << 21  # of wide rows that are gathered at a time
 
 
 class Block(ABC):
@@ -74,6 +77,15 @@ class Block(ABC):
     def among(self) -> Block | None:
         """Return the block of the rows among themselves, shape (M, M), or None where that is not known."""
         return self if self.symmetric else None
+
+    def among_columns(self) -> Block | None:
+        """Return the block of the columns among themselves, shape (N, N), or None where that is not known."""
+        return self if self.symmetric else None
+
+    def patches(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
+        """Return the distances of many small blocks, shape (B, a, b), of rows (B, a) and columns (B, b)."""
+        every = [self.take(own, other).dense() for own, other in zip(rows, columns, strict=True)]
+        return np.stack(every) if every else np.empty((0, rows.shape[1], columns.shape[1]))
 
     def pairs(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
         """Return the distances of chosen pairs (rows[i], columns[i]), shape (pairs, n_ranges)."""
@@ -142,6 +154,10 @@ class Distances(Block):
     def held(self) -> Distances:
         """Return itself."""
         return self
+
+    def patches(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
+        """Return the distances of many small blocks, shape (B, a, b), of rows (B, a) and columns (B, b)."""
+        return self.matrix[rows[:, :, None], columns[:, None, :]]
 
     def pairs(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
         """Return the distances of chosen pairs, shape (pairs, 1)."""
@@ -263,6 +279,36 @@ class RowDistances(Block):
         """Return the distances among the first rows."""
         return RowDistances(self.first, r=self.r, without=self.without and (self.without[0], None))
 
+    def among_columns(self) -> RowDistances:
+        """Return the distances among the second rows."""
+        if self.second is None:
+            return self
+        left_out = self.without and self.without[1]
+        return RowDistances(self.second, r=self.r, without=None if left_out is None else (left_out, None))
+
+    def patches(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
+        """Return the distances of many small blocks, shape (B, a, b), of rows (B, a) and columns (B, b)."""
+        if self.r != 2:
+            return super().patches(rows, columns)
+        squares = between_patches(self.first, self.second, rows, columns)
+        if self.without is not None:
+            squares -= between_patches(*self.without, rows, columns)
+            np.maximum(squares, 0.0, out=squares)
+        return np.sqrt(squares, out=squares)
+
+    def largest(self) -> Array:
+        """Return the largest distance, shape (1,); of more than 5000 rows one that is at least half as large.
+
+        It is the longest of a few walks, each to the row that is farthest from the last one.
+        """
+        if self.shape[0] <= _MANY_ROWS or not self.symmetric:
+            return super().largest()
+        found, at = 0.0, 0
+        for _ in range(_WALKS):
+            far = self.take([at], slice(None)).dense()[0]
+            found, at = max(found, float(far.max())), int(far.argmax())
+        return np.array([found])
+
 
 class Coordinates(Block):
     r"""Coordinates handed over in place of a distance matrix: one range per column.
@@ -330,6 +376,10 @@ class Coordinates(Block):
         """Return the coordinates of the rows among themselves."""
         return Coordinates(self.values)
 
+    def among_columns(self) -> Coordinates:
+        """Return the coordinates of the columns among themselves."""
+        return Coordinates(self.columns)
+
     def pairs(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
         """Return the distances of chosen pairs along every column, shape (pairs, k)."""
         return np.abs(self.values[rows] - self.columns[columns])
@@ -370,3 +420,29 @@ def between_rows(first: ArrayLike, second: ArrayLike | None = None, *, r: int = 
     from swwl.embedding.distances import pairwise_distances
 
     return pairwise_distances(first, second, r=r, squared=squared)
+
+
+def between_patches(first: Array, second: Array | None, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
+    """Return squared distances of rows of many small sets, shape (B, a, b), of positions (B, a) and (B, b)."""
+    second = first if second is None else second
+    out = np.zeros((*rows.shape, columns.shape[1]))
+    step = max(1, _FEW_VALUES // max(1, rows.size + columns.size))
+    for start in range(0, first.shape[1], step):
+        some = slice(start, start + step)
+        left, right = first[rows, some].astype(float), second[columns, some].astype(float)
+        about = right[:, -1:].copy()
+        left -= about
+        right -= about
+        out += squares_between(left, right)
+    return out
+
+
+def squares_between(left: Array, right: Array) -> Array:
+    """Return the squared distances of points (B, a, k) to points (B, b, k), shape (B, a, b).
+
+    The origin should be near the points: what rounding takes grows with their norms.
+    """
+    out: Array = left @ (-2.0 * right.swapaxes(1, 2))
+    out += np.einsum("nij,nij->ni", left, left)[:, :, None]
+    out += np.einsum("nij,nij->ni", right, right)[:, None, :]
+    return np.maximum(out, 0.0, out=out)

@@ -99,6 +99,12 @@ class Joint(Block):
         known = [part for part in found if part is not None]
         return self._of(known) if len(known) == len(found) else None
 
+    def among_columns(self) -> Joint | None:
+        """Return the block of the columns among themselves, or None where a part does not know it."""
+        found = [part.among_columns() for part in self.parts]
+        known = [part for part in found if part is not None]
+        return self._of(known) if len(known) == len(found) else None
+
     def pairs(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
         """Return the distances of chosen pairs for each range, shape (pairs, n_ranges)."""
         return np.hstack([part.pairs(rows, columns) for part in self.parts])

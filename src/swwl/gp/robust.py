@@ -23,7 +23,7 @@ from swwl.gp.inputs import TrainingInputs
 from swwl.gp.joint import layout_of
 from swwl.gp.prior import default_prior, relative_importance
 from swwl.gp.search import Start, curvature, find_optimum, make_search
-from swwl.gp.solvers import get_solver
+from swwl.gp.solvers import check_options, get_solver
 from swwl.gp.solvers.base import Problem, standardize
 from swwl.gp.state import model_from_state, model_to_state
 from swwl.parallel import one_blas_thread
@@ -51,8 +51,12 @@ class RobustGP(FittedProcess, BaseEstimator):
         Noise variance over :math:`\sigma^2`; a number, 0 included, fixes it.
     trend : {"constant", "zero", "linear", "columns"}, default="constant"
         "linear" is a constant and the ``trend_columns`` of `fit` and `predict`; "columns" is those alone.
-    solver : {"exact"}, default="exact"
-        Who factorizes: one Cholesky factor of the whole matrix.
+    solver : {"exact", "vecchia"}, default="exact"
+        Who factorizes: "exact" takes one Cholesky factor of the whole matrix; "vecchia" is for many rows and
+        approximates it by inducing rows and neighbors, without any N x N array.
+    solver_options : dict, optional
+        Of "vecchia": "n_inducing" (default 1000), "n_neighbors" (30), "n_predict_neighbors" (60), "seed" (0) and
+        "n_threads" (1). The more rows and neighbors, the closer to "exact".
     method : {"posterior", "marginal", "likelihood"}, default="posterior"
         What is maximized: the marginal posterior, the marginal likelihood, or the profile likelihood (maximum
         likelihood, with normal predictions that ignore the trend's uncertainty).
@@ -122,6 +126,7 @@ class RobustGP(FittedProcess, BaseEstimator):
         trend: str = "constant",
         *,
         solver: str = "exact",
+        solver_options: dict[str, int] | None = None,
         method: str = "posterior",
         nugget_floor: float = 1e-6,
         beta: ArrayLike | None = None,
@@ -140,6 +145,7 @@ class RobustGP(FittedProcess, BaseEstimator):
         self.nugget = nugget
         self.trend = trend
         self.solver = solver
+        self.solver_options = solver_options
         self.method = method
         self.nugget_floor = nugget_floor
         self.beta = beta
@@ -182,7 +188,9 @@ class RobustGP(FittedProcess, BaseEstimator):
             In place of the constructor's.
         """
         inputs.check_method(self.method)
-        make_solver = get_solver(self.solver)
+        make_solver, options = get_solver(self.solver), check_options(self.solver, self.solver_options)
+        if self.range_uncertainty and not make_solver.takes_curvature:
+            raise InputError(f"range_uncertainty is set, but solver={self.solver!r} has none: take solver='exact'.")
         correlations = inputs.check_correlations(self.correlations)
         inputs.check_names(self.names, len(correlations))
         nugget = inputs.check_nugget(self.nugget, self.nugget_floor)
@@ -197,7 +205,7 @@ class RobustGP(FittedProcess, BaseEstimator):
         prior = default_prior(largest, n, self.prior_a, self.prior_b, self.prior_c, self.prior)
         constant = self.trend in ("constant", "linear")
         problem = Problem(terms, trend, standardize(targets, shift=constant), self.method, prior, constant)
-        solver = make_solver(problem)
+        solver = make_solver(problem, **options)
         max_iter = self.max_iter if max_iter is None else max_iter
         with one_blas_thread() if n < _FEW else nullcontext():
             search = make_search(

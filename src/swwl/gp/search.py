@@ -38,6 +38,7 @@ class Optimum:
     log_nugget : float
     value : float
     gradient : ndarray of shape (p + 1,)
+        Zero where nothing is free.
     converged : bool
     """
 
@@ -248,11 +249,13 @@ def climb(solver: Solver, search: Search, max_iter: int) -> Optimum:
     free, lower, upper = search.free, search.lower, search.upper
     starts = np.where(free, np.clip(search.starts, lower, upper), search.starts)
     if not free.any():
-        value, gradient = solver.with_gradient(starts[0, :-1], float(starts[0, -1]))
-        return Optimum(starts[0, :-1], float(starts[0, -1]), value, gradient, True)
+        solver.settle(starts[0, :-1], float(starts[0, -1]))
+        value = solver(starts[0, :-1], float(starts[0, -1]))
+        return Optimum(starts[0, :-1], float(starts[0, -1]), value, np.zeros(len(free)), True)
     bounds = list(zip(lower[free], upper[free], strict=True))
 
     def run(x: Array, ftol: float, gtol: float) -> tuple[float, Array, int]:
+        solver.settle(x[:-1], float(x[-1]))
         descent = _Descent(solver, free, x)
         options = {"maxiter": max_iter, "ftol": ftol, "gtol": gtol, "maxcor": 20}
         found = minimize(descent, x[free], jac=True, method="L-BFGS-B", bounds=bounds, options=options)

@@ -35,6 +35,8 @@ def _plain(value: Any) -> Any:
     """Turn arrays, tuples and NumPy numbers into what JSON takes."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
+    if isinstance(value, dict):
+        return {key: _plain(v) for key, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(v) for v in value]
     return value

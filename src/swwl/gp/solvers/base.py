@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -208,16 +208,25 @@ class Solver(Protocol):
     problem : Problem
     n_evaluations : int
         Factorizations so far.
+    options : dict
+        What it takes beside the problem, whole numbers, with their defaults.
+    takes_curvature : bool
+        Whether its predictions can carry the uncertainty of the ranges.
     """
 
+    options: ClassVar[dict[str, int]]
+    takes_curvature: ClassVar[bool]
     problem: Problem
     n_evaluations: int
 
-    def __init__(self, problem: Problem): ...
+    def __init__(self, problem: Problem, **options: int): ...
 
     @staticmethod
     def prepare(terms: Sequence[Term]) -> list[Term]:
         """Bring training terms into the form that this solver works on, before the problem is made of them."""
+
+    def settle(self, log_beta: Array, log_nugget: float) -> None:
+        """Choose what depends on the ranges but must not change while they are climbed; asked before every climb."""
 
     def __call__(self, log_beta: Array, log_nugget: float) -> float:
         """Return the value alone; ``log_nugget`` may be -inf. Raises `NotPositiveDefinite`."""

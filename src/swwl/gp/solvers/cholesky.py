@@ -52,6 +52,8 @@ def factorize(matrix: Array) -> None:
     NotPositiveDefinite
         The matrix is destroyed then.
     """
+    if not len(matrix):
+        return
     info = lapack.dpotrf(matrix.T, lower=0, clean=0, overwrite_a=1)[1]
     if info:
         raise NotPositiveDefinite(f"The leading minor of order {info} is not positive definite.")
@@ -64,7 +66,7 @@ def invert(factor: Array) -> None:
 
 def solve(factor: Array, right: Array) -> Array:
     """Return the solution X of R X = B from R's factor, B of shape (N, m)."""
-    if right.shape[1] == 0:
+    if right.size == 0:
         return right.copy()
     solution: Array = lapack.dpotrs(factor.T, np.asfortranarray(right), lower=0)[0]
     return solution
@@ -72,7 +74,7 @@ def solve(factor: Array, right: Array) -> Array:
 
 def half_solve(factor: Array, right: Array) -> Array:
     """Return the solution X of L X = B for the lower triangular L, B of shape (N, m)."""
-    if right.shape[1] == 0:
+    if right.size == 0:
         return right.copy()
     solution: Array = lapack.dtrtrs(factor.T, np.asfortranarray(right), lower=0, trans=1)[0]
     return solution

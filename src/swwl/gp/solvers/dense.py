@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,9 @@ class DenseSolver:
         Of N points, with terms made by `prepare`.
     """
 
+    options: ClassVar[dict[str, int]] = {}
+    takes_curvature: ClassVar[bool] = True
+
     def __init__(self, problem: Problem):
         self.problem = problem
         self.n_evaluations = 0
@@ -64,6 +67,9 @@ class DenseSolver:
     def prepare(terms: Sequence[Term]) -> list[Term]:
         """Compute all distances, once for all evaluations."""
         return [term.held() for term in terms]
+
+    def settle(self, log_beta: Array, log_nugget: float) -> None:
+        """Choose nothing: the whole matrix is factorized."""
 
     def release(self) -> None:
         """Give the two N x N buffers back."""

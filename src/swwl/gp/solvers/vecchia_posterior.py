@@ -1,0 +1,259 @@
+r"""Predictions by inducing rows and neighbors: new points come last in the order.
+
+With c the neighbors of a new point among the training points, K their residual matrix, r its residual correlation with
+them, v its features and h its trend columns, :math:`b = K^{-1}r` and :math:`a = v - V_c^\top b`. The prediction of
+output j is Student-t with
+
+.. math:: (h - H_c^\top b)^\top\theta_j + b^\top y_{j,c} + a^\top\xi_j , \qquad
+          \sigma_j^2\,\bigl[1 - v^\top v - b^\top r + \nu + a^\top B^{-1}a + \tilde h^\top A^{-1}\tilde h\bigr] ,
+
+where :math:`\tilde h = h - H_c^\top b - G_{HV}B^{-1}a`; all other symbols are those of ``vecchia.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from swwl.errors import InputError
+from swwl.gp.blocks import Distances
+from swwl.gp.correlations import Array
+from swwl.gp.factors import Term, cross_correlation
+from swwl.gp.joint import parts_of
+from swwl.gp.loo import leave_one_out
+from swwl.gp.prediction import Prediction
+from swwl.gp.solvers.cholesky import half_solve
+from swwl.gp.solvers.inducing import features
+from swwl.gp.solvers.neighbors import nearest, scaled_points
+from swwl.gp.solvers.patches import Patches, Positions
+from swwl.gp.solvers.whitening import residual_patches
+from swwl.restore import Sizes, check_count, check_number
+
+_PIECE = 1 << 20  # numbers of features that are gathered at a time
+_MOST_JOINT = 8192  # neighbors of all points of a joint prediction
+# Of the arrays in a state: p ranges, q trend columns, k targets, n points, m inducing rows.
+_SHAPES = {"beta": "p", "theta": "qk", "sigma2": "k", "xi": "mk", "inducing_factor": "mm", "precision_factor": "mm"}
+_SHAPES |= {"shared": "mq", "trend_factor": "qq", "trend": "nq", "y": "nk", "alpha": "nk", "inverse_diagonal": "n"}
+_SHAPES |= {"trend_solve": "nq"}
+
+
+@dataclass(frozen=True)
+class _Conditioned:
+    """Some new points given their neighbors: weights b (B, m) of rows ``near`` (B, m), ``own`` residual variance (B,).
+
+    ``a`` (B, M) and ``h`` (B, q) are what is left of features and trend.
+    """
+
+    rows: slice
+    near: Positions
+    b: Array
+    own: Array
+    a: Array
+    h: Array
+
+
+@dataclass(frozen=True)
+class VecchiaPosterior:
+    r"""A fitted model as plain arrays, y in its own units; symbols are those of ``vecchia.py``.
+
+    Attributes
+    ----------
+    beta : ndarray of shape (p,)
+    nugget : float
+    theta : ndarray of shape (q, k)
+    sigma2 : ndarray of shape (k,)
+    df : float
+        Degrees of freedom; inf for maximum likelihood.
+    xi : ndarray of shape (M, k)
+        Coefficients of the features.
+    chosen : ndarray of int, shape (M,)
+        Inducing rows.
+    inducing_factor, precision_factor : ndarray of shape (M, M)
+        Lower triangles of :math:`K_{uu}` and of :math:`B`.
+    shared : ndarray of shape (M, q)
+    trend_factor : ndarray of shape (q, q)
+    trend : ndarray of shape (N, q)
+    y, alpha : ndarray of shape (N, k)
+    inverse_diagonal : ndarray of shape (N,)
+    trend_solve : ndarray of shape (N, q)
+    n_neighbors : int
+        Of a new point.
+    """
+
+    beta: Array
+    nugget: float
+    theta: Array
+    sigma2: Array
+    df: float
+    xi: Array
+    chosen: Positions
+    inducing_factor: Array
+    precision_factor: Array
+    shared: Array
+    trend_factor: Array
+    trend: Array
+    y: Array
+    alpha: Array
+    inverse_diagonal: Array
+    trend_solve: Array
+    n_neighbors: int
+    _known: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def remember(self, terms: Sequence[Term], v: Array) -> None:
+        """Keep the training terms and their features (N, M), which no state holds."""
+        self._known.update(terms=list(terms), features=v)
+
+    def mean(self, cross: Sequence[Term], trend: Array) -> Array:
+        """Return the predictive location of M new points, shape (M, k)."""
+        out = np.empty((len(trend), self.y.shape[1]))
+        for part in self._conditioned(cross, trend):
+            out[part.rows] = self._location(part)
+        return out
+
+    def predict(self, cross: Sequence[Term], trend: Array, include_nugget: bool) -> Prediction:
+        """Predict M new points, each by itself, arrays of shape (M, k)."""
+        mean, unit = np.empty((len(trend), self.y.shape[1])), np.empty(len(trend))
+        for part in self._conditioned(cross, trend):
+            mean[part.rows] = self._location(part)
+            half, rest = self._solved(part.a, part.h)
+            unit[part.rows] = part.own + np.einsum("ij,ij->j", half, half) + np.einsum("ij,ij->j", rest, rest)
+        unit = np.maximum(unit, 0.0) + (self.nugget if include_nugget else 0.0)
+        return Prediction(mean, np.sqrt(unit[:, None] * self.sigma2), self.df)
+
+    def predict_joint(
+        self, cross: Sequence[Term], trend: Array, among: Sequence[Term], include_nugget: bool
+    ) -> tuple[Array, Array]:
+        """Return the location (M, k) and the joint squared scales (k, M, M); ``among`` is of the new points.
+
+        Every point is conditioned on its own neighbors as in `predict`, so both give the same variances.
+        """
+        n_new = len(trend)
+        parts = list(self._conditioned(cross, trend))
+        near = np.vstack([part.near for part in parts])
+        union, place = np.unique(near, return_inverse=True)
+        if len(union) > _MOST_JOINT:
+            raise InputError(
+                f"A joint prediction of {n_new} points has {len(union)} neighbors, but solver='vecchia' takes at most "
+                f"{_MOST_JOINT}: ask for fewer points at once."
+            )
+        b, v = np.zeros((n_new, len(union))), self._features(cross)
+        np.put_along_axis(b, place.reshape(near.shape), np.vstack([part.b for part in parts]), axis=1)
+        own = features(cross, self.beta, self.chosen, self.inducing_factor, np.empty((n_new, len(self.chosen))))
+        unit = _dense(among, self.beta, n_new) - own @ own.T
+        if len(union):
+            known = [term.take(union) for term in self._terms(cross)]
+            residual = _dense(known, self.beta, len(union)) - v[union] @ v[union].T
+            residual.flat[:: len(union) + 1] += self.nugget
+            to_known = [term.take(np.arange(n_new), union).held() for term in cross]
+            r = cross_correlation(to_known, self.beta, b.shape) - own @ v[union].T
+            across = b @ r.T
+            unit += b @ residual @ b.T - across - across.T
+        half, rest = self._solved(np.vstack([p.a for p in parts]), np.vstack([p.h for p in parts]))
+        unit += half.T @ half + rest.T @ rest
+        unit = 0.5 * (unit + unit.T)
+        np.fill_diagonal(unit, np.maximum(np.diag(unit), 0.0) + (self.nugget if include_nugget else 0.0))
+        return np.vstack([self._location(part) for part in parts]), self.sigma2[:, None, None] * unit
+
+    def leave_one_out(self) -> Prediction:
+        """Predict every training observation from all others, arrays of shape (N, k)."""
+        projected = self.inverse_diagonal - np.einsum("ij,ij->i", self.trend_solve, self.trend_solve)
+        return leave_one_out(self.y, self.alpha, self.inverse_diagonal, projected, self.sigma2, self.df)
+
+    def state(self) -> dict[str, Any]:
+        """Return the fields; features are computed again from the training points."""
+        if any(isinstance(p, Distances) for term in self._known.get("terms", ()) for p in parts_of(term.block)):
+            raise InputError(
+                "A model of solver='vecchia' on a matrix of distances cannot be saved: its predictions need them. "
+                "Give coordinates or rows in their place (swwl.gp.Coordinates, swwl.gp.RowDistances), or take "
+                "solver='exact'."
+            )
+        return {f.name: getattr(self, f.name) for f in fields(self) if not f.name.startswith("_")}
+
+    def _terms(self, cross: Sequence[Term]) -> list[Term]:
+        """Return the terms among the training points: as fit saw them, or as new points know them."""
+        if "terms" not in self._known:
+            blocks = [term.block.among_columns() for term in cross]
+            known = [Term(t.correlation, block) for t, block in zip(cross, blocks, strict=True) if block is not None]
+            if len(known) < len(cross):
+                raise InputError(
+                    "A restored model of solver='vecchia' needs the training points, but distances to them are given: "
+                    "give coordinates or rows of both (swwl.gp.Coordinates, swwl.gp.RowDistances)."
+                )
+            self._known["terms"] = known
+        terms: list[Term] = self._known["terms"]
+        return terms
+
+    def _features(self, cross: Sequence[Term]) -> Array:
+        """Return V of the training points, shape (N, M)."""
+        if "features" not in self._known:
+            out = np.empty((len(self.y), len(self.chosen)))
+            terms = self._terms(cross)
+            self._known["features"] = features(terms, self.beta, self.chosen, self.inducing_factor, out)
+        v: Array = self._known["features"]
+        return v
+
+    def _conditioned(self, cross: Sequence[Term], trend: Array) -> Iterator[_Conditioned]:
+        """Condition new points on their neighbors, piece by piece."""
+        m = len(self.chosen)
+        if "points" not in self._known:
+            self._known["points"] = scaled_points(cross, self.beta)
+        near = nearest(cross, self.beta, self.n_neighbors, self._known["points"])
+        step = max(1, _PIECE // ((near.shape[1] + 1) * (near.shape[1] + 1 + m)))
+        terms, v = (self._terms(cross), self._features(cross)) if near.shape[1] else ([], np.empty((0, m)))
+        for start in range(0, max(len(trend), 1), step):  # one piece where there are no points
+            rows = slice(start, min(len(trend), start + step))
+            here, points = near[rows], np.arange(rows.start, rows.stop)
+            part = [term.take(points, slice(None)) for term in cross]
+            own = features(part, self.beta, self.chosen, self.inducing_factor, np.empty((len(points), m)))
+            unit = 1.0 - np.einsum("ij,ij->i", own, own)
+            if not near.shape[1]:
+                yield _Conditioned(rows, here, np.zeros(here.shape), unit, own, trend[rows])
+                continue
+            v_near = v[here]
+            _, matrix = residual_patches(terms, self.beta, self.nugget, here, np.zeros(here.shape, dtype=bool), v_near)
+            r = Patches(cross, self.beta, points[:, None], here).correlation[:, 0]
+            r = r - (v_near @ own[:, :, None])[:, :, 0]
+            b: Array = np.linalg.solve(matrix, r[:, :, None])[:, :, 0].astype(float, copy=False)
+            a = own - (b[:, None] @ v_near)[:, 0]
+            h = trend[rows] - (b[:, None] @ self.trend[here])[:, 0]
+            yield _Conditioned(rows, here, b, unit - np.einsum("ij,ij->i", b, r), a, h)
+
+    def _location(self, part: _Conditioned) -> Array:
+        return part.h @ self.theta + part.a @ self.xi + (part.b[:, None] @ self.y[part.near])[:, 0]
+
+    def _solved(self, a: Array, h: Array) -> tuple[Array, Array]:
+        """Return L_B⁻¹aᵀ of shape (M, B), and the trend's part A⁻¹h̃ of shape (q, B)."""
+        half = half_solve(self.precision_factor, a.T)
+        if not h.shape[1] or np.isinf(self.df):
+            return half, np.zeros((0, len(a)))
+        return half, half_solve(self.trend_factor, h.T - self.shared.T @ half)
+
+
+def posterior_from_state(state: dict[str, Any]) -> VecchiaPosterior:
+    """Undo `VecchiaPosterior.state`; entries of other names are ignored."""
+    sizes = Sizes()
+    known: dict[str, Any] = {
+        # memory order decides which BLAS routine runs, so it is part of "bit for bit"
+        name: np.ascontiguousarray(sizes.array(name, state[name], shape), dtype=float)
+        for name, shape in _SHAPES.items()
+    }
+    for name in ("beta", "sigma2"):
+        check_number(f"the least of {name}", known[name].min(initial=1.0), above=0.0)
+    chosen = np.ascontiguousarray(sizes.array("chosen", state["chosen"], "m", "i"), dtype=np.intp)
+    if not ((chosen >= 0) & (chosen < sizes["n"])).all():
+        raise InputError(f"chosen holds {chosen.min()} to {chosen.max()}, but rows of {sizes['n']} are wanted")
+    known["chosen"] = chosen
+    known["n_neighbors"] = check_count("n_neighbors", state["n_neighbors"])
+    known["nugget"] = check_number("nugget", state["nugget"], 0.0)
+    known["df"] = np.inf if state["df"] == np.inf else check_number("df", state["df"], above=0.0)
+    return VecchiaPosterior(**known)
+
+
+def _dense(terms: Sequence[Term], beta: Array, n: int) -> Array:
+    """Return the correlations among n points, ones on the diagonal."""
+    out = cross_correlation([term.held() for term in terms], beta, (n, n))
+    np.fill_diagonal(out, 1.0)
+    return out
