@@ -166,7 +166,7 @@ class RobustGP(FittedProcess, BaseEstimator):
         y: ArrayLike,
         trend_columns: Columns = None,
         *,
-        start: RobustGP | tuple[ArrayLike, float] | None = None,
+        start: RobustGP | Start | tuple[ArrayLike, float] | None = None,
         max_iter: int | None = None,
     ) -> RobustGP:
         """Estimate the ranges and the nugget; return the process itself.
@@ -228,11 +228,21 @@ class RobustGP(FittedProcess, BaseEstimator):
         self.importance_ = relative_importance(posterior.beta, prior.c)
         self.n_evaluations_ = solver.n_evaluations
         self._box = search.box
+        self._began = Start(search.starts[0, :-1], float(search.starts[0, -1]), search.box)
         layouts = [layout_of(term.block) for term in terms]
         known = TrainingInputs(correlations, coordinates, layouts, n, self.trend, self.names)
         self._adopt(posterior, known, y.ndim == 1, solver)
         diagnose.warn_about_fit(problem, search, optimum, rcond, max_iter, self.names)
         return self
+
+    def beginning(self) -> Start:
+        """Return where the first climb of `fit` began: it knows the inputs, but nothing of the targets.
+
+        Processes that are fitted to some of the rows begin there, and not at the maximum for all rows, if they are to
+        tell what all rows cannot: from there they would hardly move away from what the rows left out have taught.
+        """
+        self._fitted()
+        return self._began
 
     def log_posterior(
         self, log_beta: ArrayLike, log_nugget: float | None = None, return_gradient: bool = False
@@ -281,10 +291,10 @@ class RobustGP(FittedProcess, BaseEstimator):
         return model_from_state(cls, state)
 
 
-def _as_start(start: RobustGP | tuple[ArrayLike, float] | None) -> Start | None:
+def _as_start(start: RobustGP | Start | tuple[ArrayLike, float] | None) -> Start | None:
     """Return what `RobustGP.fit` is told to start from."""
-    if start is None:
-        return None
+    if start is None or isinstance(start, Start):
+        return start
     if isinstance(start, RobustGP):
         return Start(*start._optimum(), getattr(start, "_box", None))
     if not (isinstance(start, (tuple, list)) and len(start) == 2):

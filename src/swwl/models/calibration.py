@@ -26,8 +26,8 @@ _FEWEST_ROWS = 10
 # With fewer rows what the folds say of the width of intervals is too uncertain; with more than the most, processes of
 # the folds learn from a sample of so many, and predict all rows all the same.
 _FEWEST_TO_CALIBRATE, _MOST_ROWS = 30, 1000
-# Climbs of the folds start at the maximum for all rows, and need not go far.
-_MOST_STEPS = 25
+# Climbs of the folds begin where that for all rows began, and go to a coarse tolerance.
+_MOST_STEPS = 60
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def fold_predictions(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
             among = [block.take(train) for block in blocks]
-            gp = make_gp().fit(among, targets[train], trends[0], start=start, max_iter=_MOST_STEPS)
+            gp = make_gp().fit(among, targets[train], trends[0], start=start.beginning(), max_iter=_MOST_STEPS)
         found = gp.predict_distribution(cross(test, train), trend_columns=trends[1])
         mean[test], scale[test] = found.mean, found.scale
         df.append(found.df)
