@@ -63,6 +63,21 @@ def check_memory(n_bytes: int, what: str) -> None:
         )
 
 
+def check_jobs(n_jobs: int) -> None:
+    """Refuse a number of workers that is none.
+
+    Examples
+    --------
+    >>> check_jobs(-1)
+    >>> check_jobs(0)
+    Traceback (most recent call last):
+    ...
+    swwl.errors.InputError: 0 workers cannot do anything; give a number of them, or -1 for one per core.
+    """
+    if n_jobs == 0:
+        raise InputError("0 workers cannot do anything; give a number of them, or -1 for one per core.")
+
+
 def each_once(items: Iterable[Any]) -> tuple[list[Any], list[int]]:
     """Return the distinct items, in the order in which they first come, and the place of every item among them.
 

@@ -237,7 +237,8 @@ def _load(number: int, item: Any, recipe: Recipe) -> Graph | Cloud:
         text = f"{_title(number, graph)}: its skin does not look to one side everywhere, as in fit: {graph.reason}."
         warnings.warn(text, MeshWarning, stacklevel=2)
     if recipe.n_features is not None and graph.n_features != recipe.n_features:
-        error = InputError(f"has {graph.n_features} features per node, but fit saw {recipe.n_features}.")
+        what = "features per point, coordinates and normals" if isinstance(graph, Cloud) else "features per node"
+        error = InputError(f"has {graph.n_features} {what}, but fit saw {recipe.n_features}.")
         raise error.of_item(number, _title(number, graph), continues=True)
     return graph
 
@@ -317,7 +318,7 @@ def _embedded_of(handful: Numbered, recipe: Recipe, memory: Memory) -> list[Embe
 
 def _summaries_of(handful: Numbered, kind: str, merge_nodes: bool, memory: Memory) -> list[NDArray[np.float64]]:
     results = []
-    key = f"{kind}-merged" if merge_nodes else kind
+    key = f"{kind}-2" + "-merged" * merge_nodes
     for number, item in handful:
         path = _path(item)
         kept = None if path is None else memory.get(path, "summaries", key)

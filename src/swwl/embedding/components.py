@@ -118,8 +118,10 @@ class Span:
         column = among.mean(axis=0)
         across += column.mean() - column - across.mean(axis=1, keepdims=True)
         among += column.mean() - column - column[:, None]
-        ridge = _RIDGE * max(np.trace(among) / len(train), np.finfo(float).tiny)
-        among.flat[:: len(train) + 1] += ridge
+        spread = float(np.trace(among)) / len(train)
+        if not spread > 0:  # the rows are all the same
+            return np.zeros_like(across)
+        among.flat[:: len(train) + 1] += _RIDGE * spread
         return linalg.solve(among, across.T, assume_a="pos").T
 
 

@@ -86,6 +86,11 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
         """No: means and spreads are taken of the finished numbers."""
         return False
 
+    @property
+    def row_length(self) -> int:
+        """About how many numbers a row has."""
+        return 30
+
     def look(self, batch: Batch) -> list[Any]:
         """Return nothing: there is nothing to know beforehand."""
         return []

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from swwl.embedding.batches import MOST_NODES_WAITING, Batch, as_items
 from swwl.mesh.io.once import MeshFile
-from swwl.parallel import Progress, each_once, one_blas_thread
+from swwl.parallel import Progress, check_memory, each_once, one_blas_thread
 from swwl.storage import Memory, MemoryLike, as_memory
 
 _CHUNK = 32
@@ -33,6 +33,10 @@ class Stepwise(Protocol):
         """Whether all meshes have to be seen before the first can be embedded."""
 
     n_jobs: int | None
+
+    @property
+    def row_length(self) -> int:
+        """About how many numbers a row has."""
 
     def look(self, batch: Batch) -> list[Any]:
         """Return what has to be known of every distinct mesh to settle the embedding."""
@@ -106,6 +110,7 @@ def fit_transform_together(
     """
     first = any(embedding.looks_first for embedding in embeddings)
     items = _Items(X, memory, progress, 2 if first else 1)
+    check_memory(8 * len(items.items) * sum(embedding.row_length for embedding in embeddings), "The embeddings")
     looks: list[list[Any]] = [[] for _ in embeddings]
     budget = MOST_NODES_WAITING
     for chunk in items.chunks() if first else [slice(1)]:

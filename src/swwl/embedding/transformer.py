@@ -311,9 +311,14 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """Whether the step follows from the numbers of nodes."""
         return self.step == "sqrt" and self.measure not in CLOUDS
 
+    @property
+    def row_length(self) -> int:
+        """How many numbers a row has."""
+        check_options(self.get_params(deep=False))
+        return self._n_features_out
+
     def look(self, batch: Batch) -> list[Moments]:
         """Return the moments of distinct graphs."""
-        check_options(self.get_params(deep=False))
         check_measure(self.get_params(deep=False))
         return batch.moments(self._options())
 

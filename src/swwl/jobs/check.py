@@ -169,13 +169,19 @@ def check_cases(
         facts = read_facts(files.values(), memory, n_jobs=-1)
         known = {file: found for file, found in facts.items() if isinstance(found, Facts)}
         column = MeshColumn(frame, path, name, files, known)
-        findings += column.odd_nodes(merge_nodes=True)
+        findings += column.odd_nodes(merge_nodes=_merges(model, name))
         for row, finding in column.standing_apart(typical, "the training meshes"):
             findings.append(finding)
             for other, file in files.items():
                 if file == files[row] and name not in outside.setdefault(other, []):
                     outside[other].append(name)
     return findings, outside
+
+
+def _merges(model: RobustGPRegressor, column: str) -> bool:
+    """Whether a model makes nodes at the same place one."""
+    factors = [factor for factor in model.kernel_.factors if factor.column == column]
+    return any(factor.get_params(deep=False).get("merge_nodes") for factor in factors)
 
 
 def _refusal(kind: str, error: InputError, **where_: Any) -> Finding:

@@ -17,7 +17,7 @@ from swwl.jobs.findings import Finding
 from swwl.jobs.table import where
 from swwl.mesh.facts import Facts, Typical, apart, facts_of
 from swwl.mesh.io.formats import read_file
-from swwl.parallel import Progress, each_once, one_blas_thread
+from swwl.parallel import Progress, check_jobs, each_once, one_blas_thread
 from swwl.storage import Memory, fingerprint
 
 # Raise it whenever the same file comes to have other facts.
@@ -41,6 +41,7 @@ def read_facts(
     progress : callable, optional
         Called as ``progress(done, total)``.
     """
+    check_jobs(1 if n_jobs is None else n_jobs)
     distinct, _ = each_once(files)
     found: dict[Path, Facts | InputError] = {}
     with one_blas_thread():

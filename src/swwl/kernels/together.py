@@ -71,8 +71,9 @@ def fit_kernels(
             factors[place].check()
             factors[place].embedding_ = factors[place].make_embedding()
             embeddings.append(factors[place].embedding_)
+        values = column(name)
         with located(f"Column {name!r}"):
-            found = fit_transform_together(embeddings, column(name), progress=progress, memory=memory)
+            found = fit_transform_together(embeddings, values, progress=progress, memory=memory)
         rows |= {place: factors[place].fit_rows(own) for place, own in zip(together, found, strict=True)}
     for place, factor in enumerate(factors):
         if place not in rows:
@@ -92,8 +93,9 @@ def represent_columns(
     rows: dict[int, Any] = {}
     for name, together in _by_column(factors).items():
         embeddings = [factors[place].embedding_ for place in together]
+        values = column(name)
         with located(f"Column {name!r}"):
-            found = transform_together(embeddings, column(name), progress=progress, memory=memory)
+            found = transform_together(embeddings, values, progress=progress, memory=memory)
         rows |= {place: factors[place].keep(own) for place, own in zip(together, found, strict=True)}
     for place, factor in enumerate(factors):
         if place not in rows:

@@ -87,7 +87,14 @@ def _of_mesh(mesh: Mesh) -> _Floats:
     touched = np.zeros(mesh.n_nodes, bool)
     touched[pieces] = True
     counts = np.log([used.sum(), mesh.n_cells, int(touched.sum())])
-    return np.concatenate([_statistics(points if used.all() else points[used]), counts, [log_size], cells, around])
+    nodes = _statistics(points if used.all() else points[used])
+    parts = [_settled(nodes, scale), counts, np.array([log_size]), _settled(cells, scale), _settled(around, scale)]
+    return np.concatenate(parts)
+
+
+def _settled(values: _Floats, scale: float) -> _Floats:
+    """Return lengths without the rounding of those that are zero, such as the center of a symmetric mesh."""
+    return np.where(np.abs(values) < 1e-12 * scale, 0.0, values)
 
 
 def _of_graph(graph: Graph) -> _Floats:

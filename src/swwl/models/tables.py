@@ -61,12 +61,22 @@ def as_table(X: Any) -> pd.DataFrame:
             rows, dtype=np.float64, ensure_2d=False, allow_nd=True, ensure_min_samples=0, input_name="X"
         )
     except ValueError as error:
+        texts = [value for value in np.ravel(rows).tolist() if isinstance(value, str)] if _is_objects(rows) else []
+        if texts:
+            raise InputError(
+                f"An array of inputs must hold numbers, but holds {texts[0]!r}; hand over a pandas table, whose "
+                f"columns may hold paths of meshes, texts and numbers."
+            ) from None
         raise InputError(str(error)) from None
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:
         raise InputError(f"An array of inputs must have shape (N, m), not {array.shape}.")
     return pd.DataFrame(array, columns=[f"x{k}" for k in range(array.shape[1])])
+
+
+def _is_objects(rows: Any) -> bool:
+    return isinstance(rows, np.ndarray) and rows.dtype.kind in "OUS"
 
 
 def as_rows(X: Any, names: Iterable[str]) -> pd.DataFrame:

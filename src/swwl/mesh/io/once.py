@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 
-from swwl.errors import located
 from swwl.mesh.graph import Graph
 from swwl.mesh.io.formats import read_file
 from swwl.mesh.mesh import Mesh
@@ -36,8 +35,7 @@ class MeshFile(os.PathLike[str]):
         """Return the content of the file, read now if it is not at hand."""
         with self._lock:
             if self._content is None:
-                with located(self._path):
-                    self._content = read_file(self._path)
+                self._content = read_file(self._path)
             return self._content
 
     @property
