@@ -88,7 +88,7 @@ class Outcome:
 
 
 def fit_members(members: Sequence[Member], task: Task, progress: Progress | None) -> Outcome:
-    """Fit the processes of all members; their ``gps``, ``shares`` and ``notes`` are set.
+    """Fit the processes of all members; their ``gps`` and ``shares`` are set.
 
     Parameters
     ----------
@@ -120,6 +120,8 @@ def fit_members(members: Sequence[Member], task: Task, progress: Progress | None
     candidates = candidate_table(members, task.targets, names, weights, left_out) if stacked else pd.DataFrame()
     for note in members[int(weights.sum(axis=1).argmax())].notes:  # the heaviest one speaks for all
         warnings.warn(note.message, note.category, stacklevel=4)
+    for member in members:
+        member.notes = []
     widths = np.ones(k)
     if task.calibrate and together is not None:
         widths = np.array([interval_factor(y, together.column(j)) for j, y in enumerate(task.targets.T)])

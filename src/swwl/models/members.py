@@ -41,7 +41,7 @@ class Member:
     shares : ndarray of shape (inputs, processes)
         How much of what sets cases apart, to each process, comes from each of the kernel's columns; sums of one.
     notes : list of warnings
-        What the fits had to say.
+        What the fits have to say, while they run.
     """
 
     name: str
