@@ -90,20 +90,21 @@ def load_polycrystals() -> Loaded:
         once = pairs[:, 0] < pairs[:, 1]  # stored both ways
         graphs.append(Graph(features, pairs[once], areas[once]))
     table = pd.DataFrame({key: data[key].astype(float) for key in ("stiffness", "strength")})
-    return table.assign(mesh=pd.Series(graphs, dtype=object)), graphs
+    return table.assign(mesh=pd.Series(_in_units(graphs), dtype=object)), graphs
 
 
 def polycrystals() -> Loaded:
-    """Return the polycrystals in units that need no further options.
+    """Return the polycrystals in units that need no further options."""
+    table, _ = load_polycrystals()
+    return table.drop(columns="mesh"), table["mesh"].tolist()
 
-    Each attribute is divided by its deviation over all grains, contact areas by their mean.
-    """
-    table, graphs = load_polycrystals()
-    table = table.drop(columns="mesh")
+
+def _in_units(graphs: list[Graph]) -> list[Graph]:
+    """Divide each attribute by its deviation over all grains, and contact areas by their mean."""
     scale = np.concatenate([graph.features for graph in graphs]).std(axis=0)
     areas = [graph.weights for graph in graphs if graph.weights is not None]
     mean = np.concatenate(areas).mean()
-    return table, [Graph(g.features / scale, g.edges, w / mean) for g, w in zip(graphs, areas, strict=True)]
+    return [Graph(g.features / scale, g.edges, w / mean) for g, w in zip(graphs, areas, strict=True)]
 
 
 def cars() -> tuple[pd.DataFrame, list[Mesh]]:
