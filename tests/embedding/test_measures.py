@@ -266,7 +266,11 @@ def test_bad_items_are_named(tmp_path, n_jobs):
         (good.graph(), TypeError, "Graph 2: measure=.skin. needs the cells of a mesh, which a Graph does not have"),
         (tmp_path / "wire.vtu", ValueError, "Graph 2: .*wire.vtu: Lines on points of [23] coordinates have no skin"),
         (tmp_path / "missing.vtu", FileNotFoundError, "Graph 2: .*missing.vtu: no such file"),
-        (sphere(1), ValueError, "Graph 2 has 6 features per node, but (graph 0 has|fit saw) 4"),
+        (
+            sphere(1),
+            ValueError,
+            "Graph 2 has 6 features per (node|point, coordinates and normals), but (graph 0 has|fit saw) 4",
+        ),
         (3.5, TypeError, "Graph 2: Cannot make a mesh of float"),
     ]
     embedding = SWWLEmbedding(**SMALL, measure="skin", n_jobs=n_jobs).fit([good])

@@ -166,11 +166,13 @@ def _choose_kernel(kernel: Kernel | None, **given: Any) -> tuple[Kernel, dict[st
     names["n_components"] = "--components"
     if kernel is None:
         return (Kernel.principal if names.keys() & options else Kernel.auto), options
-    for name, option in names.items():
-        served = kernel is Kernel.principal if name == "n_components" else kernel is not Kernel.auto
-        if name in options and not served:
-            wanted = "principal" if name == "n_components" else "principal, swwl or aswwl"
-            raise InputError(f"{option} has no meaning for --kernel {kernel.value}; it goes with --kernel {wanted}.")
+    if kernel is Kernel.auto:
+        for name, option in names.items():
+            if name in options:
+                wanted = "principal" if name == "n_components" else "principal, swwl or aswwl"
+                raise InputError(f"{option} has no meaning for --kernel auto; it goes with --kernel {wanted}.")
+    elif kernel is not Kernel.principal:
+        options.pop("n_components", None)
     return kernel, options
 
 

@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
+from sklearn.base import clone
 
 from swwl.errors import InputError, MeshWarning
 from swwl.kernels import Categories, Components, Elliptic, Matern52, Product, Summaries
 from swwl.kernels.base import Factor
+from swwl.kernels.elliptic import Scalar
 from swwl.mesh.io import as_mesh
 from swwl.mesh.skin import skin
 from swwl.models.cells import is_dates
@@ -81,11 +83,12 @@ def default_kernels(table: pd.DataFrame, **options: Any) -> dict[str, Product]:
     Elliptic('speed', 'load', correlation='gaussian')
     """
     numbers, graphs, others = _sorted_columns(table)
+    scalars = [Scalar(name) for name in numbers]
     if not graphs:
         plain = Product(*map(Matern52, numbers), *map(Categories, others))
         return {
-            "numbers": Elliptic(*numbers, *map(Categories, others)),
-            "numbers, smooth": Elliptic(*numbers, *map(Categories, others), correlation="gaussian"),
+            "numbers": Elliptic(*scalars, *map(Categories, others)),
+            "numbers, smooth": Elliptic(*map(clone, scalars), *map(Categories, others), correlation="gaussian"),
             "numbers one by one": plain,
         }
     lists = [_MESHES if _has_skin(table[name], name) else _GRAPHS for name in graphs]
@@ -100,7 +103,7 @@ def default_kernels(table: pd.DataFrame, **options: Any) -> dict[str, Product]:
                 factors.append(_factor(name, k, kind, given, options))
         correlation = lists[0][names[0]][0]
         title = " + ".join(dict.fromkeys(names))
-        candidates[title] = Elliptic(*factors, *numbers, *map(Categories, others), correlation=correlation)
+        candidates[title] = Elliptic(*factors, *map(clone, scalars), *map(Categories, others), correlation=correlation)
     return candidates
 
 

@@ -112,6 +112,7 @@ def test_with_lz4(files, monkeypatch):
     assert read_all(files, REFUSED | only_vtk) == 30
 
 
+@pytest.mark.filterwarnings("ignore::swwl.errors.LooseNodesWarning")
 def test_nothing_is_read_otherwise_than_by_vtk(files):
     """Points, edges and fields of files that VTK reads right, too."""
     pyvista = pytest.importorskip("pyvista", reason="pyvista is not installed")

@@ -27,6 +27,7 @@ def data_sets(pyvista):
     }
 
 
+@pytest.mark.filterwarnings("ignore::swwl.errors.LooseNodesWarning")
 @pytest.mark.parametrize("binary", [False, True])
 @pytest.mark.parametrize("version", [42, 51])
 @pytest.mark.parametrize("kind", ["mixed", "surface", "structured", "rectilinear", "image", "plane image"])
