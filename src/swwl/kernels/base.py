@@ -306,7 +306,7 @@ class Product:
         """Return the names of the factors among the parameters: their columns, numbered where they repeat."""
         found: list[str] = []
         for factor in self.factors:
-            number, key = 1, factor.column
+            number, key = 1, str(factor.column)
             while key in found:
                 number += 1
                 key = f"{factor.column} {number}"

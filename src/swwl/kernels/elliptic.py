@@ -134,7 +134,7 @@ class Elliptic(Product):
     def range_names(self) -> list[str]:
         """Return one name per range; where a column repeats, its number tells the factors apart."""
         pairs = zip(self.keys(), self.factors, strict=True)
-        return [name.replace(factor.column, key, 1) for key, factor in pairs for name in factor.range_names()]
+        return [str(name).replace(str(factor.column), key, 1) for key, factor in pairs for name in factor.range_names()]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the correlation, the factors by column and, if ``deep``, their parameters."""

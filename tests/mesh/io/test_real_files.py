@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from swwl import InputError, as_graph, read_mesh
+from swwl import InputError, as_mesh, read_mesh
 
 # Why a file is refused that nobody reads, and those that only VTK or lz4 read.
 REFUSED = {
@@ -126,9 +126,9 @@ def test_nothing_is_read_otherwise_than_by_vtk(files):
             continue
         theirs = pyvista.read(path)
         theirs = theirs.combine() if hasattr(theirs, "combine") else theirs
-        mesh, graph = read_mesh(path), as_graph(theirs)
-        np.testing.assert_allclose(mesh.points, graph.features, atol=1e-12)
-        np.testing.assert_array_equal(mesh.graph().edges, graph.edges)
+        mesh, other = read_mesh(path), as_mesh(theirs)
+        np.testing.assert_allclose(mesh.points, other.points, atol=1e-12)
+        np.testing.assert_array_equal(mesh.graph().edges, other.graph().edges)
         for key, field in mesh.fields.items():
             np.testing.assert_allclose(field.ravel(), np.asarray(theirs.point_data[key]).ravel(), rtol=1e-6)
         compared += 1

@@ -2,7 +2,7 @@ import meshio
 import numpy as np
 import pytest
 
-from swwl import InputError, as_graph, read_graph, read_mesh
+from swwl import InputError, as_mesh, read_graph, read_mesh
 from tests.helpers import plate
 
 HEAD = "# vtk DataFile Version 3.0\ntitle\nASCII\n"
@@ -50,9 +50,9 @@ def test_files_of_vtk_itself(kind, binary, version, tmp_path):
     writer.SetFileTypeToBinary() if binary else writer.SetFileTypeToASCII()
     writer.Write()
     mesh = read_mesh(tmp_path / "a.vtk")
-    theirs = as_graph(data)
-    np.testing.assert_allclose(mesh.points, theirs.features, rtol=1e-5, atol=1e-6)
-    np.testing.assert_array_equal(mesh.graph().edges, theirs.edges)
+    theirs = as_mesh(data)
+    np.testing.assert_allclose(mesh.points, theirs.points, rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(mesh.graph().edges, theirs.graph().edges)
     np.testing.assert_allclose(mesh.fields["T T"], data.point_data["T T"], rtol=1e-5)
     np.testing.assert_array_equal(mesh.fields["v"], data.point_data["v"])
     if kind != "surface":
