@@ -123,7 +123,7 @@ class Elliptic(Product):
 
     def block_names(self, groups: Sequence[Sequence[Block]]) -> list[str]:
         """Return the name of the one block: its columns."""
-        return [", ".join(self.columns)]
+        return [", ".join(map(str, self.columns))]
 
     def correlations(self) -> list[CorrelationName]:
         """Return the correlation of the one block."""
