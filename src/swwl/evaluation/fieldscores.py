@@ -66,7 +66,7 @@ class FieldScore(NamedTuple):
     q2 : float
         :math:`1 - \sum (u - \hat u)^2 / \sum (u - \bar u)^2` over all nodes of all meshes.
     max_error : float
-        Root mean square over meshes of :math:`(\max |\hat u_i| - \max |u_i|) / \max |u_i|`.
+        Root mean square over meshes of :math:`\max |\hat u_i| - \max |u_i|`, over the mean of :math:`\max |u_i|`.
     coverage : float
         Share of node values inside their 95 % intervals, mean over meshes; NaN without intervals.
     worst_coverage : float
@@ -210,7 +210,7 @@ def pooled(scores: Sequence[MeshScore]) -> FieldScore:
         int(weights.sum()),
         _root_mean(relative),
         1 - squares / spread if spread > 0 else float("nan"),
-        _root_mean(np.divide(top_found - top, top, out=np.full(len(top), np.nan), where=top > 0)),
+        _root_mean(top_found - top) / float(top.mean()) if top.any() else float("nan"),
         float(covered.mean()),
         float(covered[least]),
         "" if np.isnan(covered[least]) else scores[least].name,
