@@ -94,8 +94,8 @@ def fit(
     Rows are fitted with a robust Gaussian process; a column named 'split' with train and test is used to hold rows out.
     What is odd about table and meshes is said first, as swwl check does.
     Embeddings of meshes are kept beside the table, so that another fit of the same meshes reads none of them.
-    Fields are those that the mesh files hold, of nodes or cells; with --target beside them, the columns are learned too,
-    into a file of their own: MODEL-scalars.swwl.
+    Fields are those that the mesh files hold, of nodes or cells; with --target beside them, the columns are learned
+    too, into a file of their own: MODEL-scalars.swwl.
 
     \b
     Example:
@@ -113,7 +113,9 @@ def fit(
     out = Output(quiet, as_json)
     targets, fields = list(dict.fromkeys(target or [])), list(dict.fromkeys(target_field or []))
     if not targets and not fields:
-        raise InputError("Nothing to learn: --target names a column of the table, --target-field a field of its meshes.")
+        raise InputError(
+            "Nothing to learn: --target names a column of the table, --target-field a field of its meshes."
+        )
     kernel, options = _choose_kernel(
         kernel,
         n_projections=projections,
@@ -204,9 +206,7 @@ def _fit_fields(
     from swwl.jobs.plan import make_kernel
 
     given = None if kernel is Kernel.auto else make_kernel(kernel.value, plan, **options)
-    model = fit_fields(
-        plan, fields, output, kernel=given, n_jobs=options["n_jobs"], progress=out.progress, **fitting
-    )
+    model = fit_fields(plan, fields, output, kernel=given, n_jobs=options["n_jobs"], progress=out.progress, **fitting)
     model.save(output)
     facts = field_model_facts(model)
     show_field_model(out, facts)

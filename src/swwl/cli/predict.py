@@ -43,8 +43,8 @@ def predict(
     TARGET_upper95, and the inputs that leave the training range. Where the table holds a target already, the
     predictions are scored against it.
     A model of fields fills a folder: one .vtu file per row, which ParaView opens, with FIELD, FIELD_std, FIELD_lower95,
-    FIELD_upper95 and, where the row's mesh has the field, FIELD_true and FIELD_error; and predictions.csv with the largest
-    value and the mean of every field. Of one case it writes one file, -o case.vtu.
+    FIELD_upper95 and, where the row's mesh has the field, FIELD_true and FIELD_error; and predictions.csv with the
+    largest value and the mean of every field. Of one case it writes one file, -o case.vtu.
 
     \b
     Example:
@@ -69,9 +69,7 @@ def predict(
         where = "predicted, a folder" if fields else "predictions.csv"
         raise InputError(f"--output says where the predictions of a table go: -o {where}.")
     else:
-        (predict_field_table if fields else _table)(
-            out, fitted, model, Path(given[0]), output, cache, force
-        )
+        (predict_field_table if fields else _table)(out, fitted, model, Path(given[0]), output, cache, force)
 
 
 def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cache: bool, force: bool) -> None:

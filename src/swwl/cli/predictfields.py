@@ -9,7 +9,7 @@ from typing import Any
 
 from swwl.cli.console import Output
 from swwl.cli.show import show_field_scores, show_findings
-from swwl.errors import InputError, LooseNodesWarning
+from swwl.errors import LooseNodesWarning
 from swwl.words import number
 
 

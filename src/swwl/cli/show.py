@@ -87,7 +87,9 @@ def show_field_model(out: Output, facts: dict[str, Any]) -> None:
     same = "all meshes share their cells: nodes are compared one by one" if facts["common_topology"] else "free"
     out.say(f"\ntopology  {same}")
     for modes in facts["modes"]:
-        chosen = next((row for row in facts["choices"] if row["field"] == modes["field"] and row["chosen"]), {})
+        chosen: dict[str, Any] = next(
+            (row for row in facts["choices"] if row["field"] == modes["field"] and row["chosen"]), {}
+        )
         how = ", ".join(f"{name} {chosen[name]}" for name in ("kernel", "descriptors", "warp") if chosen.get(name))
         explained = f"{100 * modes['explained']:.2f} % of the variance"
         out.say(f"modes     {modes['field']}: {modes['number']} ({explained})" + (f"; {how}" if how else ""))

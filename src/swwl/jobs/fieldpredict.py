@@ -25,17 +25,17 @@ from swwl.storage import Memory
 
 TABLE = "predictions.csv"  # beside the meshes
 FILE = "predicted_mesh"  # the column that names them
-# Numbers that are derived from a field: its largest value and its mean over lengths, areas or volumes; of vectors, those
-# of their lengths.
+# Numbers that are derived from a field: its largest value and its mean over lengths, areas or volumes; of vectors,
+# those of their lengths.
 DERIVED = ("max", "mean")
 _SCORES = ("rrmse", "max_true", "inside95")
 
 
 def field_inputs(model: FieldRegressor, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
     """Return the columns that a model of fields needs: mesh files that exist, checked numbers, texts."""
-    kinds = {
-        factor.column: factor.takes for one in model.models_.values() for factor in one.member.kernel.factors
-    } | {model.mesh_column_: "graphs"}
+    kinds = {factor.column: factor.takes for one in model.models_.values() for factor in one.member.kernel.factors} | {
+        model.mesh_column_: "graphs"
+    }
     columns: dict[str, Any] = {}
     for name in model.feature_names_in_:
         if kinds[name] == "graphs":
@@ -174,7 +174,8 @@ def _numbers_of(name: str) -> Callable[[Mesh], NDArray[np.float64]]:
 
 def with_truth(mesh: Mesh, truth: Mapping[str, NDArray[np.float64]]) -> Mesh:
     """Return a predicted mesh with NAME_true and NAME_error (predicted less true) of fields whose truth is known."""
-    of_nodes, of_cells = {}, dict(mesh.cell_fields)
+    of_nodes: dict[str, NDArray[Any]] = {}
+    of_cells: dict[str, NDArray[Any]] = dict(mesh.cell_fields)
     for name, true in truth.items():
         more = {f"{name}_true": true, f"{name}_error": predicted_parts(mesh, name)[0] - true}
         (of_nodes if f"{name}_std" in mesh.fields else of_cells).update(more)

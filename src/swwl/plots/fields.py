@@ -104,8 +104,8 @@ def draw_field(
 class Panel(NamedTuple):
     """One picture of several: a field on a mesh, what to call it, and which kind of colors it wants.
 
-    Kinds are "value", "error" (around zero, red above and blue below), "unsure" (light where it is least). Panels of one
-    kind with the same ``shared`` have the same limits.
+    Kinds are "value", "error" (around zero, red above and blue below), "unsure" (light where it is least). Panels of
+    one kind with the same ``shared`` have the same limits.
     """
 
     mesh: Mesh
