@@ -31,11 +31,9 @@ def field_data_of(model: FieldRegressor) -> dict[str, Any]:
         return {}
     with located("The metadata of the model"):
         check_table(data)
-        for name in ("train", "held_out"):
-            known = data.get(name)
-            if known is not None or name == "train":
-                rows = known.get("rows") if isinstance(known, dict) else None
-                check_cases(name, known, len(rows) if isinstance(rows, list) else -1)
+        _check_known("train", data["train"])
+        if data.get("held_out") is not None:
+            _check_known("held_out", data["held_out"])
         ranges = data["ranges"]
         check_that("ranges", ranges, isinstance(ranges, dict), "least and largest values by column")
         for bounds in ranges.values():
@@ -49,6 +47,16 @@ def field_data_of(model: FieldRegressor) -> dict[str, Any]:
             for row in rows:
                 _check_row(row)
     return data
+
+
+def _check_known(name: str, known: Any) -> None:
+    """Refuse cases whose rows, meshes or inputs are not equally many."""
+    check_that(name, known, isinstance(known, dict) and isinstance(known.get("rows"), list), "cases with their rows")
+    n = len(known["rows"])
+    check_cases(name, known, n)
+    inputs = known.get("inputs", {})
+    good = isinstance(inputs, dict) and all(isinstance(v, list) and len(v) == n for v in inputs.values())
+    check_that(f"{name} inputs", inputs, good, f"{n} values by column")
 
 
 # What a stored score has, apart from the name, the number of nodes and the mean; those that may be missing come last.

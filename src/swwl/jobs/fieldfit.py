@@ -93,6 +93,9 @@ def fit_fields(
     inputs = table.iloc[train][plan.inputs]
     data["ranges"] = {name: [float(inputs[name].min()), float(inputs[name].max())] for name in plan.inputs}
     data["held_out_scores"] = scores
+    if data["held_out"] is not None:
+        chosen = plan.frame.iloc[test][plan.categories]
+        data["held_out"]["inputs"] |= {name: chosen[name].astype(str).tolist() for name in plan.categories}
     data["typical"] = {name: found.plain() for name, found in (typical or {}).items()}
     known: dict[str, Any] = plain(data)
     model.metadata_ = known
