@@ -77,6 +77,9 @@ def fit(
     components: Annotated[
         str | None, typer.Option(help="Principal components with a range each: a number, or auto. For principal.")
     ] = None,
+    modes: Annotated[
+        int | None, typer.Option(min=1, help="At most so many modes of a field [30]. For --target-field.")
+    ] = None,
     field: Annotated[list[str] | None, typer.Option(help="Node field to use beside the coordinates.")] = None,
     calibrate: Annotated[bool, typer.Option(help="Make intervals as wide as cross-validation asks for.")] = True,
     merge_nodes: Annotated[
@@ -155,7 +158,7 @@ def fit(
     known["findings"] = [finding.facts() for finding in checked.findings]
     facts: dict[str, Any] = {}
     if fields:
-        facts |= _fit_fields(out, plan, fields, kernel, options, output, fitting)
+        facts |= _fit_fields(out, plan, fields, kernel, options, output, fitting | {"n_modes": modes})
     if targets:
         found = _fit_targets(out, plan, kernel, options, beside, fitting)
         facts |= {"scalars": found} if fields else found

@@ -59,17 +59,18 @@ def fit_fields(
     memory: Memory | None = None,
     typical: Mapping[str, Typical] | None = None,
     calibrate: bool = True,
+    n_modes: int | None = None,
     n_jobs: int | None = None,
     seed: int = 0,
     progress: Callable[[str], Progress | None] = no_progress,
 ) -> FieldRegressor:
     """Fit a model of fields, predict the held-out meshes, and put into its metadata what a report needs.
 
-    Parameters are those of :func:`swwl.jobs.fit.fit_plan`.
+    Parameters are those of :func:`swwl.jobs.fit.fit_plan` and of :class:`swwl.FieldRegressor`.
     """
     memory = Memory(None) if memory is None else memory
     table = plan.table().drop(columns=plan.targets)
-    model = FieldRegressor(kernel, calibrate=calibrate, random_state=seed, n_jobs=n_jobs)
+    model = FieldRegressor(kernel, n_modes=n_modes, calibrate=calibrate, random_state=seed, n_jobs=n_jobs)
     train, test = plan.split.train, plan.split.test
     with rows_named(plan.frame, plan.path, train):
         model.fit(

@@ -247,7 +247,7 @@ def _panel_size(mesh: Mesh) -> tuple[float, float]:
     """Return width and height, in inches, of a picture in which a mesh looks neither squeezed nor lost."""
     spans = np.ptp(_flat(mesh), axis=0)
     ratio = float(np.clip(spans[0] / (spans[1] or 1.0), 0.4, 3.5)) if spans[0] else 1.0
-    height = 2.2 if ratio < _WIDE else max(0.9, 2.2 * _WIDE / ratio)
+    height = 1.9 if ratio < _WIDE else max(0.9, 1.9 * _WIDE / ratio)
     return max(1.3, height * ratio), height
 
 
