@@ -22,6 +22,7 @@ gp.correlations gp.blocks gp.joint gp.radial gp.factors gp.prior gp.prediction g
 kernels.indefinite kernels.base kernels.numeric kernels.elliptic kernels.categories kernels.sliced
 kernels.components kernels.precomputed kernels.together kernels
 kernels.baselines.common kernels.baselines.*
+fields.panels fields.slitmap fields.walls fields
 models.cells models.tablefile models.tables models.trend models.defaults models.processes models.selection
 models.calibration models.stacking models.members models.fitting models.modelfile models.restored
 models.regressorstate models.predicting models.regression models.choice models.classification models
