@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swwl.errors import InputError
-from swwl.fields.panels import cut_into_panels, influence, turning
+from swwl.fields.panels import cut_into_panels, find_corners, influence, turning
 from swwl.fields.slitmap import slit_map
 
 
@@ -165,6 +165,14 @@ def test_panels_pass_through_the_nodes_and_crowd_at_corners():
     lengths = np.abs(np.roll(panels.vertices, -1) - panels.vertices)
     assert lengths[0] < 0.1 * lengths.max()
     assert np.flatnonzero(np.abs(turning(square)) > 1).tolist() == [0, 10, 20, 30]
+
+
+def test_a_coarse_nose_is_no_corner_but_a_blunt_edge_has_two():
+    thin = ring(16, 0.0, (1.0, 0.15))
+    assert np.abs(turning(thin)).max() > np.pi / 3 and not find_corners(thin).any()
+    blunt = np.array([1 + 0.05j, 0.5 + 0.1j, 0.1j, -0.1j, 0.5 - 0.1j, 1 - 0.05j])
+    assert find_corners(np.concatenate([blunt, [1 - 0.01j, 1 + 0.01j]]))[[0, 5]].all()
+    assert find_corners(np.array([0, 1, 1j])).all()
 
 
 def test_influence_of_a_panel_is_the_mean_over_it():

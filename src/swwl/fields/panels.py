@@ -15,7 +15,9 @@ _Complex = NDArray[np.complex128]
 _Floats = NDArray[np.float64]
 _Flags = NDArray[np.bool_]
 
-CORNER = np.pi / 3  # an outline has a corner where it turns by more at one node
+CORNER = np.pi / 3  # an outline may have a corner where it turns by more at one node
+_ALONE = 8.0  # by how many times less it turns at one of the nodes beside a corner
+_POLYGON = 6  # nodes of an outline up to which all of them may be corners
 FEWEST = 250  # panels around a body, unless that takes more than ten per segment
 MOST = 800  # nodes around a body up to which every segment has panels of its own
 _GRADING = 2.5  # panels shrink towards a corner like this power
@@ -49,6 +51,22 @@ def turning(outline: _Complex) -> _Floats:
     return np.asarray(np.angle(ahead * behind.conj()))
 
 
+def find_corners(outline: _Complex, angle: float = CORNER) -> _Flags:
+    """Say which nodes of a closed outline are corners, and not part of a tight bend that has few nodes.
+
+    An outline turns sharply at a corner and hardly at one of the nodes beside it, at least; a blunt nose turns at
+    several nodes in a row.
+
+    Examples
+    --------
+    >>> np.flatnonzero(find_corners(np.array([0, 1, 2, 2 + 1j, 2 + 2j, 1 + 2j, 2j, 1j]))).tolist()
+    [0, 2, 4, 6]
+    """
+    turn = np.abs(turning(outline))
+    beside = np.minimum(np.roll(turn, 1), np.roll(turn, -1))
+    return np.asarray((turn > angle) & ((beside < turn / _ALONE) | (len(outline) <= _POLYGON)))
+
+
 def cut_into_panels(outline: _Complex, *, fewest: int = FEWEST, most: int = MOST, corner: float = CORNER) -> Panels:
     """Cut a closed outline into panels that follow its curvature, and are small near its corners.
 
@@ -63,7 +81,7 @@ def cut_into_panels(outline: _Complex, *, fewest: int = FEWEST, most: int = MOST
     most : int
         Where there are more nodes, some of them are skipped: all panels act on all others.
     corner : float
-        Angle from which on a turn at one node is a corner.
+        Angle from which on a turn at one node may be a corner, see :func:`find_corners`.
 
     Examples
     --------
@@ -74,11 +92,12 @@ def cut_into_panels(outline: _Complex, *, fewest: int = FEWEST, most: int = MOST
     >>> bool(np.abs(np.abs(panels.vertices) - 1).max() < 1e-4)
     True
     """
-    kept = _kept_nodes(outline, most, corner)
+    sharp = find_corners(outline, corner)
+    kept = _kept_nodes(sharp, most)
     nodes = outline[kept]
     n = len(nodes)
     per_segment = int(np.clip(np.ceil(fewest / n), 1, 10))
-    corners = np.abs(turning(outline))[kept] > corner
+    corners = sharp[kept]
     vertices = np.empty((n, per_segment), complex)
     length = np.append(0, np.cumsum(np.abs(np.roll(nodes, -1) - nodes)))
     # twice around, so that a span between corners may pass the first node
@@ -99,12 +118,12 @@ def cut_into_panels(outline: _Complex, *, fewest: int = FEWEST, most: int = MOST
     return Panels(vertices.ravel(), at)
 
 
-def _kept_nodes(outline: _Complex, most: int, corner: float) -> NDArray[np.intp]:
+def _kept_nodes(corners: _Flags, most: int) -> NDArray[np.intp]:
     """Corners, and every so many nodes between them."""
-    n = len(outline)
+    n = len(corners)
     if n <= most:
         return np.arange(n)
-    marks = np.unique(np.append(0, np.flatnonzero(np.abs(turning(outline)) > corner)))
+    marks = np.unique(np.append(0, np.flatnonzero(corners)))
     stride = -(-n // most)
     parts = [np.arange(a, b, stride) for a, b in zip(marks, np.append(marks[1:], n), strict=True)]
     return np.concatenate(parts)
