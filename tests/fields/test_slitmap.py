@@ -74,6 +74,24 @@ def test_around_a_lens_with_two_sharp_edges_it_is_the_map_of_von_karman_and_tref
     assert apart(angle[:, 0], np.angle(zeta)) < 1e-2
 
 
+def test_gain_is_the_derivative_of_the_map():
+    a, b = 1.0, 0.4
+    zeta = np.concatenate([np.exp(2j * np.pi * np.arange(90) / 90), some_points(np.random.default_rng(8), 40)])
+    stretched = 1 / np.abs((a + b) / 2 - (a - b) / 2 / zeta**2)  # of Joukowski's map, backwards
+    found, _, _ = mapped([ring(90, 0.0, (a, b))], ((a + b) / 2 * zeta + (a - b) / 2 / zeta)[90:])
+    assert np.abs(found.gain[:, 0] / (stretched * (a + b) / 2) - 1).max() < 5e-3
+
+
+def test_gain_is_one_far_away_and_largest_at_corners():
+    square = np.concatenate(
+        [np.linspace(a, b, 9, endpoint=False) for a, b in [(0, 1), (1, 1 + 1j), (1 + 1j, 1j), (1j, 0)]]
+    )
+    found, _, _ = mapped([square], np.array([1e4, -1e4j]))
+    assert np.abs(found.gain[-2:] - 1).max() < 1e-3
+    assert sorted(np.argsort(found.gain[:-2, 0])[-4:].tolist()) == [0, 9, 18, 27]
+    assert np.ptp(found.gain[[0, 9, 18, 27], 0]) < 1e-6
+
+
 def two_bodies():
     return [ring(60, -1.5, (0.8, 0.8)), ring(50, 1.6 + 0.4j, (1.0, 0.4), 0.2)]
 

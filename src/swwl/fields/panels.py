@@ -158,11 +158,14 @@ class Influence(NamedTuple):
         Mean of arg(x - y), less arg(x - a) at the panel's start a.
     subtended : ndarray
         Angle from the panel's start to its end as seen from x, between -pi and pi.
+    slope : ndarray, complex
+        Mean of 1 / (x - y): the derivative of the complex potential.
     """
 
     potential: _Floats
     argument: _Floats
     subtended: _Floats
+    slope: _Complex
 
 
 def influence(points: _Complex, vertices: _Complex) -> Influence:
@@ -201,4 +204,5 @@ def influence(points: _Complex, vertices: _Complex) -> Influence:
     beyond = local.real - length
     potential = (local.real * log - beyond * next_log + local.imag * subtended) / length - 1
     argument = (local.imag * (log - next_log) - beyond * subtended) / length
-    return Influence(potential, argument, subtended)
+    slope = (log - next_log - 1j * subtended) / along
+    return Influence(potential, argument, subtended, slope)

@@ -37,11 +37,15 @@ class SlitMap(NamedTuple):
         :math:`\theta_k` at the nodes, up to multiples of 2 pi.
     walls : ndarray of shape (K, n_angles, 2)
         Where on body k the angle is 2 pi j / n_angles.
+    gain : ndarray of shape (n, K)
+        How much the map :math:`e^{G_k + i \theta_k}` stretches at the nodes, over how much it does far away: large at
+        noses and edges, small in hollows, infinite at a sharp edge (but finite at a node there).
     """
 
     level: _Floats
     angle: _Floats
     walls: _Floats
+    gain: _Floats
 
 
 def slit_map(points: _Floats, loops: list[_Nodes], n_angles: int = N_ANGLES) -> SlitMap:
@@ -75,7 +79,7 @@ def slit_map(points: _Floats, loops: list[_Nodes], n_angles: int = N_ANGLES) -> 
     charges, constants = _charges([body.vertices for body in bodies])
     passed = [np.vstack([np.zeros((1, len(loops))), np.cumsum(q, axis=0)]) for q in charges]
     level = np.empty((len(nodes), len(loops)))
-    angle = np.empty_like(level)
+    angle, slope = np.empty_like(level), np.empty_like(level)
     inside = np.ones(len(nodes), bool)
     walls = np.empty((len(loops), n_angles, 2))
     for k, (loop, body) in enumerate(zip(loops, bodies, strict=True)):
@@ -83,14 +87,15 @@ def slit_map(points: _Floats, loops: list[_Nodes], n_angles: int = N_ANGLES) -> 
         each = [np.interp(body.at, np.arange(len(body.vertices) + 1), column) for column in passed[k].T]
         angle[loop] = start + 2 * np.pi * np.column_stack(each)
         level[loop] = constants[k] - np.diag(constants)
+        slope[loop] = _wall_slope(body, passed[k])
         inside[loop] = False
         wanted = (np.arange(n_angles) / n_angles - start[k] / (2 * np.pi)) % 1.0
         outline = np.append(body.vertices, body.vertices[0]) * size + center
         found = np.interp(wanted, np.maximum.accumulate(passed[k][:, k]), outline)
         walls[k] = np.column_stack([found.real, found.imag])
-    level[inside], angle[inside] = _evaluate(nodes[inside], bodies, charges)
+    level[inside], angle[inside], slope[inside] = _evaluate(nodes[inside], bodies, charges)
     level[inside] -= np.diag(constants)
-    return SlitMap(level.clip(0), angle, walls)
+    return SlitMap(level.clip(0), angle, walls, slope * np.exp(level + np.diag(constants)))
 
 
 def _frame(points: _Floats, loops: list[_Nodes]) -> tuple[complex, float]:
@@ -126,21 +131,36 @@ def _charges(bodies: list[_Complex]) -> tuple[list[_Floats], _Floats]:
     return [solution[end - count : end] for end, count in zip(ends, counts, strict=True)], solution[n:]
 
 
-def _evaluate(points: _Complex, bodies: list[Panels], charges: list[_Floats]) -> tuple[_Floats, _Floats]:
-    """Potential and angle (n, K) at points off the walls, some points at a time."""
+def _evaluate(points: _Complex, bodies: list[Panels], charges: list[_Floats]) -> tuple[_Floats, _Floats, _Floats]:
+    """Potential, angle and steepness of the potential (n, K) at points off the walls, some points at a time."""
     potential = np.zeros((len(points), len(bodies)))
-    angle = np.zeros_like(potential)
+    angle, slope = np.zeros_like(potential), np.zeros(potential.shape, complex)
     rows = max(1, _BLOCK // max(len(body.vertices) for body in bodies))
     for first in range(0, len(points), rows):
         part = slice(first, first + rows)
         for k, (body, charge) in enumerate(zip(bodies, charges, strict=True)):
             found = influence(points[part], body.vertices)
             potential[part] += found.potential @ charge
+            slope[part] += found.slope @ charge
             # carried along the outline by subtended angles, so that only its start has a cut, of 2 pi
             before = np.cumsum(found.subtended, axis=1) - found.subtended
             angle[part] += (before + found.argument) @ charge
             angle[part, k] += np.angle(points[part] - body.vertices[0])
-    return potential, angle
+    return potential, angle, np.abs(slope)
+
+
+def _wall_slope(body: Panels, passed: _Floats) -> _Floats:
+    """Steepness (n, K) of the potentials at the nodes of a wall: 2 pi times the charge per length around each."""
+    n, length = len(body.vertices), np.abs(np.roll(body.vertices, -1) - body.vertices)
+    reached = np.append(0, np.cumsum(length))
+    middles = (body.at + np.append(body.at[1:], n + body.at[0])) / 2
+    ends = np.append(middles[-1] - n, middles)
+
+    def between(totals: _Floats) -> _Floats:
+        return np.diff(np.interp(ends % n, np.arange(n + 1), totals) + totals[-1] * np.floor(ends / n))
+
+    charges = np.column_stack([between(column) for column in passed.T])
+    return np.asarray(2 * np.pi * np.abs(charges) / between(reached)[:, None])
 
 
 def _start(bodies: list[Panels], charges: list[_Floats], passed: list[_Floats], k: int) -> _Floats:

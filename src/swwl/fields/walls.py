@@ -4,8 +4,9 @@
 ``inner_loops(mesh)``                 outlines of the bodies: node numbers, counter-clockwise; [] where there are none
 ``loop_features(mesh, loops)``        (K, 4) where each body is and how large: keep those of the first training mesh
 ``match_loops(features, reference)``  order of the loops in which they answer to the reference's
-``wall_map(mesh, reference)``         all of it: :class:`swwl.fields.slitmap.SlitMap` of (level, angle, walls)
+``wall_map(mesh, reference)``         all of it: :class:`swwl.fields.slitmap.SlitMap` of (level, angle, walls, gain)
 ``wall_descriptors(found)``           (n, 2K) coordinates of the nodes, inside or on the unit circle
+``wall_gains(found)``                 (n, K) how much the maps stretch at the nodes, from 0 to 8: factors for a basis
 ``wall_rows(maps)``                   (N, K * 256) shapes of the walls: rows for principal components
 ====================================  ============================================================================
 
@@ -28,6 +29,8 @@ from swwl.mesh.mesh import Mesh
 
 _Floats = NDArray[np.float64]
 _Nodes = NDArray[np.int32]
+
+LARGEST_GAIN = 8.0  # a sharp edge has an infinite one, of which a node shows more the finer the mesh
 
 
 def inner_loops(mesh: Mesh) -> list[_Nodes]:
@@ -181,6 +184,16 @@ def wall_descriptors(found: SlitMap) -> _Floats:
     radius = np.exp(-found.level)
     pairs = np.stack([radius * np.cos(found.angle), radius * np.sin(found.angle)], axis=2)
     return pairs.reshape(len(radius), -1)
+
+
+def wall_gains(found: SlitMap, most: float = LARGEST_GAIN) -> _Floats:
+    """Return how much each body's map stretches at the nodes (n, K), over how much it does far away, cut off at `most`.
+
+    The speed of a flow around a body is this factor times a function that is smooth in :func:`wall_descriptors`; a
+    pressure has its square. A basis of functions phi of the descriptors, together with gain² phi, so holds
+    pressure fields that phi alone resolves badly at noses and edges.
+    """
+    return np.minimum(found.gain, most)
 
 
 def wall_rows(maps: list[SlitMap]) -> _Floats:
