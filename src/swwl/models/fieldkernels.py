@@ -1,0 +1,62 @@
+"""Kernels on the meshes of a field regressor: the user's, those of scalar targets, or positions of shared nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from sklearn.base import clone
+
+from swwl.errors import InputError
+from swwl.fields.shapes import NodePositions
+from swwl.kernels.base import Product
+from swwl.kernels.elliptic import Elliptic
+from swwl.mesh.mesh import Mesh
+from swwl.models.defaults import default_kernels
+from swwl.models.members import named_kernels
+from swwl.models.tables import column, is_graphs, is_numeric
+
+
+def mesh_column(table: pd.DataFrame, kernel: Any = None) -> str:
+    """Return the column whose meshes carry the fields: the first that holds meshes.
+
+    Examples
+    --------
+    >>> mesh_column(pd.DataFrame({"speed": [1.0], "mesh": ["a.vtu"]}))
+    'mesh'
+    """
+    if not len(table):
+        raise InputError("The table has no rows to learn from.")
+    for name in table.columns:
+        values = column(table, name)
+        if not is_numeric(values) and not isinstance(values.dtype, pd.CategoricalDtype) and is_graphs(values):
+            return str(name)
+    raise InputError("The table has no column of meshes, which carry the fields.")
+
+
+def field_kernels(table: pd.DataFrame, mesh: str, first: Mesh, model: Any, common: bool) -> dict[str, Product]:
+    """Return the candidate kernels of a field regressor, by name.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Training inputs.
+    mesh : str
+        The column of meshes.
+    first : Mesh
+        The first of them.
+    model : FieldRegressor
+    common : bool
+        Whether all meshes share their cells.
+    """
+    if model.kernel is not None:
+        return named_kernels(model.kernel)
+    options = {"random_state": model.random_state, "n_jobs": model.n_jobs}
+    if not common:
+        return default_kernels(table, **options)
+    rest = table.drop(columns=mesh)
+    others = next(iter(default_kernels(rest, **options).values())).factors if rest.shape[1] else []
+    return {
+        title: Elliptic(NodePositions(mesh), *map(clone, others), correlation=correlation)
+        for title, correlation in (("positions", "matern52"), ("positions, smooth", "gaussian"))
+    }
