@@ -1,14 +1,14 @@
 r"""What tells the place of a node, on a mesh of any topology: blocks of numbers per node, weighed by recipes.
 
-Blocks are box coordinates, normals of surfaces and contours, and lags (see ``stiffness.py``). Their deviations in the
-training set are settled once; a recipe weighs and stacks them, and smooth functions of the result are the basis of
-fields (``basis.py``).
+Blocks are box coordinates, normals of surfaces and contours, lags (see ``stiffness.py``) and, around bodies in the
+plane, slit-map coordinates (see ``walls.py``). Their deviations in the training set are settled once; a recipe weighs
+and stacks them, and smooth functions of the result are the basis of fields (``basis.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError
 from swwl.fields.stiffness import lags
+from swwl.fields.walls import wall_descriptors, wall_map
 from swwl.mesh.arrays import first_at_place
 from swwl.mesh.boundary import piece_normals
 from swwl.mesh.cells import cell_dimension, top_cells
@@ -94,6 +95,8 @@ class Describer:
     diagonal : float
         Of the typical box; lags are parts of it.
     normals : bool
+    bodies : ndarray of shape (K, 4) or None
+        Where the bodies of the first training mesh are, and how large, for slit maps; None without bodies.
     scales : dict of str to (mean, deviation)
         Of every block, pooled over the training nodes.
     """
@@ -101,13 +104,8 @@ class Describer:
     dimension: int
     diagonal: float
     normals: bool
+    bodies: Array | None = None
     scales: dict[str, tuple[Array, float]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, meshes: Sequence[Mesh]) -> Describer:
-        """Settle what some training meshes can all have."""
-        diagonals = [float(np.linalg.norm(np.ptp(mesh.points, axis=0))) for mesh in meshes]
-        return cls(meshes[0].dimension, float(np.median(diagonals)) or 1.0, all(map(has_normals, meshes)))
 
     def blocks(self, mesh: Mesh) -> Blocks:
         """Return the blocks of every node, (n, s) each."""
@@ -117,6 +115,8 @@ class Describer:
         found |= zip(_LAGS, lags(mesh, [part * self.diagonal for part in LENGTHS]), strict=True)
         if self.normals:
             found["normal"] = node_normals(mesh)
+        if self.bodies is not None:
+            found["wall"] = wall_descriptors(wall_map(mesh, self.bodies))
         return {name: values.astype(np.float32) for name, values in found.items()}
 
     def scaled(self, pool: Sequence[Blocks]) -> Describer:
@@ -128,20 +128,25 @@ class Describer:
             spread = float(np.sqrt(((values - mean) ** 2).sum(axis=1).mean()))
             fixed = name in ("box", "normal")  # their sizes mean something
             scales[name] = (np.zeros_like(mean), 1.0) if fixed else (mean, spread or 1.0)
-        return Describer(self.dimension, self.diagonal, self.normals, scales)
+        return replace(self, scales=scales)
 
     def recipes(self) -> dict[str, Recipe]:
         """Return the recipes that may be chosen, by name."""
-        lagged = dict.fromkeys(_LAGS, 1.0)
+        lagged = {name: 0.3 for name in _LAGS}
         if self.normals:
-            return {
-                "box, normals, lags": {"box": 1.0, "normal": 0.7, **{name: 0.3 for name in lagged}},
+            found = {
+                "box, normals, lags": {"box": 1.0, "normal": 0.7, **lagged},
                 "box, normals": {"box": 1.0, "normal": 0.7},
             }
-        return {
-            "lags, box": {"box": 0.5, **{name: 0.5 for name in lagged}},
-            "box, lags": {"box": 1.0, **{name: 0.3 for name in lagged}},
-        }
+        else:
+            found = {
+                "lags, box": {"box": 0.5, **dict.fromkeys(_LAGS, 0.5)},
+                "box, lags": {"box": 1.0, **lagged},
+            }
+        if self.bodies is None:
+            return found
+        first = next(iter(found))
+        return {"walls": {"wall": 1.0}, first: found[first]}
 
     def stack(self, blocks: Mapping[str, NDArray[Any]], recipe: Recipe) -> Array:
         """Weigh blocks by a recipe and put them side by side, (n, D)."""

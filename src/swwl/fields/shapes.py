@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from swwl.embedding.components import principal_components, project
 from swwl.errors import InputError, located
+from swwl.fields.walls import inner_loops, loop_features, wall_map, wall_rows
 from swwl.gp.blocks import Block, Coordinates
 from swwl.kernels.base import CorrelationName, Factor
 from swwl.mesh.io import as_mesh
@@ -142,3 +143,36 @@ class NodePositions(ShapeFactor):
             n, d = self.shape_
             raise InputError(f"has {mesh.n_nodes} nodes in {mesh.dimension} dimensions, but fit saw {n} in {d}.")
         return mesh.points.ravel()
+
+
+@storable
+class WallShapes(ShapeFactor):
+    """Principal components of the walls of bodies in the plane, taken at equal angles of their slit maps.
+
+    Unlike an embedding of nodes, they do not depend on how fine a mesh is.
+
+    Parameters
+    ----------
+    column : str
+        Name of a column of plane meshes, each with as many bodies.
+    n_components : int
+        How many are kept.
+    """
+
+    def __init__(self, column: str = "mesh", *, n_components: int = 12):
+        self.column = column
+        self.n_components = n_components
+
+    def settle(self, mesh: Mesh) -> None:
+        """Remember where the bodies of the first mesh are, so that those of others are told apart."""
+        self.bodies_ = loop_features(mesh, inner_loops(mesh))
+
+    def vector(self, mesh: Mesh) -> Array:
+        """Return the walls of a mesh, (K * 256,)."""
+        return np.asarray(wall_rows([wall_map(mesh, self.bodies_)])[0])
+
+    def check_restored(self, rows: Any) -> None:
+        """Refuse what does not fit together."""
+        super().check_restored(rows)
+        sizes = Sizes(f=4)
+        sizes.array("bodies_", self.bodies_, "kf")
