@@ -37,8 +37,8 @@ def test_lag_hardly_depends_on_the_mesh():
     coarse, fine = grid(11), grid(31)
     at = [mesh.points @ [1.0, 0.0] + 1j * (mesh.points @ [0.0, 1.0]) for mesh in (coarse, fine)]
     same = [np.flatnonzero(np.isclose(at[1], z))[0] for z in at[0]]
-    a, b = lags(coarse, [0.2])[0], lags(fine, [0.2])[0][same]
-    assert np.abs(a - b).max() < 0.05 * np.abs(b).max()
+    a, b = lags(coarse, [0.3])[0], lags(fine, [0.3])[0][same]
+    assert np.abs(a - b).max() < 0.1 * np.abs(b).max()
 
 
 def test_lag_of_a_ring_looks_inward():
