@@ -22,9 +22,13 @@ gp.correlations gp.blocks gp.joint gp.radial gp.factors gp.prior gp.prediction g
 kernels.indefinite kernels.base kernels.numeric kernels.elliptic kernels.categories kernels.sliced
 kernels.components kernels.precomputed kernels.together kernels
 kernels.baselines.common kernels.baselines.*
+fields.stiffness fields.panels fields.slitmap fields.walls fields.descriptors fields.basis fields.modes fields.warps
+fields.values fields.shapes fields.scores fields.derived fields
 models.cells models.tablefile models.tables models.trend models.defaults models.processes models.selection
 models.calibration models.stacking models.members models.fitting models.modelfile models.restored
-models.regressorstate models.predicting models.regression models.choice models.classification models
+models.regressorstate models.predicting models.regression
+models.fieldkernels models.fieldmodel models.fieldcoding models.fieldprocesses models.fieldchoice models.fieldfit
+models.fieldtraining models.fieldstate models.fields models.choice models.classification models
 evaluation.metadata evaluation.scores evaluation.curves evaluation.folds evaluation.nested_cv evaluation
 design.*
 datasets.*
