@@ -1,6 +1,7 @@
 r"""What tells the place of a node, on a mesh of any topology: blocks of numbers per node, weighed by recipes.
 
-Blocks are box coordinates, normals of surfaces and contours, and lags (see ``stiffness.py``). Their deviations in the
+Blocks are box coordinates, normals of surfaces and contours, lags (see ``stiffness.py``) and, around bodies in the
+plane, the coordinates of their slit maps (see ``walls.py``). Their deviations in the
 training set are settled once; a recipe weighs and stacks them, and smooth functions of the result are the basis of
 fields (``basis.py``).
 """
@@ -8,7 +9,7 @@ fields (``basis.py``).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError
 from swwl.fields.stiffness import lags
+from swwl.fields.walls import common_walls, wall_descriptors, wall_gains, wall_map
 from swwl.mesh.arrays import first_at_place
 from swwl.mesh.boundary import piece_normals
 from swwl.mesh.cells import cell_dimension, top_cells
@@ -29,6 +31,8 @@ Recipe = dict[str, float]
 # Lengths of lags, as parts of the typical diagonal.
 LENGTHS = (0.03, 0.1, 0.3)
 _LAGS = tuple(f"lag{length:g}" for length in LENGTHS)
+# The block that is no place but a factor: a basis has all its functions a second time, times the squared gain.
+FACTOR = "gain"
 
 
 def box(points: Array) -> Array:
@@ -94,6 +98,8 @@ class Describer:
     diagonal : float
         Of the typical box; lags are parts of it.
     normals : bool
+    walls : ndarray of shape (K, 4) or None
+        Where the bodies are that all meshes have in them, see :func:`swwl.fields.walls.common_walls`.
     scales : dict of str to (mean, deviation)
         Of every block, pooled over the training nodes.
     """
@@ -101,13 +107,15 @@ class Describer:
     dimension: int
     diagonal: float
     normals: bool
+    walls: Array | None = None
     scales: dict[str, tuple[Array, float]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, meshes: Sequence[Mesh]) -> Describer:
         """Settle what some training meshes can all have."""
         diagonals = [float(np.linalg.norm(np.ptp(mesh.points, axis=0))) for mesh in meshes]
-        return cls(meshes[0].dimension, float(np.median(diagonals)) or 1.0, all(map(has_normals, meshes)))
+        walls, normals = common_walls(meshes), all(map(has_normals, meshes))
+        return cls(meshes[0].dimension, float(np.median(diagonals)) or 1.0, normals, walls)
 
     def blocks(self, mesh: Mesh) -> Blocks:
         """Return the blocks of every node, (n, s) each."""
@@ -117,6 +125,10 @@ class Describer:
         found |= zip(_LAGS, lags(mesh, [part * self.diagonal for part in LENGTHS]), strict=True)
         if self.normals:
             found["normal"] = node_normals(mesh)
+        if self.walls is not None:
+            around = wall_map(mesh, self.walls)
+            found["wall"] = wall_descriptors(around)
+            found[FACTOR] = (wall_gains(around) ** 2).sum(axis=1, keepdims=True)
         return {name: values.astype(np.float32) for name, values in found.items()}
 
     def scaled(self, pool: Sequence[Blocks]) -> Describer:
@@ -126,27 +138,30 @@ class Describer:
             values = np.concatenate([blocks[name] for blocks in pool]).astype(float)
             mean = values.mean(axis=0)
             spread = float(np.sqrt(((values - mean) ** 2).sum(axis=1).mean()))
-            fixed = name in ("box", "normal")  # their sizes mean something
+            fixed = name in ("box", "normal", "wall", FACTOR)  # their sizes mean something
             scales[name] = (np.zeros_like(mean), 1.0) if fixed else (mean, spread or 1.0)
-        return Describer(self.dimension, self.diagonal, self.normals, scales)
+        return replace(self, scales=scales)
 
     def recipes(self) -> dict[str, Recipe]:
         """Return the recipes that may be chosen, by name."""
         lagged = dict.fromkeys(_LAGS, 1.0)
+        walls: dict[str, Recipe] = {}
+        if self.walls is not None:
+            walls = {"walls, gain": {"wall": 1.0, FACTOR: 1.0}, "walls": {"wall": 1.0}}
         if self.normals:
-            return {
+            return walls | {
                 "box, normals, lags": {"box": 1.0, "normal": 0.7, **{name: 0.3 for name in lagged}},
                 "box, normals": {"box": 1.0, "normal": 0.7},
             }
-        return {
+        return walls | {
             "lags, box": {"box": 0.5, **{name: 0.5 for name in lagged}},
             "box, lags": {"box": 1.0, **{name: 0.3 for name in lagged}},
         }
 
     def stack(self, blocks: Mapping[str, NDArray[Any]], recipe: Recipe) -> Array:
-        """Weigh blocks by a recipe and put them side by side, (n, D)."""
+        """Weigh blocks by a recipe and put them side by side, (n, D); a factor comes last."""
         parts = []
-        for name, weight in recipe.items():
+        for name, weight in sorted(recipe.items(), key=lambda part: part[0] == FACTOR):
             mean, spread = self.scales[name]
             parts.append(weight * (blocks[name].astype(float) - mean) / spread)
         return np.hstack(parts)
@@ -161,4 +176,17 @@ def check_recipe(recipe: Any, known: Sequence[str]) -> Recipe:
             raise InputError(f"descriptors names {name!r}, but these meshes have: {', '.join(known)}.")
         if not isinstance(weight, (int, float)) or not 0 < weight < np.inf:
             raise InputError(f"descriptors gives {name!r} the weight {weight!r}, but a positive number is wanted.")
+    if set(recipe) == {FACTOR}:
+        raise InputError(f"descriptors names {FACTOR!r} alone, but that is a factor of functions of other blocks.")
     return {str(name): float(weight) for name, weight in recipe.items()}
+
+
+def n_factors(recipe: Recipe) -> int:
+    """Return how many of the last columns of stacked blocks are factors.
+
+    Examples
+    --------
+    >>> n_factors({"wall": 1.0, "gain": 1.0}), n_factors({"box": 1.0})
+    (1, 0)
+    """
+    return int(FACTOR in recipe)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from swwl.embedding.components import principal_components, project
 from swwl.errors import InputError, located
+from swwl.fields.walls import inner_loops, loop_features, wall_shape
 from swwl.gp.blocks import Block, Coordinates
 from swwl.kernels.base import CorrelationName, Factor
 from swwl.mesh.io import as_mesh
@@ -108,6 +109,48 @@ class ShapeFactor(Factor):
         sizes.array("coordinates", rows, "nk")
         if not (self.deviations_ > 0).all():
             raise InputError("a deviation of components is not positive")
+
+
+@storable
+class WallShapes(ShapeFactor):
+    """Principal components of where the walls of bodies in a plane domain are, whatever the mesh around them.
+
+    Parameters
+    ----------
+    column : str
+        Name of a column of meshes, which all have equally many bodies in them (see :func:`swwl.fields.inner_loops`).
+    n_components : int
+        How many are kept.
+
+    Examples
+    --------
+    >>> turns = 2 * np.pi * np.arange(30) / 30
+    >>> circle = np.column_stack([np.cos(turns), np.sin(turns)])
+    >>> lines = np.column_stack([np.arange(30), np.roll(np.arange(30), -1)])
+    >>> rings = [Mesh(radius * circle, {"line": lines}) for radius in (1.0, 2.0, 4.0)]
+    >>> WallShapes("ring").fit(rings)[:, 0].round(2).tolist()
+    [-1.07, -0.27, 1.34]
+    """
+
+    def __init__(self, column: str = "mesh", *, n_components: int = 12):
+        self.column = column
+        self.n_components = n_components
+
+    def settle(self, mesh: Mesh) -> None:
+        """Remember where the bodies of the first mesh are."""
+        loops = inner_loops(mesh)
+        if not loops:
+            raise InputError(f"{self!r} wants meshes with bodies in a plane domain, but the first has none.")
+        self.reference_ = loop_features(mesh, loops)
+
+    def vector(self, mesh: Mesh) -> Array:
+        """Return points of the walls at equal angles, one coordinate after the other."""
+        return wall_shape(mesh, self.reference_)
+
+    def check_restored(self, rows: Any) -> None:
+        """Refuse also a reference that is no list of boxes."""
+        super().check_restored(rows)
+        Sizes(f=4).array("reference_", self.reference_, "bf")
 
 
 @storable

@@ -5,6 +5,8 @@
 ``loop_features(mesh, loops)``        (K, 4) where each body is and how large: keep those of the first training mesh
 ``match_loops(features, reference)``  order of the loops in which they answer to the reference's
 ``wall_map(mesh, reference)``         all of it: :class:`swwl.fields.slitmap.SlitMap` of (level, angle, walls, gain)
+``common_walls(meshes)``              features of the first mesh's bodies, or None if not all meshes have as many
+``wall_shape(mesh, reference)``       (K * 256,) the row of ``wall_rows``, without a look at the domain
 ``wall_descriptors(found)``           (n, 2K) coordinates of the nodes, inside or on the unit circle
 ``wall_gains(found)``                 (n, K) how much the maps stretch at the nodes, from 0 to 8: factors for a basis
 ``wall_rows(maps)``                   (N, K * 256) shapes of the walls: rows for principal components
@@ -15,6 +17,8 @@ count from the direction of the first axis. An outer boundary takes no part.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +34,7 @@ from swwl.mesh.mesh import Mesh
 _Floats = NDArray[np.float64]
 _Nodes = NDArray[np.int32]
 
+MOST_BODIES = 6  # all panels of all bodies act on each other
 LARGEST_GAIN = 8.0  # a sharp edge has an infinite one, of which a node shows more the finer the mesh
 
 
@@ -85,7 +90,7 @@ def _chains(sides: _Nodes) -> list[_Nodes]:
     if len(following) < len(sides):
         nodes, counts = np.unique(sides[:, 0], return_counts=True)
         node = int(nodes[counts > 1][0])
-        raise InputError(f"The boundary passes node {node} twice; bodies must not touch each other or the outside.")
+        raise InputError(f"has a boundary that passes node {node} twice; bodies must not touch anything.")
     loops = []
     while following:
         first, node = following.popitem()
@@ -103,7 +108,7 @@ def _closed_curves(lines: _Nodes, n_nodes: int) -> list[_Nodes]:
     degree = np.bincount(lines.ravel(), minlength=n_nodes)
     if (degree > 2).any():
         node = int(np.argmax(degree > 2))
-        raise InputError(f"{degree[node]} lines meet at node {node}; two are wanted at each node of a closed curve.")
+        raise InputError(f"has {degree[node]} lines that meet at node {node}; a closed curve has two at each node.")
     if (degree == 1).any():
         return []
     around: dict[int, list[int]] = {}
@@ -150,7 +155,7 @@ def match_loops(features: _Floats, reference: _Floats) -> NDArray[np.intp]:
     """
     if len(features) != len(reference):
         found = counted(len(features), "inner loop")
-        raise InputError(f"The mesh has {found}, but the first training mesh has {len(reference)}.")
+        raise InputError(f"has {found}, but the first training mesh has {len(reference)}.")
     differences = features[None, :, :] - reference[:, None, :]
     return np.asarray(linear_sum_assignment((differences**2).sum(axis=2))[1])
 
@@ -177,6 +182,40 @@ def wall_map(mesh: Mesh, reference: _Floats | None = None) -> SlitMap:
     if reference is not None:
         loops = [loops[k] for k in match_loops(loop_features(mesh, loops), reference)]
     return slit_map(mesh.points, list(loops))
+
+
+def common_walls(meshes: Iterable[Mesh]) -> _Floats | None:
+    """Return :func:`loop_features` of the first mesh if all have equally many bodies, one to six, else None.
+
+    Examples
+    --------
+    >>> corners = [[0, 0], [4, 0], [0, 2]]
+    >>> ring, rod = Mesh(corners, {"line": [[0, 1], [1, 2], [2, 0]]}), Mesh(corners, {"line": [[0, 1], [1, 2]]})
+    >>> common_walls([ring, ring]).tolist(), common_walls([ring, rod])
+    ([[2.0, 1.0, 4.0, 2.0]], None)
+    """
+    reference: _Floats | None = None
+    for mesh in meshes:
+        try:
+            found = loop_features(mesh, inner_loops(mesh))
+        except InputError:
+            return None
+        reference = found if reference is None else reference
+        if len(found) != len(reference) or not 1 <= len(found) <= MOST_BODIES:
+            return None
+    return reference
+
+
+def wall_shape(mesh: Mesh, reference: _Floats) -> _Floats:
+    """Return where a mesh's walls are at equal angles (K * n_angles * 2,), bodies in the order of the reference's.
+
+    The same as :func:`wall_rows` of its map, which is not evaluated in the domain.
+    """
+    loops = inner_loops(mesh)
+    ordered = [loops[k] for k in match_loops(loop_features(mesh, loops), reference)]
+    ends = np.cumsum([len(loop) for loop in ordered])
+    nodes = [np.arange(end - len(loop), end) for loop, end in zip(ordered, ends, strict=True)]
+    return slit_map(mesh.points[np.concatenate(ordered)], list(nodes)).walls.ravel()
 
 
 def wall_descriptors(found: SlitMap) -> _Floats:

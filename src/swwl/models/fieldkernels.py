@@ -8,10 +8,9 @@ import pandas as pd
 from sklearn.base import clone
 
 from swwl.errors import InputError
-from swwl.fields.shapes import NodePositions
+from swwl.fields.shapes import NodePositions, WallShapes
 from swwl.kernels.base import Product
 from swwl.kernels.elliptic import Elliptic
-from swwl.mesh.mesh import Mesh
 from swwl.models.defaults import default_kernels
 from swwl.models.members import named_kernels
 from swwl.models.tables import column, is_graphs, is_numeric
@@ -34,7 +33,7 @@ def mesh_column(table: pd.DataFrame, kernel: Any = None) -> str:
     raise InputError("The table has no column of meshes, which carry the fields.")
 
 
-def field_kernels(table: pd.DataFrame, mesh: str, first: Mesh, model: Any, common: bool) -> dict[str, Product]:
+def field_kernels(table: pd.DataFrame, mesh: str, model: Any, common: bool, walls: bool) -> dict[str, Product]:
     """Return the candidate kernels of a field regressor, by name.
 
     Parameters
@@ -43,19 +42,20 @@ def field_kernels(table: pd.DataFrame, mesh: str, first: Mesh, model: Any, commo
         Training inputs.
     mesh : str
         The column of meshes.
-    first : Mesh
-        The first of them.
     model : FieldRegressor
     common : bool
         Whether all meshes share their cells.
+    walls : bool
+        Whether all meshes have equally many bodies in a plane domain.
     """
     if model.kernel is not None:
         return named_kernels(model.kernel)
     options = {"random_state": model.random_state, "n_jobs": model.n_jobs}
-    if not common:
-        return default_kernels(table, **options)
     rest = table.drop(columns=mesh)
     others = next(iter(default_kernels(rest, **options).values())).factors if rest.shape[1] else []
+    if not common:
+        around = {"walls": Elliptic(WallShapes(mesh), *map(clone, others))} if walls else {}
+        return around | default_kernels(table, **options)
     return {
         title: Elliptic(NodePositions(mesh), *map(clone, others), correlation=correlation)
         for title, correlation in (("positions", "matern52"), ("positions, smooth", "gaussian"))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from swwl.errors import InputError, MeshWarning
 from swwl.fields.descriptors import Blocks, Describer, check_recipe, has_normals
 from swwl.fields.values import FieldKind, node_weights
+from swwl.fields.walls import common_walls
 from swwl.fields.warps import WARPS
 from swwl.mesh.io import as_mesh
 from swwl.mesh.mesh import Mesh
@@ -76,7 +77,8 @@ def kept_blocks(describer: Describer, mesh: Mesh, memory: Memory, item: Any) -> 
     """Return the descriptors of a mesh, from memory where a file is known there."""
     if memory.folder is None or not isinstance(item, (str, os.PathLike)):
         return describer.blocks(mesh)
-    path, key = Path(item), fingerprint("blocks", describer.dimension, describer.diagonal, describer.normals)
+    settled = (describer.dimension, describer.diagonal, describer.normals, describer.walls)
+    path, key = Path(item), fingerprint("blocks", *settled)
     known = memory.get(path, "blocks", key)
     if known is not None and all(len(part) == mesh.n_nodes for name, part in known.items() if name != "n_nodes"):
         return {name: part for name, part in known.items() if name != "n_nodes"}
@@ -152,6 +154,7 @@ def load_training(
         first.dimension,
         float(np.median([look.diagonal for look in looks])) or 1.0,
         all(look.normals for look in looks) if not common else False,
+        None if common else common_walls(look.mesh for look in looks),
     )
     blocks: list[Blocks] = []
     if not common:
