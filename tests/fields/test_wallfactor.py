@@ -8,7 +8,12 @@ from swwl.errors import InputError
 from swwl.fields.basis import Basis, choose_centers, gram
 from swwl.fields.descriptors import Describer, check_recipe, n_factors
 from swwl.fields.shapes import WallShapes
+from swwl.fields.walls import inner_loops, loop_features
 from swwl.mesh.mesh import Mesh
+
+
+def describer_of(mesh):
+    return Describer(2, 1.0, False, loop_features(mesh, inner_loops(mesh)))
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +22,7 @@ def airfoils():
 
 
 def test_around_bodies_nodes_have_a_place_on_the_disc_and_a_gain(airfoils):
-    describer = Describer.of(airfoils)
+    describer = describer_of(airfoils[0])
     blocks = [describer.blocks(mesh) for mesh in airfoils]
     describer = describer.scaled(blocks)
     assert list(describer.recipes())[:2] == ["walls, gain", "walls"]
@@ -49,7 +54,7 @@ def test_pressure_around_an_ellipse_is_smooth_but_for_the_gain():
     quads = np.vstack([np.column_stack([a, b[:, ::-1]]) for a, b in zip(rows[:-1], rows[1:], strict=True)])
     mesh = Mesh(np.column_stack([z.real, z.imag]), {"quad": quads})
     pressure = 1 - np.abs((1 - 1 / zeta**2) / (1 - 0.45 / 0.55 / zeta**2)) ** 2
-    describer = Describer.of([mesh])
+    describer = describer_of(mesh)
     blocks = describer.blocks(mesh)
     describer = describer.scaled([blocks])
     errors = {}
@@ -78,6 +83,6 @@ def test_what_has_no_walls_is_refused(airfoils):
     with pytest.raises(InputError, match="wants meshes with bodies in a plane domain"):
         WallShapes("mesh").fit([plate, plate])
     with pytest.raises(InputError, match="has 0 inner loops, but the first training mesh has 1"):
-        Describer.of(airfoils).blocks(plate)
+        describer_of(airfoils[0]).blocks(plate)
     with pytest.raises(InputError, match="'gain' alone"):
         check_recipe({"gain": 1.0}, ["gain", "wall"])

@@ -8,7 +8,6 @@ from scipy.spatial import Delaunay
 
 from swwl.errors import InputError
 from swwl.fields.walls import (
-    common_walls,
     inner_loops,
     loop_features,
     match_loops,
@@ -76,8 +75,6 @@ def test_loops_come_in_the_order_of_the_reference():
     assert np.abs(one.walls - two.walls).max() < 0.02
     assert wall_rows([one, two]).shape == (2, 512)
     assert np.allclose(wall_rows([one, two]), [wall_shape(first, reference), wall_shape(other, reference)])
-    assert np.array_equal(common_walls([first, other]), reference)
-    assert common_walls([first, disc_with_holes(HOLES[:1])]) is None and common_walls([disc_with_holes([])]) is None
 
 
 @given(st.permutations(range(4)))

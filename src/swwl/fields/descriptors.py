@@ -1,9 +1,8 @@
 r"""What tells the place of a node, on a mesh of any topology: blocks of numbers per node, weighed by recipes.
 
 Blocks are box coordinates, normals of surfaces and contours, lags (see ``stiffness.py``) and, around bodies in the
-plane, the coordinates of their slit maps (see ``walls.py``). Their deviations in the
-training set are settled once; a recipe weighs and stacks them, and smooth functions of the result are the basis of
-fields (``basis.py``).
+plane, slit-map coordinates (see ``walls.py``). Their deviations in the training set are settled once; a recipe weighs
+and stacks them, and smooth functions of the result are the basis of fields (``basis.py``).
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError
 from swwl.fields.stiffness import lags
-from swwl.fields.walls import common_walls, wall_descriptors, wall_gains, wall_map
+from swwl.fields.walls import wall_descriptors, wall_gains, wall_map
 from swwl.mesh.arrays import first_at_place
 from swwl.mesh.boundary import piece_normals
 from swwl.mesh.cells import cell_dimension, top_cells
@@ -98,8 +97,8 @@ class Describer:
     diagonal : float
         Of the typical box; lags are parts of it.
     normals : bool
-    walls : ndarray of shape (K, 4) or None
-        Where the bodies are that all meshes have in them, see :func:`swwl.fields.walls.common_walls`.
+    bodies : ndarray of shape (K, 4) or None
+        Where the bodies of the first training mesh are, and how large, for slit maps; None without bodies.
     scales : dict of str to (mean, deviation)
         Of every block, pooled over the training nodes.
     """
@@ -107,15 +106,8 @@ class Describer:
     dimension: int
     diagonal: float
     normals: bool
-    walls: Array | None = None
+    bodies: Array | None = None
     scales: dict[str, tuple[Array, float]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, meshes: Sequence[Mesh]) -> Describer:
-        """Settle what some training meshes can all have."""
-        diagonals = [float(np.linalg.norm(np.ptp(mesh.points, axis=0))) for mesh in meshes]
-        walls, normals = common_walls(meshes), all(map(has_normals, meshes))
-        return cls(meshes[0].dimension, float(np.median(diagonals)) or 1.0, normals, walls)
 
     def blocks(self, mesh: Mesh) -> Blocks:
         """Return the blocks of every node, (n, s) each."""
@@ -125,8 +117,8 @@ class Describer:
         found |= zip(_LAGS, lags(mesh, [part * self.diagonal for part in LENGTHS]), strict=True)
         if self.normals:
             found["normal"] = node_normals(mesh)
-        if self.walls is not None:
-            around = wall_map(mesh, self.walls)
+        if self.bodies is not None:
+            around = wall_map(mesh, self.bodies)
             found["wall"] = wall_descriptors(around)
             found[FACTOR] = (wall_gains(around) ** 2).sum(axis=1, keepdims=True)
         return {name: values.astype(np.float32) for name, values in found.items()}
@@ -144,19 +136,21 @@ class Describer:
 
     def recipes(self) -> dict[str, Recipe]:
         """Return the recipes that may be chosen, by name."""
-        lagged = dict.fromkeys(_LAGS, 1.0)
-        walls: dict[str, Recipe] = {}
-        if self.walls is not None:
-            walls = {"walls, gain": {"wall": 1.0, FACTOR: 1.0}, "walls": {"wall": 1.0}}
+        lagged = {name: 0.3 for name in _LAGS}
         if self.normals:
-            return walls | {
-                "box, normals, lags": {"box": 1.0, "normal": 0.7, **{name: 0.3 for name in lagged}},
+            found = {
+                "box, normals, lags": {"box": 1.0, "normal": 0.7, **lagged},
                 "box, normals": {"box": 1.0, "normal": 0.7},
             }
-        return walls | {
-            "lags, box": {"box": 0.5, **{name: 0.5 for name in lagged}},
-            "box, lags": {"box": 1.0, **{name: 0.3 for name in lagged}},
-        }
+        else:
+            found = {
+                "lags, box": {"box": 0.5, **dict.fromkeys(_LAGS, 0.5)},
+                "box, lags": {"box": 1.0, **lagged},
+            }
+        if self.bodies is None:
+            return found
+        first = next(iter(found))
+        return {"walls, gain": {"wall": 1.0, FACTOR: 1.0}, "walls": {"wall": 1.0}, first: found[first]}
 
     def stack(self, blocks: Mapping[str, NDArray[Any]], recipe: Recipe) -> Array:
         """Weigh blocks by a recipe and put them side by side, (n, D); a factor comes last."""
@@ -181,7 +175,7 @@ def check_recipe(recipe: Any, known: Sequence[str]) -> Recipe:
     return {str(name): float(weight) for name, weight in recipe.items()}
 
 
-def n_factors(recipe: Recipe) -> int:
+def n_factors(recipe: Mapping[str, float]) -> int:
     """Return how many of the last columns of stacked blocks are factors.
 
     Examples

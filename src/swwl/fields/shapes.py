@@ -112,48 +112,6 @@ class ShapeFactor(Factor):
 
 
 @storable
-class WallShapes(ShapeFactor):
-    """Principal components of where the walls of bodies in a plane domain are, whatever the mesh around them.
-
-    Parameters
-    ----------
-    column : str
-        Name of a column of meshes, which all have equally many bodies in them (see :func:`swwl.fields.inner_loops`).
-    n_components : int
-        How many are kept.
-
-    Examples
-    --------
-    >>> turns = 2 * np.pi * np.arange(30) / 30
-    >>> circle = np.column_stack([np.cos(turns), np.sin(turns)])
-    >>> lines = np.column_stack([np.arange(30), np.roll(np.arange(30), -1)])
-    >>> rings = [Mesh(radius * circle, {"line": lines}) for radius in (1.0, 2.0, 4.0)]
-    >>> WallShapes("ring").fit(rings)[:, 0].round(2).tolist()
-    [-1.07, -0.27, 1.34]
-    """
-
-    def __init__(self, column: str = "mesh", *, n_components: int = 12):
-        self.column = column
-        self.n_components = n_components
-
-    def settle(self, mesh: Mesh) -> None:
-        """Remember where the bodies of the first mesh are."""
-        loops = inner_loops(mesh)
-        if not loops:
-            raise InputError(f"{self!r} wants meshes with bodies in a plane domain, but the first has none.")
-        self.reference_ = loop_features(mesh, loops)
-
-    def vector(self, mesh: Mesh) -> Array:
-        """Return points of the walls at equal angles, one coordinate after the other."""
-        return wall_shape(mesh, self.reference_)
-
-    def check_restored(self, rows: Any) -> None:
-        """Refuse also a reference that is no list of boxes."""
-        super().check_restored(rows)
-        Sizes(f=4).array("reference_", self.reference_, "bf")
-
-
-@storable
 class NodePositions(ShapeFactor):
     """Principal components of node positions: for meshes that share their cells, node by node.
 
@@ -185,3 +143,48 @@ class NodePositions(ShapeFactor):
             n, d = self.shape_
             raise InputError(f"has {mesh.n_nodes} nodes in {mesh.dimension} dimensions, but fit saw {n} in {d}.")
         return mesh.points.ravel()
+
+
+@storable
+class WallShapes(ShapeFactor):
+    """Principal components of the walls of bodies in the plane, taken at equal angles of their slit maps.
+
+    Unlike an embedding of nodes, they do not depend on how fine a mesh is.
+
+    Parameters
+    ----------
+    column : str
+        Name of a column of plane meshes, each with as many bodies.
+    n_components : int
+        How many are kept.
+
+    Examples
+    --------
+    >>> turns = 2 * np.pi * np.arange(30) / 30
+    >>> circle = np.column_stack([np.cos(turns), np.sin(turns)])
+    >>> lines = np.column_stack([np.arange(30), np.roll(np.arange(30), -1)])
+    >>> rings = [Mesh(radius * circle, {"line": lines}) for radius in (1.0, 2.0, 4.0)]
+    >>> WallShapes("ring").fit(rings)[:, 0].round(2).tolist()
+    [-1.07, -0.27, 1.34]
+    """
+
+    def __init__(self, column: str = "mesh", *, n_components: int = 12):
+        self.column = column
+        self.n_components = n_components
+
+    def settle(self, mesh: Mesh) -> None:
+        """Remember where the bodies of the first mesh are, so that those of others are told apart."""
+        loops = inner_loops(mesh)
+        if not loops:
+            raise InputError(f"{self!r} wants meshes with bodies in a plane domain, but the first has none.")
+        self.bodies_ = loop_features(mesh, loops)
+
+    def vector(self, mesh: Mesh) -> Array:
+        """Return the walls of a mesh, (K * 256,)."""
+        return wall_shape(mesh, self.bodies_)
+
+    def check_restored(self, rows: Any) -> None:
+        """Refuse what does not fit together."""
+        super().check_restored(rows)
+        sizes = Sizes(f=4)
+        sizes.array("bodies_", self.bodies_, "kf")

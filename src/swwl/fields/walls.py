@@ -5,7 +5,6 @@
 ``loop_features(mesh, loops)``        (K, 4) where each body is and how large: keep those of the first training mesh
 ``match_loops(features, reference)``  order of the loops in which they answer to the reference's
 ``wall_map(mesh, reference)``         all of it: :class:`swwl.fields.slitmap.SlitMap` of (level, angle, walls, gain)
-``common_walls(meshes)``              features of the first mesh's bodies, or None if not all meshes have as many
 ``wall_shape(mesh, reference)``       (K * 256,) the row of ``wall_rows``, without a look at the domain
 ``wall_descriptors(found)``           (n, 2K) coordinates of the nodes, inside or on the unit circle
 ``wall_gains(found)``                 (n, K) how much the maps stretch at the nodes, from 0 to 8: factors for a basis
@@ -17,8 +16,6 @@ count from the direction of the first axis. An outer boundary takes no part.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +31,6 @@ from swwl.mesh.mesh import Mesh
 _Floats = NDArray[np.float64]
 _Nodes = NDArray[np.int32]
 
-MOST_BODIES = 6  # all panels of all bodies act on each other
 LARGEST_GAIN = 8.0  # a sharp edge has an infinite one, of which a node shows more the finer the mesh
 
 
@@ -182,28 +178,6 @@ def wall_map(mesh: Mesh, reference: _Floats | None = None) -> SlitMap:
     if reference is not None:
         loops = [loops[k] for k in match_loops(loop_features(mesh, loops), reference)]
     return slit_map(mesh.points, list(loops))
-
-
-def common_walls(meshes: Iterable[Mesh]) -> _Floats | None:
-    """Return :func:`loop_features` of the first mesh if all have equally many bodies, one to six, else None.
-
-    Examples
-    --------
-    >>> corners = [[0, 0], [4, 0], [0, 2]]
-    >>> ring, rod = Mesh(corners, {"line": [[0, 1], [1, 2], [2, 0]]}), Mesh(corners, {"line": [[0, 1], [1, 2]]})
-    >>> common_walls([ring, ring]).tolist(), common_walls([ring, rod])
-    ([[2.0, 1.0, 4.0, 2.0]], None)
-    """
-    reference: _Floats | None = None
-    for mesh in meshes:
-        try:
-            found = loop_features(mesh, inner_loops(mesh))
-        except InputError:
-            return None
-        reference = found if reference is None else reference
-        if len(found) != len(reference) or not 1 <= len(found) <= MOST_BODIES:
-            return None
-    return reference
 
 
 def wall_shape(mesh: Mesh, reference: _Floats) -> _Floats:

@@ -1,7 +1,7 @@
 """Which kernel, descriptors, range, shrinkage and warp a field gets: by folds of training meshes, modes refitted.
 
-The lists are short and fixed, and each stage goes on with the best of the one before: kernels, then descriptors and
-ranges, then warps, then shrinkages.
+The lists are short and fixed, and each stage goes on with the best of the one before: descriptors and ranges,
+warps, shrinkages, kernels.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from swwl.models.fieldprocesses import Inputs, folds_of, pair_of_groups
 Array = NDArray[np.float64]
 
 RANGES = (0.7, 1.5)
-SHRINKAGES = (1e-6, 1e-4)
+SHRINKAGES = (1e-6, 1e-5, 1e-4)
 _FOLDS = 4
 
 
@@ -84,42 +84,35 @@ def choose(data: FieldData, kernels: Sequence[Inputs], settings: Settings) -> Ch
     """
     tried: list[tuple[float, Coded, Inputs]] = []
 
-    def try_one(coded: Coded, inputs: Inputs) -> float:
-        gps = quick_fit(coded, inputs, settings)
-        error = float(np.sqrt(fold_errors(data, coded, inputs, gps, settings.n_modes).mean()))
-        tried.append((error, coded, inputs))
-        return error
+    def try_one(coded: Coded, inputs: Inputs) -> None:
+        if not any(one.candidate == coded.candidate and own is inputs for _, one, own in tried):
+            gps = quick_fit(coded, inputs, settings)
+            error = float(np.sqrt(fold_errors(data, coded, inputs, gps, settings.n_modes).mean()))
+            tried.append((error, coded, inputs))
+
+    def try_with(**changes: Any) -> None:
+        _, coded, inputs = best()
+        try_one(_code(data, replace(coded.candidate, **changes), settings, coded), inputs)
 
     def best() -> tuple[float, Coded, Inputs]:
         return min(tried, key=lambda one: one[0])
 
-    pool = data.pool()
-    warps = possible_warps(pool) if settings.warps is None else settings.warps
+    warps = possible_warps(data.pool()) if settings.warps is None else settings.warps
     first = _first(data, settings, warps[0])
     if first.warp.deviation == 0 or len(data) < 2 * _FOLDS:  # nothing to choose by
         return Choice(first, kernels[0], [])
-    for inputs in kernels:
-        try_one(first, inputs)
-    if settings.recipes:
-        for name, recipe in settings.recipes.items():
-            for length in RANGES:
-                candidate = replace(first.candidate, name=name, recipe=recipe, length=length)
-                if candidate != first.candidate:
-                    try_one(_code(data, candidate, settings, best()[1]), best()[2])
+    try_one(first, kernels[0])
+    for name, recipe in settings.recipes.items():
+        for length in RANGES:
+            try_with(name=name, recipe=recipe, length=length)
     for warp in warps[1:]:
-        if settings.recipes:
-            coded = _code(data, replace(best()[1].candidate, warp=warp), settings, best()[1])
-        else:
-            coded = code_nodes(data, warp)
-        try_one(coded, best()[2])
-    if settings.recipes:
-        for shrinkage in SHRINKAGES:
-            candidate = replace(best()[1].candidate, shrinkage=shrinkage)
-            if candidate != best()[1].candidate:
-                try_one(_code(data, candidate, settings, best()[1]), best()[2])
+        try_with(warp=warp)
+    for shrinkage in SHRINKAGES if settings.recipes else ():
+        try_with(shrinkage=shrinkage)
+    for inputs in kernels[1:]:
+        try_one(best()[1], inputs)
     chosen = best()
-    rows = [_row(data, error, coded, inputs, coded is chosen[1] and inputs is chosen[2])
-            for error, coded, inputs in tried]  # fmt: skip
+    rows = [_row(data, *one, chosen=one is chosen) for one in tried]
     return Choice(chosen[1], chosen[2], rows)
 
 
@@ -127,15 +120,19 @@ def _first(data: FieldData, settings: Settings, warp: str) -> Coded:
     if not settings.recipes:
         return code_nodes(data, warp)
     name, recipe = next(iter(settings.recipes.items()))
-    few = float(np.median([len(values) for values in data.values])) < 2 * settings.basis_size
-    return _code(data, Candidate(name, recipe, RANGES[0], SHRINKAGES[int(few)], warp), settings, None)
+    # Fewer nodes than functions leave much open; coordinates of slit maps are exact enough for little shrinkage.
+    few = float(np.median([len(values) for values in data.values])) <= 2 * settings.basis_size
+    strong = few and "wall" not in recipe
+    return _code(data, Candidate(name, recipe, RANGES[0], SHRINKAGES[-1 if strong else 0], warp), settings, None)
 
 
 def _code(data: FieldData, candidate: Candidate, settings: Settings, known: Coded | None) -> Coded:
+    if not settings.recipes:
+        return code_nodes(data, candidate.warp)
     return code_smooth(data, settings.describer, candidate, settings.basis_size, settings.seed, False, known)
 
 
-def _row(data: FieldData, error: float, coded: Coded, inputs: Inputs, chosen: bool) -> dict[str, Any]:
+def _row(data: FieldData, error: float, coded: Coded, inputs: Inputs, *, chosen: bool) -> dict[str, Any]:
     candidate = coded.candidate
     return {
         "field": data.kind.name,

@@ -8,7 +8,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from swwl.errors import InputError
-from swwl.fields.shapes import NodePositions, WallShapes
+from swwl.fields.shapes import NodePositions, ShapeFactor, WallShapes
 from swwl.kernels.base import Product
 from swwl.kernels.elliptic import Elliptic
 from swwl.models.defaults import default_kernels
@@ -33,7 +33,7 @@ def mesh_column(table: pd.DataFrame, kernel: Any = None) -> str:
     raise InputError("The table has no column of meshes, which carry the fields.")
 
 
-def field_kernels(table: pd.DataFrame, mesh: str, model: Any, common: bool, walls: bool) -> dict[str, Product]:
+def field_kernels(table: pd.DataFrame, mesh: str, model: Any, geometry: Any) -> dict[str, Product]:
     """Return the candidate kernels of a field regressor, by name.
 
     Parameters
@@ -43,20 +43,20 @@ def field_kernels(table: pd.DataFrame, mesh: str, model: Any, common: bool, wall
     mesh : str
         The column of meshes.
     model : FieldRegressor
-    common : bool
-        Whether all meshes share their cells.
-    walls : bool
-        Whether all meshes have equally many bodies in a plane domain.
+    geometry : Geometry
+        What the meshes have in common.
     """
     if model.kernel is not None:
         return named_kernels(model.kernel)
     options = {"random_state": model.random_state, "n_jobs": model.n_jobs}
     rest = table.drop(columns=mesh)
     others = next(iter(default_kernels(rest, **options).values())).factors if rest.shape[1] else []
-    if not common:
-        around = {"walls": Elliptic(WallShapes(mesh), *map(clone, others))} if walls else {}
-        return around | default_kernels(table, **options)
-    return {
-        title: Elliptic(NodePositions(mesh), *map(clone, others), correlation=correlation)
-        for title, correlation in (("positions", "matern52"), ("positions, smooth", "gaussian"))
-    }
+
+    def with_others(shapes: ShapeFactor, title: str) -> dict[str, Product]:
+        pairs = ((title, "matern52"), (f"{title}, smooth", "gaussian"))
+        return {name: Elliptic(clone(shapes), *map(clone, others), correlation=kind) for name, kind in pairs}
+
+    if geometry.common:
+        return with_others(NodePositions(mesh), "positions")
+    walls = with_others(WallShapes(mesh), "walls") if geometry.describer.bodies is not None else {}
+    return walls | default_kernels(table, **options)

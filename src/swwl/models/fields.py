@@ -150,8 +150,7 @@ class FieldRegressor(BaseEstimator):
         memory = as_memory(memory)
         training = load_training(list(column(table, self.mesh_column_)), names, self, progress, memory)
         geometry = training.geometry
-        walls = geometry.describer.walls is not None
-        kernels = field_kernels(table, self.mesh_column_, self, geometry.common, walls)
+        kernels = field_kernels(table, self.mesh_column_, self, geometry)
         for name in columns_of(kernels):
             column(table, name)
         rows = fit_kernels(list(kernels.values()), partial(column, table), progress, memory)

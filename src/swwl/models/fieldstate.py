@@ -67,7 +67,7 @@ def fields_from_state(kind: Any, state: dict[str, Any]) -> Any:
         check_count("dimension", described["dimension"]),
         check_number("diagonal", described["diagonal"], above=0.0),
         bool(described["normals"]),
-        None if described["walls"] is None else Sizes(f=4).array("walls", described["walls"], "kf"),
+        None if described["bodies"] is None else Sizes(f=4).array("bodies", described["bodies"], "kf"),
         {name: (Sizes().array("mean", mean, "s"), check_number("deviation", spread, above=0.0))
          for name, (mean, spread) in described["scales"].items()},
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from swwl.errors import InputError, MeshWarning
 from swwl.fields.descriptors import Blocks, Describer, check_recipe, has_normals
 from swwl.fields.values import FieldKind, node_weights
-from swwl.fields.walls import common_walls
+from swwl.fields.walls import inner_loops, loop_features
 from swwl.fields.warps import WARPS
 from swwl.mesh.io import as_mesh
 from swwl.mesh.mesh import Mesh
@@ -77,14 +77,18 @@ def kept_blocks(describer: Describer, mesh: Mesh, memory: Memory, item: Any) -> 
     """Return the descriptors of a mesh, from memory where a file is known there."""
     if memory.folder is None or not isinstance(item, (str, os.PathLike)):
         return describer.blocks(mesh)
-    settled = (describer.dimension, describer.diagonal, describer.normals, describer.walls)
-    path, key = Path(item), fingerprint("blocks", *settled)
+    path, key = Path(item), fingerprint("blocks", *(repr(part) for part in _settled(describer)))
     known = memory.get(path, "blocks", key)
     if known is not None and all(len(part) == mesh.n_nodes for name, part in known.items() if name != "n_nodes"):
         return {name: part for name, part in known.items() if name != "n_nodes"}
     blocks = describer.blocks(mesh)
     memory.put(path, "blocks", key, mesh.n_nodes, **blocks)
     return blocks
+
+
+def _settled(describer: Describer) -> list[Any]:
+    bodies = None if describer.bodies is None else describer.bodies.tolist()
+    return [describer.dimension, describer.diagonal, describer.normals, bodies]
 
 
 def mesh_of(number: int, item: Any) -> Mesh:
@@ -116,7 +120,6 @@ class Training:
 
     geometry: Geometry
     fields: list[FieldData]
-    first: Mesh
 
 
 def load_training(
@@ -153,27 +156,35 @@ def load_training(
     describer = Describer(
         first.dimension,
         float(np.median([look.diagonal for look in looks])) or 1.0,
-        all(look.normals for look in looks) if not common else False,
-        None if common else common_walls(look.mesh for look in looks),
+        not common and all(look.normals for look in looks),
+        _bodies(first, looks) if not common else None,
     )
     blocks: list[Blocks] = []
     if not common:
-        describe = Geometry(describer, False, "").described
         budget, kept = _MOST_NODES_KEPT, []
         for look, item in zip(looks, items, strict=True):
             budget -= look.mesh.n_nodes
             kept.append(look.mesh if budget > 0 or not isinstance(item, (str, os.PathLike)) else None)
-        blocks = on_meshes(
-            lambda number, item: describe(number, kept[number] or mesh_of(number, item), memory, item),
-            items, model.n_jobs, progress,
-        )  # fmt: skip
+
+        def describe(number: int, item: Any) -> Blocks:
+            mesh = kept[number] or mesh_of(number, item)
+            return Geometry(describer, False, "").described(number, mesh, memory, item)
+
+        try:
+            blocks = on_meshes(describe, items, model.n_jobs, progress)
+        except InputError as error:
+            if describer.bodies is None:
+                raise
+            warnings.warn(f"Slit maps are left out: {error}", MeshWarning, stacklevel=4)
+            describer = replace(describer, bodies=None)
+            blocks = on_meshes(describe, items, model.n_jobs, progress)
         describer = describer.scaled(blocks)
     fields = []
     for j, kind in enumerate(kinds):
         values = [look.values[j] for look in looks]
         scored = [scored_nodes(v, model.random_state + k) for k, v in enumerate(values)]
         fields.append(FieldData(kind, values, [look.weights[j] for look in looks], blocks, scored))
-    return Training(Geometry(describer, common, looks[0].key), fields, first)
+    return Training(Geometry(describer, common, looks[0].key), fields)
 
 
 @dataclass(frozen=True)
@@ -182,6 +193,7 @@ class _Look:
     key: str
     diagonal: float
     normals: bool
+    n_bodies: int
     values: list[Array]
     weights: list[Array]
 
@@ -194,7 +206,20 @@ def _look(number: int, item: Any, kinds: Sequence[FieldKind], weights: str) -> _
     except InputError as error:
         raise error.of_item(number, _title(number, mesh), continues=True) from None
     diagonal = float(np.linalg.norm(np.ptp(mesh.points, axis=0)))
-    return _Look(mesh, cells_key(mesh), diagonal, has_normals(mesh), values, shares)
+    return _Look(mesh, cells_key(mesh), diagonal, has_normals(mesh), _count_bodies(mesh), values, shares)
+
+
+def _count_bodies(mesh: Mesh) -> int:
+    try:
+        return len(inner_loops(mesh))
+    except InputError:
+        return 0
+
+
+def _bodies(first: Mesh, looks: Sequence[_Look]) -> Array | None:
+    """Return where bodies are, in the first mesh, if all meshes have as many."""
+    counts = {look.n_bodies for look in looks}
+    return loop_features(first, inner_loops(first)) if len(counts) == 1 and counts != {0} else None
 
 
 def _title(number: int, mesh: Mesh) -> str:
@@ -235,4 +260,6 @@ def make_settings(model: Any, training: Training) -> Settings:
         recipes = {"given": check_recipe(model.descriptors, list(describer.scales))}
     warps = None if model.warp == "auto" else [model.warp]
     n_modes = min(model.n_modes or N_MODES, len(training.fields[0]) - 2)
-    return Settings(n_modes, model.basis_size, recipes, describer, warps, model.random_state, lambda: None)
+    typical = int(np.median([len(values) for values in training.fields[0].values]))
+    size = max(min(model.basis_size, typical // 2), 2)
+    return Settings(n_modes, size, recipes, describer, warps, model.random_state, lambda: None)
