@@ -28,8 +28,9 @@ models.cells models.tablefile models.tables models.trend models.defaults models.
 models.calibration models.stacking models.members models.fitting models.modelfile models.restored
 models.regressorstate models.predicting models.regression
 models.fieldkernels models.fieldmodel models.fieldcoding models.fieldprocesses models.fieldchoice models.fieldfit
-models.fieldtraining models.fieldstate models.fields models.choice models.classification models
-evaluation.metadata evaluation.scores evaluation.curves evaluation.folds evaluation.nested_cv evaluation
+models.fieldtraining models.fieldstate models.fields models.fieldmodes models.choice models.classification models
+evaluation.metadata evaluation.scores evaluation.fieldscores evaluation.fieldmetadata evaluation.curves
+evaluation.folds evaluation.nested_cv evaluation
 design.*
 datasets.*
 plots.*

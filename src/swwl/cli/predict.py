@@ -22,7 +22,12 @@ def predict(
         typer.Argument(help="Table with the columns that the model uses; for one case, its inputs as NAME=VALUE."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Table to write: .csv or .parquet; not needed for one case.")
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Table to write: .csv or .parquet; of fields, a folder of meshes. Not needed for one case.",
+        ),
     ] = None,
     mesh: Annotated[
         list[str] | None, typer.Option(help="Mesh of one case; COLUMN=FILE where the model has several mesh columns.")
@@ -37,26 +42,34 @@ def predict(
     The output has all columns of the table, then for each target TARGET_mean, TARGET_std, TARGET_lower95 and
     TARGET_upper95, and the inputs that leave the training range. Where the table holds a target already, the
     predictions are scored against it.
+    A model of fields fills a folder: one .vtu file per row, which ParaView opens, with FIELD, FIELD_std, FIELD_lower95,
+    FIELD_upper95 and, where the row's mesh has the field, FIELD_true and FIELD_error; and predictions.csv with the
+    largest value and the mean of every field. Of one case it writes one file, -o case.vtu.
 
     \b
     Example:
       swwl predict m.swwl d/table.csv -o predictions.csv
+      swwl predict f.swwl d/table.csv -o predicted
       swwl predict m.swwl --mesh d/meshes/00100.vtu speed=17188 pressure=1.41
     """
-    from swwl.jobs.predict import load_regressor
+    from swwl.cli.predictfields import predict_field_case, predict_field_table
+    from swwl.jobs.predict import load_any
+    from swwl.models.fields import FieldRegressor
 
     out = Output(quiet, as_json)
-    fitted = load_regressor(model)
+    fitted = load_any(model)
     given = what or []
+    fields = isinstance(fitted, FieldRegressor)
     if mesh or (given and "=" in given[0] and not Path(given[0]).exists()):
-        _one_case(out, fitted, model, mesh or [], given, output, force)
+        (predict_field_case if fields else _one_case)(out, fitted, model, mesh or [], given, output, force)
     elif len(given) != 1:
         found = f"{len(given)} were given" if given else "none was given"
         raise InputError(f"One table is wanted, but {found}; for one case: --mesh FILE NAME=VALUE ….")
     elif output is None:
-        raise InputError("--output says where the predictions of a table go: -o predictions.csv.")
+        where = "predicted, a folder" if fields else "predictions.csv"
+        raise InputError(f"--output says where the predictions of a table go: -o {where}.")
     else:
-        _table(out, fitted, model, Path(given[0]), output, cache, force)
+        (predict_field_table if fields else _table)(out, fitted, model, Path(given[0]), output, cache, force)
 
 
 def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cache: bool, force: bool) -> None:

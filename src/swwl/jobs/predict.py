@@ -14,6 +14,7 @@ from swwl.evaluation import scores
 from swwl.evaluation.curves import trend_columns
 from swwl.gp.prediction import Prediction
 from swwl.jobs.table import mesh_paths, require_numbers, require_rows, require_texts, rows_named
+from swwl.models.fields import FieldRegressor
 from swwl.models.modelfile import load_model
 from swwl.models.regression import RobustGPRegressor
 from swwl.parallel import Progress
@@ -26,8 +27,16 @@ OUTSIDE = "outside_training_range"
 
 def load_regressor(path: Path) -> RobustGPRegressor:
     """Read a model file that can predict numbers; refuse models of other kinds."""
-    model = load_model(path)
+    model = load_any(path)
     if not isinstance(model, RobustGPRegressor):
+        raise InputError(f"{path}: holds a {type(model).__name__}, but a RobustGPRegressor is wanted.")
+    return model
+
+
+def load_any(path: Path) -> RobustGPRegressor | FieldRegressor:
+    """Read a model file that can predict numbers or fields; refuse models of other kinds."""
+    model = load_model(path)
+    if not isinstance(model, (RobustGPRegressor, FieldRegressor)):
         raise InputError(f"{path}: holds a {type(model).__name__}, but a RobustGPRegressor is wanted.")
     return model
 
@@ -146,8 +155,14 @@ def one_case(model: RobustGPRegressor, meshes: Mapping[str, Path], values: Seque
     meshes : mapping of str to path
     values : sequence of str
     """
+    return case_table([*model.feature_names_in_, *trend_columns(model)], graph_columns(model), meshes, values)
+
+
+def case_table(
+    wanted: Sequence[str], graphs: Sequence[str], meshes: Mapping[str, Path], values: Sequence[str]
+) -> pd.DataFrame:
+    """Return a table of one row that has all wanted columns, those of meshes among them."""
     case: dict[str, Any] = {name: str(file) for name, file in meshes.items()}
-    wanted = [*model.feature_names_in_, *trend_columns(model)]
     for text in values:
         # A column may have "=" in its name: the longest one that fits is meant.
         name = max((n for n in wanted if text.startswith(f"{n}=")), key=len, default=None)
@@ -158,7 +173,7 @@ def one_case(model: RobustGPRegressor, meshes: Mapping[str, Path], values: Seque
         case[name] = text[len(name) + 1 :]
     missing = [name for name in wanted if name not in case]
     if missing:
-        given = "--mesh FILE" if missing == graph_columns(model) else f"{missing[0]}=VALUE"
+        given = "--mesh FILE" if missing == list(graphs) else f"{missing[0]}=VALUE"
         raise InputError(f"The model also needs {', '.join(missing)}: give {given}.")
     return pd.DataFrame({name: [value] for name, value in case.items()})
 
