@@ -1,4 +1,4 @@
-"""Which cases lie apart, and which to simulate.
+"""Which cases lie apart, which to simulate first and next.
 
 Names are imported when they are first used: models ask ``domain.py`` whether a mesh is like their training meshes, and
 what chooses cases asks models.
@@ -8,11 +8,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from swwl.design.acquire import suggest
+    from swwl.design.clusters import KernelKMeans, mmd_test
     from swwl.design.domain import far_from_others
+    from swwl.design.subsets import select
 
-__all__ = ["far_from_others"]
+__all__ = ["KernelKMeans", "far_from_others", "mmd_test", "select", "suggest"]
 
-_HOMES = {"far_from_others": "domain"}
+_HOMES = {
+    "KernelKMeans": "clusters",
+    "far_from_others": "domain",
+    "mmd_test": "clusters",
+    "select": "subsets",
+    "suggest": "acquire",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -18,6 +18,7 @@ from scipy.stats import mannwhitneyu
 
 from swwl.design.clouds import FLOOR, SCORES, Cloud, harmonic_mean, make_cloud, p_values
 from swwl.embedding.distances import pairwise_distances
+from swwl.errors import InputError
 from swwl.gp.prediction import Prediction
 from swwl.words import number
 
@@ -118,6 +119,29 @@ def shown_factors(factors: Sequence[Any]) -> list[int]:
         if factor.column not in found or _preference(factor) < _preference(factors[found[factor.column]]):
             found[factor.column] = place
     return list(found.values())
+
+
+def case_points(reference: Reference, factors: Sequence[Any], rows: Sequence[Any], n_components: int) -> Array:
+    """Return cases as points (M, K): leading components of meshes in training deviations, and standardized numbers.
+
+    Parameters
+    ----------
+    reference : Reference
+    factors, rows
+        As in :func:`make_reference`, of M cases.
+    n_components : int
+        Of every column of meshes.
+    """
+    parts = []
+    for place, cloud in reference.clouds.values():
+        if place >= 0:
+            vectors = factors[place].vectors(rows[place])
+            parts.append(cloud.whitened(vectors, n_components, factors[place].beyond(rows[place])))
+    plain = _plain_vectors(factors, rows)
+    parts += [] if plain is None else [plain]
+    if not parts:
+        raise InputError("The kernel compares cases by distances alone: there are no coordinates to show them in.")
+    return np.hstack(parts)
 
 
 def shapes_alone(kernel: Any) -> bool:

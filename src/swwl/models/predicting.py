@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from swwl.design.domain import Reference, judge, make_reference, shapes_alone
+from swwl.design.domain import Reference, case_points, judge, make_reference, shapes_alone
 from swwl.errors import InputError
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
@@ -113,12 +113,7 @@ class Predictor:
         if not return_cov:
             found = self.predict_distribution(X, include_nugget=include_nugget, progress=progress, memory=memory)
             return (found.mean, found.std) if return_std else found.mean
-        blocks, trend = self._blocks(X, joint=True, progress=progress, memory=memory)
-        options: dict[str, Any] = {"include_nugget": include_nugget, "trend_columns": trend}
-        pairs = [m.predict_joint(*own, **options) for m, own in zip(self.members_, blocks, strict=True)]
-        means, covs = (np.stack(parts) for parts in zip(*pairs, strict=True))
-        mean, cov = mixture_covariance(means, covs, self.weights_.to_numpy())
-        cov *= self.calibration_.to_numpy()[:, None, None] ** 2
+        mean, cov = self._joint(*self._blocks(X, joint=True, progress=progress, memory=memory), include_nugget)
         return (mean[:, 0], cov[0]) if self._layout.single else (mean, cov)
 
     def predict_interval(
@@ -177,9 +172,7 @@ class Predictor:
         parts = self._parts(self._member_blocks(rows), trend_matrix(self._trend, table))
         prediction = self._mixed(parts)
         reference = self._reference()
-        stacked = len(self.candidates_) > 0
-        own = self.kernel_.rows(rows) if stacked else rows[0]
-        factors = self.kernel_.factors
+        factors, own = self.kernel_.factors, self._own_rows(rows)
         found = judge(reference, factors, own, self._shape_std(parts), numbers_of(factors, own))
         wide = reference.widened(prediction)
         found["widened"] = [", ".join(np.array(self.target_names_)[row]) for row in wide]
@@ -266,6 +259,23 @@ class Predictor:
         """Return the weights (K, k), or (K,) for a single target."""
         return self.weights_.to_numpy()[:, 0] if self._layout.single else self.weights_.to_numpy()
 
+    def _own_rows(self, rows: Sequence[Sequence[Any]]) -> list[Any]:
+        """Return the representations of the factors of ``kernel_``, given those of all members."""
+        return list(self.kernel_.rows(rows) if len(self.candidates_) else rows[0])
+
+    def coordinates(self, rows: Sequence[Sequence[Any]] | None, n_components: int) -> Array:
+        """Return cases as points (M, K): whitened components of meshes, standardized numbers.
+
+        Parameters
+        ----------
+        rows : list, optional
+            What the factors of every member made of new cases; by default, the training cases.
+        n_components : int
+            Of every column of meshes.
+        """
+        own = self.train_rows_ if rows is None else self._own_rows(rows)
+        return case_points(self._reference(), self.kernel_.factors, own, n_components)
+
     def _parts(self, blocks: _Blocks, trend: Array | None, include_nugget: bool = True) -> list[Prediction]:
         """Return the predictions of all members, given their blocks."""
         options: dict[str, Any] = {"include_nugget": include_nugget, "trend_columns": trend}
@@ -277,6 +287,14 @@ class Predictor:
     def _mixed(self, parts: Sequence[Prediction]) -> Prediction:
         """Make one prediction of those of all members."""
         return mixture(parts, self._weights()).widened(self._layout.widths(self.calibration_))
+
+    def _joint(self, blocks: _Blocks, trend: Array | None, include_nugget: bool) -> tuple[Array, Array]:
+        """Return the mean (M, k) and the covariances (k, M, M) of all members together."""
+        options: dict[str, Any] = {"include_nugget": include_nugget, "trend_columns": trend}
+        pairs = [m.predict_joint(*own, **options) for m, own in zip(self.members_, blocks, strict=True)]
+        means, covs = (np.stack(parts) for parts in zip(*pairs, strict=True))
+        mean, cov = mixture_covariance(means, covs, self.weights_.to_numpy())
+        return mean, cov * self.calibration_.to_numpy()[:, None, None] ** 2
 
     def _shape_std(self, parts: Sequence[Prediction]) -> Array:
         """Return the standard deviations (M, k) that members on shapes alone give; those of all if there are none."""
