@@ -9,11 +9,17 @@ from swwl.cli.console import Output, show_error, show_note
 from swwl.words import number, percent
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
     from swwl.jobs.findings import Finding
     from swwl.jobs.plan import Plan
 
 # Ranges that matter less than this are not listed one by one.
 _NEGLIGIBLE = 0.05
+# Choices that are printed; the table has all.
+_MOST_CHOICES = 20
 
 
 def show_plan(out: Output, plan: Plan, kernel: str) -> None:
@@ -77,3 +83,15 @@ def show_scores(out: Output, rows: list[dict[str, Any]], title: str = "how good 
             for r in rows
         ],
     )
+
+
+def show_choices(out: Output, chosen: pd.DataFrame, frame: pd.DataFrame, path: Path, title: str) -> None:
+    """Print cases that were chosen, and why; as JSON, all of them."""
+    from swwl.jobs.table import where
+
+    places = [where(frame, path, int(row)) for row in chosen["row"]]
+    rows = list(zip(places, chosen["score"], chosen["why"], strict=True))
+    out.table(title, ["case", "score", "why"], [list(row) for row in rows[:_MOST_CHOICES]])
+    if len(rows) > _MOST_CHOICES:
+        out.say(f"{len(rows) - _MOST_CHOICES} more in the table")
+    out.result([{"place": place} | one for place, one in zip(places, chosen.to_dict("records"), strict=True)])

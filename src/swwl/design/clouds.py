@@ -26,7 +26,7 @@ from swwl.embedding.distances import pairwise_distances
 Array = NDArray[np.float64]
 
 # Components that whiten; fewer where rows are few. More of them lose power and bring false alarms back.
-_MANY, _FEW, _FEW_ROWS = 12, 8, 200
+_MANY, _FEW, _FEW_ROWS = 10, 8, 200
 # What lies off the training rows' span by less than this share of their spread is the facets of a curved skin: another
 # meshing of the same shape.
 FLOOR = 0.3

@@ -73,6 +73,11 @@ class Reference:
         """Return of which predictions, (M, k), intervals are to be doubled."""
         return np.asarray(prediction.columns().std > self.sure)
 
+    def left_out_scores(self) -> Array:
+        """Return the score (N,) of every training case, as if it were a new one; not for more than 2000 cases."""
+        parts = [cloud.p_values(cloud.reference).T for _, cloud in self.clouds.values()]
+        return harmonic_mean(np.vstack([*parts, self.unsure(self.shape_std)]).T)
+
     def unsure(self, std: Array) -> Array:
         """Return p-values (M,) of standard deviations (M, k): of the target that stands out most."""
         usual = np.maximum(np.median(self.shape_std, axis=0), np.finfo(float).tiny)

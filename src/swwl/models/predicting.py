@@ -171,15 +171,15 @@ class Predictor:
         rows = self._representations(table, progress, memory)
         parts = self._parts(self._member_blocks(rows), trend_matrix(self._trend, table))
         prediction = self._mixed(parts)
-        reference = self._reference()
+        reference = self.domain_reference()
         factors, own = self.kernel_.factors, self._own_rows(rows)
         found = judge(reference, factors, own, self._shape_std(parts), numbers_of(factors, own))
         wide = reference.widened(prediction)
         found["widened"] = [", ".join(np.array(self.target_names_)[row]) for row in wide]
         return prediction, found.set_index(table.index)
 
-    def _reference(self) -> Reference:
-        """Return what cases are compared with: learned from the training rows when it is first asked for."""
+    def domain_reference(self) -> Reference:
+        """Return what :meth:`domain` compares cases with: learned from the training rows when it is first asked for."""
         known: tuple[Any, Reference] | None = getattr(self, "_known_reference", None)
         if known is None or known[0] is not self.members_:
             factors, rows = self.kernel_.factors, self.train_rows_
@@ -274,7 +274,7 @@ class Predictor:
             Of every column of meshes.
         """
         own = self.train_rows_ if rows is None else self._own_rows(rows)
-        return case_points(self._reference(), self.kernel_.factors, own, n_components)
+        return case_points(self.domain_reference(), self.kernel_.factors, own, n_components)
 
     def _parts(self, blocks: _Blocks, trend: Array | None, include_nugget: bool = True) -> list[Prediction]:
         """Return the predictions of all members, given their blocks."""
