@@ -3,7 +3,7 @@
 Seeds were fixed before the first run. ``python -m benchmarks domain``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -82,17 +82,27 @@ def sets(seed: int) -> Iterator[tuple[str, pd.DataFrame, float | None]]:
     yield "ellipsoids", ellipsoids(some, seed), -1.0
 
 
-def blades(n: int, factor: float, seed: int, fixed: dict[str, float] | None = None) -> pd.DataFrame:
+def blades(
+    n: int,
+    factor: float,
+    seed: int,
+    fixed: Mapping[str, float] | None = None,
+    *,
+    n_nodes: int = N_NODES,
+    scalars: Mapping[str, float] | None = None,
+) -> pd.DataFrame:
     """Simulate blades whose shape is drawn from wider ranges, or has some parameters at so many half ranges."""
     rng = np.random.default_rng(seed)
+    at = {**(fixed or {}), **(scalars or {})}
+    factors = dict.fromkeys(BLADE.scalars, 1.0) | dict.fromkeys(BLADE.shape, factor)
     rows = []
     while len(rows) < n:
-        inputs = {name: float(rng.uniform(*pair)) for name, pair in BLADE.scalars.items()}
-        for name, (low, high) in BLADE.shape.items():
-            at = factor * rng.uniform(-1, 1) if name not in (fixed or {}) else (fixed or {})[name]
-            inputs[name] = (low + high) / 2 + at * (high - low) / 2
+        inputs = {}
+        for name, (low, high) in BLADE.ranges.items():
+            drawn = at[name] if name in at else factors[name] * rng.uniform(-1, 1)
+            inputs[name] = (low + high) / 2 + drawn * (high - low) / 2
         try:
-            result = BLADE.simulate(inputs, N_NODES, 1.0)
+            result = BLADE.simulate(inputs, n_nodes, 1.0)
         except Unsolvable:
             continue
         rows.append({"mesh": result.mesh} | {name: inputs[name] for name in BLADE.scalars} | result.targets)

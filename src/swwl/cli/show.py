@@ -90,8 +90,9 @@ def show_choices(out: Output, chosen: pd.DataFrame, frame: pd.DataFrame, path: P
     from swwl.jobs.table import where
 
     places = [where(frame, path, int(row)) for row in chosen["row"]]
-    rows = list(zip(places, chosen["score"], chosen["why"], strict=True))
-    out.table(title, ["case", "score", "why"], [list(row) for row in rows[:_MOST_CHOICES]])
-    if len(rows) > _MOST_CHOICES:
-        out.say(f"{len(rows) - _MOST_CHOICES} more in the table")
+    for place, why in list(zip(places, chosen["why"], strict=True))[:_MOST_CHOICES]:
+        out.say(f"  {place}: {why}")
+    if len(chosen) > _MOST_CHOICES:
+        out.say(f"  and {len(chosen) - _MOST_CHOICES} more")
+    out.say(title)
     out.result([{"place": place} | one for place, one in zip(places, chosen.to_dict("records"), strict=True)])

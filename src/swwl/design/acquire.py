@@ -29,6 +29,7 @@ from swwl.embedding.distances import pairwise_distances
 from swwl.errors import InputError, InputTypeError
 from swwl.gp.prediction import Prediction, to_std
 from swwl.models.regression import RobustGPRegressor
+from swwl.models.tables import as_rows
 from swwl.parallel import Progress
 from swwl.storage import MemoryLike
 from swwl.words import number, percent
@@ -105,6 +106,8 @@ def suggest(
         raise InputTypeError(f"suggest needs a fitted RobustGPRegressor, not {type(model).__name__}.")
     check_is_fitted(model, "members_")
     aim = Aim.read(model, goal, target, criterion, constraints)
+    candidates = as_rows(candidates, model.feature_names_in_)
+    check_count(n, len(candidates))
     pool = Pool(model, candidates, progress=progress, memory=memory)
     running, broken = (as_positions(rows, len(pool), name) for rows, name in ((pending, "pending"), (failed, "failed")))
     taken = np.union1d(running, broken)

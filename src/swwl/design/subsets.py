@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from swwl.design.space import as_positions, check_count, chosen_table, design_rows
 from swwl.embedding.distances import pairwise_distances
 from swwl.errors import InputError
+from swwl.models.tables import as_table
 from swwl.parallel import Progress
 from swwl.storage import MemoryLike
 from swwl.words import number
@@ -68,6 +69,8 @@ def select(
     """
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}, not {method!r}.")
+    X = as_table(X)
+    check_count(n, len(X))
     rows, known, taken = _points(X, have, n_jobs, random_state, progress, memory)
     free = np.setdiff1d(np.arange(len(rows)), taken)
     n = check_count(n, len(free), len(taken))
