@@ -39,6 +39,8 @@ Array = NDArray[np.float64]
 CRITERIA = {"learn": ("imse", "variance", "maximin"), "maximize": ("ei", "ucb"), "minimize": ("ei", "ucb")}
 # How many standard deviations above its mean a candidate is judged by "ucb".
 _HOPE = 2.0
+# Candidates that satisfy constraints with less probability are chosen only where there are no others.
+_PROBABLE = 0.5
 
 
 def suggest(
@@ -77,7 +79,8 @@ def suggest(
         "ucb" (mean and two standard deviations).
     constraints : mapping of str to (low, high), optional
         Targets that have to lie between bounds, None where there is none: scores are multiplied by the probability
-        that they do. The best answer so far is that of the training cases that satisfy them.
+        that they do, and where there are candidates for which it is at least a half, others are not chosen. The best
+        answer so far is that of the training cases that satisfy them.
     pending : row numbers or mask, optional
         Rows of the pool that are being simulated: not chosen, and taken for known.
     failed : row numbers or mask, optional
@@ -116,10 +119,13 @@ def suggest(
     rule = _RULES[aim.criterion](pool, aim, random_state)
     for case in running:
         rule.choose(int(case))
+    feasible = aim.feasible(pool)
     chosen, scores, reasons = [], [], []
     for _ in range(n):
-        score = rule.scores() * aim.feasible(pool)
-        case = int(free[np.argmax(score[free])])
+        score = rule.scores() * feasible
+        probable = free[feasible[free] >= _PROBABLE]
+        among = probable if len(probable) else free
+        case = int(among[np.argmax(score[among])])
         chosen.append(case)
         scores.append(float(score[case]))
         reasons.append(rule.why(case, float(score[case])) + aim.promise(pool, case))
