@@ -26,7 +26,7 @@ fields.stiffness fields.panels fields.slitmap fields.walls fields.descriptors fi
 fields.values fields.shapes fields.scores fields.derived fields
 models.cells models.tablefile models.tables models.trend models.defaults models.processes models.selection
 models.calibration models.stacking models.members models.fitting models.modelfile models.restored
-models.regressorstate models.predicting models.regression
+models.regressorstate design.clouds design.domain models.predicting models.regression
 models.fieldkernels models.fieldmodel models.fieldcoding models.fieldprocesses models.fieldchoice models.fieldfit
 models.fieldtraining models.fieldstate models.fields models.fieldmodes models.choice models.classification models
 evaluation.metadata evaluation.scores evaluation.fieldscores evaluation.fieldmetadata evaluation.curves

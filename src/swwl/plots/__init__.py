@@ -7,6 +7,7 @@ CalibrationDisplay     how many cases lie inside intervals of every level
 CurvesDisplay          characteristic curves with bands, over a sweep of one number
 ImportanceDisplay      which inputs matter
 DesignDisplay          the training set on its two principal components, outliers marked
+ChoicesDisplay         cases to simulate, numbered by rank, on the map of a pool
 EffectDisplay          error against numbers of projections and quantiles
 =====================  ===============================================================================
 
@@ -27,6 +28,7 @@ Examples
 1.0
 """
 
+from swwl.plots.choices import ChoicesDisplay
 from swwl.plots.curves import CurvesDisplay
 from swwl.plots.effect import EffectDisplay
 from swwl.plots.fields import draw_field, draw_prediction
@@ -36,6 +38,7 @@ from swwl.plots.quality import CalibrationDisplay, ParityDisplay, ResidualsDispl
 
 __all__ = [
     "CalibrationDisplay",
+    "ChoicesDisplay",
     "CurvesDisplay",
     "DesignDisplay",
     "EffectDisplay",
