@@ -15,9 +15,12 @@ SOURCE = Path(swwl.__file__).parent
 PAGE = """
 errors words parallel storage restore
 mesh.arrays mesh.endings mesh.cells mesh.boundary mesh.adjacency mesh.graph mesh.mesh mesh.turns
-mesh.skin mesh.facts mesh.sampling mesh.summaries mesh.labels mesh.io.* mesh.transfer mesh.outline mesh.coarsen mesh
-embedding.wl embedding.sliced embedding.clouds embedding.options embedding.pipeline embedding.batches
-embedding.distances embedding.components embedding.transformer embedding.summaries embedding.together embedding
+mesh.skin mesh.facts mesh.sampling mesh.sizes_adjoint mesh.sampling_adjoint mesh.summaries mesh.summaries_adjoint
+mesh.labels mesh.io.* mesh.transfer mesh.outline mesh.coarsen mesh
+embedding.wl embedding.wl_adjoint embedding.sliced embedding.sliced_adjoint embedding.clouds
+embedding.options embedding.pipeline embedding.batches
+embedding.distances embedding.components embedding.transformer embedding.summaries embedding.linear embedding.modes
+embedding.together embedding
 gp.correlations gp.blocks gp.joint gp.radial gp.factors gp.prior gp.prediction gp.*
 kernels.indefinite kernels.base kernels.numeric kernels.elliptic kernels.categories kernels.sliced
 kernels.components kernels.precomputed kernels.together kernels
