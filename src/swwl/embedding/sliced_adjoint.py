@@ -198,6 +198,11 @@ def _at(values: NDArray[Any], order: Order) -> NDArray[Any]:
     return np.take_along_axis(values, order, axis=1)
 
 
+def _summed(places: Order, amounts: Array, size: int) -> Array:
+    """Sum amounts at places of an array of some size."""
+    return np.asarray(np.bincount(places.ravel(), amounts.ravel(), size), dtype=np.float64)
+
+
 def _picked(projected: Array, order: Order, n_quantiles: int, rule: str) -> tuple[Array, _Between]:
     below, above, share = order_statistics(projected.shape[1], n_quantiles, rule)
     low, high = order[:, below], order[:, above]
@@ -241,14 +246,13 @@ def _levels_back(found: _Between, own: _Levels, gradient: Array) -> Array:
     pull = own.slopes * gradient
     first = np.arange(n_projections)[:, None] * n + own.places
     size = n_projections * n
-    in_levels: Array = np.bincount(first.ravel(), ((found.share - 1) * pull).ravel(), size)
-    in_levels -= np.bincount((first + 1).ravel(), (found.share * pull).ravel(), size)
+    in_levels = _summed(first, (found.share - 1) * pull, size)
+    in_levels -= _summed(first + 1, found.share * pull, size)
     in_levels = in_levels.reshape(n_projections, n) / own.totals[:, None]
     in_levels[:, -1] -= (in_levels * own.levels).sum(axis=1)
     in_masses = np.cumsum(in_levels[:, ::-1], axis=1)[:, ::-1] - 0.5 * in_levels
     in_masses[:, 0] -= 0.5 * in_levels.sum(axis=1)
-    back: Array = np.bincount(own.order.ravel(), in_masses.ravel(), n)
-    return back
+    return _summed(own.order, in_masses, n)
 
 
 def _means(projected: Array, order: Order, n_quantiles: int, weights: Array | None) -> tuple[Array, _Means]:
@@ -284,19 +288,18 @@ def _means_back(found: _Means, gradient: Array) -> tuple[Array, Array]:
     edges[:, 1:] += n_quantiles * gradient
     edges[:, :-1] -= n_quantiles * gradient
     size = n_projections * (n + 1)
-    places = (np.arange(n_projections)[:, None] * (n + 1) + found.ends).ravel()
+    places = (np.arange(n_projections)[:, None] * (n + 1) + found.ends
 
     def after(amounts: Array) -> Array:
         """Sum amounts at the edges that lie in later points, for every point: (P, n)."""
-        at = np.bincount(places, amounts.ravel(), size).reshape(n_projections, n + 1)
+        at = _summed(places, amounts, size).reshape(n_projections, n + 1)
         return np.cumsum(at[:, ::-1], axis=1)[:, -2::-1]
 
     later = after(edges)
-    partly = np.bincount(places, (edges * found.beyond).ravel(), size).reshape(n_projections, n + 1)[:, :-1]
+    partly = _summed(places, edges * found.beyond, size).reshape(n_projections, n + 1)[:, :-1]
     along = np.empty((n_projections, n))
     np.put_along_axis(along, found.order, found.masses * later + partly, axis=1)
     values = np.concatenate([found.values, np.zeros((n_projections, 1))], axis=1)
     in_shares = found.values * later - after(edges * _at(values, found.ends))
     in_shares -= (in_shares * found.masses).sum(axis=1, keepdims=True)
-    in_masses: Array = np.bincount(found.order.ravel(), in_shares.ravel(), n)
-    return along, in_masses / found.total
+    return along, _summed(found.order, in_shares, n) / found.total

@@ -99,7 +99,7 @@ def pieces_back(points: _Floats, pieces: _Nodes, gradient: _Floats) -> _Floats:
 
 
 def _polygons_back(points: _Floats, corners: _Nodes, gradient: _Floats) -> _Floats:
-    """Return the gradient (n, d) of areas of polygons (m, k): half the length of the sum of their triangles' normals."""
+    """Return the gradient (n, d) of areas of polygons (m, k): half the length of their triangles' summed normals."""
     x = _in_space(points)
     first = x[corners[:, 0]]
     spokes = [x[node] - first for node in corners.T[1:]]
