@@ -16,7 +16,7 @@ PAGE = """
 errors words parallel storage restore
 mesh.arrays mesh.endings mesh.cells mesh.boundary mesh.adjacency mesh.graph mesh.mesh mesh.turns
 mesh.skin mesh.facts mesh.sampling mesh.sizes_adjoint mesh.sampling_adjoint mesh.summaries mesh.summaries_adjoint
-mesh.labels mesh.io.* mesh.transfer mesh.outline mesh.coarsen mesh
+mesh.density mesh.labels mesh.io.* mesh.transfer mesh.outline mesh.coarsen mesh
 embedding.wl embedding.wl_adjoint embedding.sliced embedding.sliced_adjoint embedding.clouds
 embedding.options embedding.pipeline embedding.batches
 embedding.distances embedding.components embedding.transformer embedding.summaries embedding.linear embedding.modes
@@ -27,7 +27,7 @@ kernels.components kernels.precomputed kernels.together kernels
 kernels.baselines.common kernels.baselines.*
 models.cells models.tablefile models.tables models.trend models.defaults models.processes models.selection
 models.calibration models.stacking models.members models.fitting models.modelfile models.restored
-models.regressorstate models.predicting models.regression models.choice models.classification models
+models.regressorstate models.sensitivity models.predicting models.regression models.choice models.classification models
 evaluation.metadata evaluation.scores evaluation.curves evaluation.folds evaluation.nested_cv evaluation
 design.*
 datasets.*

@@ -1,5 +1,6 @@
-"""Which cases lie apart, and which to simulate."""
+"""Which cases lie apart, which to simulate, and where to move a shape."""
 
 from swwl.design.domain import far_from_others
+from swwl.embedding.modes import Modes, displacement_modes
 
-__all__ = ["far_from_others"]
+__all__ = ["Modes", "displacement_modes", "far_from_others"]

@@ -288,7 +288,7 @@ def _means_back(found: _Means, gradient: Array) -> tuple[Array, Array]:
     edges[:, 1:] += n_quantiles * gradient
     edges[:, :-1] -= n_quantiles * gradient
     size = n_projections * (n + 1)
-    places = (np.arange(n_projections)[:, None] * (n + 1) + found.ends
+    places = np.arange(n_projections)[:, None] * (n + 1) + found.ends
 
     def after(amounts: Array) -> Array:
         """Sum amounts at the edges that lie in later points, for every point: (P, n)."""
