@@ -1,7 +1,8 @@
 """Derivatives of predictions beside the physics' own: blades, airfoils, ascent along modes, and what they cost.
 
-``python -m benchmarks sensitivity`` prints the quick part, that of cost. ``python -m benchmarks.sensitivity blade 240 960``,
-``airfoil 300`` and ``ascent 10`` compare with the physics, which takes minutes; ``--figure FILE`` draws the first.
+``python -m benchmarks sensitivity`` prints the quick part, that of cost. ``python -m benchmarks.sensitivity blade 240
+960``, ``… airfoil 300`` and ``… ascent 10`` compare with the physics, which takes minutes; ``--figure FILE`` draws the
+first two.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from scipy.optimize import least_squares
 
 from benchmarks.measure import Line
 from benchmarks.shapes import shell_mesh
-from swwl import SWWL, Matern52, Mesh, RobustGPRegressor
+from swwl import SWWL, Matern52, Mesh, PrincipalSWWL, RobustGPRegressor
 from swwl.datasets.airfoil import AIRFOIL
 from swwl.datasets.blade import BLADE, DESIGN_SPEED
 from swwl.datasets.blade.geometry import Blade
@@ -113,11 +114,11 @@ def compare(
     return results
 
 
-def paper_kernels(generator: Generator) -> dict[str, Any]:
-    """Return SWWL with uniform and with area weights, times Matern kernels of the scalars."""
+def principal_kernels(generator: Generator) -> dict[str, Any]:
+    """Return principal SWWL with uniform and with area weights, times Matern kernels of the scalars."""
     found = {}
     for weights in ("uniform", "area"):
-        kernel: Any = SWWL("mesh", node_weights=weights)
+        kernel: Any = PrincipalSWWL("mesh", node_weights=weights)
         for name in generator.scalars:
             kernel = kernel * Matern52(name)
         found[weights] = kernel
@@ -155,7 +156,7 @@ def ascent(n_sets: int, n_train: int = 120, first_seed: int = 100, default: bool
         table, parameters = simulations(BLADE, n_train, seed)
         known = np.array([efficiency(own) for own in parameters])
         best = int(np.nanargmax(known))
-        kernel = None if default else paper_kernels(BLADE)["uniform"]
+        kernel = None if default else principal_kernels(BLADE)["uniform"]
         columns = ["mesh", "speed", "pressure", "efficiency"]
         model = RobustGPRegressor(kernel, n_starts=None if default else 2).fit(table[columns], "efficiency")
         modes = displacement_modes(table["mesh"])
@@ -194,14 +195,14 @@ def main() -> None:
     parser.add_argument("what", choices=["blade", "airfoil", "ascent"])
     parser.add_argument("sizes", type=int, nargs="+")
     parser.add_argument("--test", type=int, default=40)
-    parser.add_argument("--default", action="store_true", help="the default model in place of SWWL")
+    parser.add_argument("--default", action="store_true", help="the default model in place of principal SWWL")
     parser.add_argument("--figure", type=Path)
     given = parser.parse_args()
     if given.what == "ascent":
         ascent(given.sizes[0], default=given.default)
         return
     generator, target = (BLADE, "efficiency") if given.what == "blade" else (AIRFOIL, "lift")
-    kernels = {"default": None} if given.default else paper_kernels(generator)
+    kernels = {"default": None} if given.default else principal_kernels(generator)
     results = compare(generator, target, given.sizes, given.test, kernels)
     if given.figure:
         draw_figure(results, given.figure)

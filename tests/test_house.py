@@ -27,7 +27,8 @@ kernels.components kernels.precomputed kernels.together kernels
 kernels.baselines.common kernels.baselines.*
 models.cells models.tablefile models.tables models.trend models.defaults models.processes models.selection
 models.calibration models.stacking models.members models.fitting models.modelfile models.restored
-models.regressorstate models.sensitivity models.predicting models.regression models.choice models.classification models
+models.regressorstate models.sensitivity models.slopes models.predicting
+models.regression models.choice models.classification models
 evaluation.metadata evaluation.scores evaluation.curves evaluation.folds evaluation.nested_cv evaluation
 design.*
 datasets.*

@@ -246,6 +246,8 @@ def displacements(along: Any, mesh: Mesh | Graph | None) -> dict[str, Array]:
         return {}
     if mesh is None:
         raise InputError("along= moves the nodes of a mesh, but the model has no column of meshes.")
+    if isinstance(along, str) and along == "modes":
+        raise InputError("The model does not hold its training meshes: give along=displacement_modes(train['mesh']).")
     if isinstance(along, Modes):
         along = dict(zip(along.names, along.displacements, strict=True))
     if not isinstance(along, Mapping):

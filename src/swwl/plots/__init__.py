@@ -8,6 +8,8 @@ CurvesDisplay          characteristic curves with bands, over a sweep of one num
 ImportanceDisplay      which inputs matter
 DesignDisplay          the training set on its two principal components, outliers marked
 EffectDisplay          error against numbers of projections and quantiles
+SlopesDisplay          derivatives in numbers and along deformations, with intervals
+PushDisplay            where pushing a surface outward changes a prediction
 =====================  ===============================================================================
 
 The first three have ``from_estimator(estimator, X, y, *, target=None, ax=None)`` for new cases,
@@ -31,6 +33,7 @@ from swwl.plots.effect import EffectDisplay
 from swwl.plots.inputs import DesignDisplay, ImportanceDisplay
 from swwl.plots.meshes import draw_mesh
 from swwl.plots.quality import CalibrationDisplay, ParityDisplay, ResidualsDisplay
+from swwl.plots.sensitivity import PushDisplay, SlopesDisplay
 
 __all__ = [
     "CalibrationDisplay",
@@ -39,6 +42,8 @@ __all__ = [
     "EffectDisplay",
     "ImportanceDisplay",
     "ParityDisplay",
+    "PushDisplay",
     "ResidualsDisplay",
+    "SlopesDisplay",
     "draw_mesh",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.collections import LineCollection, PolyCollection
-from matplotlib.colors import to_rgb
+from matplotlib.colors import Normalize, to_rgb
 from matplotlib.figure import FigureBase
 from numpy.typing import NDArray
 
@@ -16,6 +16,7 @@ from swwl.errors import InputError
 from swwl.mesh import Graph, Mesh, as_graph
 from swwl.mesh.cells import triangle_normals
 from swwl.mesh.io import read
+from swwl.mesh.skin import skin
 from swwl.plots.style import BLUE, SKY, axes_for, style
 
 # Beyond this drawing takes seconds, and nodes show the shape as well.
@@ -89,12 +90,66 @@ def _draw_edges(ax: Any, flat: NDArray[Any], edges: NDArray[Any]) -> None:
     ax.plot(some[:, 0], some[:, 1], ".", color=BLUE, ms=1)
 
 
-def _draw_surface(ax: Any, points: NDArray[Any], triangles: NDArray[Any], edges: NDArray[Any]) -> None:
-    """Paint triangles from the farthest to the nearest, each as bright as the light falls on it."""
+def draw_field(mesh: Mesh, values: NDArray[np.float64], ax: Any, limit: float | None = None, label: str = "") -> Any:
+    """Color a mesh by signed values at its nodes, blue below zero and red above; return the axis.
+
+    A surface in space is seen from two opposite sides; of a solid, its skin. Of a plane mesh the outline is drawn.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        With a skin.
+    values : ndarray of shape (n,)
+    ax : matplotlib axis
+    limit : float, optional
+        Where colors end; by default at the largest value.
+    label : str
+        Beside the colors.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> square = Mesh([[0.0, 0], [1, 0], [1, 1], [0, 1]], [[0, 1, 2], [0, 2, 3]])
+    >>> draw_field(square, np.arange(4.0), Figure().subplots(), label="push").axison
+    False
+    """
+    pieces = skin(mesh).pieces
+    limit = float(np.abs(values).max()) if limit is None else limit
+    colors: Any = {"cmap": "RdBu_r", "norm": Normalize(-(limit or 1.0), limit or 1.0)}
+    means = values[pieces].mean(axis=1)
+    drawn: Any
+    if mesh.dimension == 2:
+        drawn = LineCollection(list(mesh.points[pieces]), array=means, linewidths=3, **colors)
+        ax.add_collection(drawn)
+        _draw_plane(ax, mesh.points, mesh.triangles(), pieces[:0])
+    else:
+        toward, right, up = _view()
+        left = 0.0
+        for side in (1.0, -1.0):
+            flat = mesh.points @ np.column_stack([side * right, up])
+            flat[:, 0] += left - flat[:, 0].min()
+            left = flat[:, 0].max() + 0.15 * np.ptp(flat[:, 0])
+            order = np.argsort((mesh.points[pieces] @ (side * toward)).sum(axis=1))
+            drawn = PolyCollection(list(flat[pieces][order]), array=means[order], edgecolors="face", lw=0.2, **colors)
+            ax.add_collection(drawn)
+    ax.autoscale_view()
+    ax.set_aspect("equal")
+    ax.axis("off")
+    ax.figure.colorbar(drawn, ax=ax, label=label, shrink=0.8)
+    return ax
+
+
+def _view() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the directions toward the viewer, to the right and up."""
     elevation, azimuth = np.radians([_ELEVATION, _AZIMUTH])
     toward = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
     right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
-    up = np.cross(toward, right)
+    return toward, right, np.cross(toward, right)
+
+
+def _draw_surface(ax: Any, points: NDArray[Any], triangles: NDArray[Any], edges: NDArray[Any]) -> None:
+    """Paint triangles from the farthest to the nearest, each as bright as the light falls on it."""
+    toward, right, up = _view()
     flat = points @ np.column_stack([right, up])
     if not 0 < len(triangles) <= _MOST_TRIANGLES:
         _draw_edges(ax, flat, edges)
