@@ -43,7 +43,7 @@ def slope_table(model: Any, row: pd.DataFrame, found: Sequence[Sensitivity], alo
     -------
     DataFrame
         ``target``, ``what`` (the number or displacement), ``kind`` ("number" or "displacement"), ``derivative`` per
-        unit of the number or per displacement, its ``std``, ``lower95`` and ``upper95``, ``unit`` (a standard deviation of
+        unit of the number or per displacement, its ``std``, ``lower95`` and ``upper95``, ``unit`` (a deviation of
         the number in training, 1 for displacements: what to multiply by to compare), and ``of_std``, the derivative of
         the predictive standard deviation.
     """

@@ -113,7 +113,8 @@ def draw_field(mesh: Mesh, values: NDArray[np.float64], ax: Any, limit: float | 
     >>> draw_field(square, np.arange(4.0), Figure().subplots(), label="push").axison
     False
     """
-    pieces = skin(mesh).pieces
+    found = skin(mesh)
+    pieces = found.pieces
     limit = float(np.abs(values).max()) if limit is None else limit
     colors: Any = {"cmap": "RdBu_r", "norm": Normalize(-(limit or 1.0), limit or 1.0)}
     means = values[pieces].mean(axis=1)
@@ -129,7 +130,9 @@ def draw_field(mesh: Mesh, values: NDArray[np.float64], ax: Any, limit: float | 
             flat = mesh.points @ np.column_stack([side * right, up])
             flat[:, 0] += left - flat[:, 0].min()
             left = flat[:, 0].max() + 0.15 * np.ptp(flat[:, 0])
-            order = np.argsort((mesh.points[pieces] @ (side * toward)).sum(axis=1))
+            # What looks away goes first: of a thin body, depths alone would mix the two sides.
+            away = found.normals @ (side * toward) < 0
+            order = np.lexsort([(mesh.points[pieces] @ (side * toward)).sum(axis=1), ~away])
             drawn = PolyCollection(list(flat[pieces][order]), array=means[order], edgecolors="face", lw=0.2, **colors)
             ax.add_collection(drawn)
     ax.autoscale_view()
