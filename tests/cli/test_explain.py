@@ -54,11 +54,21 @@ def test_json_and_deformations_from_files(fitted, mesh, tmp_path):
 @pytest.mark.parametrize(("arguments", "text"), [
     (["--along", "gone.npz"], "gone.npz: no such file"), (["--along", "a=b=c.vtu"], "is not understood"),
     (["--target", "lift"], "the model predicts"), (["--length", "-1"], "--length"), (["-o", "s.txt"], ".vtu"),
-    (["--picture", "s.bmp"], ".png"),
+    (["--picture", "s.bmp"], ".png"), (["--where", "0-1"], "such as 0:1"), (["--where", "0:1"], "3 coordinates"),
+    (["--where", "9:10,:,:"], "holds no node"),
 ])  # fmt: skip
 def test_mistakes_are_one_line(fitted, mesh, tmp_path, arguments, text):
     error = swwl("explain", fitted, "--mesh", mesh, *CASE, *arguments, code=2).stderr
     assert text in error and len(error.strip().splitlines()) == 1
+
+
+def test_only_nodes_in_a_box_move(fitted, mesh, tmp_path):
+    middle = float(np.median(read_mesh(mesh).points[:, 2]))
+    case = ["--mesh", mesh, *CASE, "--target", "massflow", "-o", tmp_path / "s.vtu"]
+    swwl("explain", fitted, *case, "--where", f":,:,{middle}:", "-q")
+    found = read_mesh(tmp_path / "s.vtu")
+    moving = found.fields["massflow_gradient"].any(axis=1)
+    assert moving.any() and found.points[moving, 2].min() >= middle and not found.fields["massflow_push"][~moving].any()
 
 
 def test_displacements_of_another_length(fitted, mesh, tmp_path):

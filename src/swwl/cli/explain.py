@@ -29,6 +29,9 @@ def explain(
         ),
     ] = None,
     target: Annotated[str | None, typer.Option(help="Target to explain; all by default.")] = None,
+    where: Annotated[
+        str | None, typer.Option(help="Only nodes in this box may move: LOW:HIGH for every coordinate, with commas.")
+    ] = None,
     length: Annotated[float, typer.Option(help="Smooth the density over this length, in units of the mesh.")] = 0.0,
     picture: Annotated[Path | None, typer.Option(help="Picture to draw: .png, .svg or .pdf.")] = None,
     force: Force = False,
@@ -46,8 +49,9 @@ def explain(
     Example:
       swwl explain m.swwl --mesh d/meshes/00100.vtu speed=17188 pressure=1.41 --along modes -o sens.vtu
       swwl explain m.swwl --mesh a.vtu speed=17188 pressure=1.41 --along thicker=a.vtu,b.vtu --picture sens.png
+      swwl explain m.swwl --mesh airfoil.vtu incidence=2 velocity=60 --where=-0.1:1.1,-0.3:0.3 --picture push.png
     """
-    from swwl.jobs.explain import draw_explained, explain_case, is_explained, mesh_with_fields, read_along
+    from swwl.jobs.explain import draw_explained, explain_case, is_explained, mesh_with_fields, read_along, read_box
     from swwl.jobs.outputs import check_output, is_picture
     from swwl.jobs.predict import OUTSIDE, graph_columns, load_regressor, meshes_by_column, one_case, outside_ranges
 
@@ -62,8 +66,9 @@ def explain(
         check_output(picture, endings=_PICTURES, ours=is_picture, **known)
     if not length >= 0:
         raise InputError(f"--length is {length:g}, but a length of at least 0 is wanted.")
+    box = None if where is None else read_box(where)
     moves = read_along(along or [], fitted, model)
-    found, table = explain_case(fitted, frame, moves, target)
+    found, table = explain_case(fitted, frame, moves, target, box)
     if output is not None:
         mesh_with_fields(found, length).write(output)
     if picture is not None:

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from swwl.embedding.modes import displacement_modes
 from swwl.errors import InputError, MeshWarning, located
 from swwl.jobs.outputs import picture_metadata
 from swwl.jobs.predict import graph_columns, input_columns
+from swwl.mesh.io import as_mesh
 from swwl.mesh.mesh import Mesh
 from swwl.models.regression import RobustGPRegressor
 from swwl.models.sensitivity import Sensitivity
@@ -93,15 +95,62 @@ def training_meshes(model: RobustGPRegressor, path: Path) -> list[Path]:
     return files
 
 
+Box = list[tuple[float, float]]
+
+
+def read_box(text: str) -> Box:
+    """Read LOW:HIGH for every coordinate, with commas between them; a bound that is left out is open.
+
+    >>> read_box("0:1,:0.5")
+    [(0.0, 1.0), (-inf, 0.5)]
+    """
+    try:
+        pairs = [part.split(":") for part in text.split(",")]
+        return [(float(low or "-inf"), float(high or "inf")) for low, high in pairs]
+    except ValueError:
+        raise InputError(f"--where {text!r} is not understood; wanted is a box, such as 0:1,-0.5:0.5.") from None
+
+
 def explain_case(
-    model: RobustGPRegressor, frame: pd.DataFrame, along: Mapping[str, Any] | None, target: str | None = None
+    model: RobustGPRegressor,
+    frame: pd.DataFrame,
+    along: Mapping[str, Any] | None,
+    target: str | None = None,
+    box: Box | None = None,
 ) -> tuple[list[Sensitivity], pd.DataFrame]:
-    """Return the sensitivities of one case, a table of one row, and its derivatives as a table."""
+    """Return the sensitivities of one case, a table of one row, and its derivatives as a table.
+
+    Parameters
+    ----------
+    model : RobustGPRegressor
+    frame : DataFrame
+    along : mapping of str to displacement, optional
+    target : str, optional
+        All by default.
+    box : list of (low, high), optional
+        For every coordinate: nodes outside it may not move.
+    """
     row = input_columns(model, frame, Path("case"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MeshWarning)
-        found = model.sensitivity(row, target, along=along)
+        where = None if box is None else _inside(box, model, row)
+        found = model.sensitivity(row, target, along=along, where=where)
         return found, slope_table(model, row, found, along)
+
+
+def _inside(box: Box, model: RobustGPRegressor, row: pd.DataFrame) -> NDArray[np.bool_]:
+    """Return which nodes of the mesh of a case lie in a box, (n,)."""
+    columns = graph_columns(model)
+    if len(columns) != 1:
+        raise InputError("--where says which nodes may move, but the model has no mesh, or several.")
+    points = as_mesh(row[columns[0]].iloc[0]).points
+    if points.shape[1] != len(box):
+        raise InputError(f"--where has {len(box)} ranges, but the mesh has {points.shape[1]} coordinates.")
+    low, high = np.array(box).T
+    inside: NDArray[np.bool_] = ((points >= low) & (points <= high)).all(axis=1)
+    if not inside.any():
+        raise InputError("--where holds no node of the mesh.")
+    return inside
 
 
 def mesh_with_fields(found: Sequence[Sensitivity], length: float = 0.0) -> Mesh:

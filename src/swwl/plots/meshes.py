@@ -21,6 +21,8 @@ from swwl.plots.style import BLUE, SKY, axes_for, style
 
 # Beyond this drawing takes seconds, and nodes show the shape as well.
 _MOST_TRIANGLES = 80_000
+# A side whose value is less than this share of the largest is not worth a larger picture.
+_SEEN = 0.02
 _ELEVATION, _AZIMUTH = 15, -70  # degrees: where surfaces in space are seen from
 
 
@@ -120,9 +122,9 @@ def draw_field(mesh: Mesh, values: NDArray[np.float64], ax: Any, limit: float | 
     means = values[pieces].mean(axis=1)
     drawn: Any
     if mesh.dimension == 2:
-        drawn = LineCollection(list(mesh.points[pieces]), array=means, linewidths=3, **colors)
+        drawn = LineCollection(list(mesh.points[pieces]), array=means, linewidths=3, capstyle="round", **colors)
         ax.add_collection(drawn)
-        _draw_plane(ax, mesh.points, mesh.triangles(), pieces[:0])
+        _show_where(ax, mesh.points[pieces[np.abs(means) >= _SEEN * limit]])
     else:
         toward, right, up = _view()
         left = 0.0
@@ -135,11 +137,22 @@ def draw_field(mesh: Mesh, values: NDArray[np.float64], ax: Any, limit: float | 
             order = np.lexsort([(mesh.points[pieces] @ (side * toward)).sum(axis=1), ~away])
             drawn = PolyCollection(list(flat[pieces][order]), array=means[order], edgecolors="face", lw=0.2, **colors)
             ax.add_collection(drawn)
-    ax.autoscale_view()
+        ax.autoscale_view()
     ax.set_aspect("equal")
     ax.axis("off")
     ax.figure.colorbar(drawn, ax=ax, label=label, shrink=0.8)
     return ax
+
+
+def _show_where(ax: Any, corners: NDArray[np.float64]) -> None:
+    """Show the part of the plane in which some sides (m, 2, 2) lie: an airfoil, say, and not the air far from it."""
+    if not len(corners):
+        ax.autoscale_view()
+        return
+    low, high = corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
+    margin = 0.1 * (high - low).max()
+    ax.set_xlim(low[0] - margin, high[0] + margin)
+    ax.set_ylim(low[1] - margin, high[1] + margin)
 
 
 def _view() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
