@@ -20,6 +20,7 @@ from swwl.gp.prediction import Prediction
 from swwl.kernels.together import represent_columns
 from swwl.models.members import Member
 from swwl.models.processes import Layout
+from swwl.models.sensitivity import Sensitivity, sensitivities
 from swwl.models.stacking import choose_members, mixture, mixture_covariance
 from swwl.models.tables import as_rows, as_table, check_width, column, split_targets
 from swwl.models.trend import trend_matrix
@@ -234,6 +235,33 @@ class Predictor:
         else:
             found = self._left_out.column(0) if self._layout.single else self._left_out
         return found.widened(self._layout.widths(self.calibration_))
+
+    def sensitivity(
+        self, X: Any, target: str | None = None, *, along: Any = None, where: Any = None, std: bool = True
+    ) -> list[Sensitivity]:
+        """Say how predictions change when nodes move and when numbers change: exact derivatives.
+
+        Parameters
+        ----------
+        X : DataFrame, list of graphs or array
+            With the columns that the kernel names; graphs as meshes where weights or kernels need their cells.
+        target : str, optional
+            By default all targets.
+        along : Modes, dict of displacements, list of them, or one, optional
+            Deformations along which derivatives are wanted: (n, d) arrays, meshes of the same cells to which the nodes
+            go, pairs of such meshes, or the training set's own :func:`swwl.design.displacement_modes`.
+        where : array-like of bool or int, optional
+            Which nodes may move; by default all. The others have a gradient of zero.
+        std : bool
+            Whether to differentiate standard deviations, too.
+
+        Returns
+        -------
+        list of Sensitivity
+            For every row; with several targets, for every row and target, row by row.
+        """
+        check_is_fitted(self, "members_")
+        return sensitivities(self, X, target, along, where, std)
 
     @property
     def left_out_by_(self) -> str:
