@@ -70,7 +70,9 @@ def measure(n: int, name: str, seed: int) -> Iterator[Line]:
     begin = time.process_time()
     exact = RobustGP(correlations, n_starts=1).fit(blocks(some), y[some])
     middle = time.process_time()
-    large = RobustGP(correlations, beta=exact.beta_, nugget=exact.nugget_, solver="vecchia").fit(blocks(train), y[train])
+    large = RobustGP(correlations, beta=exact.beta_, nugget=exact.nugget_, solver="vecchia").fit(
+        blocks(train), y[train]
+    )
     whole, alone = time.process_time() - begin, middle - begin
     few, found = (gp.predict_distribution(blocks(test)) for gp in (exact, large))
     error, least = (float(np.sqrt(np.mean((p.mean - y[test]) ** 2))) for p in (found, few))

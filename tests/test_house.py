@@ -18,7 +18,7 @@ mesh.arrays mesh.endings mesh.cells mesh.boundary mesh.adjacency mesh.graph mesh
 mesh.skin mesh.facts mesh.sampling mesh.summaries mesh.labels mesh.io.* mesh.transfer mesh.outline mesh.coarsen mesh
 embedding.wl embedding.sliced embedding.clouds embedding.options embedding.pipeline embedding.batches
 embedding.distances embedding.components embedding.transformer embedding.summaries embedding.together embedding
-gp.correlations gp.blocks gp.joint gp.radial gp.factors gp.prior gp.prediction gp.*
+gp.correlations gp.between gp.blocks gp.joint gp.radial gp.factors gp.prior gp.prediction gp.*
 kernels.indefinite kernels.base kernels.numeric kernels.elliptic kernels.categories kernels.sliced
 kernels.components kernels.precomputed kernels.together kernels
 kernels.baselines.common kernels.baselines.*
