@@ -55,8 +55,8 @@ class RobustGP(FittedProcess, BaseEstimator):
         Who factorizes: "exact" takes one Cholesky factor of the whole matrix; "vecchia" is for many rows and
         approximates it by inducing rows and neighbors, without any N x N array.
     solver_options : dict, optional
-        Of "vecchia": "n_inducing" (default 1000), "n_neighbors" (30), "n_predict_neighbors" (60), "seed" (0) and
-        "n_threads" (1). The more rows and neighbors, the closer to "exact".
+        Of "vecchia": "n_inducing" (default 1000), "n_neighbors" (30), "n_predict_neighbors" (60), "seed" (0),
+        "n_threads" (1) and "keep_features" (1). The more rows and neighbors, the closer to "exact".
     method : {"posterior", "marginal", "likelihood"}, default="posterior"
         What is maximized: the marginal posterior, the marginal likelihood, or the profile likelihood (maximum
         likelihood, with normal predictions that ignore the trend's uncertainty).
