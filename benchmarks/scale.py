@@ -33,7 +33,7 @@ def smooth(x: Array) -> Array:
 
 
 def rough(x: Array) -> Array:
-    """The same with kinks: triangle waves along three inputs, and a ridge along two."""
+    """Add kinks to it: triangle waves along three inputs, and a ridge along two."""
     waves = sum(np.abs(np.mod(2.5 * x[:, j], 1.0) - 0.5) for j in (0, 8, 10))
     return smooth(x) + 0.8 * waves + 0.6 * np.abs(x[:, 9] - x[:, 18])
 

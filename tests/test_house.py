@@ -17,13 +17,14 @@ errors words parallel storage restore
 mesh.arrays mesh.endings mesh.cells mesh.boundary mesh.adjacency mesh.graph mesh.mesh mesh.turns
 mesh.skin mesh.facts mesh.sampling mesh.summaries mesh.labels mesh.io.* mesh.transfer mesh.outline mesh.coarsen mesh
 embedding.wl embedding.sliced embedding.clouds embedding.options embedding.pipeline embedding.batches
-embedding.distances embedding.components embedding.transformer embedding.summaries embedding.together embedding
+embedding.distances embedding.components embedding.transformer embedding.summaries embedding.together
+embedding.sampled embedding.store embedding
 gp.correlations gp.between gp.blocks gp.joint gp.radial gp.factors gp.prior gp.prediction gp.*
 kernels.indefinite kernels.base kernels.numeric kernels.elliptic kernels.categories kernels.sliced
 kernels.components kernels.precomputed kernels.together kernels
 kernels.baselines.common kernels.baselines.*
 models.cells models.tablefile models.tables models.trend models.defaults models.processes models.selection
-models.calibration models.stacking models.members models.fitting models.modelfile models.restored
+models.calibration models.stacking models.members models.fitting models.large models.modelfile models.restored
 models.regressorstate models.predicting models.regression models.choice models.classification models
 evaluation.metadata evaluation.scores evaluation.curves evaluation.folds evaluation.nested_cv evaluation
 design.*

@@ -276,6 +276,11 @@ class RobustGP(FittedProcess, BaseEstimator):
         finally:
             self._solver.release()
 
+    def forget_solver(self) -> None:
+        """Let go of what only `log_posterior` needs: as if the model had been read from a file."""
+        self._fitted()
+        self._solver = None
+
     def get_state(self) -> dict[str, Any]:
         """Return the fitted model as a flat dict for a model file.
 
