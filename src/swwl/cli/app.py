@@ -19,6 +19,7 @@ from swwl.cli.coarsen import coarsen
 from swwl.cli.console import one_line, show_error, show_note
 from swwl.cli.curve import curve
 from swwl.cli.demo import demo
+from swwl.cli.embed import embed
 from swwl.cli.fit import fit
 from swwl.cli.info import info
 from swwl.cli.make import make
@@ -102,7 +103,7 @@ def _options(
         print(context.get_help())
 
 
-for _command in (demo, make, check, fit, predict, curve, report, coarsen, info):
+for _command in (demo, make, check, embed, fit, predict, curve, report, coarsen, info):
     app.command()(_command)
 
 

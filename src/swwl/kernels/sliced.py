@@ -299,6 +299,12 @@ class PrincipalSWWL(SWWL):
         self.basis_means_, self.basis_ = [mean], [basis]
         self.use_components(0 if k == "auto" else min(wanted, components.shape[1]))
 
+    def adopt(self, other: Factor) -> None:
+        """Take over what another factor has learned from a sample, but for the number of components."""
+        super().adopt(other)
+        k = self.n_components
+        self.use_components(0 if k == "auto" else min(int(k), self.components_.shape[1]))
+
     def representation(self, coordinates: NDArray[np.float32], left: NDArray[np.float64]) -> Any:
         """Return what :meth:`represent` does, given the coordinates of graphs and what they leave."""
         return coordinates, coordinates

@@ -18,6 +18,7 @@ from swwl.errors import GPWarning
 from swwl.gp import RobustGP
 from swwl.kernels.base import Product, warn_about_indefinite
 from swwl.kernels.together import fit_kernels, keep_sampled
+from swwl.models.basis import stored
 from swwl.models.defaults import default_kernels
 from swwl.models.fitting import Task, fit_members
 from swwl.models.large import choose_solver, fit_large_members
@@ -153,6 +154,7 @@ class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
         progress: Progress | None = None,
         gp_progress: Progress | None = None,
         memory: MemoryLike = None,
+        embeddings: str | os.PathLike[str] | None = None,
     ) -> RobustGPRegressor:
         """Embed the graphs, once, and estimate ranges and nugget.
 
@@ -169,6 +171,8 @@ class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
             and on the folds of the calibration.
         memory : Memory or path, optional
             Where embeddings of mesh files are kept from one run to the next; see :class:`swwl.SWWLEmbedding`.
+        embeddings : path, optional
+            A store that ``swwl embed`` made of the mesh files, with the options of the kernel: none of them is read.
         """
         table = as_table(X)
         targets, self.target_names_, single = split_targets(table, y)
@@ -183,8 +187,11 @@ class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
         if len(targets) == 3:
             warnings.warn("With 3 rows, standard deviations come out infinite; use 4 or more.", GPWarning, stacklevel=2)
         self.train_targets_ = targets
-        read, sampled = partial(column, table), None
-        if solver.large:
+        sampled: Any = None
+        read = partial(column, table)
+        if embeddings is not None:
+            sampled = stored(embeddings, read)
+        elif solver.large:
             sampled = partial(keep_sampled, read, self.random_state, progress, memory)
         rows = fit_kernels(list(kernels.values()), read, progress, memory, sampled=sampled)
         self.members_ = [Member(name, kernel, own) for (name, kernel), own in zip(kernels.items(), rows, strict=True)]
