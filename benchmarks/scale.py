@@ -33,9 +33,9 @@ def smooth(x: Array) -> Array:
 
 
 def rough(x: Array) -> Array:
-    """Add kinks to it: triangle waves along three inputs, and a ridge along two."""
-    waves = sum(np.abs(np.mod(2.5 * x[:, j], 1.0) - 0.5) for j in (0, 8, 10))
-    return smooth(x) + 0.8 * waves + 0.6 * np.abs(x[:, 9] - x[:, 18])
+    """Add kinks to it: one along each of three inputs, and a ridge along two."""
+    kinks = np.abs(x[:, 0] - 0.5) + np.abs(x[:, 8] - 0.3) + np.abs(x[:, 10] - 0.6)
+    return smooth(x) + 0.6 * kinks + 0.6 * np.abs(x[:, 9] - x[:, 18])
 
 
 # noise in units of one standard deviation, correlations and how many inputs each has

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from swwl.cli.console import Output, show_note
-from swwl.cli.fit import Kernel
+from swwl.cli.fit import Kernel, Weights, embedding_options
 from swwl.errors import InputError
 
 _MOST_LISTED = 10
@@ -20,7 +20,9 @@ def embed(
     mesh: Annotated[
         list[str] | None, typer.Option(help="Column of mesh paths; repeat it for several. Detected if omitted.")
     ] = None,
-    kernel: Annotated[Kernel, typer.Option(help="Kernel that the embeddings are for, as in swwl fit.")] = Kernel.auto,
+    kernel: Annotated[
+        Kernel | None, typer.Option(help="Kernel that the embeddings are for, as in swwl fit [auto].")
+    ] = None,
     split: Annotated[str | None, typer.Option(help="Column whose rows 'train' will be fitted.")] = None,
     test_fraction: Annotated[float | None, typer.Option(help="Share of rows that swwl fit will hold out.")] = None,
     all_rows: Annotated[bool, typer.Option("--all-rows", help="All rows will be fitted.")] = False,
@@ -28,6 +30,11 @@ def embed(
     quantiles: Annotated[
         int | None, typer.Option("--quantiles", "-Q", help="Quantiles of each projection, Q [500; auto: 100].")
     ] = None,
+    iterations: Annotated[
+        int | None, typer.Option("--iterations", "-H", help="Weisfeiler-Lehman iterations, H [3]. Not for auto.")
+    ] = None,
+    step: Annotated[str | None, typer.Option(help="Steps per iteration, or sqrt. Not for auto.")] = None,
+    node_weights: Annotated[Weights | None, typer.Option(help="Weights of nodes. Not for auto.")] = None,
     field: Annotated[list[str] | None, typer.Option(help="Node field to use beside coordinates; may repeat.")] = None,
     merge_nodes: Annotated[bool, typer.Option("--merge-nodes", help="Make nodes at the same place one.")] = False,
     skip_bad: Annotated[
@@ -70,8 +77,8 @@ def embed(
     if output.exists() and not output.is_dir():
         raise InputError(f"{output}: is a file, but the folder of a store is wanted.")
     rows = split_rows(frame, table, column=split, fraction=test_fraction, all_rows=all_rows, seed=seed)
-    options = {"n_projections": projections, "fields": tuple(field or ()), "merge_nodes": merge_nodes}
-    options |= {} if quantiles is None else {"n_quantiles": quantiles}
+    kernel, options = embedding_options(kernel, projections, quantiles, iterations, step, node_weights)
+    options |= {"fields": tuple(field or ()), "merge_nodes": merge_nodes}
     work = find_work(table, frame, columns, rows.rows, rows.train, [], skip_bad)
     kernels = mesh_kernels(kernel.value, work.rows, random_state=seed, **options)
     found = embed_meshes(

@@ -24,6 +24,14 @@ class Kernel(StrEnum):
     scalars = "scalars"
 
 
+class Solver(StrEnum):
+    """Who factorizes."""
+
+    auto = "auto"
+    exact = "exact"
+    vecchia = "vecchia"
+
+
 class Weights(StrEnum):
     """How the nodes of a mesh are weighted."""
 
@@ -76,6 +84,12 @@ def fit(
     merge_nodes: Annotated[
         bool, typer.Option("--merge-nodes", help="Make nodes at exactly the same place one, as swwl check may advise.")
     ] = False,
+    solver: Annotated[
+        Solver, typer.Option(help="exact, or vecchia for many rows; auto takes it from 3000 rows on.")
+    ] = Solver.auto,
+    embeddings: Annotated[
+        Path | None, typer.Option(help="Store that swwl embed made of the meshes, which are not read then.")
+    ] = None,
     cache: Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")] = True,
     jobs: Annotated[int, typer.Option(help="Threads; -1 is one per core.")] = -1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of directions, folds and --test-fraction.")] = 0,
@@ -94,23 +108,18 @@ def fit(
       swwl make blade -n 120 --nodes 1500 -o d
       swwl fit d/table.csv --mesh mesh --target efficiency --target massflow -o m.swwl
     """
+    from swwl.embedding.store import Store
     from swwl.jobs.check import check_plan
     from swwl.jobs.describe import model_facts
     from swwl.jobs.fit import fit_plan, mesh_facts
+    from swwl.jobs.many import some_rows, store_beside, tell_sizes, without_bad
     from swwl.jobs.outputs import check_output, is_model
     from swwl.jobs.plan import make_kernel, plan_fit
     from swwl.jobs.table import CACHE_FOLDER, memory_beside
+    from swwl.models.large import choose_solver
 
     out = Output(quiet, as_json)
-    kernel, options = _choose_kernel(
-        kernel,
-        n_projections=projections,
-        n_quantiles=quantiles,
-        n_iterations=iterations,
-        step=None if step is None else "sqrt" if step == "sqrt" else _whole(step, "--step", "sqrt"),
-        node_weights=None if node_weights is None else node_weights.value,
-        n_components=components if components in (None, "auto") else _whole(components, "--components", "auto"),
-    )
+    kernel, options = embedding_options(kernel, projections, quantiles, iterations, step, node_weights, components)
     plan = plan_fit(
         table,
         list(dict.fromkeys(target)),
@@ -127,13 +136,27 @@ def fit(
     options |= {"fields": tuple(field or ()), "merge_nodes": merge_nodes, "random_state": seed, "n_jobs": jobs}
     show_plan(out, plan, kernel.value)
     memory = memory_beside(table, cache)
-    checked = check_plan(plan, memory, n_jobs=jobs, merge_nodes=merge_nodes, progress=out.progress("checks"))
+    choice = choose_solver(solver.value, len(plan.split.train))
+    out.say(f"solver    {choice.name}: {choice.why}")
+    store = None if embeddings is None else Store(embeddings)
+    if store is not None:
+        plan = without_bad(plan, store, drop_incomplete)
+    few = some_rows(plan, seed) if choice.large else plan
+    checked = check_plan(few, memory, n_jobs=jobs, merge_nodes=merge_nodes, progress=out.progress("checks"))
     show_findings(out, checked.findings)
     warnings.simplefilter("ignore", LooseNodesWarning)  # the findings name them
+    made = make_kernel(kernel.value, plan, **options)
+    if store is None and choice.large and cache and plan.meshes:
+        folder, _ = store_beside(plan, made, seed=seed, n_jobs=jobs, progress=out.progress("embeddings"))
+        store = Store(folder)
+    if store is not None:
+        tell_sizes(memory, store)
     model = fit_plan(
         plan,
-        make_kernel(kernel.value, plan, **options),
+        made,
         output,
+        solver=choice.name,
+        embeddings=None if store is None else store.folder,
         memory=memory,
         typical=checked.typical,
         calibrate=calibrate,
@@ -154,6 +177,27 @@ def fit(
     known = {"model": output, "table": table, "ignored": plan.ignored, "split": plan.split.words}
     known["findings"] = [finding.facts() for finding in checked.findings]
     out.result(facts | known | meshes)
+
+
+def embedding_options(
+    kernel: Kernel | None,
+    projections: int,
+    quantiles: int | None,
+    iterations: int | None,
+    step: str | None,
+    node_weights: Weights | None,
+    components: str | None = None,
+) -> tuple[Kernel, dict[str, Any]]:
+    """Return the kernel and its options, as the command line gives them."""
+    return _choose_kernel(
+        kernel,
+        n_projections=projections,
+        n_quantiles=quantiles,
+        n_iterations=iterations,
+        step=None if step is None else "sqrt" if step == "sqrt" else _whole(step, "--step", "sqrt"),
+        node_weights=None if node_weights is None else node_weights.value,
+        n_components=components if components in (None, "auto") else _whole(components, "--components", "auto"),
+    )
 
 
 def _choose_kernel(kernel: Kernel | None, **given: Any) -> tuple[Kernel, dict[str, Any]]:

@@ -136,7 +136,8 @@ def remove_stale(folder: Path) -> None:
 
 def write_manifest(folder: Path, key: str, root: Path, parts: Sequence[Shard]) -> dict[str, Any]:
     """Write what the store holds, with sizes and checksums, and return it; all shards are there."""
-    entries, bad = [], {}
+    entries: list[dict[str, Any]] = []
+    bad: dict[str, str] = {}
     for shard in parts:
         path = folder / shard.name
         _, _, wrong = read_shard(path)

@@ -143,6 +143,12 @@ def embed(
         Called as ``progress(done, total)`` with numbers of meshes.
     """
     check_jobs(n_jobs)
+    if (
+        folder.is_dir()
+        and not (folder / BASIS).exists()
+        and any(not f.name.endswith(".part") for f in folder.iterdir())
+    ):
+        raise InputError(f"{folder}: is not empty, and not a store of embeddings; name another folder.")
     folder.mkdir(parents=True, exist_ok=True)
     remove_stale(folder)
     columns = {name: own for name, own in keeping_factors(work.kernels).items() if name in work.rows}
@@ -189,12 +195,7 @@ def _settle(work: Work, columns: dict[str, list[Any]], folder: Path, seed: int, 
     key = basis_key(columns, samples, work.root)
     if (folder / BASIS).exists() and is_model(folder / BASIS) and basis_of(folder).key == key:
         return key
-    known = {shard.name for shard in folder.glob("*.npz")}
-    if known or (folder / MANIFEST).exists():
-        # Shards of another basis are never looked at again: their names say what they are made with.
-        (folder / MANIFEST).unlink(missing_ok=True)
-        for name in known:
-            (folder / name).unlink(missing_ok=True)
+    (folder / MANIFEST).unlink(missing_ok=True)  # shards of another basis have other names, and are let alone
     for name, sample in samples.items():
         if not sample:
             raise InputError(f"{work.path}: column {name!r} names no mesh to learn from.")

@@ -279,7 +279,8 @@ class PrincipalSWWL(SWWL):
         rows = super().fit(values, progress, memory=memory)
         k = self.n_components
         wanted = MOST_COMPONENTS if k == "auto" else int(k)
-        self.mean_, self.components_, self.explained_variance_ratio_ = principal_components(rows, wanted)
+        found: tuple[NDArray[Any], ...] = principal_components(rows, wanted)
+        self.mean_, self.components_, self.explained_variance_ratio_ = found
         self.use_components(0 if k == "auto" else self.components_.shape[1])
         return rows, project(rows, self.mean_, self.components_)
 
