@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -142,6 +143,8 @@ def fit(
     if store is not None:
         plan = without_bad(plan, store, drop_incomplete)
     few = some_rows(plan, seed) if choice.large else plan
+    if store is not None:
+        few = replace(few, meshes=[])  # those that could be read are in the store, and are not read again
     checked = check_plan(few, memory, n_jobs=jobs, merge_nodes=merge_nodes, progress=out.progress("checks"))
     show_findings(out, checked.findings)
     warnings.simplefilter("ignore", LooseNodesWarning)  # the findings name them

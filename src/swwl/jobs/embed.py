@@ -307,7 +307,7 @@ def _on_cluster(tasks: Sequence[tuple[Any, ...]], address: str) -> Iterator[int]
             few = [task for _, task in zip(range(count), waiting, strict=False)]
             return [submit(embed_shard, *task, retries=_RETRIES, pure=False) for task in few]
 
-        running = distributed.as_completed(next_few(window))
+        running = distributed.as_completed(next_few(window), loop=client.loop)
         for future in running:
             yield int(future.result())
             for more in next_few(1):
