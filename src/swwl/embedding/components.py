@@ -16,6 +16,8 @@ from swwl.parallel import one_blas_thread
 _BLOCK = 1024
 # For fewer rows a second BLAS thread gains little, and on a busy machine it costs dearly.
 _FEW = 600
+# With more rows, and fewer columns than that, columns are compared and not rows.
+_MANY = 5000
 # Relative variances below this are the rounding of single-precision rows.
 _RIDGE = 1e-9
 
@@ -60,6 +62,8 @@ def _leading(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the leading components (K, k) and their shares of the variance (k,)."""
     n, k = rows.shape
+    if n > max(_MANY, k):
+        return _leading_of_many(rows, mean, most)
     gram = -0.5 * pairwise_distances(rows, squared=True)
     gram -= gram.mean(axis=0)
     gram -= gram.mean(axis=1, keepdims=True)
@@ -76,6 +80,24 @@ def _leading(
     largest = np.abs(components).argmax(axis=0)
     components *= np.sign(components[largest, np.arange(len(values))])
     return components, values / total if len(values) else values
+
+
+def _leading_of_many(
+    rows: NDArray[Any], mean: NDArray[np.float64], most: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the same from the K x K covariance matrix, where there are more rows than columns."""
+    k = rows.shape[1]
+    covariance = np.zeros((k, k))
+    for start in range(0, len(rows), _BLOCK):
+        block = rows[start : start + _BLOCK] - mean
+        covariance += block.T @ block
+    values, components = linalg.eigh(covariance, subset_by_index=[k - most, k - 1])
+    values, components = values[::-1], components[:, ::-1]
+    kept = values > 1e-10 * max(float(np.trace(covariance)), np.finfo(float).tiny)
+    values, components = values[kept], components[:, kept]
+    largest = np.abs(components).argmax(axis=0)
+    components = components * np.sign(components[largest, np.arange(len(values))])
+    return components, values / np.trace(covariance) if len(values) else values
 
 
 class Span:
