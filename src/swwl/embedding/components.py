@@ -15,7 +15,7 @@ from swwl.parallel import one_blas_thread
 # Columns brought to double precision at a time.
 _BLOCK = 1024
 # For fewer rows a second BLAS thread gains little, and on a busy machine it costs dearly.
-_FEW = 600
+_FEW = 2500
 # With more rows, and fewer columns than that, columns are compared and not rows.
 _MANY = 5000
 # Relative variances below this are the rounding of single-precision rows.

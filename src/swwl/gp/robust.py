@@ -28,8 +28,9 @@ from swwl.gp.solvers.base import Problem, standardize
 from swwl.gp.state import model_from_state, model_to_state
 from swwl.parallel import one_blas_thread
 
-# Below so many observations a second BLAS thread gains nothing, and on a busy machine it costs dearly.
-_FEW = 600
+# Below so many observations a second BLAS thread gains a factor of two at best, and on a busy machine it loses ten
+# (docs/scale.md): its threads wait for each other, and spin.
+_FEW = 2500
 
 
 class RobustGP(FittedProcess, BaseEstimator):
