@@ -24,13 +24,14 @@ kernels.components kernels.precomputed kernels.together kernels
 kernels.baselines.common kernels.baselines.*
 models.cells models.tablefile models.tables models.trend models.defaults models.processes models.selection
 models.calibration models.stacking models.members models.fitting models.modelfile models.restored
-models.regressorstate models.predicting models.regression models.choice models.classification models
+models.regressorstate models.predicting models.regression models.prepared models.choice models.classification models
 evaluation.metadata evaluation.scores evaluation.curves evaluation.folds evaluation.nested_cv evaluation
 design.*
 datasets.*
 plots.*
 report.*
 jobs.*
+serve.*
 cli.*
 """
 RANKS = {pattern: rank for rank, pattern in enumerate(PAGE.split())}

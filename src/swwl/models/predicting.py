@@ -70,12 +70,22 @@ class Predictor:
         if hasattr(X, "__len__") and len(X) == 0:
             return self._layout.nothing(self.gps_[0].df_)
         blocks, trend = self._blocks(X, progress=progress, memory=memory)
+        return self.predict_blocks([cross for cross, _ in blocks], trend, include_nugget=include_nugget)
+
+    def predict_blocks(
+        self, blocks: list[list[Block]], trend: Array | None = None, *, include_nugget: bool = True
+    ) -> Prediction:
+        """Predict from the blocks (for every member, from new rows to the training rows) and trend columns."""
         options: dict[str, Any] = {"include_nugget": include_nugget, "trend_columns": trend}
         parts = [
             self._layout.join_predictions([gp.predict_distribution(cross, **options) for gp in member.gps])
-            for member, (cross, _) in zip(self.members_, blocks, strict=True)
+            for member, cross in zip(self.members_, blocks, strict=True)
         ]
         return mixture(parts, self._weights()).widened(self._layout.widths(self.calibration_))
+
+    def trend_of(self, table: pd.DataFrame) -> Array | None:
+        """Return the columns of the trend at new rows, or None where it is a constant or zero."""
+        return trend_matrix(self._trend, table)
 
     def predict(
         self,
