@@ -25,6 +25,7 @@ from swwl.cli.make import make
 from swwl.cli.plugins import Plugins
 from swwl.cli.predict import predict
 from swwl.cli.report import report
+from swwl.cli.serve import serve
 from swwl.errors import InputError
 
 _INTERRUPTED = 130
@@ -102,7 +103,7 @@ def _options(
         print(context.get_help())
 
 
-for _command in (demo, make, check, fit, predict, curve, report, coarsen, info):
+for _command in (demo, make, check, fit, predict, curve, report, serve, coarsen, info):
     app.command()(_command)
 
 
