@@ -164,6 +164,7 @@ class Served:
             ],
             "fields": self.fields,
             "importance": {str(name): importance[name].to_dict() for name in importance.columns},
+            "train": {name: y[:, k] for k, name in enumerate(self.targets)},
             "map": self._map(),
             "cases": self._cases(),
             "sensitivity": hasattr(model, "sensitivity"),
