@@ -91,15 +91,18 @@ def test_curves_are_predictions_along_an_input(client, model, plates):
 
 
 def test_a_table_comes_back_with_predictions(client, model, plates):
-    text = f"mesh,load,note\n{MESH},2.0,a\ndata/meshes/004.vtu,1.5,\"b, c\"\n"
+    text = f'mesh,load,note\n{MESH},2.0,a\ndata/meshes/004.vtu,1.5,"b, c"\n'
     for sent in (
         client.post("/api/table", content=text, headers={"content-type": "text/csv"}),
         client.post("/api/table", files={"table": ("mine.csv", text)}),
     ):
         lines = sent.text.splitlines()
-        assert lines[0] == "mesh,load,note," + ",".join(
-            f"{name}_{key}" for name in ("stretch", "area") for key in ("mean", "std", "lower95", "upper95")
-        ) + ",outside_training_range"
+        assert (
+            lines[0]
+            == "mesh,load,note,"
+            + ",".join(f"{name}_{key}" for name in ("stretch", "area") for key in ("mean", "std", "lower95", "upper95"))
+            + ",outside_training_range"
+        )
         table = case(plates, 2.0)
         assert float(lines[1].split(",")[3]) == pytest.approx(model.predict(table)[0, 0], rel=1e-12)
         assert lines[2].startswith('data/meshes/004.vtu,1.5,"b, c",')
