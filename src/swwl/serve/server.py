@@ -58,12 +58,15 @@ def make_protocol(limits: Limits) -> type[H11Protocol]:
 
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens; port 0 takes any that is free."""
+    found = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         found = socket.socket(family, kind, protocol)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(address)
     except (OSError, OverflowError, UnicodeError) as error:
+        if found is not None:
+            found.close()
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"Cannot listen on {host}, port {port}: {reason}; choose another with --port.") from None
     found.listen(256)
