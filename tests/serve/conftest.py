@@ -1,5 +1,9 @@
 """A small model of plates, its files, and clients of a server in this process."""
 
+import threading
+import time
+from contextlib import contextmanager
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +16,7 @@ from swwl import SWWL, Matern52, Mesh, RobustGPRegressor
 from swwl.serve.app import make_app
 from swwl.serve.limits import Limits
 from swwl.serve.served import load_served
+from swwl.serve.server import listen, make_protocol
 from tests.helpers import plate
 
 LIMITS = Limits(body=2_000_000, nodes=5000, rows=500, at_work=2, seconds=60, read_seconds=5, head_seconds=5)
@@ -46,6 +51,27 @@ def client_of(folder, limits=LIMITS, meshes=True, **options):
     models = load_served([folder / "model.swwl"], folder if meshes else None)
     app = make_app(models, folder if meshes else None, limits=limits, **options)
     return TestClient(app, base_url="http://127.0.0.1")
+
+
+@contextmanager
+def serving(folder, limits=LIMITS):
+    """Serve on a real socket, in a thread, and return the port."""
+    import uvicorn
+
+    app = make_app(load_served([folder / "model.swwl"], folder), folder, limits=limits)
+    config = uvicorn.Config(app, http=make_protocol(limits), ws="none", log_level="error", timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    listening = listen("127.0.0.1", 0)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    try:
+        while not server.started:
+            time.sleep(0.01)
+        yield listening.getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,6 @@
 """PLAID's clients: what pyplaid sends is understood, and what comes back is what it reads."""
 
 import base64
-import threading
-import time
 
 import h5py
 import numpy as np
@@ -11,8 +9,8 @@ import pytest
 
 from swwl import load_model, read_mesh
 from swwl.serve import plaid
-from swwl.serve.server import listen
 from tests.helpers import write_cgns
+from tests.serve.conftest import serving
 
 NO_PYPLAID = "pyplaid (the extra [plaid]) is not installed"
 
@@ -91,31 +89,15 @@ def test_the_clients_other_questions(client):
 
 def test_pyplaids_own_client(plates, case):
     pytest.importorskip("plaid", reason=NO_PYPLAID)
-    import uvicorn
     from plaid.containers.sample import Sample
     from plaid.utils.process_client import PlaidClient
     from plaid.utils.sample_json import sample_from_json_payload
 
-    from swwl.serve.app import make_app
-    from swwl.serve.served import load_served
-
     path, (mean, std) = case
-    app = make_app(load_served([plates / "model.swwl"], plates), plates)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none", timeout_graceful_shutdown=1))
-    listening = listen("127.0.0.1", 0)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    try:
-        client = PlaidClient("127.0.0.1", listening.getsockname()[1])
-        sample = sample_from_json_payload(sample_of(path))
+    with serving(plates) as port:
+        client = PlaidClient("127.0.0.1", port)
         assert client.check_connection()
-        answer = client.process(sample)
-    finally:
-        server.should_exit = True
-        thread.join()
-        listening.close()
+        answer = client.process(sample_from_json_payload(sample_of(path)))
     assert isinstance(answer, Sample)
     assert float(np.ravel(answer.get_global("stretch"))[0]) == mean[0, 0]
     assert float(np.ravel(answer.get_global("stretch_std"))[0]) == std[0, 0]

@@ -4,17 +4,14 @@ import json
 import re
 import signal
 import socket
-import threading
 import time
 import urllib.request
 
 import pytest
 
-from swwl.serve.app import make_app
 from swwl.serve.limits import Limits
-from swwl.serve.served import load_served
-from swwl.serve.server import listen, make_protocol
 from tests.cli.conftest import start, swwl
+from tests.serve.conftest import serving
 
 GOOD = {"mesh": "data/meshes/003.vtu", "inputs": {"load": 2.0}}
 
@@ -22,21 +19,8 @@ GOOD = {"mesh": "data/meshes/003.vtu", "inputs": {"load": 2.0}}
 @pytest.fixture(scope="module")
 def port(plates):
     """The port of a server in a thread, which has little patience."""
-    import uvicorn
-
-    limits = Limits(body=1_000_000, read_seconds=0.5, head_seconds=0.5)
-    app = make_app(load_served([plates / "model.swwl"], plates), plates, limits=limits)
-    config = uvicorn.Config(app, http=make_protocol(limits), ws="none", log_level="error", timeout_graceful_shutdown=1)
-    server = uvicorn.Server(config)
-    listening = listen("127.0.0.1", 0)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield listening.getsockname()[1]
-    server.should_exit = True
-    thread.join()
-    listening.close()
+    with serving(plates, Limits(body=1_000_000, read_seconds=0.5, head_seconds=0.5)) as found:
+        yield found
 
 
 def ask(port, question=GOOD):
