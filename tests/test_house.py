@@ -30,7 +30,7 @@ fields.values fields.shapes fields.scores fields.derived fields
 models.cells models.tablefile models.tables models.trend models.defaults models.processes models.selection
 models.calibration models.stacking models.members models.fitting models.large models.modelfile
 models.basis models.restored models.regressorstate design.clouds design.domain models.sensitivity models.slopes
-models.predicting models.regression
+models.predicting models.regression models.prepared
 models.fieldkernels models.fieldmodel models.fieldcoding models.fieldprocesses models.fieldchoice models.fieldfit
 models.fieldtraining models.fieldstate models.fields models.fieldmodes models.choice models.classification models
 evaluation.metadata evaluation.scores evaluation.fieldscores evaluation.fieldmetadata evaluation.curves
@@ -40,6 +40,7 @@ datasets.*
 plots.*
 report.*
 jobs.*
+serve.*
 cli.*
 """
 RANKS = {pattern: rank for rank, pattern in enumerate(PAGE.split())}

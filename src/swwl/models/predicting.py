@@ -80,6 +80,16 @@ class Predictor:
         blocks, trend = self._blocks(X, progress=progress, memory=memory)
         return self._mixed(self._parts(blocks, trend, include_nugget))
 
+    def predict_blocks(
+        self, blocks: list[list[Block]], trend: Array | None = None, *, include_nugget: bool = True
+    ) -> Prediction:
+        """Predict from the blocks (for every member, from new rows to the training rows) and trend columns."""
+        return self._mixed(self._parts([(cross, []) for cross in blocks], trend, include_nugget))
+
+    def trend_of(self, table: pd.DataFrame) -> Array | None:
+        """Return the columns of the trend at new rows, or None where it is a constant or zero."""
+        return trend_matrix(self._trend, table)
+
     def predict(
         self,
         X: Any,
