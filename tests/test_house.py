@@ -23,11 +23,15 @@ gp.correlations gp.between gp.blocks gp.joint gp.radial gp.factors gp.prior gp.p
 kernels.indefinite kernels.base kernels.numeric kernels.elliptic kernels.categories kernels.sliced
 kernels.components kernels.precomputed kernels.together kernels
 kernels.baselines.common kernels.baselines.*
+fields.stiffness fields.panels fields.slitmap fields.walls fields.descriptors fields.basis fields.modes fields.warps
+fields.values fields.shapes fields.scores fields.derived fields
 models.cells models.tablefile models.tables models.trend models.defaults models.processes models.selection
 models.calibration models.stacking models.members models.fitting models.large models.modelfile
-models.basis models.restored models.regressorstate models.predicting models.regression
-models.choice models.classification models
-evaluation.metadata evaluation.scores evaluation.curves evaluation.folds evaluation.nested_cv evaluation
+models.basis models.restored models.regressorstate design.clouds design.domain models.predicting models.regression
+models.fieldkernels models.fieldmodel models.fieldcoding models.fieldprocesses models.fieldchoice models.fieldfit
+models.fieldtraining models.fieldstate models.fields models.fieldmodes models.choice models.classification models
+evaluation.metadata evaluation.scores evaluation.fieldscores evaluation.fieldmetadata evaluation.curves
+evaluation.folds evaluation.nested_cv evaluation
 design.*
 datasets.*
 plots.*

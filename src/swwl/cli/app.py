@@ -26,6 +26,8 @@ from swwl.cli.make import make
 from swwl.cli.plugins import Plugins
 from swwl.cli.predict import predict
 from swwl.cli.report import report
+from swwl.cli.select import select
+from swwl.cli.suggest import suggest
 from swwl.errors import InputError
 
 _INTERRUPTED = 130
@@ -103,7 +105,7 @@ def _options(
         print(context.get_help())
 
 
-for _command in (demo, make, check, embed, fit, predict, curve, report, coarsen, info):
+for _command in (demo, make, check, embed, fit, predict, curve, select, suggest, report, coarsen, info):
     app.command()(_command)
 
 

@@ -175,6 +175,10 @@ class Factor(BaseEstimator):
         """
         return None
 
+    def beyond(self, rows: Any) -> NDArray[np.float64] | None:
+        """Return the norm (N,) of what :meth:`vectors` leave of whole rows, or None if they leave nothing."""
+        return None
+
     def numbers(self, rows: Any) -> NDArray[np.float64] | None:
         """Return a representation as numbers in the units of the column, (N,), or None if it takes none."""
         return None

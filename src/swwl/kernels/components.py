@@ -152,6 +152,10 @@ class KeptComponents(Factor):
         """Return the coordinates, (N, K)."""
         return np.asarray(rows[0])
 
+    def beyond(self, rows: Kept) -> NDArray[np.float64] | None:
+        """Return the norm of what the coordinates leave, (N,)."""
+        return np.asarray(rows[1])
+
     def correlations(self) -> list[CorrelationName]:
         """Return Gaussian correlations, one for the components of a part and one for the others."""
         return ["gaussian"] * sum(int(k > 0) + int(k < stop - start) for k, start, stop in self._places())
