@@ -63,6 +63,8 @@ class Batch:
     progress : callable, optional
     numbers : list of int, optional
         Of the items, which are distinct then, in the column that they are a part of.
+    most_waiting : int
+        So many nodes may stay in memory between :meth:`moments` and :meth:`embedded`.
 
     Attributes
     ----------
@@ -79,8 +81,10 @@ class Batch:
         n_jobs: int | None,
         progress: Progress | None,
         numbers: list[int] | None = None,
+        most_waiting: int = MOST_NODES_WAITING,
     ):
         self.memory, self.n_jobs, self.progress = memory, n_jobs, progress
+        self._most_waiting = most_waiting
         items = as_items(X)
         self.is_lazy = not isinstance(items, Sized)
         self._numbered: Iterable[tuple[int, Any]]
@@ -115,7 +119,7 @@ class Batch:
         if not isinstance(self._numbered, list):
             self._numbered = list(self._numbered)
             self.is_lazy, self.inverse = False, list(range(len(self._numbered)))
-        each = MOST_NODES_WAITING // max(1, len(self._numbered))
+        each = self._most_waiting // max(1, len(self._numbered))
         function = partial(_moments_of, recipe=recipe, memory=self.memory, most_nodes=each)
         results = list(self._stream(function, recipe))
         numbers = [number for number, _ in self._numbered]

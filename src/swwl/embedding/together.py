@@ -10,12 +10,14 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
-from swwl.embedding.batches import MOST_NODES_WAITING, Batch, as_items
+from swwl.embedding.batches import Batch, as_items
 from swwl.mesh.io.once import MeshFile
 from swwl.parallel import Progress, check_memory, each_once, one_blas_thread
 from swwl.storage import Memory, MemoryLike, as_memory
 
 _CHUNK = 32
+# So many nodes of files stay in memory from the first look to the embedding; other files are read twice.
+_MOST_NODES_WAITING = 500_000
 
 
 class Stepwise(Protocol):
@@ -73,7 +75,7 @@ class _Items:
 
     def batch(self, chunk: slice, n_jobs: int | None) -> Batch:
         """Return some items as a batch that knows their numbers in the column."""
-        return Batch(self.items[chunk], self.memory, n_jobs, None, numbers=self.numbers[chunk])
+        return Batch(self.items[chunk], self.memory, n_jobs, None, self.numbers[chunk], most_waiting=0)
 
     def release(self, chunk: slice, budget: int = 0) -> int:
         """Let go of the content of files, as far as they hold more nodes than the budget; return what is left of it."""
@@ -112,7 +114,7 @@ def fit_transform_together(
     items = _Items(X, memory, progress, 2 if first else 1)
     check_memory(8 * len(items.items) * sum(embedding.row_length for embedding in embeddings), "The embeddings")
     looks: list[list[Any]] = [[] for _ in embeddings]
-    budget = MOST_NODES_WAITING
+    budget = _MOST_NODES_WAITING
     for chunk in items.chunks() if first else [slice(1)]:
         for embedding, found in zip(embeddings, looks, strict=True):
             if embedding.looks_first or not found:

@@ -93,6 +93,20 @@ def _metadata(
     plan: Plan, model_path: Path, table: pd.DataFrame, memory: Memory, held_out: Prediction | None
 ) -> dict[str, Any]:
     """Collect what the model itself does not know of its data."""
+    data = about_data(plan, model_path, table, memory)
+    if held_out is not None:
+        data["held_out"] |= {
+            "targets": plan.frame[plan.targets].iloc[plan.split.test].to_numpy(),
+            "mean": held_out.mean,
+            "std": held_out.std,
+            "df": held_out.df,
+        }
+    known: dict[str, Any] = plain(data)
+    return known
+
+
+def about_data(plan: Plan, model_path: Path, table: pd.DataFrame, memory: Memory) -> dict[str, Any]:
+    """Return which table a model was fitted to, and which of its rows and meshes were fitted and held out."""
 
     def about(rows: NDArray[np.intp]) -> dict[str, Any]:
         first = table[plan.meshes[0]].iloc[rows] if plan.meshes else []
@@ -102,23 +116,14 @@ def _metadata(
             "nodes": [memory.n_nodes.get(file) for file in first],
         }
 
-    data: dict[str, Any] = {
+    test = plan.split.test
+    inputs = {name: plan.frame[name].iloc[test].tolist() for name in plan.inputs}
+    return {
         # Relative, so that model and data can be moved together.
         "table": Path(os.path.relpath(plan.path.resolve(), model_path.resolve().parent)).as_posix(),
         "n_rows": len(plan.frame),
         "split": plan.split.words,
         "ignored": plan.ignored,
         "train": about(plan.split.train),
-        "held_out": None,
+        "held_out": about(test) | {"inputs": inputs} if len(test) else None,
     }
-    if held_out is not None:
-        test = plan.split.test
-        data["held_out"] = about(test) | {
-            "inputs": {name: plan.frame[name].iloc[test].tolist() for name in plan.inputs},
-            "targets": plan.frame[plan.targets].iloc[test].to_numpy(),
-            "mean": held_out.mean,
-            "std": held_out.std,
-            "df": held_out.df,
-        }
-    known: dict[str, Any] = plain(data)
-    return known

@@ -76,6 +76,9 @@ class Categories(Factor):
         """Return one-hot vectors at distance 1 from each other, (N, K)."""
         return np.eye(len(self.categories_))[rows] / np.sqrt(2)
 
+    def linear(self, value: Any) -> None:
+        """Return nothing: a category cannot change by little."""
+
     def correlations(self) -> list[CorrelationName]:
         """Return the Gaussian correlation; any other would do as well, for there are but two distances."""
         return ["gaussian"]

@@ -21,7 +21,7 @@ from swwl.models.defaults import default_kernels
 from swwl.models.fitting import Task, fit_members
 from swwl.models.members import Member, Stack, columns_of, mean_shares, named_kernels
 from swwl.models.modelfile import save_model
-from swwl.models.predicting import Predictor
+from swwl.models.predicting import Predictor, numbers_of
 from swwl.models.processes import Layout
 from swwl.models.regressorstate import regressor_from_state, regressor_state
 from swwl.models.tables import as_table, column, split_targets
@@ -216,9 +216,7 @@ class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
     def train_inputs_(self) -> pd.DataFrame:
         """The numeric columns that the model was fitted to, in their own units."""
         check_is_fitted(self, "members_")
-        pairs = zip(self.kernel_.factors, self.train_rows_, strict=True)
-        found = {factor.column: factor.numbers(rows) for factor, rows in pairs}
-        return pd.DataFrame({name: values for name, values in found.items() if values is not None})
+        return numbers_of(self.kernel_.factors, self.train_rows_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
