@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 from scipy.spatial import Delaunay
 
 from swwl.errors import InputError
-from swwl.fields.walls import inner_loops, loop_features, match_loops, wall_descriptors, wall_map, wall_rows
+from swwl.fields.walls import (
+    inner_loops,
+    loop_features,
+    match_loops,
+    wall_descriptors,
+    wall_map,
+    wall_rows,
+    wall_shape,
+)
 from swwl.mesh.mesh import Mesh
 
 
@@ -66,6 +74,7 @@ def test_loops_come_in_the_order_of_the_reference():
     one, two = wall_map(first, reference), wall_map(other, reference)
     assert np.abs(one.walls - two.walls).max() < 0.02
     assert wall_rows([one, two]).shape == (2, 512)
+    assert np.allclose(wall_rows([one, two]), [wall_shape(first, reference), wall_shape(other, reference)])
 
 
 @given(st.permutations(range(4)))
@@ -120,5 +129,5 @@ def test_bodies_that_touch_are_refused():
     eight = Mesh(
         [[0, 0], [1, 1], [1, -1], [-1, 1], [-1, -1]], {"line": [[0, 1], [1, 2], [2, 0], [0, 3], [3, 4], [4, 0]]}
     )
-    with pytest.raises(InputError, match="4 lines meet at node 0"):
+    with pytest.raises(InputError, match="4 lines that meet at node 0"):
         inner_loops(eight)

@@ -2,8 +2,9 @@ r"""Smooth functions of node descriptors, shared by all meshes: whitened Nyströ
 
 .. math:: \Phi(x) = k(x, C)\,L^{-\top}, \qquad L L^\top = k(C, C) + 10^{-7} I,
 
-with M centers C among the training nodes, so that :math:`\Phi\Phi^\top \approx k`. A mesh enters what follows only by
-its Gram matrix :math:`g = \Phi^\top W \Phi` and its load :math:`h = \Phi^\top W y`.
+with centers C among the training nodes, so that :math:`\Phi\Phi^\top \approx k`. Where the last descriptor is a
+factor f, the functions are :math:`(\Phi, f \Phi)`. A mesh enters what follows only by its Gram matrix
+:math:`g = \Phi^\top W \Phi` and its load :math:`h = \Phi^\top W y`.
 """
 
 from __future__ import annotations
@@ -27,21 +28,24 @@ _JITTER = 1e-7
 
 @dataclass(frozen=True)
 class Basis:
-    """M functions of descriptors.
+    """Smooth functions of descriptors.
 
     Attributes
     ----------
-    centers : ndarray of shape (M, D)
+    centers : ndarray of shape (C, D)
     range : float
-    whitening : ndarray of shape (M, M)
+    whitening : ndarray of shape (C, C)
+    factors : int
+        How many descriptors after the first D are factors: all functions come again times each of them.
     """
 
     centers: Array
     range: float
     whitening: Array
+    factors: int = 0
 
     @classmethod
-    def of(cls, centers: Array, length: float) -> Basis:
+    def of(cls, centers: Array, length: float, factors: int = 0) -> Basis:
         """Make the basis of given centers.
 
         Examples
@@ -54,20 +58,24 @@ class Basis:
         among = _correlation(centers, centers, length)
         factor = np.linalg.cholesky(among + _JITTER * np.eye(len(centers)))
         whitening = solve_triangular(factor, np.eye(len(centers)), lower=True).T
-        return cls(centers, length, np.ascontiguousarray(whitening))
+        return cls(centers, length, np.ascontiguousarray(whitening), factors)
 
     @property
     def size(self) -> int:
-        """M."""
-        return len(self.centers)
+        """Number of functions, M."""
+        return len(self.centers) * (1 + self.factors)
 
     def __call__(self, descriptors: Array) -> Array:
         """Return the functions at nodes, (n, M)."""
-        return np.asarray(_correlation(descriptors, self.centers, self.range) @ self.whitening)
+        width = self.centers.shape[1]
+        phi = np.asarray(_correlation(descriptors[:, :width], self.centers, self.range) @ self.whitening)
+        if not self.factors:
+            return phi
+        return np.hstack([phi, *(phi * factor[:, None] for factor in descriptors[:, width:].T)])
 
     def places(self, descriptors: Array) -> NDArray[np.intp]:
         """Return the nearest center of every node, (n,)."""
-        return np.asarray(cKDTree(self.centers).query(descriptors)[1])
+        return np.asarray(cKDTree(self.centers).query(descriptors[:, : self.centers.shape[1]])[1])
 
 
 def _correlation(first: Array, second: Array, length: float) -> Array:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError
 from swwl.fields.stiffness import lags
-from swwl.fields.walls import wall_descriptors, wall_map
+from swwl.fields.walls import wall_descriptors, wall_gains, wall_map
 from swwl.mesh.arrays import first_at_place
 from swwl.mesh.boundary import piece_normals
 from swwl.mesh.cells import cell_dimension, top_cells
@@ -30,6 +30,8 @@ Recipe = dict[str, float]
 # Lengths of lags, as parts of the typical diagonal.
 LENGTHS = (0.03, 0.1, 0.3)
 _LAGS = tuple(f"lag{length:g}" for length in LENGTHS)
+# The block that is no place but a factor: a basis has all its functions a second time, times the squared gain.
+FACTOR = "gain"
 
 
 def box(points: Array) -> Array:
@@ -116,7 +118,9 @@ class Describer:
         if self.normals:
             found["normal"] = node_normals(mesh)
         if self.bodies is not None:
-            found["wall"] = wall_descriptors(wall_map(mesh, self.bodies))
+            around = wall_map(mesh, self.bodies)
+            found["wall"] = wall_descriptors(around)
+            found[FACTOR] = (wall_gains(around) ** 2).sum(axis=1, keepdims=True)
         return {name: values.astype(np.float32) for name, values in found.items()}
 
     def scaled(self, pool: Sequence[Blocks]) -> Describer:
@@ -126,7 +130,7 @@ class Describer:
             values = np.concatenate([blocks[name] for blocks in pool]).astype(float)
             mean = values.mean(axis=0)
             spread = float(np.sqrt(((values - mean) ** 2).sum(axis=1).mean()))
-            fixed = name in ("box", "normal")  # their sizes mean something
+            fixed = name in ("box", "normal", "wall", FACTOR)  # their sizes mean something
             scales[name] = (np.zeros_like(mean), 1.0) if fixed else (mean, spread or 1.0)
         return replace(self, scales=scales)
 
@@ -146,12 +150,12 @@ class Describer:
         if self.bodies is None:
             return found
         first = next(iter(found))
-        return {"walls": {"wall": 1.0}, first: found[first]}
+        return {"walls, gain": {"wall": 1.0, FACTOR: 1.0}, "walls": {"wall": 1.0}, first: found[first]}
 
     def stack(self, blocks: Mapping[str, NDArray[Any]], recipe: Recipe) -> Array:
-        """Weigh blocks by a recipe and put them side by side, (n, D)."""
+        """Weigh blocks by a recipe and put them side by side, (n, D); a factor comes last."""
         parts = []
-        for name, weight in recipe.items():
+        for name, weight in sorted(recipe.items(), key=lambda part: part[0] == FACTOR):
             mean, spread = self.scales[name]
             parts.append(weight * (blocks[name].astype(float) - mean) / spread)
         return np.hstack(parts)
@@ -166,4 +170,17 @@ def check_recipe(recipe: Any, known: Sequence[str]) -> Recipe:
             raise InputError(f"descriptors names {name!r}, but these meshes have: {', '.join(known)}.")
         if not isinstance(weight, (int, float)) or not 0 < weight < np.inf:
             raise InputError(f"descriptors gives {name!r} the weight {weight!r}, but a positive number is wanted.")
+    if set(recipe) == {FACTOR}:
+        raise InputError(f"descriptors names {FACTOR!r} alone, but that is a factor of functions of other blocks.")
     return {str(name): float(weight) for name, weight in recipe.items()}
+
+
+def n_factors(recipe: Mapping[str, float]) -> int:
+    """Return how many of the last columns of stacked blocks are factors.
+
+    Examples
+    --------
+    >>> n_factors({"wall": 1.0, "gain": 1.0}), n_factors({"box": 1.0})
+    (1, 0)
+    """
+    return int(FACTOR in recipe)

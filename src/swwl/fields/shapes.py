@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from swwl.embedding.components import principal_components, project
 from swwl.errors import InputError, located
-from swwl.fields.walls import inner_loops, loop_features, wall_map, wall_rows
+from swwl.fields.walls import inner_loops, loop_features, wall_shape
 from swwl.gp.blocks import Block, Coordinates
 from swwl.kernels.base import CorrelationName, Factor
 from swwl.mesh.io import as_mesh
@@ -157,6 +157,15 @@ class WallShapes(ShapeFactor):
         Name of a column of plane meshes, each with as many bodies.
     n_components : int
         How many are kept.
+
+    Examples
+    --------
+    >>> turns = 2 * np.pi * np.arange(30) / 30
+    >>> circle = np.column_stack([np.cos(turns), np.sin(turns)])
+    >>> lines = np.column_stack([np.arange(30), np.roll(np.arange(30), -1)])
+    >>> rings = [Mesh(radius * circle, {"line": lines}) for radius in (1.0, 2.0, 4.0)]
+    >>> WallShapes("ring").fit(rings)[:, 0].round(2).tolist()
+    [-1.07, -0.27, 1.34]
     """
 
     def __init__(self, column: str = "mesh", *, n_components: int = 12):
@@ -165,11 +174,14 @@ class WallShapes(ShapeFactor):
 
     def settle(self, mesh: Mesh) -> None:
         """Remember where the bodies of the first mesh are, so that those of others are told apart."""
-        self.bodies_ = loop_features(mesh, inner_loops(mesh))
+        loops = inner_loops(mesh)
+        if not loops:
+            raise InputError(f"{self!r} wants meshes with bodies in a plane domain, but the first has none.")
+        self.bodies_ = loop_features(mesh, loops)
 
     def vector(self, mesh: Mesh) -> Array:
         """Return the walls of a mesh, (K * 256,)."""
-        return np.asarray(wall_rows([wall_map(mesh, self.bodies_)])[0])
+        return wall_shape(mesh, self.bodies_)
 
     def check_restored(self, rows: Any) -> None:
         """Refuse what does not fit together."""

@@ -72,7 +72,7 @@ def slit_map(points: _Floats, loops: list[_Nodes], n_angles: int = N_ANGLES) -> 
     [1.0, 0.5, 0.0]
     """
     if not loops:
-        raise InputError("A slit map is around at least one inner loop; there is none.")
+        raise InputError("has no inner loop, but a slit map is around at least one.")
     center, size = _frame(points, loops)
     nodes = (points[:, 0] + 1j * points[:, 1] - center) / size
     bodies = [_panels(nodes, loop, k) for k, loop in enumerate(loops)]
@@ -108,9 +108,9 @@ def _frame(points: _Floats, loops: list[_Nodes]) -> tuple[complex, float]:
 def _panels(nodes: _Complex, loop: _Nodes, k: int) -> Panels:
     outline = nodes[loop]
     if len(np.unique(loop)) < len(loop):
-        raise InputError(f"Inner loop {k} passes a node twice; a simple closed loop is needed.")
+        raise InputError(f"has an inner loop, number {k}, that passes a node twice.")
     if len(loop) < 3 or np.abs(np.roll(outline, -1) - outline).min() == 0:
-        raise InputError(f"Inner loop {k} has fewer than three nodes, or two in a row at one place.")
+        raise InputError(f"has an inner loop, number {k}, of fewer than three nodes or with two in a row at one place.")
     return cut_into_panels(outline)
 
 

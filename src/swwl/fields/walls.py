@@ -5,6 +5,7 @@
 ``loop_features(mesh, loops)``        (K, 4) where each body is and how large: keep those of the first training mesh
 ``match_loops(features, reference)``  order of the loops in which they answer to the reference's
 ``wall_map(mesh, reference)``         all of it: :class:`swwl.fields.slitmap.SlitMap` of (level, angle, walls, gain)
+``wall_shape(mesh, reference)``       (K * 256,) the row of ``wall_rows``, without a look at the domain
 ``wall_descriptors(found)``           (n, 2K) coordinates of the nodes, inside or on the unit circle
 ``wall_gains(found)``                 (n, K) how much the maps stretch at the nodes, from 0 to 8: factors for a basis
 ``wall_rows(maps)``                   (N, K * 256) shapes of the walls: rows for principal components
@@ -85,7 +86,7 @@ def _chains(sides: _Nodes) -> list[_Nodes]:
     if len(following) < len(sides):
         nodes, counts = np.unique(sides[:, 0], return_counts=True)
         node = int(nodes[counts > 1][0])
-        raise InputError(f"The boundary passes node {node} twice; bodies must not touch each other or the outside.")
+        raise InputError(f"has a boundary that passes node {node} twice; bodies must not touch anything.")
     loops = []
     while following:
         first, node = following.popitem()
@@ -103,7 +104,7 @@ def _closed_curves(lines: _Nodes, n_nodes: int) -> list[_Nodes]:
     degree = np.bincount(lines.ravel(), minlength=n_nodes)
     if (degree > 2).any():
         node = int(np.argmax(degree > 2))
-        raise InputError(f"{degree[node]} lines meet at node {node}; two are wanted at each node of a closed curve.")
+        raise InputError(f"has {degree[node]} lines that meet at node {node}; a closed curve has two at each node.")
     if (degree == 1).any():
         return []
     around: dict[int, list[int]] = {}
@@ -150,7 +151,7 @@ def match_loops(features: _Floats, reference: _Floats) -> NDArray[np.intp]:
     """
     if len(features) != len(reference):
         found = counted(len(features), "inner loop")
-        raise InputError(f"The mesh has {found}, but the first training mesh has {len(reference)}.")
+        raise InputError(f"has {found}, but the first training mesh has {len(reference)}.")
     differences = features[None, :, :] - reference[:, None, :]
     return np.asarray(linear_sum_assignment((differences**2).sum(axis=2))[1])
 
@@ -177,6 +178,18 @@ def wall_map(mesh: Mesh, reference: _Floats | None = None) -> SlitMap:
     if reference is not None:
         loops = [loops[k] for k in match_loops(loop_features(mesh, loops), reference)]
     return slit_map(mesh.points, list(loops))
+
+
+def wall_shape(mesh: Mesh, reference: _Floats) -> _Floats:
+    """Return where a mesh's walls are at equal angles (K * n_angles * 2,), bodies in the order of the reference's.
+
+    The same as :func:`wall_rows` of its map, which is not evaluated in the domain.
+    """
+    loops = inner_loops(mesh)
+    ordered = [loops[k] for k in match_loops(loop_features(mesh, loops), reference)]
+    ends = np.cumsum([len(loop) for loop in ordered])
+    nodes = [np.arange(end - len(loop), end) for loop, end in zip(ordered, ends, strict=True)]
+    return slit_map(mesh.points[np.concatenate(ordered)], list(nodes)).walls.ravel()
 
 
 def wall_descriptors(found: SlitMap) -> _Floats:

@@ -62,8 +62,8 @@ def predict_split(
         if isinstance(model, FieldRegressor):
             _predict_fields(model, frame, folder, memory, show, found)
         else:
-            means = predict_table(model, frame, folder, memory=memory, progress=show).mean
-            for row, values in zip(found, means, strict=True):
+            prediction, _ = predict_table(model, frame, folder, memory=memory, progress=show)
+            for row, values in zip(found, prediction.mean, strict=True):
                 row |= {name: float(value) for name, value in zip(model.target_names_, values, strict=True)}
     return found
 

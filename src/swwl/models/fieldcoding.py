@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swwl.fields.basis import Basis, choose_centers, gram, pack
-from swwl.fields.descriptors import Blocks, Describer, Recipe
+from swwl.fields.descriptors import Blocks, Describer, Recipe, n_factors
 from swwl.fields.modes import Encoded, Modes, Nodal, Smooth
 from swwl.fields.values import FieldKind
 from swwl.fields.warps import Warp
@@ -141,7 +141,7 @@ def code_smooth(
     describer : Describer
     candidate : Candidate
     size : int
-        Centers of the basis.
+        Functions of the basis.
     seed : int
     whole : bool
         Whether Gram matrices take all nodes, and not just those that are scored.
@@ -159,7 +159,10 @@ def code_smooth(
         for blocks, nodes in zip(data.blocks, data.scored, strict=True):
             chosen = {name: blocks[name][nodes] for name in candidate.recipe}
             stacked.append(describer.stack(chosen, candidate.recipe))
-        basis = Basis.of(choose_centers(stacked, size, seed), candidate.length)
+        factors = n_factors(candidate.recipe)
+        places = [rows[:, : rows.shape[1] - factors] for rows in stacked]
+        centers = choose_centers(places, max(2, size // (1 + factors)), seed)
+        basis = Basis.of(centers, candidate.length, factors)
     grams, loads, squares, counts = [], [], [], []
     for row in range(len(data)):
         part = slice(None) if whole else data.scored[row]

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from swwl.errors import InputError
 from swwl.fields.basis import Basis
-from swwl.fields.descriptors import Describer
+from swwl.fields.descriptors import Describer, n_factors
 from swwl.fields.modes import Modes
 from swwl.fields.values import FieldKind
 from swwl.fields.warps import WARPS, Warp
@@ -89,7 +89,7 @@ def _one_from_state(state: dict[str, Any]) -> FieldModel:
     basis = None
     if state["centers"] is not None:
         centers = Sizes().array("centers", state["centers"], "md")
-        basis = Basis.of(centers, check_number("range", state["range"], above=0.0))
+        basis = Basis.of(centers, check_number("range", state["range"], above=0.0), n_factors(state["recipe"]))
     kind, warp = FieldKind(**state["kind"]), Warp(**state["warp"])
     if warp.kind not in WARPS:
         raise InputError(f"warp is {shown(warp.kind)}")
@@ -104,8 +104,9 @@ def _check(field: FieldModel, describer: Describer) -> None:
     """Refuse parts that do not fit together."""
     sizes = Sizes(c=check_count("components", field.kind.components, 1), l=len(LEVELS))
     if field.basis is not None:
-        sizes.array("centers", field.basis.centers, "md")
-        width = sum(len(describer.scales[name][0]) for name in field.recipe)
+        sizes = Sizes(c=sizes["c"], l=len(LEVELS), m=field.basis.size)
+        sizes.array("centers", field.basis.centers, "ed")
+        width = sum(len(describer.scales[name][0]) for name in field.recipe) - field.basis.factors
         if width != sizes["d"]:
             raise InputError(f"centers have {sizes['d']} descriptors, but the recipe gives {width}")
     check_number("sample_factor", field.sample_factor, 0.0)
