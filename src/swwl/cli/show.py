@@ -9,11 +9,17 @@ from swwl.cli.console import Output, show_error, show_note
 from swwl.words import number, percent
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
     from swwl.jobs.findings import Finding
     from swwl.jobs.plan import Plan
 
 # Ranges that matter less than this are not listed one by one.
 _NEGLIGIBLE = 0.05
+# Choices that are printed; the table has all.
+_MOST_CHOICES = 20
 
 
 def show_plan(out: Output, plan: Plan, kernel: str, fields: Sequence[str] = ()) -> None:
@@ -111,3 +117,16 @@ def show_field_scores(out: Output, rows: list[dict[str, Any]], title: str = "how
     out.say("RRMSE is relative to the largest value of each mesh. Intervals hold on average, not on every mesh.")
     for r in rows:
         out.say(f"largest error, {r['field']}, {r['test']}: {r['worst']} ({r['worst_rrmse']:.4f})")
+
+
+def show_choices(out: Output, chosen: pd.DataFrame, frame: pd.DataFrame, path: Path, title: str) -> None:
+    """Print cases that were chosen, and why; as JSON, all of them."""
+    from swwl.jobs.table import where
+
+    places = [where(frame, path, int(row)) for row in chosen["row"]]
+    for place, why in list(zip(places, chosen["why"], strict=True))[:_MOST_CHOICES]:
+        out.say(f"  {place}: {why}")
+    if len(chosen) > _MOST_CHOICES:
+        out.say(f"  and {len(chosen) - _MOST_CHOICES} more")
+    out.say(title)
+    out.result([{"place": place} | one for place, one in zip(places, chosen.to_dict("records"), strict=True)])

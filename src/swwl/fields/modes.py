@@ -140,7 +140,7 @@ class Smooth:
         _, values, axes = np.linalg.svd(flat, full_matrices=False)
         kept = _kept(values, number, n)
         shapes = solve_triangular(root, axes[:kept].reshape(-1, size).T, lower=True, trans="T")
-        shapes = np.ascontiguousarray(np.moveaxis(shapes.reshape(size, kept, -1), (0, 1, 2), (1, 2, 0)))
+        shapes = np.ascontiguousarray(np.moveaxis(shapes.reshape(size, kept, len(mean)), (0, 1, 2), (1, 2, 0)))
         sizes = flat @ axes[:kept].T
         variances = values[:kept] ** 2 / n
         modes = Modes(mean, shapes, variances, 0.0, float((values**2).sum() / n))

@@ -83,10 +83,14 @@ def choose(data: FieldData, kernels: Sequence[Inputs], settings: Settings) -> Ch
     settings : Settings
     """
     tried: list[tuple[float, Coded, Inputs]] = []
+    known: dict[tuple[int, str], list[RobustGP]] = {}
 
     def try_one(coded: Coded, inputs: Inputs) -> None:
         if not any(one.candidate == coded.candidate and own is inputs for _, one, own in tried):
-            gps = quick_fit(coded, inputs, settings)
+            key = (id(inputs), coded.candidate.warp)  # other descriptors hardly change the ranges
+            if key not in known:
+                known[key] = quick_fit(coded, inputs, settings)
+            gps = known[key]
             error = float(np.sqrt(fold_errors(data, coded, inputs, gps, settings.n_modes).mean()))
             tried.append((error, coded, inputs))
 

@@ -54,21 +54,18 @@ def fit_field(data: FieldData, kernels: Sequence[Inputs], settings: Settings, ca
     if coded.basis is not None and any(len(v) > len(s) for v, s in zip(data.values, data.scored, strict=True)):
         size, seed = settings.basis_size, settings.seed
         coded = code_smooth(data, settings.describer, coded.candidate, size, seed, True, coded)
-    rows = np.arange(len(data))
-    modes, gps = _fit_rows(coded, inputs, rows, settings, None)
-    places = modes.mean.shape[1]
-    truncation = np.full((places, data.kind.components), modes.noise / data.kind.components)
-    widths = np.asarray(norm.ppf(0.5 + LEVELS / 2))
-    scores: dict[str, Any] = {}
+    modes, gps = _fit_rows(coded, inputs, np.arange(len(data)), settings, None)
+    left_out = None
     if calibrate and len(data) >= FEWEST_TO_CALIBRATE and modes.number:
         left_out = _leave_out(data, coded, inputs, settings, gps)
-        truncation = left_out.truncation
-        widths = left_out.widths
+        truncation, widths, wide = left_out.truncation, left_out.widths, left_out.sample_factor
+    else:
+        truncation = np.full((modes.mean.shape[1], data.kind.components), modes.noise / data.kind.components)
+        widths, wide = np.asarray(norm.ppf(0.5 + LEVELS / 2)), 1.0
     member = Member(inputs.member.name, inputs.member.kernel, inputs.member.rows, gps)
-    model = FieldModel(data.kind, coded.warp, coded.candidate.recipe, coded.basis, modes, member, truncation, widths)
-    if calibrate and len(data) >= FEWEST_TO_CALIBRATE and modes.number:
-        scores = left_out.scores(data, model)
-    return Fitted(model, choice.rows, scores)
+    recipe = coded.candidate.recipe
+    model = FieldModel(data.kind, coded.warp, recipe, coded.basis, modes, member, truncation, widths, wide)
+    return Fitted(model, choice.rows, {} if left_out is None else left_out.scores(data, model))
 
 
 def _fit_rows(
@@ -98,6 +95,7 @@ class LeftOut:
     places : list of ndarray of int
     truncation : ndarray of shape (M, c)
     widths : ndarray of shape (levels,)
+    sample_factor : float
     """
 
     y: list[Array]
@@ -105,6 +103,7 @@ class LeftOut:
     places: list[Rows]
     truncation: Array
     widths: Array
+    sample_factor: float
 
     def scores(self, data: FieldData, model: FieldModel) -> dict[str, Any]:
         """Return the scores of these predictions."""
@@ -138,13 +137,27 @@ def _leave_out(data: FieldData, coded: Coded, inputs: Inputs, settings: Settings
     assert missed is not None
     truncation = (missed + _PSEUDO * missed.sum(axis=0) / max(seen.sum(), 1.0)) / (seen + _PSEUDO)[:, None]
     truncation = np.maximum(truncation, 1e-14)
-    errors = []
+    errors, extremes = [], []
     for row in range(n):
         truth = coded.warp(data.values[row][data.scored[row]])
-        z = np.abs(truth - y[row]) / np.sqrt(variance[row] + truncation[places[row]])
+        sd = np.sqrt(variance[row] + truncation[places[row]])
+        z = np.abs(truth - y[row]) / sd
         errors.append(z[np.isfinite(z)])
+        extremes.append(_extreme_errors(truth, y[row], sd))
     widths = np.maximum(np.quantile(np.concatenate(errors), LEVELS), 1e-6 * LEVELS)
-    return LeftOut(y, variance, places, truncation, np.maximum.accumulate(widths))
+    usual = float(norm.ppf(0.975))
+    wide = max(float(np.quantile(np.concatenate(errors), 0.95)), float(np.quantile(extremes, 0.95))) / usual
+    return LeftOut(y, variance, places, truncation, np.maximum.accumulate(widths), wide)
+
+
+def _extreme_errors(truth: Array, y: Array, sd: Array) -> list[float]:
+    """Return errors of the largest and the smallest value of every component, over the deviation where it is."""
+    found = []
+    for j in range(y.shape[1]):
+        for extreme, where in ((np.nanmax, np.argmax), (np.nanmin, np.argmin)):
+            node = int(where(y[:, j]))
+            found.append(float(abs(extreme(truth[:, j]) - y[node, j]) / sd[node, j]))
+    return found
 
 
 def count_fits(n_fields: int, n_kernels: int, n_modes: int, n_candidates: int, calibrate: bool) -> int:

@@ -47,6 +47,8 @@ class FieldModel:
         Variance that modes leave, by nearest center or by node, on the standardized scale.
     widths : ndarray of shape (levels,)
         How many standard deviations, before calibration, held each of ``LEVELS`` of the errors in folds.
+    sample_factor : float
+        By how much samples are wider than those of modes and truncation: as errors of extremes in folds ask for.
     """
 
     kind: FieldKind
@@ -57,6 +59,7 @@ class FieldModel:
     member: Member
     truncation: Array
     widths: Array
+    sample_factor: float
 
     @property
     def factor(self) -> float:
@@ -114,14 +117,14 @@ class FieldModel:
         their cells it is left out.
         """
         c, out = self.kind.components, np.empty((n_samples, n, self.kind.components))
-        sizes = mean + self.factor * std * rng.standard_normal((n_samples, len(mean)))
+        sizes = mean + self.sample_factor * std * rng.standard_normal((n_samples, len(mean)))
         rough = rng.standard_normal((n_samples, c, self.modes.mean.shape[1])) if self.basis is not None else None
         for part, phi, places in self.pieces(descriptors, n):
             base, shapes = self._modes_at(part, phi)
             out[:, part] = base + np.einsum("nck,sk->snc", shapes, sizes, optimize=True)
             if phi is not None and rough is not None:
                 noise = np.einsum("nm,scm->snc", phi, rough, optimize=True)
-                out[:, part] += self.factor * np.sqrt(self.truncation[places]) * noise
+                out[:, part] += self.sample_factor * np.sqrt(self.truncation[places]) * noise
         return out
 
     def bounds(self, y: Array, sd: Array, level: float) -> tuple[Array, Array]:

@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 _OWN = 6
+# From so many ranges on, the robust prior would pull all of them to long ones.
+_MANY_RANGES = 10
 
 
 def groups_of(number: int, own: int = _OWN) -> list[slice]:
@@ -66,7 +68,9 @@ class Inputs:
 
     def process(self, **given: Any) -> RobustGP:
         """Return an unfitted process on this kernel."""
-        options: dict[str, Any] = {"n_starts": 1, "prior": "gentle", "random_state": self.seed, **given}
+        many = len(self.member.kernel.range_names()) >= _MANY_RANGES
+        prior = "gentle" if many else "robust"
+        options: dict[str, Any] = {"n_starts": 1, "prior": prior, "random_state": self.seed, **given}
         return RobustGP(self.member.kernel.correlations(), **options)
 
     def fit(self, sizes: Array, rows: Rows | None = None, groups: Sequence[slice] | None = None,

@@ -28,7 +28,7 @@ from swwl.models.modelfile import save_model
 from swwl.models.processes import FitCounter
 from swwl.models.tables import as_rows, as_table, column
 from swwl.parallel import Progress
-from swwl.storage import MemoryLike, as_memory, storable
+from swwl.storage import MemoryLike, as_memory, fingerprint, storable
 
 Array = NDArray[np.float64]
 Fields = list[dict[str, Array]]
@@ -204,6 +204,8 @@ class FieldRegressor(BaseEstimator):
             return []
         items = list(column(table, self.mesh_column_))
         models = list(self.models_.values())
+        if self._geometry.common:
+            on_meshes(lambda k, item: self._geometry.check(k, mesh_of(k, item)), items, self.n_jobs, None)
         rows = represent_columns([m.member.kernel for m in models], partial(column, table), None, memory)
         sizes = [m.sizes(m.member.new_blocks(own)[0], len(table)) for m, own in zip(models, rows, strict=True)]
 
@@ -317,9 +319,8 @@ class FieldRegressor(BaseEstimator):
         entropy = int(np.random.default_rng(seeds).integers(2**62))
 
         def answer(model: FieldModel, mesh: Mesh, descriptors: Array | None, mean: Array, std: Array) -> Any:
-            # Seeded by what is predicted and not by the order of threads: a row draws the same in any table.
-            key = np.frombuffer(np.ascontiguousarray(np.append(mean, mesh.n_nodes)).tobytes(), np.uint32)
-            rng = np.random.default_rng([entropy, *key.tolist()])
+            # Seeded by the mesh and not by its place: a row draws the same in any table, in any number of threads.
+            rng = np.random.default_rng([entropy, int(fingerprint(model.kind.name, mesh.points), 16)])
             drawn = model.draw(descriptors, mesh.n_nodes, mean, std, n_samples, rng)
             return model.kind.shaped(mesh, model.warp.inverse(drawn))
 

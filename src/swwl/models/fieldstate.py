@@ -52,6 +52,7 @@ def _one_state(field: FieldModel) -> dict[str, Any]:
         "member": field.member.state(),
         "truncation": field.truncation,
         "widths": field.widths,
+        "sample_factor": field.sample_factor,
     }
 
 
@@ -93,6 +94,7 @@ def _one_from_state(state: dict[str, Any]) -> FieldModel:
     return FieldModel(
         kind, warp, {str(name): float(weight) for name, weight in state["recipe"].items()}, basis,
         Modes(**state["modes"]), Member.from_state(state["member"]), state["truncation"], state["widths"],
+        state["sample_factor"],
     )  # fmt: skip
 
 
@@ -105,6 +107,7 @@ def _check(field: FieldModel, describer: Describer) -> None:
         width = sum(len(describer.scales[name][0]) for name in field.recipe) - field.basis.factors
         if width != sizes["d"]:
             raise InputError(f"centers have {sizes['d']} descriptors, but the recipe gives {width}")
+    check_number("sample_factor", field.sample_factor, 0.0)
     sizes.array("mean", field.modes.mean, "cm")
     sizes.array("shapes", field.modes.shapes, "cmk")
     sizes.array("variances", field.modes.variances, "k")

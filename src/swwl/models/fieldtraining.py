@@ -42,7 +42,7 @@ class Geometry:
     describer : Describer
     common : bool
         Whether all training meshes share their cells.
-    cells : list of str
+    cells : str
         Fingerprint of these cells.
     """
 
@@ -50,21 +50,23 @@ class Geometry:
     common: bool
     cells: str
 
+    def check(self, number: int, mesh: Mesh) -> None:
+        """Refuse other cells than those of training, where all share them."""
+        if self.common and cells_key(mesh) != self.cells:
+            error = InputError(
+                "has other cells than the training meshes, which all share theirs; for meshes of any cells fit "
+                "again with descriptors='smooth'."
+            )
+            raise error.of_item(number, _title(number, mesh), continues=True)
+
     def described(self, number: int, mesh: Mesh, memory: Memory, item: Any) -> Blocks:
-        """Return the descriptors of a mesh; refuse other cells than those of training, where all share them."""
-        title = f"Mesh {number}" + (f" ({mesh.name})" if mesh.name else "")
+        """Return the descriptors of a mesh; none where all meshes share their cells."""
         if self.common:
-            if cells_key(mesh) != self.cells:
-                error = InputError(
-                    "has other cells than the training meshes, which all share theirs; for meshes of any cells fit "
-                    "again with descriptors='smooth'."
-                )
-                raise error.of_item(number, title, continues=True)
             return {}
         try:
             return kept_blocks(self.describer, mesh, memory, item)
         except InputError as error:
-            raise error.of_item(number, title, continues=True) from None
+            raise error.of_item(number, _title(number, mesh), continues=True) from None
 
 
 def cells_key(mesh: Mesh) -> str:

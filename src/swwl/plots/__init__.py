@@ -7,7 +7,10 @@ CalibrationDisplay     how many cases lie inside intervals of every level
 CurvesDisplay          characteristic curves with bands, over a sweep of one number
 ImportanceDisplay      which inputs matter
 DesignDisplay          the training set on its two principal components, outliers marked
+ChoicesDisplay         cases to simulate, numbered by rank, on the map of a pool
 EffectDisplay          error against numbers of projections and quantiles
+SlopesDisplay          derivatives in numbers and along deformations, with intervals
+PushDisplay            where pushing a surface outward changes a prediction
 =====================  ===============================================================================
 
 The first three have ``from_estimator(estimator, X, y, *, target=None, ax=None)`` for new cases,
@@ -27,21 +30,26 @@ Examples
 1.0
 """
 
+from swwl.plots.choices import ChoicesDisplay
 from swwl.plots.curves import CurvesDisplay
 from swwl.plots.effect import EffectDisplay
 from swwl.plots.fields import draw_field, draw_prediction
 from swwl.plots.inputs import DesignDisplay, ImportanceDisplay
 from swwl.plots.meshes import draw_mesh
 from swwl.plots.quality import CalibrationDisplay, ParityDisplay, ResidualsDisplay
+from swwl.plots.sensitivity import PushDisplay, SlopesDisplay
 
 __all__ = [
     "CalibrationDisplay",
+    "ChoicesDisplay",
     "CurvesDisplay",
     "DesignDisplay",
     "EffectDisplay",
     "ImportanceDisplay",
     "ParityDisplay",
+    "PushDisplay",
     "ResidualsDisplay",
+    "SlopesDisplay",
     "draw_field",
     "draw_mesh",
     "draw_prediction",
