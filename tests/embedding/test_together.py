@@ -50,7 +50,7 @@ def test_files_are_read_once_or_not_at_all(files, monkeypatch, tmp_path):
     read.clear()
     fit_transform_together(several(), files, memory=tmp_path)
     assert not read
-    monkeypatch.setattr("swwl.embedding.together.MOST_NODES_WAITING", 0)
+    monkeypatch.setattr("swwl.embedding.together._MOST_NODES_WAITING", 0)
     fit_transform_together(several(), files)
     assert sorted(read) == sorted([*set(files)] * 2)
 

@@ -63,6 +63,8 @@ class Batch:
     progress : callable, optional
     numbers : list of int, optional
         Of the items, which are distinct then, in the column that they are a part of.
+    most_waiting : int
+        So many nodes may stay in memory between :meth:`moments` and :meth:`embedded`.
 
     Attributes
     ----------
@@ -79,8 +81,10 @@ class Batch:
         n_jobs: int | None,
         progress: Progress | None,
         numbers: list[int] | None = None,
+        most_waiting: int = MOST_NODES_WAITING,
     ):
         self.memory, self.n_jobs, self.progress = memory, n_jobs, progress
+        self._most_waiting = most_waiting
         items = as_items(X)
         self.is_lazy = not isinstance(items, Sized)
         self._numbered: Iterable[tuple[int, Any]]
@@ -115,7 +119,7 @@ class Batch:
         if not isinstance(self._numbered, list):
             self._numbered = list(self._numbered)
             self.is_lazy, self.inverse = False, list(range(len(self._numbered)))
-        each = MOST_NODES_WAITING // max(1, len(self._numbered))
+        each = self._most_waiting // max(1, len(self._numbered))
         function = partial(_moments_of, recipe=recipe, memory=self.memory, most_nodes=each)
         results = list(self._stream(function, recipe))
         numbers = [number for number, _ in self._numbered]
@@ -145,11 +149,17 @@ class Batch:
         with one_blas_thread():
             parallel = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator", batch_size=1)
             done = 0
-            for results in parallel(delayed(function)(handful) for handful in handfuls):
+            for results in parallel(delayed(_alone)(function, handful) for handful in handfuls):
                 yield from results
                 done += len(results)
                 if self.progress is not None:
                     self.progress(done, total)
+
+
+def _alone(function: Callable[[Numbered], list[Result]], handful: Numbered) -> list[Result]:
+    """Take a handful with one BLAS thread: the context around the call holds in this process, but not in workers."""
+    with one_blas_thread():
+        return function(handful)
 
 
 def as_items(X: Any) -> Iterable[Any]:

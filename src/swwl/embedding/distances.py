@@ -15,6 +15,8 @@ _BLOCK_BYTES = 2**26
 # For so few rows, differences in blocks that fit the cache take less time than a matrix product and its norms.
 _FEW_ROWS = 2
 _FEW_BLOCK_BYTES = 2**20
+# Fewer numbers than this are compared before the first thread has started.
+_FEW_NUMBERS = 2**18
 
 
 def pairwise_distances(
@@ -109,6 +111,9 @@ def _squared_differences(a: NDArray[Any], b: NDArray[Any], blocks: list[slice]) 
                 difference = b[rows, block] - row
                 result[rows] += np.einsum("ij,ij->i", difference, difference)
 
+    if b.size <= _FEW_NUMBERS:
+        fill(slice(None))
+        return squared
     n_threads = min(effective_n_jobs(-1), 4)
     edges = np.linspace(0, len(b), n_threads + 1).astype(int)
     with ThreadPoolExecutor(n_threads) as pool:

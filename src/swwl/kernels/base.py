@@ -176,6 +176,10 @@ class Factor(BaseEstimator):
         """
         return None
 
+    def beyond(self, rows: Any) -> NDArray[np.float64] | None:
+        """Return the norm (N,) of what :meth:`vectors` leave of whole rows, or None if they leave nothing."""
+        return None
+
     def linear(self, value: Any) -> Linear | None:
         """Return the row of one entry of the column, and what pulls gradients in it back to the entry.
 
