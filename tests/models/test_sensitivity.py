@@ -230,6 +230,13 @@ def test_uncertain_ranges_have_a_mean_with_derivatives():
     assert model.sensitivity(TABLE[:1], std=False)[0].std is None
 
 
+def test_solvers_for_many_rows_are_refused():
+    kernel = SWWL("mesh", **OPTIONS) * Matern52("speed")
+    model = RobustGPRegressor(kernel, solver="vecchia", calibrate=False, n_starts=1).fit(TABLE, "y")
+    with pytest.raises(InputError, match='fit with solver="exact"'):
+        model.sensitivity(TABLE[:1])
+
+
 def test_graphs_have_gradients_in_their_features():
     rng = np.random.default_rng(0)
     graphs = [Graph(rng.normal(size=(9, 2)) * rng.uniform(0.5, 2), rng.integers(9, size=(12, 2))) for _ in range(15)]

@@ -108,6 +108,9 @@ def sensitivities(
     if target is not None and target not in names:
         raise InputError(f"target is {target!r}, but the model predicts {', '.join(map(repr, names))}.")
     chosen = [names.index(target)] if target is not None else list(range(len(names)))
+    for member in model.members_:
+        for gp in member.gps:
+            gp.check_differentiable(std)
     table = as_rows(X, model.feature_names_in_)
     found = []
     for number in range(len(table)):
