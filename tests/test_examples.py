@@ -48,6 +48,14 @@ def curves(found):
 
 
 @check
+def sensitivity(found):
+    assert list(found["slopes"]["kind"]) == ["number"] * 2 + ["displacement"] * 6
+    climbed = found["climbed"]
+    assert climbed.mean > climbed.start_mean
+    assert np.linalg.norm(climbed.coordinates) <= climbed.radius * (1 + 1e-9)
+
+
+@check
 def own_kernel(found):
     errors = found["errors"]
     assert len(errors) == 4
