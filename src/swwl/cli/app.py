@@ -19,6 +19,7 @@ from swwl.cli.coarsen import coarsen
 from swwl.cli.console import one_line, show_error, show_note
 from swwl.cli.curve import curve
 from swwl.cli.demo import demo
+from swwl.cli.embed import embed
 from swwl.cli.explain import explain
 from swwl.cli.fit import fit
 from swwl.cli.info import info
@@ -106,7 +107,8 @@ def _options(
         print(context.get_help())
 
 
-for _command in (demo, make, check, fit, predict, curve, explain, select, suggest, report, serve, coarsen, info):
+_COMMANDS = (demo, make, check, embed, fit, predict, curve, explain, select, suggest, report, serve, coarsen, info)
+for _command in _COMMANDS:
     app.command()(_command)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +15,9 @@ from swwl.cli.show import show_field_model, show_findings, show_model, show_plan
 from swwl.errors import InputError, LooseNodesWarning
 
 if TYPE_CHECKING:
+    from swwl.embedding.store import Store
     from swwl.jobs.plan import Plan
+    from swwl.models.large import Choice
 
 
 class Kernel(StrEnum):
@@ -25,6 +28,14 @@ class Kernel(StrEnum):
     swwl = "swwl"
     aswwl = "aswwl"
     scalars = "scalars"
+
+
+class Solver(StrEnum):
+    """Who factorizes."""
+
+    auto = "auto"
+    exact = "exact"
+    vecchia = "vecchia"
 
 
 class Weights(StrEnum):
@@ -85,6 +96,12 @@ def fit(
     merge_nodes: Annotated[
         bool, typer.Option("--merge-nodes", help="Make nodes at exactly the same place one, as swwl check may advise.")
     ] = False,
+    solver: Annotated[
+        Solver, typer.Option(help="exact, or vecchia for many rows; auto takes it from 3000 rows on.")
+    ] = Solver.auto,
+    embeddings: Annotated[
+        Path | None, typer.Option(help="Store that swwl embed made of the meshes, which are not read then.")
+    ] = None,
     cache: Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")] = True,
     jobs: Annotated[int, typer.Option(help="Threads; -1 is one per core.")] = -1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of directions, folds and --test-fraction.")] = 0,
@@ -106,12 +123,15 @@ def fit(
       swwl fit d/table.csv --mesh mesh --target efficiency --target massflow -o m.swwl
       swwl fit d/table.csv --mesh mesh --target-field pressure -o f.swwl
     """
+    from swwl.embedding.store import Store
     from swwl.jobs.check import check_plan
     from swwl.jobs.fieldfit import check_fields
     from swwl.jobs.fit import mesh_facts
+    from swwl.jobs.many import some_rows, without_bad
     from swwl.jobs.outputs import check_output, is_model
     from swwl.jobs.plan import plan_fit
     from swwl.jobs.table import CACHE_FOLDER, memory_beside
+    from swwl.models.large import choose_solver
 
     out = Output(quiet, as_json)
     targets, fields = list(dict.fromkeys(target or [])), list(dict.fromkeys(target_field or []))
@@ -119,15 +139,7 @@ def fit(
         raise InputError(
             "Nothing to learn: --target names a column of the table, --target-field a field of its meshes."
         )
-    kernel, options = _choose_kernel(
-        kernel,
-        n_projections=projections,
-        n_quantiles=quantiles,
-        n_iterations=iterations,
-        step=None if step is None else "sqrt" if step == "sqrt" else _whole(step, "--step", "sqrt"),
-        node_weights=None if node_weights is None else node_weights.value,
-        n_components=components if components in (None, "auto") else _whole(components, "--components", "auto"),
-    )
+    kernel, options = embedding_options(kernel, projections, quantiles, iterations, step, node_weights, components)
     plan = plan_fit(
         table,
         targets,
@@ -143,6 +155,8 @@ def fit(
     if fields:
         if merge_nodes:
             raise InputError("--merge-nodes has no meaning for --target-field: fields are predicted at all nodes.")
+        if embeddings is not None:
+            raise InputError("--embeddings has no meaning for --target-field: fields are read from the mesh files.")
         check_fields(plan, fields)
     beside = output.with_name(f"{output.stem}-scalars{output.suffix}") if fields else output
     for file in dict.fromkeys([*([output] if fields else []), *([beside] if targets else [])]):
@@ -150,7 +164,16 @@ def fit(
     options |= {"fields": tuple(field or ()), "merge_nodes": merge_nodes, "random_state": seed, "n_jobs": jobs}
     show_plan(out, plan, kernel.value, fields)
     memory = memory_beside(table, cache)
-    checked = check_plan(plan, memory, n_jobs=jobs, merge_nodes=merge_nodes, progress=out.progress("checks"))
+    choice = choose_solver(solver.value, len(plan.split.train))
+    if targets:
+        out.say(f"solver    {choice.name}: {choice.why}")
+    store = None if embeddings is None else Store(embeddings)
+    if store is not None:
+        plan = without_bad(plan, store, drop_incomplete)
+    few = some_rows(plan, seed) if choice.large else plan
+    if store is not None:
+        few = replace(few, meshes=[])  # those that could be read are in the store, and are not read again
+    checked = check_plan(few, memory, n_jobs=jobs, merge_nodes=merge_nodes, progress=out.progress("checks"))
     show_findings(out, checked.findings)
     warnings.simplefilter("ignore", LooseNodesWarning)  # the findings name them
     fitting = {"memory": memory, "typical": checked.typical, "calibrate": calibrate, "seed": seed}
@@ -160,7 +183,7 @@ def fit(
     if fields:
         facts |= _fit_fields(out, plan, fields, kernel, options, output, fitting | {"n_modes": modes})
     if targets:
-        found = _fit_targets(out, plan, kernel, options, beside, fitting)
+        found = _fit_targets(out, plan, kernel, options, beside, fitting, solver=choice, store=store, keep=cache)
         facts |= {"scalars": found} if fields else found
     meshes = mesh_facts(plan, memory)
     nodes, found_there = meshes.pop("nodes"), meshes["meshes_from_cache"]
@@ -180,14 +203,33 @@ def fit(
 
 
 def _fit_targets(
-    out: Output, plan: Plan, kernel: Kernel, options: dict[str, Any], output: Path, fitting: dict[str, Any]
+    out: Output,
+    plan: Plan,
+    kernel: Kernel,
+    options: dict[str, Any],
+    output: Path,
+    fitting: dict[str, Any],
+    *,
+    solver: Choice,
+    store: Store | None,
+    keep: bool,
 ) -> dict[str, Any]:
     """Fit and save a model of columns; show it and return its facts."""
+    from swwl.embedding.store import Store as OpenStore
     from swwl.jobs.describe import model_facts
     from swwl.jobs.fit import fit_plan
+    from swwl.jobs.many import store_beside, tell_sizes
     from swwl.jobs.plan import make_kernel
 
-    model = fit_plan(plan, make_kernel(kernel.value, plan, **options), output, progress=out.progress, **fitting)
+    made = make_kernel(kernel.value, plan, **options)
+    if store is None and solver.large and keep and plan.meshes:
+        seed, n_jobs = options["random_state"], options["n_jobs"]
+        folder, _ = store_beside(plan, made, seed=seed, n_jobs=n_jobs, progress=out.progress("embeddings"))
+        store = OpenStore(folder)
+    if store is not None:
+        tell_sizes(fitting["memory"], store)
+        fitting = fitting | {"embeddings": store.folder}
+    model = fit_plan(plan, made, output, solver=solver.name, progress=out.progress, **fitting)
     model.save(output)
     facts = model_facts(model)
     show_model(out, facts)
@@ -214,6 +256,27 @@ def _fit_fields(
     facts = field_model_facts(model)
     show_field_model(out, facts)
     return facts | {"model": output}
+
+
+def embedding_options(
+    kernel: Kernel | None,
+    projections: int,
+    quantiles: int | None,
+    iterations: int | None,
+    step: str | None,
+    node_weights: Weights | None,
+    components: str | None = None,
+) -> tuple[Kernel, dict[str, Any]]:
+    """Return the kernel and its options, as the command line gives them."""
+    return _choose_kernel(
+        kernel,
+        n_projections=projections,
+        n_quantiles=quantiles,
+        n_iterations=iterations,
+        step=None if step is None else "sqrt" if step == "sqrt" else _whole(step, "--step", "sqrt"),
+        node_weights=None if node_weights is None else node_weights.value,
+        n_components=components if components in (None, "auto") else _whole(components, "--components", "auto"),
+    )
 
 
 def _choose_kernel(kernel: Kernel | None, **given: Any) -> tuple[Kernel, dict[str, Any]]:

@@ -299,10 +299,14 @@ def _verdict(inside: bool, words: list[str], beyond: list[str], unsure: float) -
     return kind, "; ".join(told) or "several scores are high, though none by itself"
 
 
+_MANY = 5000
+
+
 def far_from_others(rows: NDArray[np.floating]) -> NDArray[np.bool_]:
     """Return which rows (N, K) have a nearest neighbour much farther away than other rows have.
 
-    The fence is that of a box plot: the upper quartile plus one and a half times the distance between quartiles.
+    The fence is that of a box plot: the upper quartile plus one and a half times the distance between quartiles. Of
+    more than 5000 rows, neighbors are looked for among so many, drawn at random.
 
     Parameters
     ----------
@@ -320,8 +324,13 @@ def far_from_others(rows: NDArray[np.floating]) -> NDArray[np.bool_]:
     """
     if len(rows) < 3:
         return np.zeros(len(rows), dtype=bool)
-    distances = pairwise_distances(rows)
-    np.fill_diagonal(distances, np.inf)
-    nearest = distances.min(axis=1)
+    n = len(rows)
+    chosen = np.arange(n) if n <= _MANY else np.sort(np.random.default_rng(0).permutation(n)[:_MANY])
+    nearest = np.empty(n)
+    for start in range(0, n, _MANY):  # never more than so many squared distances at a time
+        part = np.arange(start, min(n, start + _MANY))
+        distances = pairwise_distances(rows) if n <= _MANY else pairwise_distances(rows[part], rows[chosen])
+        distances[part[:, None] == chosen] = np.inf
+        nearest[part] = distances.min(axis=1)
     low, high = np.quantile(nearest, [0.25, 0.75])
     return np.asarray(nearest > high + 1.5 * (high - low))

@@ -142,6 +142,7 @@ def model_facts(model: RobustGPRegressor) -> dict[str, Any]:
         "targets": model.target_names_,
         "inputs": list(model.feature_names_in_),
         "training_rows": len(model.train_targets_),
+        "solver": model.solver_,
         "ranges": scores.range_table(model).to_dict(),
         "importance": scores.importance_table(model).to_dict(),
         "candidates": model.candidates_.to_dict("records"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -287,3 +288,13 @@ def make_kernel(name: str, plan: Plan, **options: Any) -> Product | dict[str, Pr
         return default_kernels(plan.table().iloc[plan.split.train].drop(columns=plan.targets), **options)
     graphs = [GRAPH_KERNELS[name](column, **options) for column in plan.meshes]
     return Product(*graphs, *map(Matern52, plan.inputs), *map(Categories, plan.categories))
+
+
+def mesh_kernels(name: str, meshes: Mapping[str, Mapping[int, Path]], **options: Any) -> list[Product]:
+    """Return the kernels of a name on columns of meshes alone, given the files of some rows; options as above."""
+    if name == "auto":
+        rows = {column: pd.Series(dict(files), dtype=object) for column, files in meshes.items()}
+        return list(default_kernels(pd.DataFrame(rows).dropna(), **options).values())
+    if name not in GRAPH_KERNELS:
+        raise InputError(f"The kernel {name!r} compares no meshes, so there is nothing to embed.")
+    return [Product(*(GRAPH_KERNELS[name](column, **options) for column in meshes))]

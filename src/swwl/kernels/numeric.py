@@ -12,7 +12,8 @@ from swwl.embedding.distances import half_squares_back
 from swwl.embedding.linear import Linear
 from swwl.embedding.options import check_exponent
 from swwl.errors import InputError
-from swwl.kernels.base import CorrelationName, Factor, Item
+from swwl.gp.blocks import Block, RowDistances
+from swwl.kernels.base import CorrelationName, Factor
 from swwl.parallel import Progress
 from swwl.restore import Sizes, check_number
 from swwl.storage import storable
@@ -50,9 +51,9 @@ class Numeric(Factor):
         """Standardize a column by the training set's mean and spread, shape (N,)."""
         return (self._numbers(values) - self.mean_) / self.spread_
 
-    def items(self, first: NDArray[np.float64], second: NDArray[np.float64] | None = None) -> list[Item]:
-        """Return absolute differences, (N, M)."""
-        return [np.abs(first[:, None] - (first if second is None else second))]
+    def blocks(self, first: NDArray[np.float64], second: NDArray[np.float64] | None = None) -> list[Block]:
+        """Return absolute differences, on demand."""
+        return [RowDistances(first[:, None], None if second is None else second[:, None])]
 
     def source(self) -> Any:
         """Return the column: all factors standardize it in the same way."""

@@ -230,8 +230,8 @@ class Predictor:
     def leave_one_out(self) -> Prediction:
         """Predict every training row from others.
 
-        Of one kernel: from all others, ranges and nugget fixed. Of several: from the folds that do not hold it, with
-        ranges and weights of their own; ``left_out_by_`` says which.
+        Of one kernel, or of many rows: from all others, ranges, nugget and weights fixed. Of several: from the folds
+        that do not hold it, with ranges and weights of their own; ``left_out_by_`` says which.
 
         Returns
         -------
@@ -272,6 +272,12 @@ class Predictor:
         """
         check_is_fitted(self, "members_")
         return sensitivities(self, X, target, along, where, std)
+
+    @property
+    def solver_(self) -> str:
+        """Who factorized: "exact" or "vecchia"."""
+        check_is_fitted(self, "members_")
+        return self.gps_[0].solver
 
     @property
     def left_out_by_(self) -> str:
