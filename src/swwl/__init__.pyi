@@ -30,6 +30,7 @@ from swwl.mesh import read_graph as read_graph
 from swwl.mesh import read_mesh as read_mesh
 from swwl.mesh import with_labels as with_labels
 from swwl.mesh import write_graph as write_graph
+from swwl.models import FieldRegressor as FieldRegressor
 from swwl.models import GraphSVC as GraphSVC
 from swwl.models import RobustGPRegressor as RobustGPRegressor
 from swwl.models import load_model as load_model

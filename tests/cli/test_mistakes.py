@@ -106,7 +106,7 @@ def test_unknown_kernel_and_bad_options(data):
     assert "n_quantiles must be an integer of at least 2" in complaint(
         data.parent, "fit", data / "table.csv", "--target", "massflow", "-o", data.parent / "m.swwl", "-Q", "1"
     )
-    assert "Missing option '--target'" in complaint(data.parent, "fit", data / "table.csv", "-o", "m.swwl")
+    assert "Nothing to learn: --target" in complaint(data.parent, "fit", data / "table.csv", "-o", "m.swwl")
     assert "No such command" in complaint(data.parent, "fitt")
     assert "No such option" in complaint(data.parent, "info", data, "--nonsense")
 

@@ -10,20 +10,22 @@ from swwl import SWWL, Matern52, Mesh, RobustGPRegressor, as_graph, datasets, re
 from swwl.parallel import ProgressBar
 
 MAKERS = {
-    "tensile2d": (datasets.make_tensile2d, 200, "von_mises"),
-    "airfoil": (datasets.make_airfoil, 500, "pressure_coefficient"),
-    "blade": (datasets.make_blade, 300, "pressure"),
+    "tensile2d": (datasets.make_tensile2d, 200, ["von_mises", "displacement"]),
+    "airfoil": (datasets.make_airfoil, 500, ["pressure_coefficient"]),
+    "blade": (datasets.make_blade, 300, ["pressure"]),
+    "capacitor": (datasets.make_capacitor, 500, ["potential"]),
 }
 COLUMNS = {
     "tensile2d": "yield_stress hardening hardening_rate viscosity exponent pressure max_von_mises",
     "airfoil": "incidence velocity lift drag",
     "blade": "speed pressure massflow pressure_ratio efficiency",
+    "capacitor": "voltage charge_left charge_right",
 }
 
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_table_in_memory_is_the_one_on_disk(name, tmp_path):
-    make, n_nodes, field = MAKERS[name]
+    make, n_nodes, fields = MAKERS[name]
     table = make(5, n_nodes=n_nodes, random_state=2, test_fraction=0.4, shape=True)
     datasets.write_dataset(name, 5, tmp_path, n_nodes=n_nodes, random_state=2, test_fraction=0.4)
     written = datasets.load_dataset(tmp_path, shape=True)
@@ -32,8 +34,9 @@ def test_a_table_in_memory_is_the_one_on_disk(name, tmp_path):
         found = read_mesh(path)
         np.testing.assert_array_equal(mesh.points, found.points)
         np.testing.assert_array_equal(mesh.cells["triangle"], found.cells["triangle"])
-        np.testing.assert_array_equal(mesh.fields[field], found.fields[field])
-        assert list(mesh.cells) == list(found.cells) and list(mesh.fields) == list(found.fields) == [field]
+        for field in fields:
+            np.testing.assert_array_equal(mesh.fields[field], found.fields[field])
+        assert list(mesh.cells) == list(found.cells) and list(mesh.fields) == list(found.fields) == fields
     plain = make(5, n_nodes=n_nodes, random_state=2)
     assert plain.columns.tolist() == ["mesh", "split", *COLUMNS[name].split()]
     assert plain["split"].tolist() == ["train"] * 4 + ["test"]

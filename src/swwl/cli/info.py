@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from swwl.cli.console import Output
-from swwl.cli.show import show_model
+from swwl.cli.show import show_field_model, show_model
 from swwl.words import number
 
 
@@ -29,7 +29,7 @@ def info(
     out = Output(quiet, as_json)
     facts = describe(file)
     kinds = {"folder": _show_folder, "table": _show_table, "plaid": _show_table, "model": _show_model}
-    kinds["classifier"] = _show_classifier
+    kinds |= {"classifier": _show_classifier, "field model": _show_fields}
     kinds.get(facts["kind"], _show_mesh)(out, file, facts)
     out.result(facts)
 
@@ -89,3 +89,15 @@ def _show_classifier(out: Output, file: Path, facts: dict[str, Any]) -> None:
     out.say(f"{file}: classifier that tells {', '.join(map(str, facts['classes']))} apart")
     out.say(f"inputs    {', '.join(facts['inputs'])}")
     out.say(f"kernel    {facts['kernel']}")
+
+
+def _show_fields(out: Output, file: Path, facts: dict[str, Any]) -> None:
+    rows = "" if facts["training_rows"] is None else f", fitted to {facts['training_rows']} rows"
+    out.say(f"{file}: model of whole fields{rows}")
+    for field in facts["fields"]:
+        size = "" if field["components"] == 1 else f", {field['components']} components"
+        out.say(f"field     {field['field']}: on {field['on']}{size}")
+    if facts["table"]:
+        out.say(f"table     {facts['table']} ({facts['split']})")
+    out.say(f"inputs    {', '.join(map(str, facts['inputs']))}: columns that a table for swwl predict must have")
+    show_field_model(out, facts)

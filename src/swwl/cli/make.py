@@ -17,6 +17,7 @@ class GeneratorName(StrEnum):
     tensile2d = "tensile2d"
     airfoil = "airfoil"
     blade = "blade"
+    capacitor = "capacitor"
 
 
 class Format(StrEnum):
@@ -27,7 +28,9 @@ class Format(StrEnum):
 
 
 def make(
-    name: Annotated[GeneratorName, typer.Argument(help="Notched plates, wing sections or rotor blades.")],
+    name: Annotated[
+        GeneratorName, typer.Argument(help="Notched plates, wing sections, rotor blades or pairs of conductors.")
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to make, finish or add to.")],
     n: Annotated[int, typer.Option("-n", help="Number of simulations.")] = 200,
     nodes: Annotated[int | None, typer.Option(help="Nodes per mesh; the usual number by default.")] = None,

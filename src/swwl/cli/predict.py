@@ -22,7 +22,12 @@ def predict(
         typer.Argument(help="Table with the columns that the model uses; for one case, its inputs as NAME=VALUE."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Table to write: .csv or .parquet; not needed for one case.")
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Table to write: .csv or .parquet; of fields, a folder of meshes. Not needed for one case.",
+        ),
     ] = None,
     mesh: Annotated[
         list[str] | None, typer.Option(help="Mesh of one case; COLUMN=FILE where the model has several mesh columns.")
@@ -35,34 +40,52 @@ def predict(
     """Predict every row of a table, or one case.
 
     The output has all columns of the table, then for each target TARGET_mean, TARGET_std, TARGET_lower95 and
-    TARGET_upper95, and the inputs that leave the training range. Where the table holds a target already, the
-    predictions are scored against it.
+    TARGET_upper95, and the inputs that leave the training range. It also says which cases are like the training cases
+    (inside_domain, domain), and where intervals are doubled because the model is less sure (widened). Where the table
+    holds a target already, the predictions are scored against it, and tested for whether the answers still agree.
+    A model of fields fills a folder: one .vtu file per row, which ParaView opens, with FIELD, FIELD_std, FIELD_lower95,
+    FIELD_upper95 and, where the row's mesh has the field, FIELD_true and FIELD_error; and predictions.csv with the
+    largest value and the mean of every field. Of one case it writes one file, -o case.vtu.
 
     \b
     Example:
       swwl predict m.swwl d/table.csv -o predictions.csv
+      swwl predict f.swwl d/table.csv -o predicted
       swwl predict m.swwl --mesh d/meshes/00100.vtu speed=17188 pressure=1.41
     """
-    from swwl.jobs.predict import load_regressor
+    from swwl.cli.predictfields import predict_field_case, predict_field_table
+    from swwl.jobs.predict import load_any
+    from swwl.models.fields import FieldRegressor
 
     out = Output(quiet, as_json)
-    fitted = load_regressor(model)
+    fitted = load_any(model)
     given = what or []
+    fields = isinstance(fitted, FieldRegressor)
     if mesh or (given and "=" in given[0] and not Path(given[0]).exists()):
-        _one_case(out, fitted, model, mesh or [], given, output, force)
+        (predict_field_case if fields else _one_case)(out, fitted, model, mesh or [], given, output, force)
     elif len(given) != 1:
         found = f"{len(given)} were given" if given else "none was given"
         raise InputError(f"One table is wanted, but {found}; for one case: --mesh FILE NAME=VALUE ….")
     elif output is None:
-        raise InputError("--output says where the predictions of a table go: -o predictions.csv.")
+        where = "predicted, a folder" if fields else "predictions.csv"
+        raise InputError(f"--output says where the predictions of a table go: -o {where}.")
     else:
-        _table(out, fitted, model, Path(given[0]), output, cache, force)
+        (predict_field_table if fields else _table)(out, fitted, model, Path(given[0]), output, cache, force)
 
 
 def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cache: bool, force: bool) -> None:
     from swwl.jobs.check import check_cases
     from swwl.jobs.outputs import check_output, predictions_of, table_files
-    from swwl.jobs.predict import OUTSIDE, against_table, check_names, graph_columns, predict_table, prediction_table
+    from swwl.jobs.predict import (
+        OUTSIDE,
+        against_table,
+        answers_agree,
+        check_names,
+        domain_words,
+        graph_columns,
+        predict_table,
+        prediction_table,
+    )
     from swwl.jobs.table import memory_beside, read_table, write_table
 
     frame = read_table(table)
@@ -73,19 +96,37 @@ def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cac
     findings, apart = check_cases(fitted, graph_columns(fitted), frame, table, memory)
     show_findings(out, findings)
     warnings.simplefilter("ignore", LooseNodesWarning)  # the findings name them
-    prediction = predict_table(fitted, frame, table, memory=memory, progress=out.progress("predictions"))
-    result = prediction_table(fitted, frame, prediction, apart)
+    prediction, domain = predict_table(fitted, frame, table, memory=memory, progress=out.progress("predictions"))
+    result = prediction_table(fitted, frame, prediction, apart, domain)
     write_table(output, result)
     out.say(f"{len(frame)} rows predicted, written to {output}")
     outside = int((result[OUTSIDE] != "").sum())
     if outside:
         out.say(f"{outside} of them leave the training range, where nothing has been tested: see column {OUTSIDE}")
-    rows = against_table(fitted, frame, prediction)
+    for line in domain_words(domain, len(fitted.train_targets_)):
+        out.say(line)
+    rows, answers = against_table(fitted, frame, prediction), answers_agree(fitted, frame, prediction)
     if rows:
         show_scores(out, rows, "against what the table holds (rows that the model was fitted to count too)")
+    for one in answers:
+        out.say(_agreement(one))
+    inside = domain["inside"]
     out.result(
         {"rows": len(frame), "output": output, "outside": outside, "scores": rows}
+        | {"unlike": None if inside.isna().any() else int((~inside.astype(bool)).sum())}
+        | {"widened": int((domain["widened"] != "").sum()), "answers": answers}
         | {"findings": [finding.facts() for finding in findings]}
+    )
+
+
+def _agreement(found: dict[str, Any]) -> str:
+    """Say whether the answers in a table agree with a model."""
+    p = f"rank-sum test of {found['n']} errors: p = {found['p_value']:.2g}"
+    if found["agree"]:
+        return f"{found['target']}: the answers in the table agree with the model as its training cases do ({p})"
+    return (
+        f"{found['target']}: the answers in the table differ from what the model says, whatever the shapes ({p}); "
+        f"other loads, material, solver or units?"
     )
 
 
@@ -94,7 +135,16 @@ def _one_case(
 ) -> None:
     from swwl.jobs.check import check_cases
     from swwl.jobs.outputs import check_output, predictions_of
-    from swwl.jobs.predict import OUTSIDE, graph_columns, meshes_by_column, one_case, predict_table, prediction_table
+    from swwl.jobs.predict import (
+        DOMAIN,
+        OUTSIDE,
+        WIDENED,
+        graph_columns,
+        meshes_by_column,
+        one_case,
+        predict_table,
+        prediction_table,
+    )
     from swwl.jobs.table import write_table
 
     meshes = meshes_by_column(graph_columns(fitted), mesh)
@@ -105,7 +155,8 @@ def _one_case(
     findings, apart = check_cases(fitted, graph_columns(fitted), frame, Path("case"))
     show_findings(out, [replace(finding, place="") for finding in findings])
     warnings.simplefilter("ignore", LooseNodesWarning)  # the findings name them
-    result = prediction_table(fitted, frame, predict_table(fitted, frame, Path("case")), apart)
+    prediction, domain = predict_table(fitted, frame, Path("case"))
+    result = prediction_table(fitted, frame, prediction, apart, domain)
     row = result.iloc[0]
     out.table(
         "",
@@ -119,6 +170,9 @@ def _one_case(
         out.say(f"outside the training range, where nothing has been tested: {row[OUTSIDE]}")
     else:
         out.say("all inputs lie inside the training range")
+    out.say(f"compared with the training cases: {row[DOMAIN]}")
+    if row[WIDENED]:
+        out.say(f"the model is less sure than of its training cases; the interval is doubled: {row[WIDENED]}")
     if output is not None:
         write_table(output, result)
     out.result(dict(row))

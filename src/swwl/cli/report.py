@@ -23,18 +23,20 @@ def report(
     """Write one HTML page about a model, to read, print and send.
 
     It says what the data is, how good the model is, whether its intervals can be believed, which inputs matter, where
-    it is unsure, which training cases look odd and how to predict with it. It loads nothing from anywhere.
+    it is unsure, which training cases look odd and how to predict with it. Of a model of fields it shows the truth, the
+    prediction and the error on the best, the median and the worst mesh that was held out. It loads nothing from
+    anywhere.
 
     \b
     Example:
       swwl report m.swwl -o report.html
     """
     from swwl.jobs.outputs import check_output, is_report
-    from swwl.jobs.predict import load_regressor
+    from swwl.jobs.predict import load_any
     from swwl.report import write_report
 
     out = Output(quiet, as_json)
-    fitted = load_regressor(model)
+    fitted = load_any(model)
     target = output or model.with_suffix(".html")
     check_output(target, endings=(".html", ".htm"), inputs=[model], ours=is_report, force=force)
     with located(str(model)):

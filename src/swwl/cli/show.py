@@ -9,19 +9,28 @@ from swwl.cli.console import Output, show_error, show_note
 from swwl.words import number, percent
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
     from swwl.jobs.findings import Finding
     from swwl.jobs.plan import Plan
 
 # Ranges that matter less than this are not listed one by one.
 _NEGLIGIBLE = 0.05
+# Choices that are printed; the table has all.
+_MOST_CHOICES = 20
 
 
-def show_plan(out: Output, plan: Plan, kernel: str) -> None:
+def show_plan(out: Output, plan: Plan, kernel: str, fields: Sequence[str] = ()) -> None:
     """Print what will be learned from what."""
     out.say(f"table     {plan.path}: {len(plan.frame)} rows, {plan.split.words}")
     if plan.split.column is not None:
         out.say("          (--all-rows fits them all)")
-    out.say(f"targets   {', '.join(plan.targets)}")
+    if fields:
+        out.say(f"fields    {', '.join(fields)}")
+    if plan.targets:
+        out.say(f"targets   {', '.join(plan.targets)}")
     out.say(f"inputs    {', '.join([*plan.meshes, *plan.inputs, *plan.categories])}")
     for name, reason in plan.ignored.items():
         out.say(f"ignored   {name}: {reason}")
@@ -77,3 +86,47 @@ def show_scores(out: Output, rows: list[dict[str, Any]], title: str = "how good 
             for r in rows
         ],
     )
+
+
+def show_field_model(out: Output, facts: dict[str, Any]) -> None:
+    """Print what a model of fields chose, its modes and scores."""
+    same = "all meshes share their cells: nodes are compared one by one" if facts["common_topology"] else "free"
+    out.say(f"\ntopology  {same}")
+    for modes in facts["modes"]:
+        chosen: dict[str, Any] = next(
+            (row for row in facts["choices"] if row["field"] == modes["field"] and row["chosen"]), {}
+        )
+        how = ", ".join(f"{name} {chosen[name]}" for name in ("kernel", "descriptors", "warp") if chosen.get(name))
+        explained = f"{100 * modes['explained']:.2f} % of the variance"
+        out.say(f"modes     {modes['field']}: {modes['number']} ({explained})" + (f"; {how}" if how else ""))
+    show_field_scores(out, facts["scores"])
+
+
+def show_field_scores(out: Output, rows: list[dict[str, Any]], title: str = "how good it is") -> None:
+    """Print the table of scores of fields, and which mesh is worst."""
+    if not rows:
+        return
+    columns = ["field", "test", "meshes", "RRMSE", "Q²", "error of max", "inside 95 %", "worst mesh"]
+    cells = []
+    for r in rows:
+        cells.append(
+            [r["field"], r["test"], str(r["n"] or ""), f"{r['rrmse']:.4f}", f"{r['q2']:.4f}"]
+            + [percent(r["max_error"]), percent(r["coverage"]), percent(r["worst_coverage"])]
+        )
+    out.table(title, columns, cells)
+    out.say("RRMSE is relative to the largest value of each mesh. Intervals hold on average, not on every mesh.")
+    for r in rows:
+        out.say(f"largest error, {r['field']}, {r['test']}: {r['worst']} ({r['worst_rrmse']:.4f})")
+
+
+def show_choices(out: Output, chosen: pd.DataFrame, frame: pd.DataFrame, path: Path, title: str) -> None:
+    """Print cases that were chosen, and why; as JSON, all of them."""
+    from swwl.jobs.table import where
+
+    places = [where(frame, path, int(row)) for row in chosen["row"]]
+    for place, why in list(zip(places, chosen["why"], strict=True))[:_MOST_CHOICES]:
+        out.say(f"  {place}: {why}")
+    if len(chosen) > _MOST_CHOICES:
+        out.say(f"  and {len(chosen) - _MOST_CHOICES} more")
+    out.say(title)
+    out.result([{"place": place} | one for place, one in zip(places, chosen.to_dict("records"), strict=True)])

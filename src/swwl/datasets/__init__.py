@@ -7,6 +7,8 @@
                    integral boundary layer
 `make_blade`       rotor blade surface, blade-element model       2 scalars -> ``massflow,
                                                                   pressure_ratio, efficiency``
+`make_capacitor`   two conductors in a grounded circle, Laplace   1 scalar -> ``charge_left,
+                   equation, linear finite elements               charge_right``
 =================  =============================================  =======================================
 
 None of them is computational fluid dynamics; each says in its ``model`` what it is. The same seed gives the
@@ -49,6 +51,7 @@ from swwl.datasets.generated import (
     GENERATORS,
     make_airfoil,
     make_blade,
+    make_capacitor,
     make_samples,
     make_tensile2d,
     write_dataset,
@@ -78,6 +81,7 @@ __all__ = [
     "make",
     "make_airfoil",
     "make_blade",
+    "make_capacitor",
     "make_samples",
     "make_tensile2d",
     "write",

@@ -13,6 +13,7 @@ import pandas as pd
 from swwl import __version__
 from swwl.datasets.airfoil import AIRFOIL
 from swwl.datasets.blade import BLADE
+from swwl.datasets.capacitor import CAPACITOR
 from swwl.datasets.folder import (
     Row,
     SampleFolder,
@@ -30,7 +31,7 @@ from swwl.datasets.tensile2d import TENSILE2D
 from swwl.errors import InputError
 from swwl.parallel import Progress
 
-GENERATORS: dict[str, Generator] = {g.name: g for g in (TENSILE2D, AIRFOIL, BLADE)}
+GENERATORS: dict[str, Generator] = {g.name: g for g in (TENSILE2D, AIRFOIL, BLADE, CAPACITOR)}
 
 
 class MakeOptions(TypedDict, total=False):
@@ -80,9 +81,9 @@ def make_tensile2d(
     Returns
     -------
     table : pandas.DataFrame
-        Columns ``mesh`` (`swwl.Mesh` objects with the field ``von_mises``), ``split``, then the inputs
-        ``yield_stress, hardening, hardening_rate, viscosity, exponent, pressure`` and the target ``max_von_mises``
-        (stresses in MPa).
+        Columns ``mesh`` (`swwl.Mesh` objects with the fields ``von_mises`` and ``displacement``, of two components),
+        ``split``, then the inputs ``yield_stress, hardening, hardening_rate, viscosity, exponent, pressure`` and the
+        target ``max_von_mises`` (stresses in MPa; the plate is 2 wide).
 
     Examples
     --------
@@ -150,6 +151,33 @@ def make_blade(n_samples: int = 100, **options: Unpack[MakeOptions]) -> pd.DataF
     return _table("blade", n_samples, **options)
 
 
+def make_capacitor(n_samples: int = 100, **options: Unpack[MakeOptions]) -> pd.DataFrame:
+    """Make pairs of charged conductors inside a grounded circle: Laplace's equation on linear triangles.
+
+    Parameters
+    ----------
+    n_samples : int
+    **options
+        ``n_nodes``, ``random_state``, ``random_topology``, ``test_fraction``, ``shape``, ``n_jobs`` and ``progress``
+        as for `make_tensile2d`, with 2500 nodes by default. All meshes have cells of their own; with `random_topology`
+        also the spacing of nodes far from the conductors varies. The shape is ``gap, left_width, left_height,
+        right_width, right_height, right_tilt, right_offset``.
+
+    Returns
+    -------
+    table : pandas.DataFrame
+        Columns ``mesh`` (`swwl.Mesh` objects with the field ``potential``), ``split``, then the input ``voltage`` (of
+        the right conductor; the left one is at 1 V) and the targets ``charge_left, charge_right`` (per length, over the
+        permittivity).
+
+    Examples
+    --------
+    >>> make_capacitor(2, n_nodes=500).columns.tolist()
+    ['mesh', 'split', 'voltage', 'charge_left', 'charge_right']
+    """
+    return _table("capacitor", n_samples, **options)
+
+
 def make_samples(
     name: str,
     n_samples: int,
@@ -164,7 +192,7 @@ def make_samples(
 
     Parameters
     ----------
-    name : {"tensile2d", "airfoil", "blade"}
+    name : {"tensile2d", "airfoil", "blade", "capacitor"}
     n_samples, n_nodes, random_state, random_topology, n_jobs, progress
         As for `make_tensile2d`.
 
@@ -205,7 +233,7 @@ def write_dataset(
 
     Parameters
     ----------
-    name : {"tensile2d", "airfoil", "blade"}
+    name : {"tensile2d", "airfoil", "blade", "capacitor"}
     n_samples : int
     folder : path
     n_nodes, random_state, random_topology, test_fraction, n_jobs, progress

@@ -1,6 +1,6 @@
-"""What the three generators have in common: inputs from a design, a simulation of each, several at a time.
+"""What the generators have in common: inputs from a design, a simulation of each, several at a time.
 
-A physics package (``tensile2d``, ``airfoil``, ``blade``) describes itself by a `Generator`; ``generated.py`` runs it.
+A physics package (``tensile2d``, ``airfoil``, ...) describes itself by a `Generator`; ``generated.py`` runs it.
 """
 
 from __future__ import annotations

@@ -149,11 +149,17 @@ class Batch:
         with one_blas_thread():
             parallel = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator", batch_size=1)
             done = 0
-            for results in parallel(delayed(function)(handful) for handful in handfuls):
+            for results in parallel(delayed(_alone)(function, handful) for handful in handfuls):
                 yield from results
                 done += len(results)
                 if self.progress is not None:
                     self.progress(done, total)
+
+
+def _alone(function: Callable[[Numbered], list[Result]], handful: Numbered) -> list[Result]:
+    """Take a handful with one BLAS thread: the context around the call holds in this process, but not in workers."""
+    with one_blas_thread():
+        return function(handful)
 
 
 def as_items(X: Any) -> Iterable[Any]:

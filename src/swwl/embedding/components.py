@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,9 @@ from swwl.parallel import one_blas_thread
 # Columns brought to double precision at a time.
 _BLOCK = 1024
 # For fewer rows a second BLAS thread gains little, and on a busy machine it costs dearly.
-_FEW = 600
+_FEW = 2500
+# With more rows, and fewer columns than that, columns are compared and not rows.
+_MANY = 5000
 # Relative variances below this are the rounding of single-precision rows.
 _RIDGE = 1e-9
 
@@ -60,6 +62,8 @@ def _leading(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the leading components (K, k) and their shares of the variance (k,)."""
     n, k = rows.shape
+    if n > max(_MANY, k):
+        return _leading_of_many(rows, mean, most)
     gram = -0.5 * pairwise_distances(rows, squared=True)
     gram -= gram.mean(axis=0)
     gram -= gram.mean(axis=1, keepdims=True)
@@ -76,6 +80,24 @@ def _leading(
     largest = np.abs(components).argmax(axis=0)
     components *= np.sign(components[largest, np.arange(len(values))])
     return components, values / total if len(values) else values
+
+
+def _leading_of_many(
+    rows: NDArray[Any], mean: NDArray[np.float64], most: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the same from the K x K covariance matrix, where there are more rows than columns."""
+    k = rows.shape[1]
+    covariance = np.zeros((k, k))
+    for start in range(0, len(rows), _BLOCK):
+        block = rows[start : start + _BLOCK] - mean
+        covariance += block.T @ block
+    values, components = linalg.eigh(covariance, subset_by_index=[k - most, k - 1])
+    values, components = values[::-1], components[:, ::-1]
+    kept = values > 1e-10 * max(float(np.trace(covariance)), np.finfo(float).tiny)
+    values, components = values[kept], components[:, kept]
+    largest = np.abs(components).argmax(axis=0)
+    components = components * np.sign(components[largest, np.arange(len(values))])
+    return components, values / np.trace(covariance) if len(values) else values
 
 
 class Span:
@@ -99,13 +121,13 @@ class Span:
 
     def __init__(self, rows: NDArray[Any]):
         self._squares = pairwise_distances(rows, squared=True)
-        self._weights: dict[tuple[int, int, int], NDArray[np.float64]] = {}
+        self._weights: dict[tuple[bytes, bytes], NDArray[np.float64]] = {}
 
     def coordinates(
         self, train: NDArray[np.intp], out: NDArray[np.intp], z: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return the coordinates (M, k) of rows left out, given those of all rows (N, k)."""
-        key = (len(train), int(train.sum()), int(out.sum()))
+        key = (train.tobytes(), out.tobytes())
         if key not in self._weights:
             self._weights[key] = self._combination(train, out)
         mean = z[train].mean(axis=0)
@@ -123,6 +145,46 @@ class Span:
             return np.zeros_like(across)
         among.flat[:: len(train) + 1] += _RIDGE * spread
         return linalg.solve(among, across.T, assume_a="pos").T
+
+
+class Basis(NamedTuple):
+    """Centers (K,) and components (K, m), float32, of every part of wide rows by itself."""
+
+    means: list[NDArray[np.float64]]
+    components: list[NDArray[np.float32]]
+
+    @classmethod
+    def of(cls, rows: NDArray[Any], n_parts: int, most: int) -> Basis:
+        """Find at most so many components of each of the equal parts of rows (N, parts K)."""
+        found = [principal_components(part, most)[:2] for part in np.split(rows, n_parts, axis=1)]
+        return cls([mean for mean, _ in found], [components.astype(np.float32) for _, components in found])
+
+    def keep(self, rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the coordinates of rows on all components, (N, m), and the norm of what they leave, (N,).
+
+        Examples
+        --------
+        >>> rows = np.array([[0.0, 0.0], [2.0, 0.0]])
+        >>> coordinates, left = Basis.of(rows, 1, 64).keep(np.array([[1.0, 3.0]]))
+        >>> coordinates.tolist(), left.tolist()
+        ([[0.0]], [3.0])
+        """
+        coordinates, left = [], np.zeros(len(rows))
+        parts = np.split(rows, len(self.means), axis=1)
+        for part, mean, components in zip(parts, self.means, self.components, strict=True):
+            z = project(part, mean, components)
+            left += squared_norms(part, mean) - np.einsum("ij,ij->i", z, z)
+            coordinates.append(z)
+        return np.hstack(coordinates), np.sqrt(np.maximum(left, 0.0))
+
+
+def squared_norms(rows: NDArray[Any], mean: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the squared distances of rows (N, K) from a center, in double precision, a few rows at a time."""
+    found = np.empty(len(rows))
+    for start in range(0, len(rows), 64):
+        difference = rows[start : start + 64] - mean
+        found[start : start + 64] = np.einsum("ij,ij->i", difference, difference)
+    return found
 
 
 def project(rows: NDArray[Any], mean: NDArray[np.float64], components: NDArray[Any]) -> NDArray[np.float64]:

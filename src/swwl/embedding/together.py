@@ -53,13 +53,34 @@ class Stepwise(Protocol):
         """Make rows of the pieces of all meshes; with ``fit``, these are the training meshes."""
 
 
-class _Items:
-    """The distinct items of a column, files wrapped so that their content can be shared."""
+class Keeper(Protocol):
+    """What keeps a few numbers of every wide row: a factor of a kernel."""
 
-    def __init__(self, X: Any, memory: MemoryLike, progress: Progress | None, n_passes: int):
+    def learn(self, rows: NDArray[Any]) -> None:
+        """Learn from the rows of a sample."""
+
+    def coordinates(self, rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return what is kept of rows: (N, k) numbers, and the norm of what they leave, (N,)."""
+
+
+class _Items:
+    """The distinct items of a column, files wrapped so that their content can be shared.
+
+    ``numbers`` are those of the items in the column that they are a part of.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        memory: MemoryLike,
+        progress: Progress | None,
+        n_passes: int,
+        numbers: Sequence[int] | None = None,
+    ):
         given = as_items(X)
         distinct, self.inverse = each_once(given if isinstance(given, Sized) else list(given))
-        self.numbers = np.unique(self.inverse, return_index=True)[1].tolist()
+        firsts = np.unique(self.inverse, return_index=True)[1].tolist()
+        self.numbers = firsts if numbers is None else [numbers[first] for first in firsts]
         self.items = [MeshFile(item) if isinstance(item, (str, os.PathLike)) else item for item in distinct]
         self.memory: Memory = as_memory(memory)
         self._progress, self._done, self._passes = progress, 0, n_passes
@@ -89,7 +110,12 @@ class _Items:
 
 
 def fit_transform_together(
-    embeddings: Sequence[Stepwise], X: Any, *, progress: Progress | None = None, memory: MemoryLike = None
+    embeddings: Sequence[Stepwise],
+    X: Any,
+    *,
+    progress: Progress | None = None,
+    memory: MemoryLike = None,
+    numbers: Sequence[int] | None = None,
 ) -> list[NDArray[Any]]:
     """Fit several embeddings to the same meshes; return the rows of each.
 
@@ -100,6 +126,8 @@ def fit_transform_together(
     progress : callable, optional
         Called as ``progress(done, total)`` as meshes are done.
     memory : Memory or path, optional
+    numbers : sequence of int, optional
+        Of the meshes in the column that they are a part of, for messages.
 
     Examples
     --------
@@ -111,7 +139,7 @@ def fit_transform_together(
     True
     """
     first = any(embedding.looks_first for embedding in embeddings)
-    items = _Items(X, memory, progress, 2 if first else 1)
+    items = _Items(X, memory, progress, 2 if first else 1, numbers)
     check_memory(8 * len(items.items) * sum(embedding.row_length for embedding in embeddings), "The embeddings")
     looks: list[list[Any]] = [[] for _ in embeddings]
     budget = _MOST_NODES_WAITING
@@ -127,10 +155,15 @@ def fit_transform_together(
 
 
 def transform_together(
-    embeddings: Sequence[Stepwise], X: Any, *, progress: Progress | None = None, memory: MemoryLike = None
+    embeddings: Sequence[Stepwise],
+    X: Any,
+    *,
+    progress: Progress | None = None,
+    memory: MemoryLike = None,
+    numbers: Sequence[int] | None = None,
 ) -> list[NDArray[Any]]:
     """Return the rows of meshes in several fitted embeddings; see :func:`fit_transform_together`."""
-    return _rows(embeddings, _Items(X, memory, progress, 1), fit=False)
+    return _rows(embeddings, _Items(X, memory, progress, 1, numbers), fit=False)
 
 
 def _rows(embeddings: Sequence[Stepwise], items: _Items, fit: bool) -> list[NDArray[Any]]:

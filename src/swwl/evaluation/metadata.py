@@ -27,18 +27,13 @@ def data_of(model: RobustGPRegressor) -> dict[str, Any]:
     if "train" not in data:
         return {}
     with located("The metadata of the model"):
-        for name in ("table", "split"):
-            _check(name, data.get(name), isinstance(data.get(name), str), "a text")
-        check_count("n_rows", data.get("n_rows"))
-        ignored = data.get("ignored")
-        good = isinstance(ignored, dict) and all(isinstance(reason, str) for reason in ignored.values())
-        _check("ignored", ignored, good, "names with reasons")
+        check_table(data)
         n, k = model.train_targets_.shape
-        _check_cases("train", data["train"], n)
+        check_cases("train", data["train"], n)
         held_out = data.get("held_out")
         if held_out is not None:
             numbers = _numbers(held_out, k)
-            _check_cases("held_out", held_out, len(numbers[0]))
+            check_cases("held_out", held_out, len(numbers[0]))
             check_number("df", held_out.get("df"), above=0.0)
     return data
 
@@ -52,28 +47,38 @@ def held_out_of(model: RobustGPRegressor) -> tuple[NDArray[np.float64], Predicti
     return targets, Prediction.from_std(mean, std, float(data["df"]))
 
 
+def check_table(data: dict[str, Any]) -> None:
+    """Refuse what does not describe a table and its columns."""
+    for name in ("table", "split"):
+        check_that(name, data.get(name), isinstance(data.get(name), str), "a text")
+    check_count("n_rows", data.get("n_rows"))
+    ignored = data.get("ignored")
+    good = isinstance(ignored, dict) and all(isinstance(reason, str) for reason in ignored.values())
+    check_that("ignored", ignored, good, "names with reasons")
+
+
 def _numbers(held_out: Any, k: int) -> list[NDArray[np.float64]]:
     """Return targets, means and standard deviations of held-out rows, (M, k) each."""
-    _check("held_out", held_out, isinstance(held_out, dict), "a dict")
+    check_that("held_out", held_out, isinstance(held_out, dict), "a dict")
     try:
         found = [np.array(held_out[name], dtype=float) for name in ("targets", "mean", "std")]
     except (KeyError, TypeError, ValueError):
         found = []
     good = found and found[0].ndim and all(array.shape == (len(found[0]), k) for array in found)
-    _check("held_out", held_out, bool(good), f"targets, means and standard deviations of {k} columns")
+    check_that("held_out", held_out, bool(good), f"targets, means and standard deviations of {k} columns")
     return found
 
 
-def _check_cases(name: str, known: Any, n: int) -> None:
+def check_cases(name: str, known: Any, n: int) -> None:
     """Refuse rows, meshes and numbers of nodes that are not those of n cases."""
-    _check(name, known, isinstance(known, dict), "a dict")
+    check_that(name, known, isinstance(known, dict), "a dict")
     rows, meshes, nodes = (known.get(key) for key in ("rows", "meshes", "nodes"))
-    _check(f"{name} rows", rows, isinstance(rows, list) and len(rows) == n, f"{n} numbers")
-    _check(f"{name} meshes", meshes, isinstance(meshes, dict), "paths by column")
-    _check(f"{name} nodes", nodes, isinstance(nodes, list) and len(nodes) in (0, n), f"{n} numbers")
+    check_that(f"{name} rows", rows, isinstance(rows, list) and len(rows) == n, f"{n} numbers")
+    check_that(f"{name} meshes", meshes, isinstance(meshes, dict), "paths by column")
+    check_that(f"{name} nodes", nodes, isinstance(nodes, list) and len(nodes) in (0, n), f"{n} numbers")
     for paths in meshes.values():
         good = isinstance(paths, list) and len(paths) == n and all(isinstance(path, str) for path in paths)
-        _check(f"{name} meshes", paths, good, f"{n} paths")
+        check_that(f"{name} meshes", paths, good, f"{n} paths")
     for row in rows:
         check_count(f"{name} row", row)
     for count in nodes:
@@ -81,6 +86,7 @@ def _check_cases(name: str, known: Any, n: int) -> None:
             check_count(f"{name} nodes", count)
 
 
-def _check(name: str, value: Any, good: bool, wanted: str) -> None:
+def check_that(name: str, value: Any, good: bool, wanted: str) -> None:
+    """Refuse a value that is not what is wanted."""
     if not good:
         raise InputError(f"{name} is {shown(value)}, but {wanted} is wanted")

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swwl.errors import InputError
+from swwl.gp.between import between_patches, between_rows
 from swwl.gp.correlations import Array
 
 Index = slice | ArrayLike  # positions, a mask or a slice
@@ -26,7 +27,6 @@ Picked = slice | NDArray[np.intp]
 _FEW_ROWS = 256  # of a block that is computed piece by piece
 _MANY_ROWS = 5000  # whose largest distance is not looked for among all pairs
 _WALKS = 4
-_FEW_VALUES = 1 << 21  # of wide rows that are gathered at a time
 
 
 class Block(ABC):
@@ -257,7 +257,10 @@ class RowDistances(Block):
         if 0 in self.shape:
             return np.empty(self.shape)
         with np.errstate(invalid="ignore"):  # rows that are not finite get an error below
-            if self.without is None:
+            if self._single:
+                other = self.first if self.second is None else self.second
+                distances = np.abs(self.first.astype(float, copy=False) - other.T)
+            elif self.without is None:
                 distances = between_rows(self.first, self.second, r=self.r)
             else:
                 distances = between_rows(self.first, self.second, squared=True)
@@ -267,6 +270,11 @@ class RowDistances(Block):
         if not np.isfinite(distances).all():
             raise self._not_finite()
         return distances
+
+    @property
+    def _single(self) -> bool:
+        """Whether rows are single numbers, whose differences rounding need not spoil."""
+        return self.without is None and {1} == {rows.shape[1] for rows in (self.first, self.second) if rows is not None}
 
     def _not_finite(self) -> InputError:
         for side, rows in (("row", self.first), ("column", self.second)):
@@ -288,6 +296,9 @@ class RowDistances(Block):
 
     def patches(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
         """Return the distances of many small blocks, shape (B, a, b), of rows (B, a) and columns (B, b)."""
+        if self._single:
+            other = self.first if self.second is None else self.second
+            return np.abs(self.first[:, 0][rows][:, :, None] - other[:, 0][columns][:, None])
         if self.r != 2:
             return super().patches(rows, columns)
         squares = between_patches(self.first, self.second, rows, columns)
@@ -412,37 +423,3 @@ def _positions(which: Index, length: int) -> Picked:
             raise IndexError(f"A mask of shape {index.shape} cannot choose among {length}.")
         return np.flatnonzero(index)
     return index.astype(np.intp)
-
-
-def between_rows(first: ArrayLike, second: ArrayLike | None = None, *, r: int = 2, squared: bool = False) -> Array:
-    """Return the distances of rows (M, K) to others (N, K), or among themselves, shape (M, N)."""
-    # not at the top: the embedding brings in much that a process on plain matrices never uses
-    from swwl.embedding.distances import pairwise_distances
-
-    return pairwise_distances(first, second, r=r, squared=squared)
-
-
-def between_patches(first: Array, second: Array | None, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
-    """Return squared distances of rows of many small sets, shape (B, a, b), of positions (B, a) and (B, b)."""
-    second = first if second is None else second
-    out = np.zeros((*rows.shape, columns.shape[1]))
-    step = max(1, _FEW_VALUES // max(1, rows.size + columns.size))
-    for start in range(0, first.shape[1], step):
-        some = slice(start, start + step)
-        left, right = first[rows, some].astype(float), second[columns, some].astype(float)
-        about = right[:, -1:].copy()
-        left -= about
-        right -= about
-        out += squares_between(left, right)
-    return out
-
-
-def squares_between(left: Array, right: Array) -> Array:
-    """Return the squared distances of points (B, a, k) to points (B, b, k), shape (B, a, b).
-
-    The origin should be near the points: what rounding takes grows with their norms.
-    """
-    out: Array = left @ (-2.0 * right.swapaxes(1, 2))
-    out += np.einsum("nij,nij->ni", left, left)[:, :, None]
-    out += np.einsum("nij,nij->ni", right, right)[:, None, :]
-    return np.maximum(out, 0.0, out=out)

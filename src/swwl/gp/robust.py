@@ -28,8 +28,9 @@ from swwl.gp.solvers.base import Problem, standardize
 from swwl.gp.state import model_from_state, model_to_state
 from swwl.parallel import one_blas_thread
 
-# Below so many observations a second BLAS thread gains nothing, and on a busy machine it costs dearly.
-_FEW = 600
+# Below so many observations a second BLAS thread gains a factor of two at best, and on a busy machine it loses ten
+# (docs/scale.md): its threads wait for each other, and spin.
+_FEW = 2500
 
 
 class RobustGP(FittedProcess, BaseEstimator):
@@ -55,8 +56,8 @@ class RobustGP(FittedProcess, BaseEstimator):
         Who factorizes: "exact" takes one Cholesky factor of the whole matrix; "vecchia" is for many rows and
         approximates it by inducing rows and neighbors, without any N x N array.
     solver_options : dict, optional
-        Of "vecchia": "n_inducing" (default 1000), "n_neighbors" (30), "n_predict_neighbors" (60), "seed" (0) and
-        "n_threads" (1). The more rows and neighbors, the closer to "exact".
+        Of "vecchia": "n_inducing" (default 1000), "n_neighbors" (30), "n_predict_neighbors" (60), "seed" (0),
+        "n_threads" (1) and "keep_features" (1). The more rows and neighbors, the closer to "exact".
     method : {"posterior", "marginal", "likelihood"}, default="posterior"
         What is maximized: the marginal posterior, the marginal likelihood, or the profile likelihood (maximum
         likelihood, with normal predictions that ignore the trend's uncertainty).
@@ -275,6 +276,11 @@ class RobustGP(FittedProcess, BaseEstimator):
             return self._solver(at, log_nugget)
         finally:
             self._solver.release()
+
+    def forget_solver(self) -> None:
+        """Let go of what only `log_posterior` needs: as if the model had been read from a file."""
+        self._fitted()
+        self._solver = None
 
     def get_state(self) -> dict[str, Any]:
         """Return the fitted model as a flat dict for a model file.

@@ -30,6 +30,7 @@ from swwl.jobs.table import (
     where,
 )
 from swwl.mesh.facts import Facts, Typical, typical_of
+from swwl.models.fields import FieldRegressor
 from swwl.models.regression import RobustGPRegressor
 from swwl.models.tablefile import mesh_columns
 from swwl.parallel import Progress
@@ -137,14 +138,19 @@ def check_table(
 
 
 def check_cases(
-    model: RobustGPRegressor, columns: Sequence[str], frame: pd.DataFrame, path: Path, memory: Memory | None = None
+    model: RobustGPRegressor | FieldRegressor,
+    columns: Sequence[str],
+    frame: pd.DataFrame,
+    path: Path,
+    memory: Memory | None = None,
 ) -> tuple[list[Finding], dict[int, list[str]]]:
     """Compare meshes to predict with those that a model was fitted to.
 
     Parameters
     ----------
-    model : RobustGPRegressor
-        Fitted by :func:`swwl.jobs.fit.fit_plan`, which keeps what is typical of its meshes; of others nothing is known.
+    model : RobustGPRegressor or FieldRegressor
+        Fitted by :func:`swwl.jobs.fit.fit_plan` or :func:`swwl.jobs.fieldfit.fit_fields`, which keep what is typical of
+        its meshes; of others nothing is known.
     columns : sequence of str
         Those of meshes.
     frame, path
@@ -178,9 +184,13 @@ def check_cases(
     return findings, outside
 
 
-def _merges(model: RobustGPRegressor, column: str) -> bool:
+def _merges(model: RobustGPRegressor | FieldRegressor, column: str) -> bool:
     """Whether a model makes nodes at the same place one."""
-    factors = [factor for factor in model.kernel_.factors if factor.column == column]
+    if isinstance(model, FieldRegressor):
+        kernels = [one.member.kernel for one in model.models_.values()]
+    else:
+        kernels = [model.kernel_]
+    factors = [factor for kernel in kernels for factor in kernel.factors if factor.column == column]
     return any(factor.get_params(deep=False).get("merge_nodes") for factor in factors)
 
 

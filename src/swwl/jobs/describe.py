@@ -13,11 +13,13 @@ import pandas as pd
 from swwl.datasets.plaid import load_plaid
 from swwl.errors import InputError, LooseNodesWarning, MissingFileError, located
 from swwl.evaluation import scores
+from swwl.evaluation.fieldmetadata import field_data_of, field_score_rows
 from swwl.evaluation.metadata import data_of
 from swwl.jobs.columns import kind_of
 from swwl.jobs.table import CACHE_FOLDER, read_table, summary
 from swwl.mesh import Graph
 from swwl.mesh.io import read
+from swwl.models.fields import FieldRegressor
 from swwl.models.modelfile import is_model, load_model
 from swwl.models.regression import RobustGPRegressor
 from swwl.models.tablefile import TABLES, mesh_columns, mesh_file
@@ -117,6 +119,10 @@ def plaid_facts(folder: Path) -> dict[str, Any]:
 def model_file_facts(path: Path) -> dict[str, Any]:
     """Return what a model predicts from what, and how well; of a classifier, what it tells apart."""
     model = load_model(path)
+    if isinstance(model, FieldRegressor):
+        with located(str(path)):
+            data, facts = field_data_of(model), field_model_facts(model)
+        return {"kind": "field model"} | facts | {"table": data.get("table"), "split": data.get("split")}
     if not isinstance(model, RobustGPRegressor):
         return {
             "kind": "classifier",
@@ -136,10 +142,30 @@ def model_facts(model: RobustGPRegressor) -> dict[str, Any]:
         "targets": model.target_names_,
         "inputs": list(model.feature_names_in_),
         "training_rows": len(model.train_targets_),
+        "solver": model.solver_,
         "ranges": scores.range_table(model).to_dict(),
         "importance": scores.importance_table(model).to_dict(),
         "candidates": model.candidates_.to_dict("records"),
         "components": model.selection_.to_dict("records"),
         "calibration": model.calibration_.to_dict(),
         "scores": scores.score_rows(model),
+    }
+
+
+def field_model_facts(model: FieldRegressor) -> dict[str, Any]:
+    """Return what people and scripts want to know of a fitted model of fields."""
+    kinds = {name: one.kind for name, one in model.models_.items()}
+    rows = field_data_of(model).get("train", {}).get("rows")
+    return {
+        "fields": [
+            {"field": name, "components": kind.components, "on": "cells" if kind.on_cells else "nodes"}
+            for name, kind in kinds.items()
+        ],
+        "inputs": list(model.feature_names_in_),
+        "training_rows": None if rows is None else len(rows),
+        "common_topology": bool(model.common_topology_),
+        "kernels": {name: repr(one.member.kernel) for name, one in model.models_.items()},
+        "modes": model.modes_.to_dict("records"),
+        "choices": model.choices_.to_dict("records"),
+        "scores": field_score_rows(model),
     }

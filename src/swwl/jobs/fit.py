@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from swwl.embedding.sampled import counting
 from swwl.gp.prediction import Prediction
 from swwl.jobs.plan import Plan
 from swwl.jobs.table import rows_named, summary
@@ -36,6 +37,8 @@ def fit_plan(
     typical: Mapping[str, Typical] | None = None,
     calibrate: bool = True,
     seed: int = 0,
+    solver: str = "auto",
+    embeddings: Path | None = None,
     progress: Callable[[str], Progress | None] = no_progress,
 ) -> RobustGPRegressor:
     """Fit a model, predict the held-out rows, and put into its metadata what a report needs.
@@ -52,27 +55,32 @@ def fit_plan(
         What the meshes of a column have in common, for ``swwl predict`` to compare others with.
     calibrate : bool
     seed : int
+    solver : {"auto", "exact", "vecchia"}
+    embeddings : path, optional
+        A store of what is kept of the meshes, see :mod:`swwl.jobs.embed`.
     progress : callable
         Called with a label, returns what shows progress, or None.
     """
     memory = Memory(None) if memory is None else memory
     table = plan.table()
     targets: Any = plan.targets[0] if len(plan.targets) == 1 else plan.targets
-    model = RobustGPRegressor(kernel, calibrate=calibrate, random_state=seed)
+    model = RobustGPRegressor(kernel, calibrate=calibrate, random_state=seed, solver=solver)
     train, test = plan.split.train, plan.split.test
     with rows_named(plan.frame, plan.path, train):
         model.fit(
             table.iloc[train],
             targets,
             memory=memory,
+            embeddings=embeddings,
             progress=progress("meshes"),
             gp_progress=progress("Gaussian processes"),
         )
     held_out = None
     if len(test):
         label = progress("held-out meshes" if plan.meshes else "rows")
+        kept = memory if embeddings is None else counting(memory)  # so many wide rows are not worth keeping
         with rows_named(plan.frame, plan.path, test):
-            held_out = model.predict_distribution(table.iloc[test], memory=memory, progress=label).columns()
+            held_out = model.predict_distribution(table.iloc[test], memory=kept, progress=label).columns()
     model.metadata_ = _metadata(plan, model_path, table, memory, held_out)
     model.metadata_["typical"] = {name: found.plain() for name, found in (typical or {}).items()}
     return model
@@ -93,6 +101,20 @@ def _metadata(
     plan: Plan, model_path: Path, table: pd.DataFrame, memory: Memory, held_out: Prediction | None
 ) -> dict[str, Any]:
     """Collect what the model itself does not know of its data."""
+    data = about_data(plan, model_path, table, memory)
+    if held_out is not None:
+        data["held_out"] |= {
+            "targets": plan.frame[plan.targets].iloc[plan.split.test].to_numpy(),
+            "mean": held_out.mean,
+            "std": held_out.std,
+            "df": held_out.df,
+        }
+    known: dict[str, Any] = plain(data)
+    return known
+
+
+def about_data(plan: Plan, model_path: Path, table: pd.DataFrame, memory: Memory) -> dict[str, Any]:
+    """Return which table a model was fitted to, and which of its rows and meshes were fitted and held out."""
 
     def about(rows: NDArray[np.intp]) -> dict[str, Any]:
         first = table[plan.meshes[0]].iloc[rows] if plan.meshes else []
@@ -102,23 +124,14 @@ def _metadata(
             "nodes": [memory.n_nodes.get(file) for file in first],
         }
 
-    data: dict[str, Any] = {
+    test = plan.split.test
+    inputs = {name: plan.frame[name].iloc[test].tolist() for name in plan.inputs}
+    return {
         # Relative, so that model and data can be moved together.
         "table": Path(os.path.relpath(plan.path.resolve(), model_path.resolve().parent)).as_posix(),
         "n_rows": len(plan.frame),
         "split": plan.split.words,
         "ignored": plan.ignored,
         "train": about(plan.split.train),
-        "held_out": None,
+        "held_out": about(test) | {"inputs": inputs} if len(test) else None,
     }
-    if held_out is not None:
-        test = plan.split.test
-        data["held_out"] = about(test) | {
-            "inputs": {name: plan.frame[name].iloc[test].tolist() for name in plan.inputs},
-            "targets": plan.frame[plan.targets].iloc[test].to_numpy(),
-            "mean": held_out.mean,
-            "std": held_out.std,
-            "df": held_out.df,
-        }
-    known: dict[str, Any] = plain(data)
-    return known

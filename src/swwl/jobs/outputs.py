@@ -10,7 +10,7 @@ import csv
 import io
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,17 @@ from swwl.jobs.table import mesh_paths
 from swwl.models.modelfile import is_model
 from swwl.storage import written_file
 
-__all__ = ["check_output", "is_model", "is_picture", "is_report", "picture_metadata", "predictions_of", "table_files"]
+__all__ = [
+    "check_folder",
+    "check_output",
+    "is_model",
+    "is_picture",
+    "is_predicted_mesh",
+    "is_report",
+    "picture_metadata",
+    "predictions_of",
+    "table_files",
+]
 
 _HEAD = 1 << 16
 _MOST_HEADER = 1 << 20
@@ -70,6 +80,50 @@ def check_output(
         raise InputError(f"{path}: cannot be written ({error.strerror}).") from None
     os.close(handle)
     os.unlink(name)
+
+
+def check_folder(
+    folder: Path,
+    files: Mapping[str, Callable[[Path], bool]],
+    *,
+    inputs: Iterable[Path] = (),
+    force: bool = False,
+) -> None:
+    """Complain about a folder of files that cannot or must not be written; it need not exist yet.
+
+    Parameters
+    ----------
+    folder : path
+    files : mapping of str to callable
+        Names of the files, each with what says whether one that exists is ours.
+    inputs, force
+        As in :func:`check_output`.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: is a file, but a folder is to be filled.")
+    home = folder if folder.exists() else folder.absolute().parent
+    if not home.is_dir():
+        raise InputError(f"{folder}: the folder {home} does not exist.")
+    if not os.access(home, os.W_OK | os.X_OK):
+        raise InputError(f"{folder}: cannot be written (no permission).")
+    if not folder.exists():
+        return
+    taken = {entry.name.casefold(): entry.name for entry in os.scandir(folder)}
+    there = [name for name in files if name.casefold() in taken]
+    known = list(inputs) if there else []
+    for name in there:
+        path = folder / name
+        if path.exists():
+            if not path.is_file():
+                raise InputError(f"{path}: is not an ordinary file, so it cannot be written.")
+            _spare(path, known, files[name], force)
+
+
+def is_predicted_mesh(path: Path) -> bool:
+    """Whether a file is a mesh with predicted fields, as ``swwl predict`` writes it."""
+    with open(path, "rb") as file:
+        head = file.read(_HEAD)
+    return b"<VTKFile" in head and all(ending in head for ending in (b'_std"', b'_lower95"', b'_upper95"'))
 
 
 def _spare(path: Path, inputs: Iterable[Path], ours: Callable[[Path], bool] | None, force: bool) -> None:

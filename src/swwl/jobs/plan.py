@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -182,10 +183,19 @@ def _sort_columns(
         if name in columns.used or name in columns.ignored:
             continue
         reason = reason_against(frame[name], train, is_output=name in outputs)
+        if path.is_dir() and _is_hidden(frame[name], train):
+            reason = "no sample that is not to train on has it, so it is an output"
         if reason:
             columns.ignored[name] = reason
         else:
             (columns.categories if kind_of(frame[name]) == "texts" else columns.inputs).append(name)
+
+
+def _is_hidden(values: pd.Series, train: NDArray[np.intp]) -> bool:
+    """Whether a column of a PLAID set is known of the training samples alone: benchmarks keep their outputs secret."""
+    known = values.notna().to_numpy()
+    others = np.setdiff1d(np.arange(len(known)), train)
+    return len(others) > 0 and not known[others].any()
 
 
 def reason_against(values: pd.Series, train: NDArray[np.intp], *, is_output: bool = False) -> str | None:
@@ -287,3 +297,13 @@ def make_kernel(name: str, plan: Plan, **options: Any) -> Product | dict[str, Pr
         return default_kernels(plan.table().iloc[plan.split.train].drop(columns=plan.targets), **options)
     graphs = [GRAPH_KERNELS[name](column, **options) for column in plan.meshes]
     return Product(*graphs, *map(Matern52, plan.inputs), *map(Categories, plan.categories))
+
+
+def mesh_kernels(name: str, meshes: Mapping[str, Mapping[int, Path]], **options: Any) -> list[Product]:
+    """Return the kernels of a name on columns of meshes alone, given the files of some rows; options as above."""
+    if name == "auto":
+        rows = {column: pd.Series(dict(files), dtype=object) for column, files in meshes.items()}
+        return list(default_kernels(pd.DataFrame(rows).dropna(), **options).values())
+    if name not in GRAPH_KERNELS:
+        raise InputError(f"The kernel {name!r} compares no meshes, so there is nothing to embed.")
+    return [Product(*(GRAPH_KERNELS[name](column, **options) for column in meshes))]

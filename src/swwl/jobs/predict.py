@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from swwl.design.domain import FEWEST, WIDER, agreement
 from swwl.errors import InputError
 from swwl.evaluation import scores
 from swwl.evaluation.curves import trend_columns
 from swwl.gp.prediction import Prediction
 from swwl.jobs.table import mesh_paths, require_numbers, require_rows, require_texts, rows_named
+from swwl.models.fields import FieldRegressor
 from swwl.models.modelfile import load_model
 from swwl.models.regression import RobustGPRegressor
 from swwl.parallel import Progress
@@ -22,12 +24,24 @@ from swwl.storage import Memory
 # What predictions of a target add to its name, and the column that says which inputs were never tried so far out.
 PREDICTED = ("mean", "std", "lower95", "upper95")
 OUTSIDE = "outside_training_range"
+# Whether a case is like the training cases, and which targets have intervals twice as wide for being less sure.
+SCORE, INSIDE, DOMAIN, WIDENED = DOMAIN_COLUMNS = ("domain_score", "inside_domain", "domain", "widened")
+# Answers that are less probable than this disagree, if there are so many of them.
+_DISAGREE, _FEWEST_ANSWERS = 0.05, 3
 
 
 def load_regressor(path: Path) -> RobustGPRegressor:
     """Read a model file that can predict numbers; refuse models of other kinds."""
-    model = load_model(path)
+    model = load_any(path)
     if not isinstance(model, RobustGPRegressor):
+        raise InputError(f"{path}: holds a {type(model).__name__}, but a RobustGPRegressor is wanted.")
+    return model
+
+
+def load_any(path: Path) -> RobustGPRegressor | FieldRegressor:
+    """Read a model file that can predict numbers or fields; refuse models of other kinds."""
+    model = load_model(path)
+    if not isinstance(model, (RobustGPRegressor, FieldRegressor)):
         raise InputError(f"{path}: holds a {type(model).__name__}, but a RobustGPRegressor is wanted.")
     return model
 
@@ -61,8 +75,8 @@ def predict_table(
     *,
     memory: Memory | None = None,
     progress: Progress | None = None,
-) -> Prediction:
-    """Predict every row of a table, arrays of shape (M, k); mistakes name the line.
+) -> tuple[Prediction, pd.DataFrame]:
+    """Predict every row of a table, arrays of shape (M, k); compare it with the training cases. Mistakes name the line.
 
     Parameters
     ----------
@@ -78,12 +92,13 @@ def predict_table(
     """
     inputs = input_columns(model, frame, path)
     with rows_named(frame, path, range(len(frame))):
-        return model.predict_distribution(inputs, memory=memory, progress=progress).columns()
+        prediction, domain = model.predict_with_domain(inputs, memory=memory, progress=progress)
+    return prediction.columns(), domain
 
 
 def check_names(model: RobustGPRegressor, frame: pd.DataFrame, path: Path) -> None:
     """Refuse a table that has columns where predictions go."""
-    for name in [*(f"{target}_{key}" for target in model.target_names_ for key in PREDICTED), OUTSIDE]:
+    for name in [*(f"{target}_{key}" for target in model.target_names_ for key in PREDICTED), OUTSIDE, *DOMAIN_COLUMNS]:
         if name in frame.columns:
             raise InputError(f"{path}: has a column {name!r} already, which is where predictions go; rename it.")
 
@@ -93,17 +108,27 @@ def prediction_table(
     frame: pd.DataFrame,
     prediction: Prediction,
     apart: Mapping[int, Sequence[str]] | None = None,
+    domain: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Return a table with predictions beside its columns, and which inputs of a row leave the training range.
 
-    ``apart`` names the mesh columns of rows, counted from 0, whose mesh is unlike the training meshes.
+    ``apart`` names the mesh columns of rows, counted from 0, whose mesh is unlike the training meshes. With ``domain``
+    it says which cases are like the training cases, and intervals of targets that are less sure are twice as wide.
     """
     lower, upper = prediction.interval(0.95)
+    if domain is not None:
+        wide = np.where(model.domain_reference().widened(prediction), WIDER, 1.0)
+        lower, upper = prediction.widened(wide).interval(0.95)
     columns: dict[str, Any] = {}
     for k, name in enumerate(model.target_names_):
         found = (prediction.mean, prediction.std, lower, upper)
         columns |= {f"{name}_{key}": values[:, k] for key, values in zip(PREDICTED, found, strict=True)}
     columns[OUTSIDE] = outside_ranges(model, frame, apart)
+    if domain is not None:
+        inside = [None if pd.isna(value) else bool(value) for value in domain["inside"]]
+        why = [f"{kind}: {why}" if why else str(kind) for kind, why in zip(domain["kind"], domain["why"], strict=True)]
+        told = (domain["score"].to_numpy(), inside, why, list(domain["widened"]))
+        columns |= dict(zip(DOMAIN_COLUMNS, told, strict=True))
     return pd.concat([frame, pd.DataFrame(columns, index=frame.index)], axis=1)
 
 
@@ -146,8 +171,14 @@ def one_case(model: RobustGPRegressor, meshes: Mapping[str, Path], values: Seque
     meshes : mapping of str to path
     values : sequence of str
     """
+    return case_table([*model.feature_names_in_, *trend_columns(model)], graph_columns(model), meshes, values)
+
+
+def case_table(
+    wanted: Sequence[str], graphs: Sequence[str], meshes: Mapping[str, Path], values: Sequence[str]
+) -> pd.DataFrame:
+    """Return a table of one row that has all wanted columns, those of meshes among them."""
     case: dict[str, Any] = {name: str(file) for name, file in meshes.items()}
-    wanted = [*model.feature_names_in_, *trend_columns(model)]
     for text in values:
         # A column may have "=" in its name: the longest one that fits is meant.
         name = max((n for n in wanted if text.startswith(f"{n}=")), key=len, default=None)
@@ -158,7 +189,7 @@ def one_case(model: RobustGPRegressor, meshes: Mapping[str, Path], values: Seque
         case[name] = text[len(name) + 1 :]
     missing = [name for name in wanted if name not in case]
     if missing:
-        given = "--mesh FILE" if missing == graph_columns(model) else f"{missing[0]}=VALUE"
+        given = "--mesh FILE" if missing == list(graphs) else f"{missing[0]}=VALUE"
         raise InputError(f"The model also needs {', '.join(missing)}: give {given}.")
     return pd.DataFrame({name: [value] for name, value in case.items()})
 
@@ -172,4 +203,38 @@ def against_table(model: RobustGPRegressor, frame: pd.DataFrame, prediction: Pre
         if len(known) > 1:
             found = scores.score(truth[known], prediction.column(k).take(known))
             rows.append({"target": name, "test": "given in table"} | found._asdict())
+    return rows
+
+
+def domain_words(domain: pd.DataFrame, n_train: int) -> list[str]:
+    """Say in a line or two what the comparison with the training cases found; nothing where all is well."""
+    if domain["inside"].isna().all():
+        return [f"whether cases are like the {n_train} training cases cannot be told: at least {FEWEST} are needed"]
+    lines = []
+    kinds = domain.loc[~domain["inside"].astype(bool), "kind"].value_counts()
+    if len(kinds):
+        told = ", ".join(f"{kind}: {count}" for kind, count in kinds.items())
+        lines.append(
+            f"{kinds.sum()} of {len(domain)} cases are unlike the training cases, so that predictions may be wrong "
+            f"({told}): see columns {INSIDE} and {DOMAIN}"
+        )
+    wide = int((domain["widened"] != "").sum())
+    if wide:
+        lines.append(
+            f"{wide} have an interval that is doubled, as the model is less sure of them: see column {WIDENED}"
+        )
+    return lines
+
+
+def answers_agree(model: RobustGPRegressor, frame: pd.DataFrame, prediction: Prediction) -> list[dict[str, Any]]:
+    """Test, for every target that a table holds, whether its answers agree with the model as training cases do."""
+    rows = []
+    left_out = model.leave_one_out().columns()
+    for k, name in enumerate(model.target_names_):
+        truth = pd.to_numeric(frame[name], errors="coerce").to_numpy(float) if name in frame else np.empty(0)
+        known = np.flatnonzero(np.isfinite(truth))
+        if len(known) >= _FEWEST_ANSWERS:
+            own = prediction.column(k).take(known)
+            p = agreement(truth[known], own, model.train_targets_[:, k], left_out.column(k))
+            rows.append({"target": name, "n": len(known), "p_value": p, "agree": p > _DISAGREE})
     return rows

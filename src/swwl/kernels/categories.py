@@ -9,7 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.errors import InputError
-from swwl.kernels.base import CorrelationName, Factor, Item
+from swwl.gp.blocks import Block, RowDistances
+from swwl.kernels.base import CorrelationName, Factor
 from swwl.parallel import Progress
 from swwl.restore import Sizes, check_texts
 from swwl.storage import storable
@@ -64,9 +65,9 @@ class Categories(Factor):
             rows.append(numbers[text])
         return np.array(rows, dtype=np.intp)
 
-    def items(self, first: NDArray[np.intp], second: NDArray[np.intp] | None = None) -> list[Item]:
-        """Return 0 for equal categories and 1 for others, (N, M)."""
-        return [(first[:, None] != (first if second is None else second)).astype(np.float64)]
+    def blocks(self, first: NDArray[np.intp], second: NDArray[np.intp] | None = None) -> list[Block]:
+        """Return 0 for equal categories and 1 for others, on demand: distances of one-hot vectors."""
+        return [RowDistances(self._one_hot(first), None if second is None else self._one_hot(second))]
 
     def source(self) -> Any:
         """Return the column."""
@@ -74,7 +75,10 @@ class Categories(Factor):
 
     def vectors(self, rows: NDArray[np.intp]) -> NDArray[np.float64] | None:
         """Return one-hot vectors at distance 1 from each other, (N, K)."""
-        return np.eye(len(self.categories_))[rows] / np.sqrt(2)
+        return self._one_hot(rows)
+
+    def linear(self, value: Any) -> None:
+        """Return nothing: a category cannot change by little."""
 
     def correlations(self) -> list[CorrelationName]:
         """Return the Gaussian correlation; any other would do as well, for there are but two distances."""
@@ -85,6 +89,9 @@ class Categories(Factor):
         known = len(check_texts("categories_", self.categories_))
         if not ((Sizes().array(self.column, rows, "n", "i") >= 0) & (rows < known)).all():
             raise InputError(f"column {self.column!r} must number {known} categories")
+
+    def _one_hot(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        return np.eye(len(self.categories_))[rows] / np.sqrt(2)
 
     def _texts(self, values: Any) -> list[str]:
         entries = list(values)

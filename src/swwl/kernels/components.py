@@ -13,21 +13,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from swwl.embedding.components import Span, principal_components, project
+from swwl.embedding.components import Basis, Span
+from swwl.embedding.distances import half_squares_back
+from swwl.embedding.linear import Linear, linearize
 from swwl.embedding.summaries import SummaryEmbedding
 from swwl.embedding.transformer import SWWLEmbedding
 from swwl.errors import InputError, located
 from swwl.gp.blocks import Block, Coordinates, RowDistances
 from swwl.kernels.base import CorrelationName, Factor
-from swwl.kernels.sliced import with_embedding_options
+from swwl.kernels.sliced import N_KEPT, check_basis, with_embedding_options
 from swwl.parallel import Progress
 from swwl.restore import Sizes
 from swwl.storage import MemoryLike, storable
 
 Array = NDArray[np.float64]
-Kept = tuple[Array, Array]  # coordinates (N, K) and the norm of what they leave (N,)
-
-N_KEPT = 64
+Kept = tuple[NDArray[Any], Array]  # coordinates (N, K) and the norm of what they leave (N,)
 
 
 class KeptComponents(Factor):
@@ -39,6 +39,8 @@ class KeptComponents(Factor):
         Fitted.
     means_, components_ : list of ndarray of shape (K,) and (K, m), float32
         For every part of a row by itself: its center, and its components in the order of the variance they carry.
+    single_ : bool
+        Whether the components are those of a sample, and coordinates are kept in single precision.
     """
 
     takes = "graphs"
@@ -64,6 +66,7 @@ class KeptComponents(Factor):
     def fit(self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any) -> Kept:
         """Fit the embedding and its components; return the coordinates of the training rows, and what they leave."""
         self.check()
+        self.single_ = False
         self.embedding_ = self.make_embedding()
         with located(f"Column {self.column!r}"):
             return self.fit_rows(self.embedding_.fit_transform(values, progress=progress, memory=memory))
@@ -77,13 +80,15 @@ class KeptComponents(Factor):
 
     def fit_rows(self, rows: NDArray[Any]) -> Kept:
         """Find the components of embedded training rows; return their coordinates, and what they leave."""
-        self.means_, self.components_, self._spans = [], [], []
-        for part in np.split(rows, self.n_parts(), axis=1):
-            mean, components, _ = principal_components(part, max(self.n_kept, self.n_components))
-            self.means_.append(mean)
-            self.components_.append(components.astype(np.float32))
-            self._spans.append(Span(part))
+        self.means_, self.components_ = Basis.of(rows, self.n_parts(), max(self.n_kept, self.n_components))
+        self._spans = [Span(part) for part in np.split(rows, self.n_parts(), axis=1)]
         return self.keep(rows)
+
+    def learn(self, rows: NDArray[Any]) -> None:
+        """Find the components of the embedded rows of a sample, from which all others are kept in single precision."""
+        self.check()
+        self.means_, self.components_ = Basis.of(rows, self.n_parts(), max(self.n_kept, self.n_components))
+        self.single_ = True
 
     def adopt(self, other: Factor) -> None:
         """Take over what another factor of the same source has learned."""
@@ -103,13 +108,16 @@ class KeptComponents(Factor):
 
     def keep(self, rows: NDArray[Any]) -> Kept:
         """Return the coordinates of embedded rows on the components of all parts, and the norm of what they leave."""
-        coordinates, left = [], np.zeros(len(rows))
-        parts = np.split(rows, self.n_parts(), axis=1)
-        for part, mean, components in zip(parts, self.means_, self.components_, strict=True):
-            z = project(part, mean, components)
-            left += squared_norms(part, mean) - np.einsum("ij,ij->i", z, z)
-            coordinates.append(z)
-        return np.hstack(coordinates), np.sqrt(np.maximum(left, 0.0))
+        coordinates, left = Basis(self.means_, self.components_).keep(rows)
+        return (coordinates.astype(np.float32), left) if getattr(self, "single_", False) else (coordinates, left)
+
+    def coordinates(self, rows: NDArray[Any]) -> Kept:
+        """Return the coordinates of embedded rows on the components of the sample, and the norm of what they leave."""
+        return self.keep(rows)
+
+    def representation(self, coordinates: NDArray[Any], left: Array) -> Kept:
+        """Return what :meth:`represent` does, given the coordinates of meshes and what they leave."""
+        return coordinates, left
 
     def blocks(self, first: Kept, second: Kept | None = None) -> list[Block]:
         """Return the leading coordinates of every part, and the distances in its other ones, on demand."""
@@ -121,6 +129,25 @@ class KeptComponents(Factor):
             if k < stop - start:
                 found.append(RowDistances(own[:, k:], None if other is None else other[:, k:]))
         return found
+
+    def linear(self, value: Any) -> Linear:
+        """Return the embedding of one mesh in double precision, (K,)."""
+        with located(f"Column {self.column!r}"):
+            return linearize(self.embedding_, value)
+
+    def of_row(self, row: Array) -> Kept:
+        """Return the coordinates of one embedding, (1, K), and the norm of what they leave."""
+        return self.keep(row[None])
+
+    def pull_back(self, new: Kept, train: Kept, gradients: Sequence[Array]) -> Array:
+        """Return the gradient in the embedding of one mesh, (K, m): of every part through its own coordinates."""
+        left, found = list(gradients), []
+        for components, (k, start, stop) in zip(self.components_, self._places(), strict=True):
+            own = [left.pop(0)] if k else []
+            if k < stop - start:
+                own.append(half_squares_back(new[0][0, start + k : stop], train[0][:, start + k : stop], left.pop(0)))
+            found.append(components @ np.concatenate(own))
+        return np.concatenate(found)
 
     def left_out_blocks(
         self, rows: Kept, blocks: Sequence[Block], out: NDArray[np.intp], train: NDArray[np.intp]
@@ -138,20 +165,17 @@ class KeptComponents(Factor):
         self.check()
         width = self.embedding_.check_restored(self.n_parts() > 1)
         coordinates, left = rows
-        for name, parts in (("means_", self.means_), ("components_", self.components_)):
-            if not isinstance(parts, list) or len(parts) != self.n_parts():
-                raise InputError(f"{name} has not {self.n_parts()} parts")
-        for mean, components in zip(self.means_, self.components_, strict=True):
-            sizes = Sizes(w=width // self.n_parts())
-            sizes.array("mean_", mean, "w")
-            sizes.array("components_", components, "wc")
-        sizes = Sizes(c=sum(components.shape[1] for components in self.components_))
+        sizes = Sizes(c=check_basis(self.means_, self.components_, width, self.n_parts()))
         sizes.array("coordinates", coordinates, "nc")
         sizes.array("what they leave", left, "n")
 
     def vectors(self, rows: Kept) -> NDArray[Any] | None:
         """Return the coordinates, (N, K)."""
         return np.asarray(rows[0])
+
+    def beyond(self, rows: Kept) -> NDArray[np.float64] | None:
+        """Return the norm of what the coordinates leave, (N,)."""
+        return np.asarray(rows[1])
 
     def correlations(self) -> list[CorrelationName]:
         """Return Gaussian correlations, one for the components of a part and one for the others."""
@@ -174,15 +198,6 @@ class KeptComponents(Factor):
             places.append((min(self.n_components, width), start, start + width))
             start += width
         return places
-
-
-def squared_norms(rows: NDArray[Any], mean: Array) -> Array:
-    """Return the squared distances of rows (N, K) from a center, in double precision, a few rows at a time."""
-    found = np.empty(len(rows))
-    for start in range(0, len(rows), 64):
-        difference = rows[start : start + 64] - mean
-        found[start : start + 64] = np.einsum("ij,ij->i", difference, difference)
-    return found
 
 
 @storable

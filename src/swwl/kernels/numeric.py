@@ -2,14 +2,18 @@ r"""Factors on numeric columns: :math:`c(\beta\,|s - s'|)`, the column standardi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from swwl.embedding.distances import half_squares_back
+from swwl.embedding.linear import Linear
 from swwl.embedding.options import check_exponent
 from swwl.errors import InputError
-from swwl.kernels.base import CorrelationName, Factor, Item
+from swwl.gp.blocks import Block, RowDistances
+from swwl.kernels.base import CorrelationName, Factor
 from swwl.parallel import Progress
 from swwl.restore import Sizes, check_number
 from swwl.storage import storable
@@ -47,9 +51,9 @@ class Numeric(Factor):
         """Standardize a column by the training set's mean and spread, shape (N,)."""
         return (self._numbers(values) - self.mean_) / self.spread_
 
-    def items(self, first: NDArray[np.float64], second: NDArray[np.float64] | None = None) -> list[Item]:
-        """Return absolute differences, (N, M)."""
-        return [np.abs(first[:, None] - (first if second is None else second))]
+    def blocks(self, first: NDArray[np.float64], second: NDArray[np.float64] | None = None) -> list[Block]:
+        """Return absolute differences, on demand."""
+        return [RowDistances(first[:, None], None if second is None else second[:, None])]
 
     def source(self) -> Any:
         """Return the column: all factors standardize it in the same way."""
@@ -58,6 +62,20 @@ class Numeric(Factor):
     def vectors(self, rows: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return the standardized column, (N, 1)."""
         return rows[:, None]
+
+    def linear(self, value: Any) -> Linear:
+        """Return the standardized number, (1,)."""
+        return Linear(self.represent([value]), lambda gradient: gradient[0] / self.spread_)
+
+    def of_row(self, row: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the standardized number as it is, (1,)."""
+        return row
+
+    def pull_back(
+        self, new: NDArray[np.float64], train: NDArray[np.float64], gradients: Sequence[NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
+        """Return the gradient in the standardized number, (1, m)."""
+        return half_squares_back(new, train[:, None], gradients[0])
 
     def numbers(self, rows: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return the column in its own units, (N,)."""

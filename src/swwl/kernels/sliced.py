@@ -3,13 +3,15 @@ r"""Factors on columns of graphs: the sliced Wasserstein Weisfeiler-Lehman kerne
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swwl.embedding.components import principal_components, project
+from swwl.embedding.components import Basis, principal_components, project
+from swwl.embedding.distances import half_squares_back
+from swwl.embedding.linear import Linear, linearize
 from swwl.embedding.options import check_exponent
 from swwl.embedding.transformer import SWWLEmbedding
 from swwl.errors import InputError, located
@@ -21,8 +23,22 @@ from swwl.storage import MemoryLike, storable
 
 # Components that PrincipalSWWL keeps where their number is still to be chosen.
 MOST_COMPONENTS = 24
+# Components that are kept of each part of a wide row, where whole rows are not.
+N_KEPT = 64
 
 Kind = TypeVar("Kind", bound=type)
+
+
+def check_basis(means: Any, components: Any, width: int, n_parts: int) -> int:
+    """Refuse centers and components that are not those of rows of a width; return how many coordinates they give."""
+    for name, parts in (("means", means), ("components", components)):
+        if not isinstance(parts, list) or len(parts) != n_parts:
+            raise InputError(f"{name} has not {n_parts} parts")
+    for mean, own in zip(means, components, strict=True):
+        sizes = Sizes(w=width // n_parts)
+        sizes.array("a mean", mean, "w")
+        sizes.array("components", own, "wc")
+    return sum(own.shape[1] for own in components)
 
 
 def with_embedding_options(*without: str) -> Callable[[Kind], Kind]:
@@ -81,6 +97,8 @@ class SWWL(Factor):
     ----------
     embedding_ : SWWLEmbedding
         The fitted embedding.
+    basis_means_, basis_ : list of ndarray of shape (K,) and (K, m), float32
+        Where there were many graphs and r is 2: centers and components of a sample, on which rows are kept.
 
     Examples
     --------
@@ -105,27 +123,77 @@ class SWWL(Factor):
 
     def fit(self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any) -> Any:
         """Fit the embedding; return the training rows, shape (N, P Q)."""
-        check_exponent(self.alpha, 1 if self.r == 1 else 2, why=f"for r={self.r}")
+        self.check()
+        self._forget_sample()
         self.embedding_ = self.make_embedding()
         with located(f"Column {self.column!r}"):
             return self.embedding_.fit_transform(values, progress=progress, memory=memory)
+
+    def check(self) -> None:
+        """Refuse an exponent that makes no kernel."""
+        check_exponent(self.alpha, 1 if self.r == 1 else 2, why=f"for r={self.r}")
+
+    def learn(self, rows: NDArray[Any]) -> None:
+        """Find the components of the embedded rows of a sample, on which those of all graphs are kept."""
+        self.basis_means_, self.basis_ = Basis.of(rows, self._n_parts, N_KEPT)
+
+    def coordinates(self, rows: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Return the coordinates of embedded rows on the components of the sample, and the norm of what they leave."""
+        coordinates, left = Basis(self.basis_means_, self.basis_).keep(rows)
+        return coordinates.astype(np.float32), left
+
+    def representation(self, coordinates: NDArray[np.float32], left: NDArray[np.float64]) -> Any:
+        """Return what :meth:`represent` does, given the coordinates of graphs and what they leave."""
+        return coordinates
+
+    @property
+    def _sampled(self) -> bool:
+        """Whether rows are coordinates on the components of a sample."""
+        return hasattr(self, "basis_")
+
+    @property
+    def _n_parts(self) -> int:
+        return self.n_iterations + 1 if self.per_iteration else 1
+
+    def _forget_sample(self) -> None:
+        for name in ("basis_means_", "basis_"):
+            if hasattr(self, name):
+                delattr(self, name)
 
     def represent(
         self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any
     ) -> Any:
         """Embed another column, shape (N, P Q)."""
         with located(f"Column {self.column!r}"):
-            return self.embedding_.transform(values, progress=progress, memory=memory)
+            rows = self.embedding_.transform(values, progress=progress, memory=memory)
+            return self.representation(*self.coordinates(rows)) if self._sampled else rows
 
     def check_restored(self, rows: Any) -> None:
         """Refuse an embedding that does not give rows such as these."""
         check_exponent(self.alpha, 1 if self.r == 1 else 2)
         width = self.embedding_.check_restored(self.per_iteration)
+        if self._sampled:
+            width = check_basis(self.basis_means_, self.basis_, width, self._n_parts)
         Sizes(w=width).array(f"column {self.column!r}", rows, "nw")
 
     def blocks(self, first: Any, second: Any = None) -> list[Block]:
         """Return the distances between embeddings, on demand."""
         return [RowDistances(first, second, r=self.r)]
+
+    def linear(self, value: Any) -> Linear:
+        """Return the embedding of one graph in double precision, (P Q,)."""
+        with located(f"Column {self.column!r}"):
+            return linearize(self.embedding_, value)
+
+    def of_row(self, row: NDArray[np.float64]) -> Any:
+        """Return the embedding of one graph as rows (1, P Q)."""
+        return row[None]
+
+    def pull_back(self, new: Any, train: Any, gradients: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return the gradient in the embedding of one graph, (P Q, m), block by block."""
+        count = len(gradients)
+        parts = zip(np.split(new[0], count), np.split(train, count, axis=1), gradients, strict=True)
+        return np.concatenate([half_squares_back(*part) for part in parts])
 
     def vectors(self, rows: Any) -> NDArray[Any] | None:
         """Return the embeddings, (N, P Q); None for r = 1, where their Euclidean distance is not the factor's."""
@@ -155,10 +223,11 @@ class ASWWL(SWWL):
     def blocks(self, first: Any, second: Any = None) -> list[Block]:
         """Return the distances between embeddings, iteration by iteration, on demand."""
         count = self.n_iterations + 1
-        others = [None] * count if second is None else np.split(second, count, axis=1)
+        edges = np.cumsum([part.shape[1] for part in self.basis_])[:-1] if self._sampled else count
+        others = [None] * count if second is None else np.split(second, edges, axis=1)
         return [
             RowDistances(own, other, r=self.r)
-            for own, other in zip(np.split(first, count, axis=1), others, strict=True)
+            for own, other in zip(np.split(first, edges, axis=1), others, strict=True)
         ]
 
     def correlations(self) -> list[CorrelationName]:
@@ -224,27 +293,52 @@ class PrincipalSWWL(SWWL):
         self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any
     ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         """Fit the embedding and its principal components; return the training rows, and their coordinates."""
+        rows = super().fit(values, progress, memory=memory)
+        k = self.n_components
+        wanted = MOST_COMPONENTS if k == "auto" else int(k)
+        found: tuple[NDArray[Any], ...] = principal_components(rows, wanted)
+        self.mean_, self.components_, self.explained_variance_ratio_ = found
+        self.use_components(0 if k == "auto" else self.components_.shape[1])
+        return rows, project(rows, self.mean_, self.components_)
+
+    def check(self) -> None:
+        """Refuse a number of components that makes no sense."""
         k = self.n_components
         if k != "auto" and not (isinstance(k, (int, np.integer)) and not isinstance(k, bool) and k >= 0):
             raise InputError(f'n_components must be "auto" or a whole number, not {k!r}.')
-        rows = super().fit(values, progress, memory=memory)
+
+    def learn(self, rows: NDArray[Any]) -> None:
+        """Find the components of the embedded rows of a sample; those without a range of their own share one."""
+        k = self.n_components
         wanted = MOST_COMPONENTS if k == "auto" else int(k)
-        self.mean_, self.components_, self.explained_variance_ratio_ = principal_components(rows, wanted)
-        self.use_components(0 if k == "auto" else self.components_.shape[1])
-        return rows, project(rows, self.mean_, self.components_)
+        mean, components, self.explained_variance_ratio_ = principal_components(rows, max(N_KEPT, wanted))
+        basis = components.astype(np.float32)
+        self.mean_, self.components_ = mean, basis
+        self.basis_means_, self.basis_ = [mean], [basis]
+        self.use_components(0 if k == "auto" else min(wanted, components.shape[1]))
+
+    def adopt(self, other: Factor) -> None:
+        """Take over what another factor has learned from a sample, but for the number of components."""
+        super().adopt(other)
+        k = self.n_components
+        self.use_components(0 if k == "auto" else min(int(k), self.components_.shape[1]))
+
+    def representation(self, coordinates: NDArray[np.float32], left: NDArray[np.float64]) -> Any:
+        """Return what :meth:`represent` does, given the coordinates of graphs and what they leave."""
+        return coordinates, coordinates
 
     def represent(
         self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any
     ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         """Embed another column; return its rows (N, P Q) and their coordinates (N, most components)."""
         rows = super().represent(values, progress, memory=memory)
-        return rows, project(rows, self.mean_, self.components_)
+        return rows if self._sampled else (rows, project(rows, self.mean_, self.components_))
 
     def check_restored(self, rows: Any) -> None:
         """Refuse components that do not give coordinates such as these."""
         embedded, coordinates = rows
         super().check_restored(embedded)
-        sizes = Sizes(n=len(embedded), w=embedded.shape[1])
+        sizes = Sizes(n=len(embedded))
         sizes.array("mean_", self.mean_, "w")
         sizes.array("components_", self.components_, "wc")
         sizes.array("explained_variance_ratio_", self.explained_variance_ratio_, "c")
@@ -256,9 +350,23 @@ class PrincipalSWWL(SWWL):
         """Return the embeddings, (N, P Q)."""
         return np.asarray(rows[0])
 
+    def of_row(self, row: NDArray[np.float64]) -> Any:
+        """Return the embedding of one graph as rows (1, P Q), and its coordinates."""
+        return row[None], project(row[None], self.mean_, self.components_)
+
+    def pull_back(self, new: Any, train: Any, gradients: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return the gradient in the embedding of one graph, (P Q, m): through its coordinates and what they leave."""
+        k = self.n_components_
+        found = np.zeros((len(self.components_), gradients[0].shape[1]))
+        own = gradients[0] if k else np.zeros((0, found.shape[1]))
+        if self.has_remainder_:
+            found += half_squares_back(new[0][0], train[0], gradients[-1])
+            own = own - half_squares_back(new[1][0, :k], train[1][:, :k], gradients[-1])
+        return found + self.components_[:, :k] @ own
+
     def most_components(self) -> int | None:
         """Return how many components are known, where their number is to be chosen."""
-        return int(self.components_.shape[1]) if self.n_components == "auto" else None
+        return min(MOST_COMPONENTS, int(self.components_.shape[1])) if self.n_components == "auto" else None
 
     def use_components(self, number: int) -> None:
         """Give ranges of their own to the first ``number`` components, which must be known."""
@@ -266,6 +374,8 @@ class PrincipalSWWL(SWWL):
         left = 1 - self.explained_variance_ratio_[:number].sum()
         # Below this, what is left is the rounding of single-precision rows.
         self.has_remainder_ = number == 0 or bool(left > 1e-9)
+        if self._sampled:
+            self.has_remainder_ = number < self.components_.shape[1]
 
     def blocks(self, first: Any, second: Any = None) -> list[Block]:
         """Return the coordinates of the components, and the distances that they leave, on demand."""
@@ -274,7 +384,10 @@ class PrincipalSWWL(SWWL):
         blocks: list[Block] = [Coordinates(own)] if k else []
         if self.has_remainder_:
             others = None if second is None else second[0]
-            blocks.append(RowDistances(first[0], others, without=(own, other) if k else None))
+            if self._sampled:  # the other components, so that there is nothing to take away
+                blocks.append(RowDistances(first[0][:, k:], None if others is None else others[:, k:]))
+            else:
+                blocks.append(RowDistances(first[0], others, without=(own, other) if k else None))
         return blocks
 
     def correlations(self) -> list[CorrelationName]:

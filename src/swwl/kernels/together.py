@@ -5,23 +5,57 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from swwl.embedding.sampled import fit_keep
 from swwl.embedding.together import fit_transform_together, transform_together
 from swwl.errors import located
 from swwl.kernels.base import Factor, Product, options_for
 from swwl.kernels.components import KeptComponents
+from swwl.kernels.sliced import SWWL
 from swwl.parallel import Progress
 from swwl.storage import MemoryLike
 
 Columns = Callable[[str], Any]
+Sampled = Callable[[str, list[Any]], list[Any]]
 
 
-def _by_column(factors: Sequence[Factor]) -> dict[str, list[int]]:
+def _by_column(factors: Sequence[Factor], wanted: Callable[[Factor], bool]) -> dict[str, list[int]]:
     """Return, for every column of graphs, the places of the factors that can embed it together."""
     found: dict[str, list[int]] = {}
     for place, factor in enumerate(factors):
-        if isinstance(factor, KeptComponents):
+        if wanted(factor):
             found.setdefault(factor.column, []).append(place)
     return found
+
+
+def _joins(factor: Factor) -> bool:
+    """Whether the embedding of a factor can be computed beside others."""
+    return isinstance(factor, KeptComponents)
+
+
+def _keeps(factor: Factor) -> bool:
+    """Whether a few numbers of every row can stand for it: those of the paper's kernels must be Euclidean."""
+    return isinstance(factor, KeptComponents) or (isinstance(factor, SWWL) and factor.r == 2)
+
+
+def keeping_factors(kernels: Sequence[Product]) -> dict[str, list[Any]]:
+    """Return, for every column of graphs, the distinct factors of which a few numbers per graph can be kept."""
+    factors, _ = distinct_factors(kernels)
+    return {name: [factors[place] for place in places] for name, places in _by_column(factors, _keeps).items()}
+
+
+def prepare(factors: Sequence[Any]) -> list[Any]:
+    """Check factors and give them unfitted embeddings; return those."""
+    for factor in factors:
+        factor.check()
+        factor.embedding_ = factor.make_embedding()
+    return [factor.embedding_ for factor in factors]
+
+
+def keep_sampled(
+    column: Columns, seed: int, progress: Progress | None, memory: MemoryLike, name: str, factors: Sequence[Any]
+) -> list[Any]:
+    """Settle factors by a sample of a column; return what they keep of all of it."""
+    return fit_keep(prepare(factors), factors, column(name), seed=seed, progress=progress, memory=memory)
 
 
 def distinct_factors(kernels: Sequence[Product]) -> tuple[list[Factor], list[list[int]]]:
@@ -50,7 +84,12 @@ def distinct_factors(kernels: Sequence[Product]) -> tuple[list[Factor], list[lis
 
 
 def fit_kernels(
-    kernels: Sequence[Product], column: Columns, progress: Progress | None = None, memory: MemoryLike = None
+    kernels: Sequence[Product],
+    column: Columns,
+    progress: Progress | None = None,
+    memory: MemoryLike = None,
+    *,
+    sampled: Sampled | None = None,
 ) -> list[list[Any]]:
     """Fit the factors of all kernels; return their training representations, kernel by kernel.
 
@@ -62,15 +101,20 @@ def fit_kernels(
     progress : callable, optional
         Called as ``progress(done, total)`` while graphs are embedded.
     memory : Memory or path, optional
+    sampled : callable, optional
+        For very many graphs: takes the name of a column and factors on it whose rows are Euclidean, settles them by a
+        sample and returns what they keep of all graphs; such as :func:`keep_sampled`.
     """
     factors, places = distinct_factors(kernels)
     rows: dict[int, Any] = {}
-    for name, together in _by_column(factors).items():
-        embeddings = []
-        for place in together:
-            factors[place].check()
-            factors[place].embedding_ = factors[place].make_embedding()
-            embeddings.append(factors[place].embedding_)
+    if sampled is not None:
+        for name, together in _by_column(factors, _keeps).items():
+            with located(f"Column {name!r}"):
+                found = sampled(name, [factors[place] for place in together])
+            rows |= {place: factors[place].representation(*own) for place, own in zip(together, found, strict=True)}
+    others = {} if sampled is not None else _by_column(factors, _joins)
+    for name, together in others.items():
+        embeddings = prepare([factors[place] for place in together])
         values = column(name)
         with located(f"Column {name!r}"):
             found = fit_transform_together(embeddings, values, progress=progress, memory=memory)
@@ -91,7 +135,7 @@ def represent_columns(
     """Return the representations of other columns, kernel by kernel, with fitted kernels."""
     factors, places = distinct_factors(kernels)
     rows: dict[int, Any] = {}
-    for name, together in _by_column(factors).items():
+    for name, together in _by_column(factors, _joins).items():
         embeddings = [factors[place].embedding_ for place in together]
         values = column(name)
         with located(f"Column {name!r}"):

@@ -107,6 +107,31 @@ def default_kernels(table: pd.DataFrame, **options: Any) -> dict[str, Product]:
     return candidates
 
 
+def shape_factors(table: pd.DataFrame, n_components: int, **options: Any) -> list[Factor]:
+    """Return one factor for every column of a table: skins of meshes, nodes of graphs, numbers, categories.
+
+    Parameters
+    ----------
+    table : DataFrame
+    n_components : int
+        Of columns of graphs.
+    **options
+        For all embeddings.
+
+    Examples
+    --------
+    >>> shape_factors(pd.DataFrame({"speed": [1.0, 2.0]}), 8)
+    [Scalar('speed')]
+    """
+    numbers, graphs, others = _sorted_columns(table)
+    factors: list[Factor] = []
+    for name in graphs:
+        with_skin = _has_skin(table[name], name)
+        kind, given = ("mesh", _SKIN) if with_skin else ("graph", dict[str, Any]())
+        factors.append(_factor(name, n_components, kind, given, options))
+    return [*factors, *map(Scalar, numbers), *map(Categories, others)]
+
+
 def _factor(name: str, k: int, kind: str, given: dict[str, Any] | None, options: dict[str, Any]) -> Factor:
     own: dict[str, Any]
     if given is None:

@@ -46,6 +46,8 @@ class Task:
         Of the fits on all rows.
     calibrate : bool
     seed : int
+    n_threads : int
+        Of the solver for many rows.
     """
 
     targets: Array
@@ -55,6 +57,7 @@ class Task:
     n_starts: int
     calibrate: bool
     seed: int
+    n_threads: int = 1
 
     @property
     def groups(self) -> list[Array]:
@@ -115,7 +118,7 @@ def fit_members(members: Sequence[Member], task: Task, progress: Progress | None
         for factor in member.kernel.factors:
             factor.forget()
     names = task.layout.names
-    weights, together = _weigh(task.targets, left_out, folds, len(members))
+    weights, together = weigh(task.targets, left_out, folds.test, len(members), k)
     weights = pruned(weights)
     candidates = candidate_table(members, task.targets, names, weights, left_out) if stacked else pd.DataFrame()
     for note in members[int(weights.sum(axis=1).argmax())].notes:  # the heaviest one speaks for all
@@ -143,8 +146,8 @@ def pruned(weights: Array) -> Array:
     return kept / kept.sum(axis=0)
 
 
-def _fit_member(member: Member, task: Task, counter: FitCounter) -> tuple[list[list[Block]], pd.DataFrame]:
-    """Choose numbers of components where they are open, and fit to all rows; return the blocks of every factor."""
+def choose_for_member(member: Member, task: Task, counter: FitCounter) -> tuple[list[list[Block]], pd.DataFrame]:
+    """Choose numbers of components where they are open; return the blocks of every factor, and how it was chosen."""
     kernel = member.kernel
     blocks = member.training_blocks()
 
@@ -156,7 +159,14 @@ def _fit_member(member: Member, task: Task, counter: FitCounter) -> tuple[list[l
             gps = fit_processes(partial(task.make_gp, kernel), kernel, among, groups, trend, counter)
         return sum(gp.log_posterior_ for gp in gps)
 
-    selection = choose_components(kernel.factors, member.rows, blocks, log_posterior, len(task.targets), task.seed)
+    chosen = choose_components(kernel.factors, member.rows, blocks, log_posterior, len(task.targets), task.seed)
+    return blocks, chosen
+
+
+def _fit_member(member: Member, task: Task, counter: FitCounter) -> tuple[list[list[Block]], pd.DataFrame]:
+    """Choose numbers of components where they are open, and fit to all rows; return the blocks of every factor."""
+    kernel = member.kernel
+    blocks, selection = choose_for_member(member, task, counter)
     held = [[block.held() for block in group] for group in blocks]
     make_gp = partial(task.make_gp, kernel, n_starts=task.n_starts)
     member.gps = fit_processes(make_gp, kernel, held, task.groups, task.trend_columns, counter)
@@ -176,12 +186,12 @@ def _left_out(member: Member, held: list[list[Block]], task: Task, folds: Folds,
     return Prediction(mean, scale, parts[0].df)
 
 
-def _weigh(
-    targets: Array, left_out: Sequence[Prediction], folds: Folds, n_members: int
+def weigh(
+    targets: Array, left_out: Sequence[Prediction], folds: Sequence[NDArray[np.intp]], n_members: int, k: int
 ) -> tuple[Array, Prediction | None]:
     """Return weights (K, k), and the mixture's predictions of rows left out, (N, k); equal weights without folds."""
     if not left_out:
-        return np.full((n_members, targets.shape[1]), 1 / n_members), None
-    found = [cross_fitted(y, [part.column(j) for part in left_out], folds.test) for j, y in enumerate(targets.T)]
+        return np.full((n_members, k), 1 / n_members), None
+    found = [cross_fitted(y, [part.column(j) for part in left_out], folds) for j, y in enumerate(targets.T)]
     mean, scale = (np.column_stack([getattr(part, name) for _, part in found]) for name in ("mean", "scale"))
     return np.column_stack([weights for weights, _ in found]), Prediction(mean, scale, left_out[0].df)

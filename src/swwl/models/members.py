@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ from sklearn.base import clone
 from swwl.errors import InputError
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
+from swwl.gp.inputs import check_correlations, training_terms
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Product, as_product
 from swwl.kernels.elliptic import make_kernel
@@ -24,6 +25,7 @@ from swwl.models.processes import Layout
 Array = NDArray[np.float64]
 
 _MOST_PAIRS = 2048
+_OF_ROWS = ("coordinates_", "center_")  # what the state of a process holds of training rows
 
 
 @dataclass
@@ -55,12 +57,28 @@ class Member:
         """Return the blocks of every factor among the training rows."""
         return [factor.training_blocks(rows) for factor, rows in zip(self.kernel.factors, self.rows, strict=True)]
 
-    def new_blocks(self, rows: Sequence[Any], joint: bool = False) -> tuple[list[Block], list[Block]]:
-        """Return joined blocks from new representations to the training rows and, if ``joint``, among themselves."""
+    def new_blocks(
+        self, rows: Sequence[Any], joint: bool = False, known: Mapping[int, list[Block]] | None = None
+    ) -> tuple[list[Block], list[Block]]:
+        """Return joined blocks from new representations to the training rows and, if ``joint``, among themselves.
+
+        ``known`` holds those of some factors, by their places, which are not computed again.
+        """
         triples = list(zip(self.kernel.factors, rows, self.rows, strict=True))
-        cross = self.kernel.join([factor.new_blocks(new, train) for factor, new, train in triples])
+        groups = [
+            known[place] if known and place in known else factor.new_blocks(new, train)
+            for place, (factor, new, train) in enumerate(triples)
+        ]
+        cross = self.kernel.join(groups)
         among = self.kernel.join([factor.new_blocks(new) for factor, new, _ in triples]) if joint else []
+        if self.large:  # only some columns are ever asked for
+            return cross, among
         return [block.held() for block in cross], [block.held() for block in among]
+
+    @property
+    def large(self) -> bool:
+        """Whether its processes are fitted by the solver for many rows."""
+        return any(gp.solver != "exact" for gp in self.gps)
 
     def left_out_blocks(
         self, blocks: Sequence[Sequence[Block]], out: NDArray[np.intp], train: NDArray[np.intp]
@@ -98,7 +116,7 @@ class Member:
             "factors": self.kernel.factors,
             "elliptic": self.kernel.elliptic,
             "train": self.rows,
-            "gps": [gp.get_state() for gp in self.gps],
+            "gps": [self._lean(gp.get_state()) for gp in self.gps],
             "shares": self.shares,
         }
 
@@ -106,8 +124,23 @@ class Member:
     def from_state(cls, state: dict[str, Any]) -> Member:
         """Make it again of what :meth:`state` returned."""
         kernel = make_kernel(state["factors"], state["elliptic"])
-        gps = [RobustGP.from_state(gp) for gp in state["gps"]]
-        return cls(str(state["name"]), kernel, list(state["train"]), gps, np.asarray(state["shares"]))
+        member = cls(str(state["name"]), kernel, list(state["train"]), shares=np.asarray(state["shares"]))
+        member.gps = [RobustGP.from_state(member._whole(gp)) for gp in state["gps"]]
+        return member
+
+    def _lean(self, state: dict[str, Any]) -> dict[str, Any]:
+        """Leave coordinates out of a large process's state: they are those of the training rows."""
+        return {name: value for name, value in state.items() if not (self.large and name.startswith(_OF_ROWS))}
+
+    def _whole(self, state: dict[str, Any]) -> dict[str, Any]:
+        """Put the coordinates back that `_lean` left out."""
+        if state["params"].get("solver", "exact") == "exact":
+            return state
+        correlations = check_correlations(self.kernel.correlations())
+        joined = self.kernel.join(self.training_blocks())
+        _, known = training_terms(joined, correlations, len(state["y"]))
+        found = {f"coordinates_{i}": group.values for i, group in known.items()}
+        return state | found | {f"center_{i}": group.center for i, group in known.items()}
 
 
 class Stack(Product):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
@@ -16,12 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 from swwl.errors import GPWarning
 from swwl.gp import RobustGP
 from swwl.kernels.base import Product, warn_about_indefinite
-from swwl.kernels.together import fit_kernels
+from swwl.kernels.together import fit_kernels, keep_sampled
+from swwl.models.basis import stored
 from swwl.models.defaults import default_kernels
 from swwl.models.fitting import Task, fit_members
+from swwl.models.large import choose_solver, fit_large_members
 from swwl.models.members import Member, Stack, columns_of, mean_shares, named_kernels
 from swwl.models.modelfile import save_model
-from swwl.models.predicting import Predictor
+from swwl.models.predicting import Predictor, numbers_of
 from swwl.models.processes import Layout
 from swwl.models.regressorstate import regressor_from_state, regressor_state
 from swwl.models.tables import as_table, column, split_targets
@@ -58,7 +61,11 @@ class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
         Whether several targets share ranges and nugget, and with them one factorisation (as R's ppgasp). By default
         each has its own, which is more accurate where targets depend on different inputs.
     n_jobs : int or None
-        Threads that embed meshes for the default kernels; a kernel that is given has its own.
+        Threads that embed meshes for the default kernels (a kernel that is given has its own) and that the solver for
+        many rows works with.
+    solver : {"auto", "exact", "vecchia"}
+        "exact" factorizes one matrix of all rows; "vecchia" approximates it by inducing rows and neighbors, in time
+        that grows with the number of rows, see :mod:`swwl.models.large`. "auto" takes it from 3000 rows on.
 
     Attributes
     ----------
@@ -123,6 +130,7 @@ class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
         share_ranges: bool = False,
         random_state: int = 0,
         n_jobs: int | None = None,
+        solver: str = "auto",
     ):
         self.kernel = kernel
         self.nugget = nugget
@@ -136,6 +144,7 @@ class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
         self.share_ranges = share_ranges
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.solver = solver
 
     def fit(
         self,
@@ -145,6 +154,7 @@ class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
         progress: Progress | None = None,
         gp_progress: Progress | None = None,
         memory: MemoryLike = None,
+        embeddings: str | os.PathLike[str] | None = None,
     ) -> RobustGPRegressor:
         """Embed the graphs, once, and estimate ranges and nugget.
 
@@ -161,6 +171,8 @@ class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
             and on the folds of the calibration.
         memory : Memory or path, optional
             Where embeddings of mesh files are kept from one run to the next; see :class:`swwl.SWWLEmbedding`.
+        embeddings : path, optional
+            A store that ``swwl embed`` made of the mesh files, with the options of the kernel: none of them is read.
         """
         table = as_table(X)
         targets, self.target_names_, single = split_targets(table, y)
@@ -171,10 +183,17 @@ class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
         for name in columns_of(kernels):
             column(table, name)
         check_trend(self.trend)
+        solver = choose_solver(self.solver, len(targets), self.range_uncertainty)
         if len(targets) == 3:
             warnings.warn("With 3 rows, standard deviations come out infinite; use 4 or more.", GPWarning, stacklevel=2)
         self.train_targets_ = targets
-        rows = fit_kernels(list(kernels.values()), partial(column, table), progress, memory)
+        sampled: Any = None
+        read = partial(column, table)
+        if embeddings is not None:
+            sampled = stored(embeddings, read)
+        elif solver.large:
+            sampled = partial(keep_sampled, read, self.random_state, progress, memory)
+        rows = fit_kernels(list(kernels.values()), read, progress, memory, sampled=sampled)
         self.members_ = [Member(name, kernel, own) for (name, kernel), own in zip(kernels.items(), rows, strict=True)]
         self._trend = trend_factors(self.trend, self.members_[0].kernel.factors, table)
         for member in self.members_:
@@ -188,8 +207,9 @@ class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
             self.n_starts or (1 if stacked else 3),
             self.calibrate,
             self.random_state,
+            effective_n_jobs(self.n_jobs),
         )
-        found = fit_members(self.members_, task, gp_progress)
+        found = (fit_large_members if solver.large else fit_members)(self.members_, task, gp_progress)
         self.members_, self.weights_ = found.members, found.weights
         self.feature_names_in_ = columns_of({member.name: member.kernel for member in self.members_})
         self.calibration_ = pd.Series(found.widths, index=self.target_names_)
@@ -216,9 +236,7 @@ class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
     def train_inputs_(self) -> pd.DataFrame:
         """The numeric columns that the model was fitted to, in their own units."""
         check_is_fitted(self, "members_")
-        pairs = zip(self.kernel_.factors, self.train_rows_, strict=True)
-        found = {factor.column: factor.numbers(rows) for factor, rows in pairs}
-        return pd.DataFrame({name: values for name, values in found.items() if values is not None})
+        return numbers_of(self.kernel_.factors, self.train_rows_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -91,24 +91,44 @@ def _draw_edges(ax: Any, flat: NDArray[Any], edges: NDArray[Any]) -> None:
 
 def _draw_surface(ax: Any, points: NDArray[Any], triangles: NDArray[Any], edges: NDArray[Any]) -> None:
     """Paint triangles from the farthest to the nearest, each as bright as the light falls on it."""
-    elevation, azimuth = np.radians([_ELEVATION, _AZIMUTH])
-    toward = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
-    right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
-    up = np.cross(toward, right)
-    flat = points @ np.column_stack([right, up])
+    flat = seen(points)
     if not 0 < len(triangles) <= _MOST_TRIANGLES:
         _draw_edges(ax, flat, edges)
         return
-    corners = points[triangles]
-    order = np.argsort((corners @ toward).sum(axis=1))
-    normals = triangle_normals(points, triangles)
-    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
-    normals = np.divide(normals, lengths, out=np.zeros_like(normals), where=lengths > 0)
-    normals *= np.where(normals @ toward < 0, -1.0, 1.0)[:, None]  # triangles may be numbered either way round
-    light = toward + 0.5 * up + 0.7 * right  # over the viewer's right shoulder
-    brightness = 0.45 + 0.6 * np.maximum(normals @ light / np.linalg.norm(light), 0.0)
+    order, light = depth_and_light(points, triangles)
+    brightness = 0.45 + 0.6 * light
     colors = np.clip(brightness[:, None] * np.array(to_rgb(SKY)), 0, 1)
     ax.add_collection(
         PolyCollection(flat[triangles][order], facecolors=colors[order], edgecolors=colors[order], lw=0.2)
     )
     ax.autoscale_view()
+
+
+def viewing_directions() -> NDArray[np.float64]:
+    """Return (3, 3): rightward, upward, and toward the viewer."""
+    elevation, azimuth = np.radians([_ELEVATION, _AZIMUTH])
+    toward = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
+    right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
+    return np.stack([right, np.cross(toward, right), toward])
+
+
+def seen(points: NDArray[Any]) -> NDArray[np.float64]:
+    """Return points in space (n, 3) as they are seen from one side, (n, 2)."""
+    return np.asarray(points @ viewing_directions()[:2].T)
+
+
+def toward_viewer() -> NDArray[np.float64]:
+    """Return the direction from what is drawn to who looks at it, (3,)."""
+    return viewing_directions()[2]
+
+
+def depth_and_light(points: NDArray[Any], triangles: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return the order of triangles from the farthest to the nearest, and how much light falls on each, from 0 to 1."""
+    right, up, toward = viewing_directions()
+    order = np.argsort((points[triangles] @ toward).sum(axis=1))
+    normals = triangle_normals(points, triangles)
+    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+    normals = np.divide(normals, lengths, out=np.zeros_like(normals), where=lengths > 0)
+    normals *= np.where(normals @ toward < 0, -1.0, 1.0)[:, None]  # triangles may be numbered either way round
+    light = toward + 0.5 * up + 0.7 * right  # over the viewer's right shoulder
+    return order, np.maximum(normals @ light / np.linalg.norm(light), 0.0)

@@ -1,6 +1,7 @@
 """One self-contained HTML page about a fitted model: no network, no scripts, pictures inside.
 
-``facts.py`` gathers what there is to say, ``sections.py`` says it, ``page.py`` makes HTML of it.
+``facts.py`` gathers what there is to say, ``sections.py`` says it, ``fields.py`` does both for models of whole fields,
+``page.py`` makes HTML of it.
 """
 
 from __future__ import annotations
@@ -8,8 +9,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from swwl.models.fields import FieldRegressor
 from swwl.models.regression import RobustGPRegressor
 from swwl.report.facts import gather
+from swwl.report.fields import field_sections, gather_fields
 from swwl.report.page import page
 from swwl.report.sections import sections
 from swwl.storage import atomic_write
@@ -17,23 +20,29 @@ from swwl.storage import atomic_write
 __all__ = ["make_report", "write_report"]
 
 
-def make_report(model: RobustGPRegressor, model_path: str | os.PathLike[str] | None = None) -> str:
+def make_report(model: RobustGPRegressor | FieldRegressor, model_path: str | os.PathLike[str] | None = None) -> str:
     """Return the page as text.
 
     Parameters
     ----------
-    model : RobustGPRegressor
+    model : RobustGPRegressor or FieldRegressor
         Fitted. What ``swwl fit`` puts into ``metadata_`` (the table, mesh names, held-out predictions) is told where it
         is there.
     model_path : str or path, optional
         Where the model is saved: for the commands on the page, and to find the table, whose path is relative to it.
     """
-    facts = gather(model, None if model_path is None else Path(model_path))
-    return page(f"Surrogate of {', '.join(model.target_names_)}", sections(facts))
+    path = None if model_path is None else Path(model_path)
+    if isinstance(model, FieldRegressor):
+        found = field_sections(gather_fields(model, path))
+    else:
+        found = sections(gather(model, path))
+    return page(f"Surrogate of {', '.join(model.target_names_)}", found)
 
 
 def write_report(
-    path: str | os.PathLike[str], model: RobustGPRegressor, model_path: str | os.PathLike[str] | None = None
+    path: str | os.PathLike[str],
+    model: RobustGPRegressor | FieldRegressor,
+    model_path: str | os.PathLike[str] | None = None,
 ) -> None:
     """Write the page to a file, under a temporary name until it is complete."""
     text = make_report(model, model_path)

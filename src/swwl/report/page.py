@@ -39,6 +39,7 @@ th { font-weight: 600; color: var(--soft); white-space: normal; vertical-align: 
 .figures { display: grid; gap: 1.1rem; margin: 1rem 0; align-items: start;
   grid-template-columns: repeat(auto-fill, minmax(min(21rem, 100%), 1fr)); }
 .meshes { grid-template-columns: repeat(auto-fit, minmax(min(9.5rem, 45%), 1fr)); }
+.wide { grid-template-columns: 1fr; }
 figure { margin: 0; }
 figure img { width: 100%; height: auto; display: block; }
 figcaption { overflow-wrap: anywhere; color: var(--soft); font-size: 0.88rem; margin-top: 0.25rem; }

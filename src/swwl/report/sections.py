@@ -15,6 +15,7 @@ from swwl.gp.prediction import Prediction
 from swwl.models.defaults import WORDS
 from swwl.plots import CalibrationDisplay, DesignDisplay, ImportanceDisplay, ParityDisplay, ResidualsDisplay, draw_mesh
 from swwl.plots.style import Display, new_figure, style
+from swwl.report.domain import domain
 from swwl.report.facts import Facts
 from swwl.report.page import cards, commands, figure, figures, paragraph, table
 from swwl.words import number, percent
@@ -36,6 +37,7 @@ def sections(facts: Facts) -> list[tuple[str, str, str]]:
         ("intervals", "Whether its intervals can be believed", intervals(facts)),
         ("inputs", "Which inputs matter", inputs(facts)),
         ("unsure", "Where it is unsure", unsure(facts)),
+        ("domain", "How it tells strange cases", domain(facts)),
         ("odd", "Training cases that look odd", odd(facts)),
         ("predict", "How to predict with it", predict(facts)),
         ("model", "What the model is", model(facts)),

@@ -37,7 +37,8 @@ def simulate(inputs: Mapping[str, float], n_nodes: int, aspect: float = 1.0) -> 
     )
     response = pull(points, triangles, material, inputs["pressure"])
     stress = nodal_von_mises(points, triangles, response)
-    mesh = Mesh(points, {"triangle": triangles}, {"von_mises": stress})
+    fields = {"von_mises": stress, "displacement": response.displacement}
+    mesh = Mesh(points, {"triangle": triangles}, fields)
     return Simulation(mesh, {"max_von_mises": float(stress.max())})
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array
 from scipy.spatial import Delaunay
 
+from swwl.datasets.smoothing import smoothed
 from swwl.datasets.types import Floats, Ints
 from swwl.errors import InputError
 
@@ -52,7 +52,7 @@ def notched_plate(radius: float, height: float, n_nodes: int) -> tuple[Floats, I
     outline = plate.outline()
     points = np.vstack([outline, plate.interior()])
     for _ in range(_SMOOTHING_ROUNDS):
-        points = _smooth(points, plate.triangulate(points), n_fixed=len(outline))
+        points = smoothed(points, plate.triangulate(points), len(outline), _SMOOTHING_PASSES)
     return points, plate.triangulate(points)
 
 
@@ -161,17 +161,3 @@ def _plate_of_size(radius: float, height: float, n_nodes: int) -> _Plate:
         candidates.append((abs(count - n_nodes), spacing))
         fine, coarse = (spacing, coarse) if count > n_nodes else (fine, spacing)
     return plate(min(candidates)[1])
-
-
-def _smooth(points: Floats, triangles: Ints, n_fixed: int) -> Floats:
-    """Move every node but the first `n_fixed` to the mean of its neighbors, a few times."""
-    n = len(points)
-    start, end = triangles.ravel(), np.roll(triangles, -1, axis=1).ravel()
-    adjacency = coo_array((np.ones(len(start)), (start, end)), shape=(n, n)).tocsr()
-    adjacency = adjacency + adjacency.T
-    adjacency.data[:] = 1.0
-    degree = np.maximum(adjacency.sum(1), 1)[:, None]
-    points = points.copy()
-    for _ in range(_SMOOTHING_PASSES):
-        points[n_fixed:] = (adjacency @ points / degree)[n_fixed:]
-    return points

@@ -37,7 +37,7 @@ def check_options(name: str, options: dict[str, Any] | None) -> dict[str, int]:
     Examples
     --------
     >>> check_options("vecchia", {"n_inducing": 500})
-    {'n_inducing': 500, 'n_neighbors': 30, 'n_predict_neighbors': 60, 'seed': 0, 'n_threads': 1}
+    {'n_inducing': 500, 'n_neighbors': 30, 'n_predict_neighbors': 60, 'seed': 0, 'n_threads': 1, 'keep_features': 1}
     >>> check_options("exact", {"n_inducing": 500})
     Traceback (most recent call last):
         ...

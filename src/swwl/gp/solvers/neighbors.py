@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swwl.gp.blocks import Block, Coordinates, RowDistances
-from swwl.gp.correlations import Array
+from swwl.gp.correlations import Array, CorrelationName
 from swwl.gp.factors import Term, cross_correlation, range_slices
 from swwl.gp.joint import parts_of
 from swwl.gp.solvers.patches import Positions
@@ -22,7 +22,7 @@ from swwl.gp.solvers.patches import Positions
 Single = NDArray[np.float32]
 
 # -log c(s) = w s² + ... of smooth correlations
-_CURVATURES = {"gaussian": 1.0, "matern52": 5.0 / 6.0, "matern32": 3.0 / 2.0, ("power", 2.0): 1.0}
+_CURVATURES: dict[CorrelationName, float] = {"gaussian": 1.0, "matern52": 5.0 / 6.0, "matern32": 3.0 / 2.0}
 _GROUP = 16  # the m smallest of n numbers lie in the m groups with the smallest minima
 _PIECE = 1 << 22  # distances that are compared at a time
 
@@ -129,6 +129,14 @@ def scaled_points(terms: Sequence[Term], beta: Array) -> Points | None:
     return Points(single, np.float32(0.5) * np.einsum("ij,ij->i", single, single), center)
 
 
+def can_be_near(terms: Sequence[Term]) -> bool:
+    """Whether neighbors are found by coordinates, without comparing all pairs of correlations."""
+    return (
+        scaled_points([term.take(slice(0, 1)) for term in terms], np.ones(sum(t.block.n_ranges for t in terms)))
+        is not None
+    )
+
+
 def _scaled(terms: Sequence[Term], beta: Array, side: int) -> Array | None:
     """Return scaled coordinates side by side: of the rows where ``side`` is 0, of the columns where it is 1."""
     found: list[Array] = []
@@ -136,20 +144,24 @@ def _scaled(terms: Sequence[Term], beta: Array, side: int) -> Array | None:
         first = own.start
         for part in parts_of(term.block):
             sides = _euclidean(part)
-            if sides is None or term.correlation.name not in _CURVATURES:
+            curvature = _curvature(term.correlation.name)
+            if sides is None or curvature is None:
                 return None
-            found.append(
-                np.sqrt(_CURVATURES[term.correlation.name]) * beta[first : first + part.n_ranges] * sides[side]
-            )
+            found.append(np.sqrt(curvature) * beta[first : first + part.n_ranges] * sides[side])
             first += part.n_ranges
     return np.hstack(found)
+
+
+def _curvature(name: CorrelationName) -> float | None:
+    """Return w; of powers that are nearly squares, which will do for a choice, that of a square."""
+    return 1.0 if isinstance(name, tuple) and name[1] >= 1.5 else _CURVATURES.get(name)
 
 
 def _euclidean(block: Block) -> tuple[Array, Array] | None:
     """Return points of rows and columns whose distances a block holds, where it has them."""
     if isinstance(block, Coordinates):
         return block.values, block.columns
-    if isinstance(block, RowDistances) and block.r == 2 and block.without is None:
+    if isinstance(block, RowDistances) and (block.r == 2 or block.first.shape[1] == 1) and block.without is None:
         return block.first, block.first if block.second is None else block.second
     return None
 

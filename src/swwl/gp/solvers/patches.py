@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from swwl.gp.blocks import Coordinates, squares_between
+from swwl.gp.between import squares_between
+from swwl.gp.blocks import Coordinates
 from swwl.gp.correlations import Array
 from swwl.gp.factors import Term, range_slices
 from swwl.gp.joint import parts_of

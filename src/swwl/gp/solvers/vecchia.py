@@ -59,6 +59,8 @@ class VecchiaSolver:
         Of the random order of the rows.
     n_threads : int, default=1
         That whiten pieces of rows, with the same results whatever their number.
+    keep_features : int, default=1
+        Whether (1) or not (0) predictions keep V, of N M numbers, in memory: without it they take several times longer.
     """
 
     options: ClassVar[dict[str, int]] = {
@@ -67,6 +69,7 @@ class VecchiaSolver:
         "n_predict_neighbors": 60,
         "seed": 0,
         "n_threads": 1,
+        "keep_features": 1,
     }
     takes_curvature: ClassVar[bool] = False
 
@@ -78,11 +81,12 @@ class VecchiaSolver:
         n_predict_neighbors: int = options["n_predict_neighbors"],
         seed: int = options["seed"],
         n_threads: int = options["n_threads"],
+        keep_features: int = options["keep_features"],
     ):
         self.problem = problem
         self.n_evaluations = 0
         self.n_inducing, self.n_neighbors, self.n_predict_neighbors = n_inducing, n_neighbors, n_predict_neighbors
-        self.n_threads = n_threads
+        self.n_threads, self.keep_features = n_threads, bool(keep_features)
         self._order = np.random.default_rng(seed).permutation(len(problem.y))
         self._plan: Plan | None = None
         self._at: Whitening | None = None
@@ -187,8 +191,9 @@ class VecchiaSolver:
             inverse_diagonal=diagonal,
             trend_solve=np.ascontiguousarray(half_solve(found.trend_factor, (whitener @ trend_left).T).T),
             n_neighbors=self.n_predict_neighbors,
+            keep_features=self.keep_features,
         )
-        posterior.remember(problem.terms, at.columns[:, own])
+        posterior.remember(problem.terms, at.columns[:, own] if self.keep_features else None)
         return posterior, self._rcond(at)
 
     @staticmethod

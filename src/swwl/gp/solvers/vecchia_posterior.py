@@ -35,9 +35,10 @@ from swwl.restore import Sizes, check_count, check_number
 _PIECE = 1 << 20  # numbers of features that are gathered at a time
 _MOST_JOINT = 8192  # neighbors of all points of a joint prediction
 # Of the arrays in a state: p ranges, q trend columns, k targets, n points, m inducing rows.
-_SHAPES = {"beta": "p", "theta": "qk", "sigma2": "k", "xi": "mk", "inducing_factor": "mm", "precision_factor": "mm"}
+_SHAPES = {"beta": "p", "theta": "qk", "sigma2": "k", "xi": "mk"}
 _SHAPES |= {"shared": "mq", "trend_factor": "qq", "trend": "nq", "y": "nk", "alpha": "nk", "inverse_diagonal": "n"}
 _SHAPES |= {"trend_solve": "nq"}
+_TRIANGLES = ("inducing_factor", "precision_factor")  # of which a state holds the lower halves
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,8 @@ class VecchiaPosterior:
     trend_solve : ndarray of shape (N, q)
     n_neighbors : int
         Of a new point.
+    keep_features : bool
+        Whether V of all training points stays in memory once it is known; elsewhere it is computed for neighbors.
     """
 
     beta: Array
@@ -100,11 +103,14 @@ class VecchiaPosterior:
     inverse_diagonal: Array
     trend_solve: Array
     n_neighbors: int
+    keep_features: bool = True
     _known: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    def remember(self, terms: Sequence[Term], v: Array) -> None:
-        """Keep the training terms and their features (N, M), which no state holds."""
-        self._known.update(terms=list(terms), features=v)
+    def remember(self, terms: Sequence[Term], v: Array | None) -> None:
+        """Keep the training terms and, where they are wanted, their features (N, M), which no state holds."""
+        self._known.update(terms=list(terms))
+        if v is not None:
+            self._known["features"] = v
 
     def mean(self, cross: Sequence[Term], trend: Array) -> Array:
         """Return the predictive location of M new points, shape (M, k)."""
@@ -139,16 +145,16 @@ class VecchiaPosterior:
                 f"A joint prediction of {n_new} points has {len(union)} neighbors, but solver='vecchia' takes at most "
                 f"{_MOST_JOINT}: ask for fewer points at once."
             )
-        b, v = np.zeros((n_new, len(union))), self._features(cross)
+        b, v = np.zeros((n_new, len(union))), self._features(cross, union[None])[0]
         np.put_along_axis(b, place.reshape(near.shape), np.vstack([part.b for part in parts]), axis=1)
         own = features(cross, self.beta, self.chosen, self.inducing_factor, np.empty((n_new, len(self.chosen))))
         unit = _dense(among, self.beta, n_new) - own @ own.T
         if len(union):
             known = [term.take(union) for term in self._terms(cross)]
-            residual = _dense(known, self.beta, len(union)) - v[union] @ v[union].T
+            residual = _dense(known, self.beta, len(union)) - v @ v.T
             residual.flat[:: len(union) + 1] += self.nugget
             to_known = [term.take(np.arange(n_new), union).held() for term in cross]
-            r = cross_correlation(to_known, self.beta, b.shape) - own @ v[union].T
+            r = cross_correlation(to_known, self.beta, b.shape) - own @ v.T
             across = b @ r.T
             unit += b @ residual @ b.T - across - across.T
         half, rest = self._solved(np.vstack([p.a for p in parts]), np.vstack([p.h for p in parts]))
@@ -170,7 +176,9 @@ class VecchiaPosterior:
                 "Give coordinates or rows in their place (swwl.gp.Coordinates, swwl.gp.RowDistances), or take "
                 "solver='exact'."
             )
-        return {f.name: getattr(self, f.name) for f in fields(self) if not f.name.startswith("_")}
+        found = {f.name: getattr(self, f.name) for f in fields(self) if not f.name.startswith("_")}
+        half = np.tril_indices(len(self.chosen))
+        return found | {name: found[name][half] for name in _TRIANGLES}
 
     def _terms(self, cross: Sequence[Term]) -> list[Term]:
         """Return the terms among the training points: as fit saw them, or as new points know them."""
@@ -186,14 +194,19 @@ class VecchiaPosterior:
         terms: list[Term] = self._known["terms"]
         return terms
 
-    def _features(self, cross: Sequence[Term]) -> Array:
-        """Return V of the training points, shape (N, M)."""
+    def _features(self, cross: Sequence[Term], rows: Positions) -> Array:
+        """Return V of some training points (B, m), shape (B, m, M)."""
+        terms, m = self._terms(cross), len(self.chosen)
+        if not self.keep_features:
+            distinct, place = np.unique(rows, return_inverse=True)
+            some = [term.take(distinct, slice(None)) for term in terms]
+            out = features(some, self.beta, self.chosen, self.inducing_factor, np.empty((len(distinct), m)))
+            return out[place.reshape(rows.shape)]
         if "features" not in self._known:
-            out = np.empty((len(self.y), len(self.chosen)))
-            terms = self._terms(cross)
+            out = np.empty((len(self.y), m))
             self._known["features"] = features(terms, self.beta, self.chosen, self.inducing_factor, out)
         v: Array = self._known["features"]
-        return v
+        return v[rows]
 
     def _conditioned(self, cross: Sequence[Term], trend: Array) -> Iterator[_Conditioned]:
         """Condition new points on their neighbors, piece by piece."""
@@ -202,7 +215,7 @@ class VecchiaPosterior:
             self._known["points"] = scaled_points(cross, self.beta)
         near = nearest(cross, self.beta, self.n_neighbors, self._known["points"])
         step = max(1, _PIECE // ((near.shape[1] + 1) * (near.shape[1] + 1 + m)))
-        terms, v = (self._terms(cross), self._features(cross)) if near.shape[1] else ([], np.empty((0, m)))
+        terms = self._terms(cross) if near.shape[1] else []
         for start in range(0, max(len(trend), 1), step):  # one piece where there are no points
             rows = slice(start, min(len(trend), start + step))
             here, points = near[rows], np.arange(rows.start, rows.stop)
@@ -212,7 +225,7 @@ class VecchiaPosterior:
             if not near.shape[1]:
                 yield _Conditioned(rows, here, np.zeros(here.shape), unit, own, trend[rows])
                 continue
-            v_near = v[here]
+            v_near = self._features(cross, here)
             _, matrix = residual_patches(terms, self.beta, self.nugget, here, np.zeros(here.shape, dtype=bool), v_near)
             r = Patches(cross, self.beta, points[:, None], here).correlation[:, 0]
             r = r - (v_near @ own[:, :, None])[:, :, 0]
@@ -246,10 +259,19 @@ def posterior_from_state(state: dict[str, Any]) -> VecchiaPosterior:
     if not ((chosen >= 0) & (chosen < sizes["n"])).all():
         raise InputError(f"chosen holds {chosen.min()} to {chosen.max()}, but rows of {sizes['n']} are wanted")
     known["chosen"] = chosen
+    known |= {name: _triangle(name, state[name], sizes["m"]) for name in _TRIANGLES}
     known["n_neighbors"] = check_count("n_neighbors", state["n_neighbors"])
+    known["keep_features"] = bool(state.get("keep_features", True))
     known["nugget"] = check_number("nugget", state["nugget"], 0.0)
     known["df"] = np.inf if state["df"] == np.inf else check_number("df", state["df"], above=0.0)
     return VecchiaPosterior(**known)
+
+
+def _triangle(name: str, half: Any, m: int) -> Array:
+    """Return a lower triangle (m, m) of what a state holds of it."""
+    out = np.zeros((m, m))
+    out[np.tril_indices(m)] = Sizes(h=m * (m + 1) // 2).array(name, half, "h")
+    return out
 
 
 def _dense(terms: Sequence[Term], beta: Array, n: int) -> Array:

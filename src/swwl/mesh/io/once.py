@@ -25,6 +25,9 @@ class MeshFile(os.PathLike[str]):
         self._content: Mesh | Graph | None = None
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> tuple[type[MeshFile], tuple[str]]:
+        return MeshFile, (self._path,)  # to other processes travels the path alone: a lock cannot
+
     def __fspath__(self) -> str:
         return self._path
 

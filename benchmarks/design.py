@@ -1,0 +1,138 @@
+"""What choosing simulations is worth beside choosing at random: blades, with seeds fixed before the first run.
+
+``python -m benchmarks design``. Meshes are embedded once; the loops fit one elliptic Matérn kernel on twelve components
+of their skin, learned from the pool's own meshes, instead of the default stack of four: that saves an hour.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.domain import blades
+from benchmarks.measure import Line
+from swwl import Elliptic, RobustGPRegressor, SWWLEmbedding
+from swwl.datasets.blade import BLADE
+from swwl.datasets.sample import Unsolvable
+from swwl.design import select, suggest
+from swwl.embedding.components import principal_components, project
+
+N_NODES, N_POOL, N_TEST, N_START, BATCH, N_MORE, N_SELECT = 300, 400, 500, 40, 10, 80, 120
+CLUSTERED, UNIFORM, TEST, BEST = range(5101, 5111), range(5201, 5211), 5001, range(5301, 5307)
+N_BEST_POOL, N_BEST_START, BEST_BATCH, N_BEST_MORE = 240, 10, 3, 18
+COMPONENTS = [f"z{j + 1}" for j in range(12)]
+INPUTS = [*COMPONENTS, "speed", "pressure"]
+
+
+def run() -> Iterator[Line]:
+    """Learn from clustered and from uniform pools, and look for the best blade of a pool."""
+    skin = SWWLEmbedding(0, n_quantiles=100, measure="skin", directions="orthogonal", quantiles="mean", n_jobs=1)
+    test = blades(N_TEST, 1.0, TEST, n_nodes=N_NODES)
+    rows = skin.fit_transform(test["mesh"])
+    yield from _learn("clustered", [(seed, trails(N_POOL, seed)) for seed in CLUSTERED], skin, test, rows, 0.75, 0.75)
+    many = blades(1000, 1.0, TEST + 1, n_nodes=N_NODES)
+    pools = [(seed, many.iloc[np.random.default_rng(seed).permutation(1000)[:N_POOL]]) for seed in UNIFORM]
+    yield from _learn("uniform", pools, skin, test, rows, 0.97, None)
+    yield from _find_best(skin)
+
+
+def _learn(
+    name: str,
+    pools: list[tuple[int, pd.DataFrame]],
+    skin: SWWLEmbedding,
+    test: pd.DataFrame,
+    test_rows: np.ndarray,
+    limit: float,
+    select_limit: float | None,
+) -> Iterator[Line]:
+    """Print the error after suggestions, and after a first choice, over that of random choice."""
+    ratios: dict[str, list[float]] = {"imse": [], "maximin": [], "select": []}
+    for seed, pool in pools:
+        rng = np.random.default_rng(seed)
+        table, (known,) = numbers(pool, skin.transform(pool["mesh"]), [(test, test_rows)])
+        order = rng.permutation(len(table))
+        random = _error(table.iloc[order[: N_START + N_MORE]], known)
+        for criterion in ("imse", "maximin"):
+            chosen = list(order[:N_START])
+            while len(chosen) < N_START + N_MORE:
+                free = np.setdiff1d(np.arange(len(table)), chosen)
+                found = suggest(fitted(table.iloc[chosen]), table.iloc[free], BATCH, criterion=criterion)
+                chosen += free[found["row"]].tolist()
+            ratios[criterion].append(_error(table.iloc[chosen], known) / random)
+        at_random = np.mean([_error(table.iloc[rng.permutation(len(table))[:N_SELECT]], known) for _ in range(3)])
+        first = select(table[INPUTS].drop(columns=COMPONENTS[8:]), N_SELECT)["row"]
+        ratios["select"].append(_error(table.iloc[first], known) / float(at_random))
+        note = ", ".join(f"{rule} {values[-1]:.2f}" for rule, values in ratios.items())
+        yield Line(f"{name} pool {seed}: error after {N_MORE} at random", 1e4 * random, unit="1e-4", note=note)
+    for rule, values in ratios.items():
+        what = f"{name}: {rule}, {N_SELECT if rule == 'select' else N_MORE} chosen / random, median of {len(values)}"
+        bound = {"imse": limit, "select": select_limit}.get(rule)
+        yield Line(what, float(np.median(values)), bound, note=f"better in {sum(value < 1 for value in values)}")
+
+
+def _find_best(skin: SWWLEmbedding) -> Iterator[Line]:
+    """Look for the best efficiency at the design point, three blades at a time."""
+    found, lucky, regrets = 0, 0, []
+    for seed in BEST:
+        point = {"speed": 0.0, "pressure": 0.0}
+        pool = blades(N_BEST_POOL, 1.0, seed, n_nodes=N_NODES, scalars=point)
+        table, _ = numbers(pool, skin.transform(pool["mesh"]), [])
+        y = table["efficiency"].to_numpy()
+        for start in range(2):
+            order = np.random.default_rng([seed, start]).permutation(len(y))
+            chosen = list(order[:N_BEST_START])
+            while len(chosen) < N_BEST_START + N_BEST_MORE:
+                free = np.setdiff1d(np.arange(len(y)), chosen)
+                model = fitted(table.iloc[chosen], COMPONENTS)
+                suggested = suggest(model, table.iloc[free], BEST_BATCH, goal="maximize")
+                chosen += free[suggested["row"]].tolist()
+            found += int(y[chosen].max() == y.max())
+            lucky += int(y[order[: len(chosen)]].max() == y.max())
+            regrets.append(1e4 * float(y.max() - y[chosen].max()))
+    note = f"random {lucky}; regret 1e-4: {', '.join(f'{regret:.1f}' for regret in regrets)}; at least 7 wanted"
+    yield Line(
+        f"best of {N_BEST_POOL} found after {N_BEST_MORE} suggestions, of 12 runs", found, unit="runs", note=note
+    )
+
+
+def fitted(table: pd.DataFrame, inputs: list[str] = INPUTS) -> RobustGPRegressor:
+    """Fit one kernel to some simulated blades."""
+    model = RobustGPRegressor(Elliptic(*inputs), prior="gentle", n_starts=1, calibrate=False)
+    return model.fit(table[[*inputs, "efficiency"]], "efficiency")
+
+
+def _error(train: pd.DataFrame, test: pd.DataFrame) -> float:
+    """Return the root mean square error of a model of some blades on the test blades."""
+    return float(np.sqrt(np.mean((fitted(train).predict(test) - test["efficiency"]) ** 2)))
+
+
+def numbers(
+    pool: pd.DataFrame, rows: np.ndarray, others: list[tuple[pd.DataFrame, np.ndarray]]
+) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
+    """Put the leading components of a pool's embedded rows into its table, and those of other tables."""
+    mean, components, _ = principal_components(rows, len(COMPONENTS))
+    tables = []
+    for table, own in [(pool, rows), *others]:
+        z = pd.DataFrame(project(own, mean, components), columns=COMPONENTS)
+        tables.append(pd.concat([z, table.drop(columns="mesh").reset_index(drop=True)], axis=1))
+    return tables[0], tables[1:]
+
+
+def trails(n: int, seed: int) -> pd.DataFrame:
+    """Simulate the blades that three designers tried, small step by small step, and a fifth of others."""
+    rng = np.random.default_rng(seed)
+    parts = [blades(n // 5, 1.0, seed, n_nodes=N_NODES)]
+    for _ in range(3):
+        at, rows = rng.uniform(-1, 1, len(BLADE.shape)), []
+        while len(rows) < (n - n // 5) // 3 + 1:
+            at = np.clip(at + rng.normal(0, 0.08, len(at)), -1, 1)
+            inputs = {name: float(rng.uniform(*pair)) for name, pair in BLADE.scalars.items()}
+            for value, (name, (low, high)) in zip(at, BLADE.shape.items(), strict=True):
+                inputs[name] = (low + high) / 2 + value * (high - low) / 2
+            try:
+                result = BLADE.simulate(inputs, N_NODES, 1.0)
+            except Unsolvable:
+                continue
+            rows.append({"mesh": result.mesh} | {name: inputs[name] for name in BLADE.scalars} | result.targets)
+        parts.append(pd.DataFrame(rows))
+    return pd.concat(parts, ignore_index=True).iloc[:n]

@@ -1,0 +1,391 @@
+r"""Which cases to simulate next: to learn most, or to find the best.
+
+Learning: each choice takes away the most of the predictive variance that is left in the pool,
+:math:`\sum_x C_{xc}^2 / (C_{cc} + \nu)`. Finding the best: expected improvement of a Student-t prediction with mean m,
+scale s and d degrees of freedom over the best answer f,
+
+.. math:: (m - f)\, T_d(z) + s\, \frac{d + z^2}{d - 1}\, t_d(z), \qquad z = (m - f) / s .
+
+Several cases at once are chosen by believing the model about those chosen before: their answers are taken to be the
+predicted ones, and variances fall as if they were known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import norm
+from scipy.stats import t as student
+from sklearn.utils.validation import check_is_fitted
+
+from swwl.design.pool import Pool
+from swwl.design.space import N_COMPONENTS, as_positions, check_count, chosen_table
+from swwl.embedding.distances import pairwise_distances
+from swwl.errors import InputError, InputTypeError
+from swwl.gp.prediction import Prediction, to_std
+from swwl.models.regression import RobustGPRegressor
+from swwl.models.tables import as_rows
+from swwl.parallel import Progress
+from swwl.storage import MemoryLike
+from swwl.words import number, percent
+
+Array = NDArray[np.float64]
+
+CRITERIA = {"learn": ("imse", "variance", "maximin"), "maximize": ("ei", "ucb"), "minimize": ("ei", "ucb")}
+# How many standard deviations above its mean a candidate is judged by "ucb".
+_HOPE = 2.0
+# Candidates that satisfy constraints with less probability are chosen only where there are no others.
+_PROBABLE = 0.5
+
+
+def suggest(
+    model: Any,
+    candidates: Any,
+    n: int = 10,
+    goal: str = "learn",
+    *,
+    target: str | list[str] | None = None,
+    criterion: str | None = None,
+    constraints: Mapping[str, tuple[float | None, float | None]] | None = None,
+    pending: Any = None,
+    failed: Any = None,
+    random_state: int = 0,
+    progress: Progress | None = None,
+    memory: MemoryLike = None,
+) -> pd.DataFrame:
+    """Choose the cases of a pool that are most worth simulating next.
+
+    Parameters
+    ----------
+    model : RobustGPRegressor
+        Fitted, of one kernel or of several.
+    candidates : DataFrame, list of graphs or array
+        The pool, with the columns that the model needs.
+    n : int
+        How many to choose.
+    goal : {"learn", "maximize", "minimize"}
+        Make the model better everywhere in the pool, or find the case with the largest or least target; also
+        "maximize:efficiency".
+    target : str or list of str, optional
+        What to learn (by default all targets) or to improve (needed where the model has several).
+    criterion : str, optional
+        For "learn" "imse" (default, takes away most variance in the pool), "variance" (the least sure case), or
+        "maximin" (the case farthest from training cases and choices); otherwise "ei" (default, expected improvement) or
+        "ucb" (mean and two standard deviations).
+    constraints : mapping of str to (low, high), optional
+        Targets that have to lie between bounds, None where there is none: scores are multiplied by the probability
+        that they do, and where there are candidates for which it is at least a half, others are not chosen. The best
+        answer so far is that of the training cases that satisfy them.
+    pending : row numbers or mask, optional
+        Rows of the pool that are being simulated: not chosen, and taken for known.
+    failed : row numbers or mask, optional
+        Rows that cannot be simulated: not chosen, and nothing is learned from them.
+    random_state : int
+        Draws the thousand places that stand for a pool of more, for "imse".
+    progress, memory
+        See :meth:`swwl.RobustGPRegressor.predict`.
+
+    Returns
+    -------
+    DataFrame
+        ``row`` (counted from 0), ``rank`` (from 1), ``score`` (the share of the pool's variance that it takes away,
+        or that of the least sure case; the distance; the expected improvement; the upper bound) and ``why``, in words.
+
+    Examples
+    --------
+    >>> from swwl import Matern52, RobustGPRegressor
+    >>> x = np.array([0.0, 0.1, 0.2, 0.3, 0.8, 0.9, 1.0])
+    >>> model = RobustGPRegressor(Matern52("x")).fit(pd.DataFrame({"x": x, "y": np.sin(5 * x)}), "y")
+    >>> pool = pd.DataFrame({"x": [0.05, 0.15, 0.55, 0.95]})
+    >>> suggest(model, pool, 1)["row"].tolist(), suggest(model, pool, 1, goal="minimize")["row"].tolist()
+    ([2], [3])
+    """
+    if not isinstance(model, RobustGPRegressor):
+        raise InputTypeError(f"suggest needs a fitted RobustGPRegressor, not {type(model).__name__}.")
+    check_is_fitted(model, "members_")
+    aim = Aim.read(model, goal, target, criterion, constraints)
+    candidates = as_rows(candidates, model.feature_names_in_)
+    check_count(n, len(candidates))
+    pool = Pool(model, candidates, progress=progress, memory=memory)
+    running, broken = (as_positions(rows, len(pool), name) for rows, name in ((pending, "pending"), (failed, "failed")))
+    taken = np.union1d(running, broken)
+    free = np.setdiff1d(np.arange(len(pool)), taken)
+    n = check_count(n, len(free), len(taken))
+    rule = _RULES[aim.criterion](pool, aim, random_state)
+    for case in running:
+        rule.choose(int(case))
+    feasible = aim.feasible(pool)
+    chosen, scores, reasons = [], [], []
+    for _ in range(n):
+        score = rule.scores() * feasible
+        probable = free[feasible[free] >= _PROBABLE]
+        among = probable if len(probable) else free
+        case = int(among[np.argmax(score[among])])
+        chosen.append(case)
+        scores.append(float(score[case]))
+        reasons.append(rule.why(case, float(score[case])) + aim.promise(pool, case))
+        rule.choose(case)
+        free = free[free != case]
+    return chosen_table(chosen, scores, reasons)
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What is wanted, checked against what the model knows.
+
+    Attributes
+    ----------
+    goal, criterion : str
+    targets : list of int
+        Which of the model's.
+    bounds : dict of int to (low, high)
+        By target; infinite where there is no bound.
+    """
+
+    goal: str
+    criterion: str
+    targets: list[int]
+    bounds: dict[int, tuple[float, float]]
+
+    @classmethod
+    def read(
+        cls,
+        model: RobustGPRegressor,
+        goal: str,
+        target: str | list[str] | None,
+        criterion: str | None,
+        constraints: Mapping[str, tuple[float | None, float | None]] | None,
+    ) -> Aim:
+        """Read what the user wants; refuse what the model cannot say anything about."""
+        goal, _, named = str(goal).partition(":")
+        if goal not in CRITERIA:
+            raise InputError(f"goal must be one of {', '.join(CRITERIA)}, not {goal!r}.")
+        if named and target is not None:
+            raise InputError(f"The goal names {named!r}, and the target {target!r} is given too; one is enough.")
+        criterion = criterion or CRITERIA[goal][0]
+        if criterion not in CRITERIA[goal]:
+            raise InputError(
+                f"criterion must be one of {', '.join(CRITERIA[goal])} for goal {goal!r}, not {criterion!r}."
+            )
+        wanted = named or target
+        names = model.target_names_ if wanted is None else [wanted] if isinstance(wanted, str) else list(wanted)
+        if goal != "learn" and len(names) != 1:
+            raise InputError(f"One target is to be {goal}d, but there are {', '.join(names)}: name one of them.")
+        return cls(goal, criterion, [_place(model, name) for name in names], _bounds(model, constraints or {}))
+
+    @property
+    def sign(self) -> float:
+        """What targets are multiplied by so that more is better."""
+        return -1.0 if self.goal == "minimize" else 1.0
+
+    def satisfied(self, values: Array) -> NDArray[np.bool_]:
+        """Return which rows (N,) of known targets (N, k) satisfy all constraints."""
+        found = np.ones(len(values), dtype=bool)
+        for k, (low, high) in self.bounds.items():
+            found &= (values[:, k] >= low) & (values[:, k] <= high)
+        return found
+
+    def feasible(self, pool: Pool) -> Array:
+        """Return the probability (M,) that candidates satisfy all constraints."""
+        found = np.ones(len(pool))
+        for k, (low, high) in self.bounds.items():
+            found *= probability_between(pool.observed.column(k), low, high)
+        return found
+
+    def promise(self, pool: Pool, case: int) -> str:
+        """Say how probable it is that a candidate satisfies each constraint."""
+        texts = []
+        for k, (low, high) in self.bounds.items():
+            p = float(probability_between(pool.observed.column(k).take([case]), low, high)[0])
+            low_text = f"at least {number(low)}" if np.isfinite(low) else ""
+            high_text = f"at most {number(high)}" if np.isfinite(high) else ""
+            between = " and ".join(text for text in (low_text, high_text) if text)
+            texts.append(f"; {pool.model.target_names_[k]} {between} with {percent(p)}")
+        return "".join(texts)
+
+
+def expected_improvement(mean: Array, scale: Array, df: float, best: float) -> Array:
+    """Return how much a Student-t prediction exceeds the best answer on average, zero where it does not, (M,).
+
+    Examples
+    --------
+    >>> flat = np.array([0.0])
+    >>> expected_improvement(flat, np.array([1.0]), np.inf, 0.0).round(4).tolist()  # one over the root of 2 pi
+    [0.3989]
+    >>> expected_improvement(np.array([2.0]), np.array([0.0]), 5.0, 0.5).tolist()
+    [1.5]
+    """
+    known = scale <= 0
+    s = np.where(known, 1.0, scale)
+    z = (mean - best) / s
+    if np.isinf(df):
+        found = (mean - best) * norm.cdf(z) + s * norm.pdf(z)
+    else:
+        found = (mean - best) * student.cdf(z, df) + s * (df + z**2) / (df - 1.0) * student.pdf(z, df)
+    return np.asarray(np.where(known, np.maximum(mean - best, 0.0), np.maximum(found, 0.0)))
+
+
+def probability_between(prediction: Prediction, low: float, high: float) -> Array:
+    """Return the probability (M,) that an observation lies between two bounds, of predictions of shape (M,).
+
+    Examples
+    --------
+    >>> probability_between(Prediction(np.zeros(1), np.ones(1), np.inf), -1.96, np.inf).round(3).tolist()
+    [0.975]
+    """
+    scale = np.maximum(prediction.scale, np.finfo(float).tiny)
+    cdf = norm.cdf if np.isinf(prediction.df) else lambda z: student.cdf(z, prediction.df)
+    return np.asarray(cdf((high - prediction.mean) / scale) - cdf((low - prediction.mean) / scale))
+
+
+class _Variance:
+    """Choose the case whose prediction is least sure."""
+
+    def __init__(self, pool: Pool, aim: Aim, seed: int):
+        self.pool, self.targets = pool, aim.targets
+        spread = pool.model.train_targets_.var(axis=0)
+        self.unit = np.maximum(spread, np.finfo(float).tiny)[aim.targets]
+        self.largest = float(self.scores().max())
+
+    def scores(self) -> Array:
+        """Return what each candidate is worth, (M,)."""
+        return np.asarray((self.pool.variance[:, self.targets] / self.unit).mean(axis=1))
+
+    def choose(self, case: int) -> None:
+        """Take a candidate for simulated."""
+        self.pool.settle(case)
+
+    def why(self, case: int, score: float) -> str:
+        """Say in words why a candidate is chosen."""
+        stds = np.sqrt(self.pool.variance[case, self.targets])
+        names = [self.pool.model.target_names_[k] for k in self.targets]
+        told = ", ".join(f"{name} ± {number(float(s))}" for name, s in zip(names, stds, strict=True))
+        return f"the prediction that is least sure, given those before: {told}"
+
+
+class _Integrated:
+    """Choose the case that takes away most variance in the pool."""
+
+    def __init__(self, pool: Pool, aim: Aim, seed: int):
+        self.pool, self.targets = pool, aim.targets
+        self.places = pool.places(seed)
+        self.among = pool.among(self.places)[aim.targets]
+        total = pool.variance[self.places][:, aim.targets].sum(axis=0)
+        self.total = np.maximum(total, np.finfo(float).tiny)
+
+    def scores(self) -> Array:
+        """Return which share of the variance each candidate takes away, averaged over targets, (M,)."""
+        own = (self.pool.variance + self.pool.noise)[:, self.targets].T
+        gains = np.einsum("trm,trm->tm", self.among, self.among) / np.maximum(own, np.finfo(float).tiny)
+        return np.asarray((gains / self.total[:, None]).mean(axis=0))
+
+    def choose(self, case: int) -> None:
+        """Take a candidate for simulated."""
+        whole = len(self.places) == len(self.pool) and len(self.targets) == self.pool.mean.shape[1]
+        explained = self.pool.settle(case, self.among[np.argsort(self.targets), case] if whole else None)
+        own = explained[self.targets]
+        self.among -= own[:, self.places, None] * own[:, None, :]
+
+    def why(self, case: int, score: float) -> str:
+        """Say in words why a candidate is chosen."""
+        return f"takes away {percent(score) if score >= 0.005 else 'less than 1 %'} of the variance in the pool"
+
+
+class _Farthest:
+    """Choose the case farthest from training cases and choices."""
+
+    def __init__(self, pool: Pool, aim: Aim, seed: int):
+        self.rows, known = coordinates(pool)
+        self.nearest = np.concatenate(
+            [pairwise_distances(part, known).min(axis=1) for part in np.array_split(self.rows, len(pool) // 512 + 1)]
+        )
+
+    def scores(self) -> Array:
+        """Return the distance of each candidate to the nearest training case or choice, (M,)."""
+        return self.nearest
+
+    def choose(self, case: int) -> None:
+        """Take a candidate for simulated."""
+        self.nearest = np.minimum(self.nearest, pairwise_distances(self.rows[[case]], self.rows)[0])
+
+    def why(self, case: int, score: float) -> str:
+        """Say in words why a candidate is chosen."""
+        return f"farthest from training cases and those before: {number(float(self.nearest[case]))} from the nearest"
+
+
+class _Improvement:
+    """Choose the case that is expected to exceed the best answer by most, or whose upper bound is highest."""
+
+    def __init__(self, pool: Pool, aim: Aim, seed: int):
+        self.pool, self.aim, self.k = pool, aim, aim.targets[0]
+        known = pool.model.train_targets_
+        answers = aim.sign * known[aim.satisfied(known), self.k]
+        self.mean = aim.sign * pool.mean[:, self.k]
+        # Where no training case satisfies the constraints, any that does is an improvement.
+        self.any_known = len(answers) > 0
+        self.best = float(answers.max()) if self.any_known else float((aim.sign * known[:, self.k]).min())
+
+    def scores(self) -> Array:
+        """Return expected improvements, or how far upper bounds lie above the lowest of them, (M,)."""
+        std = np.sqrt(self.pool.variance[:, self.k])
+        if self.aim.criterion == "ucb":
+            bound = self.mean + _HOPE * std
+            return np.asarray(bound - bound.min())
+        scale = std / float(to_std(np.ones(1), self.pool.df)[0])
+        return expected_improvement(self.mean, scale, self.pool.df, self.best)
+
+    def choose(self, case: int) -> None:
+        """Take a candidate for simulated, with the predicted answer."""
+        self.pool.settle(case)
+        if self.aim.satisfied(self.pool.mean[[case]])[0]:
+            self.best = max(self.best, float(self.mean[case]))
+
+    def why(self, case: int, score: float) -> str:
+        """Say in words why a candidate is chosen."""
+        name = self.pool.model.target_names_[self.k]
+        told = f"{name} predicted {number(float(self.pool.mean[case, self.k]))}"
+        told += f" ± {number(float(np.sqrt(self.pool.variance[case, self.k])))}"
+        if not self.any_known:
+            return f"{told}; no training case satisfies the constraints"
+        told += f", best so far {number(self.aim.sign * self.best)}"
+        return told if self.aim.criterion == "ucb" else f"{told}: improves it by {number(score)} on average"
+
+
+_RULES: dict[str, Any] = {
+    "imse": _Integrated,
+    "variance": _Variance,
+    "maximin": _Farthest,
+    "ei": _Improvement,
+    "ucb": _Improvement,
+}
+
+
+def coordinates(pool: Pool) -> tuple[Array, Array]:
+    """Return candidates (M, K) and training cases (N, K) as points: whitened components, standardized numbers."""
+    model = pool.model
+    return model.coordinates(pool.rows, N_COMPONENTS), model.coordinates(None, N_COMPONENTS)
+
+
+def _place(model: RobustGPRegressor, name: str) -> int:
+    if name not in model.target_names_:
+        raise InputError(f"The model has no target {name!r}; it has {', '.join(model.target_names_)}.")
+    return model.target_names_.index(name)
+
+
+def _bounds(
+    model: RobustGPRegressor, constraints: Mapping[str, tuple[float | None, float | None]]
+) -> dict[int, tuple[float, float]]:
+    found = {}
+    for name, pair in constraints.items():
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or all(bound is None for bound in pair):
+            raise InputError(f"The constraint on {name!r} must be (low, high), None where there is no bound: {pair!r}.")
+        low, high = (-np.inf if pair[0] is None else float(pair[0])), (np.inf if pair[1] is None else float(pair[1]))
+        if not low < high:
+            raise InputError(f"The constraint on {name!r} wants at least {low:g} and at most {high:g}: nothing can be.")
+        found[_place(model, name)] = (low, high)
+    return found

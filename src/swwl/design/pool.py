@@ -1,0 +1,151 @@
+r"""What a model believes about a pool of candidates, and what it would believe if some of them were simulated.
+
+With :math:`C` the joint covariance of the candidates and :math:`\nu` the variance of the noise, simulating case c
+leaves
+
+.. math:: C \leftarrow C - \frac{C_{\cdot c} C_{c \cdot}}{C_{cc} + \nu},
+
+whatever its answer: that is exact for a Gaussian process with its ranges fixed, trend and all. Of a stack it is the
+covariance of the mixture: where the members disagree, an answer would settle it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swwl.errors import InputError
+from swwl.gp.prediction import Prediction
+from swwl.models.regression import RobustGPRegressor
+from swwl.models.trend import trend_matrix
+from swwl.parallel import Progress
+from swwl.storage import MemoryLike
+
+Array = NDArray[np.float64]
+Rows = Sequence[Sequence[Any]]
+
+# Candidates whose joint covariance is asked for at a time; beside one, and beside the places that stand for the pool.
+_BLOCK, _WIDE_BLOCK = 128, 512
+# Up to so many candidates all of them stand for the pool; of more, a sample.
+_MOST_PLACES = 1000
+
+
+class Pool:
+    """Candidates as a model sees them; they are embedded once.
+
+    Parameters
+    ----------
+    model : RobustGPRegressor
+        Fitted.
+    X : DataFrame, list of graphs or array
+        The candidates, with the columns that the model needs.
+    progress : callable, optional
+        Called as ``progress(done, total)`` while meshes are embedded.
+    memory : Memory or path, optional
+        Where embeddings of mesh files are kept.
+
+    Attributes
+    ----------
+    rows : list
+        What the factors of every member make of the candidates.
+    observed : Prediction
+        Of what simulations would say, arrays of shape (M, k).
+    mean, variance : ndarray of shape (M, k)
+        Of the function without noise; variances fall as cases are taken for known.
+    noise : ndarray of shape (M, k)
+    """
+
+    def __init__(
+        self, model: RobustGPRegressor, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None
+    ):
+        self.model = model
+        table = model._table(X)
+        if not len(table):
+            raise InputError("The pool has no rows.")
+        self.rows = model._representations(table, progress, memory)
+        self._trend = trend_matrix(model._trend, table)
+        self._n = len(table)
+        function, self.observed = self._predict(False), self._predict(True)
+        if not np.isfinite(function.std).all():
+            raise InputError("The model cannot say how unsure it is: it was fitted to too few cases.")
+        self.mean, self.variance = function.mean, function.std**2
+        self.noise = np.maximum(self.observed.std**2 - self.variance, 0.0)
+        self._settled: list[Array] = []  # what each case that is taken for known has explained, (k, M)
+
+    def __len__(self) -> int:
+        return self._n
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom of the predictions."""
+        return self.observed.df
+
+    def column(self, case: int) -> Array:
+        """Return the covariances (k, M) of one case with all, given the cases that are taken for known."""
+        found = np.empty((self.mean.shape[1], self._n))
+        for part in blocks(self._n, _BLOCK):
+            own = np.concatenate([[case], part])
+            found[:, part] = self._covariance(own)[:, 0, 1:]
+        for explained in self._settled:
+            found -= explained[:, case, None] * explained
+        return found
+
+    def settle(self, case: int, column: Array | None = None) -> Array:
+        """Take a case for simulated: variances fall; return what it explains, (k, M), squares of which they lose."""
+        column = self.column(case) if column is None else column
+        total = np.maximum(self.variance[case] + self.noise[case], np.finfo(float).tiny)
+        explained = column / np.sqrt(total)[:, None]
+        self._settled.append(explained)
+        self.variance = np.maximum(self.variance - explained.T**2, 0.0)
+        return explained
+
+    def places(self, seed: int) -> NDArray[np.intp]:
+        """Return the candidates that stand for the pool where something is averaged over it: all, or a sample."""
+        if self._n <= _MOST_PLACES:
+            return np.arange(self._n)
+        return np.sort(np.random.default_rng(seed).permutation(self._n)[:_MOST_PLACES])
+
+    def among(self, places: NDArray[np.intp]) -> Array:
+        """Return the covariances (k, R, M) of some places with all candidates, before anything is settled."""
+        if len(places) == self._n:
+            return self._covariance(places)
+        found = np.empty((self.mean.shape[1], len(places), self._n))
+        for part in blocks(self._n, _WIDE_BLOCK):
+            own = np.concatenate([places, part])
+            found[:, :, part] = self._covariance(own)[:, : len(places), len(places) :]
+        return found
+
+    def _predict(self, include_nugget: bool) -> Prediction:
+        model = self.model
+        parts = []
+        for part in blocks(self._n, _WIDE_BLOCK):
+            made = model._member_blocks(take(self.rows, part))
+            parts.append(model._mixed(model._parts(made, self._trend_of(part), include_nugget)).columns())
+        mean, scale = (np.concatenate([getattr(part, name) for part in parts]) for name in ("mean", "scale"))
+        return Prediction(mean, scale, parts[0].df)
+
+    def _covariance(self, cases: NDArray[np.intp]) -> Array:
+        made = self.model._member_blocks(take(self.rows, cases), joint=True)
+        return self.model._joint(made, self._trend_of(cases), False)[1]
+
+    def _trend_of(self, cases: NDArray[np.intp]) -> Array | None:
+        return None if self._trend is None else self._trend[cases]
+
+
+def blocks(n: int, size: int) -> list[NDArray[np.intp]]:
+    """Cut the numbers from 0 to n - 1 into pieces of a size."""
+    return [np.arange(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def take(rows: Rows, cases: NDArray[np.intp]) -> list[list[Any]]:
+    """Return some cases of what the factors of every member made of a table."""
+    return [[_some(own, cases) for own in member] for member in rows]
+
+
+def _some(rows: Any, cases: NDArray[np.intp]) -> Any:
+    if isinstance(rows, tuple):
+        return tuple(_some(part, cases) for part in rows)
+    return [rows[case] for case in cases] if isinstance(rows, list) else rows[cases]

@@ -1,0 +1,144 @@
+"""Cases as points: what tells two of them apart before anything is simulated.
+
+A mesh is its leading principal components, each in units of its standard deviation, a number is standardized: so every
+variation of the cases counts alike, and none is drowned by a larger one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from swwl.errors import InputError
+from swwl.kernels.elliptic import Elliptic
+from swwl.kernels.together import fit_kernels, represent_columns
+from swwl.models.defaults import shape_factors
+from swwl.models.tables import as_table, column
+from swwl.parallel import Progress
+from swwl.storage import MemoryLike
+
+Array = NDArray[np.float64]
+
+# Components of a mesh that count, and the least share of the first one's standard deviation that is more than noise.
+N_COMPONENTS, _LEAST = 8, 1e-2
+# Components are learned from so many cases at most.
+_MOST_ROWS = 2000
+
+
+def design_rows(
+    *tables: Any,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    progress: Progress | None = None,
+    memory: MemoryLike = None,
+) -> list[Array]:
+    """Return the cases of one or several tables as points of one space.
+
+    Parameters
+    ----------
+    *tables : DataFrame, list of graphs, or array
+        With the columns of the first; all together decide what is usual. Arrays are numbers.
+    n_jobs : int or None
+        Threads that embed meshes.
+    random_state : int
+        Draws directions, and the cases that components are learned from where there are more than 2000.
+    progress : callable, optional
+        Called as ``progress(done, total)`` while meshes are embedded.
+    memory : Memory or path, optional
+        Where embeddings of mesh files are kept.
+
+    Returns
+    -------
+    list of ndarray of shape (N, K)
+        One per table.
+
+    Examples
+    --------
+    >>> (rows,) = design_rows(pd.DataFrame({"speed": [1.0, 3.0], "load": [10.0, 30.0]}))
+    >>> rows.tolist()
+    [[-1.0, -1.0], [1.0, 1.0]]
+    """
+    frames = [as_table(table) for table in tables]
+    names = list(frames[0].columns)
+    for frame in frames:
+        if not len(frame):
+            raise InputError("A table of cases has no rows.")
+    together = pd.DataFrame(
+        {name: pd.concat([column(frame, name, "The design") for frame in frames], ignore_index=True) for name in names}
+    )
+    varying = [name for name in names if _varies(together[name])]
+    if not varying:
+        raise InputError("All cases are the same: there is nothing to choose by.")
+    together = together[varying]
+    kernel = Elliptic(*shape_factors(together, N_COMPONENTS, n_jobs=n_jobs, random_state=random_state))
+    options: dict[str, Any] = {"progress": progress, "memory": memory}
+    if len(together) <= _MOST_ROWS:
+        found = fit_kernels([kernel], partial(column, together), **options)[0]
+    else:
+        some = np.random.default_rng(random_state).permutation(len(together))[:_MOST_ROWS]
+        fit_kernels([kernel], partial(column, together.iloc[np.sort(some)]), memory=memory)
+        found = represent_columns([kernel], partial(column, together), **options)[0]
+    rows = np.hstack([_points(factor, own) for factor, own in zip(kernel.factors, found, strict=True)])
+    return np.split(rows, np.cumsum([len(frame) for frame in frames])[:-1])
+
+
+def as_positions(rows: Any, n: int, what: str) -> NDArray[np.intp]:
+    """Return rows of a table, given as numbers from 0 or as a mask, as positions; refuse what is out of range.
+
+    Examples
+    --------
+    >>> as_positions([True, False, True], 3, "have").tolist(), as_positions([1], 3, "have").tolist()
+    ([0, 2], [1])
+    """
+    given = np.asarray([] if rows is None else rows)
+    if given.dtype == bool:
+        if given.shape != (n,):
+            raise InputError(f"{what} has {given.size} entries, but there are {n} cases.")
+        return np.flatnonzero(given)
+    if given.size == 0:
+        return np.empty(0, dtype=np.intp)
+    if given.ndim != 1 or given.dtype.kind not in "iu":
+        raise InputError(f"{what} must hold row numbers from 0, or true and false for every case.")
+    if given.min() < 0 or given.max() >= n:
+        odd = given[(given < 0) | (given >= n)][0]
+        raise InputError(f"{what} names row {odd}, but there are {n} cases, counted from 0.")
+    return np.unique(given).astype(np.intp)
+
+
+def check_count(n: Any, available: int, excluded: int = 0) -> int:
+    """Refuse a number of cases to choose that is none, or more than there are."""
+    if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
+        raise InputError(f"n must be a whole number of at least 1, not {n!r}.")
+    if n > available:
+        less = f", {excluded} more are left out" if excluded else ""
+        raise InputError(f"{n} cases are to be chosen, but the pool has {available}{less}.")
+    return int(n)
+
+
+def chosen_table(rows: Sequence[int], scores: Sequence[float], reasons: Sequence[str]) -> pd.DataFrame:
+    """Return choices as a table: row, rank from 1, score, why."""
+    columns = {"row": np.array(rows, dtype=np.int64), "rank": np.arange(1, len(rows) + 1)}
+    return pd.DataFrame(columns | {"score": np.array(scores, dtype=float), "why": list(reasons)})
+
+
+def _varies(values: pd.Series) -> bool:
+    """Whether a column says anything: not where it holds the same number everywhere."""
+    if not pd.api.types.is_numeric_dtype(values):
+        return True
+    numbers = values.to_numpy(float)
+    return bool(not np.isfinite(numbers).all() or np.ptp(numbers) > 0)
+
+
+def _points(factor: Any, rows: Any) -> Array:
+    """Return what a factor makes of a column, with graphs in units of the spread of their components."""
+    vectors = np.asarray(factor.vectors(rows), dtype=np.float64)
+    if factor.takes != "graphs":
+        return vectors
+    spread = vectors.std(axis=0)
+    kept = np.flatnonzero(spread > _LEAST * spread.max(initial=0.0))[:N_COMPONENTS]
+    return np.asarray((vectors[:, kept] - vectors[:, kept].mean(axis=0)) / spread[kept])

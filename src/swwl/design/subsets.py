@@ -1,0 +1,188 @@
+"""Which cases to simulate first: a few that stand for all."""
+
+from __future__ import annotations
+
+import heapq
+import numbers
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from swwl.design.space import as_positions, check_count, chosen_table, design_rows
+from swwl.embedding.distances import pairwise_distances
+from swwl.errors import InputError
+from swwl.models.tables import as_table
+from swwl.parallel import Progress
+from swwl.storage import MemoryLike
+from swwl.words import number
+
+Array = NDArray[np.float64]
+
+METHODS = ("k-median", "maximin")
+_BLOCK = 512
+
+
+def select(
+    X: Any,
+    n: int,
+    method: str = "k-median",
+    *,
+    have: Any = None,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    progress: Progress | None = None,
+    memory: MemoryLike = None,
+) -> pd.DataFrame:
+    """Choose cases to simulate before anything is known about their answers.
+
+    Cases are points: eight whitened principal components of a mesh's skin, and standardized numbers.
+
+    Parameters
+    ----------
+    X : DataFrame, list of graphs or meshes, or array of shape (N, m)
+        The pool: columns of meshes and inputs, without targets.
+    n : int
+        How many to choose.
+    method : {"k-median", "maximin"}
+        "k-median" chooses one after the other the case that most reduces the mean distance of all cases to the nearest
+        chosen one; "maximin" the case farthest from all that are chosen, which goes to the edges first.
+    have : row numbers, mask, or table, optional
+        Cases that are simulated already: rows of ``X``, which are not chosen again, or a table of others.
+    n_jobs, random_state, progress, memory
+        See :func:`swwl.design.space.design_rows`.
+
+    Returns
+    -------
+    DataFrame
+        ``row`` (counted from 0), ``rank`` (from 1), ``score`` (how far the mean distance to the nearest chosen case
+        falls; for "maximin" the distance to it) and ``why``, in words.
+
+    Examples
+    --------
+    >>> pool = np.r_[np.zeros((5, 1)), np.full((3, 1), 10.0)] + 0.01 * np.arange(8)[:, None]
+    >>> select(pool, 2)["row"].tolist()  # one of each group
+    [3, 6]
+    >>> select(pool, 1, have=[2])["row"].tolist()
+    [6]
+    """
+    if method not in METHODS:
+        raise InputError(f"method must be one of {', '.join(METHODS)}, not {method!r}.")
+    X = as_table(X)
+    check_count(n, len(X))
+    rows, known, taken = _points(X, have, n_jobs, random_state, progress, memory)
+    free = np.setdiff1d(np.arange(len(rows)), taken)
+    n = check_count(n, len(free), len(taken))
+    choose = greedy_medians if method == "k-median" else farthest_first
+    return choose(rows, n, known, free)
+
+
+def greedy_medians(rows: Array, n: int, known: Array, free: NDArray[np.intp]) -> pd.DataFrame:
+    """Choose rows that most reduce the sum of all distances to the nearest chosen row, one after the other.
+
+    A gain can only shrink as rows are chosen, so only those that might be the largest are computed again.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (N, K)
+    n : int
+    known : ndarray of shape (H, K)
+        What is chosen already; may be empty.
+    free : ndarray of int
+        Positions that may be chosen.
+    """
+    chosen, scores, reasons = [], [], []
+    nearest = _nearest(rows, known)
+    if not len(known):
+        sums = np.concatenate([pairwise_distances(rows[part], rows).sum(axis=1) for part in _parts(free)])
+        first = int(free[sums.argmin()])
+        chosen.append(first)
+        scores.append(float(sums.mean() - sums.min()) / len(rows))
+        reasons.append("in the middle of all cases")
+        nearest = _nearest(rows, rows[[first]])
+    heap = [
+        (-float(gain), int(row))
+        for part in _parts(free)
+        for row, gain in zip(part, _gains(rows, part, nearest), strict=True)
+        if int(row) not in chosen
+    ]
+    heapq.heapify(heap)
+    while len(chosen) < n:
+        row = heapq.heappop(heap)[1]
+        gain = float(_gains(rows, np.array([row]), nearest)[0])
+        if heap and gain < -heap[0][0] - 1e-12:
+            heapq.heappush(heap, (-gain, row))
+            continue
+        distances = pairwise_distances(rows[[row]], rows)[0]
+        closer, before = int((distances < nearest).sum()), float(nearest.mean())
+        nearest = np.minimum(nearest, distances)
+        chosen.append(row)
+        scores.append(gain / len(rows))
+        cases = "1 case" if closer == 1 else f"{closer} cases"
+        reasons.append(
+            f"nearer than any chosen one to {cases}; the mean distance falls from {number(before)} to "
+            f"{number(float(nearest.mean()))}"
+        )
+    return chosen_table(chosen, scores, reasons)
+
+
+def farthest_first(rows: Array, n: int, known: Array, free: NDArray[np.intp]) -> pd.DataFrame:
+    """Choose the row farthest from all that are chosen, one after the other; the first is nearest to the middle.
+
+    Parameters are those of :func:`greedy_medians`.
+    """
+    chosen, scores, reasons = [], [], []
+    nearest = _nearest(rows, known)
+    for rank in range(n):
+        if rank == 0 and not len(known):
+            row = int(free[((rows[free] - rows.mean(axis=0)) ** 2).sum(axis=1).argmin()])
+            score, why = 0.0, "in the middle of all cases"
+        else:
+            row = int(free[nearest[free].argmax()])
+            score = float(nearest[row])
+            why = f"farthest from what is chosen and known: {number(score)} from the nearest"
+        nearest = np.minimum(nearest, pairwise_distances(rows[[row]], rows)[0])
+        free = free[free != row]
+        chosen.append(row)
+        scores.append(score)
+        reasons.append(why)
+    return chosen_table(chosen, scores, reasons)
+
+
+def _points(
+    X: Any, have: Any, n_jobs: int | None, random_state: int, progress: Progress | None, memory: MemoryLike
+) -> tuple[Array, Array, NDArray[np.intp]]:
+    """Return the pool as points, those of known cases, and which of the pool are known."""
+    options: dict[str, Any] = {"n_jobs": n_jobs, "random_state": random_state, "progress": progress, "memory": memory}
+    if have is None or _are_rows(have):
+        (rows,) = design_rows(X, **options)
+        taken = as_positions(have, len(rows), "have")
+        return rows, rows[taken], taken
+    rows, known = design_rows(X, have, **options)
+    return rows, known, np.empty(0, dtype=np.intp)
+
+
+def _are_rows(have: Any) -> bool:
+    """Whether cases are named by their rows, or by true and false."""
+    if isinstance(have, (pd.DataFrame, dict)):
+        return False
+    if isinstance(have, (np.ndarray, pd.Series, pd.Index)):
+        return bool(np.ndim(have) == 1 and np.asarray(have).dtype.kind in "biu")
+    return all(isinstance(one, (numbers.Integral, np.bool_)) for one in have)
+
+
+def _nearest(rows: Array, known: Array) -> Array:
+    if not len(known):
+        return np.full(len(rows), np.inf)
+    parts = _parts(np.arange(len(rows)))
+    return np.concatenate([pairwise_distances(rows[part], known).min(axis=1) for part in parts])
+
+
+def _gains(rows: Array, candidates: NDArray[np.intp], nearest: Array) -> Array:
+    """Return by how much the sum of distances to the nearest falls with each candidate."""
+    return np.asarray(np.maximum(nearest - pairwise_distances(rows[candidates], rows), 0.0).sum(axis=1))
+
+
+def _parts(positions: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    return [positions[start : start + _BLOCK] for start in range(0, len(positions), _BLOCK)]

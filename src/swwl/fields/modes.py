@@ -1,0 +1,220 @@
+r"""Fields as a few numbers: coefficients shrunk to a prior, principal fields in the metric of fields, re-encoding.
+
+Two encodings of the training fields answer alike. :class:`Smooth` knows meshes of any topology by Gram matrices on a
+shared basis; :class:`Nodal` knows meshes that share their cells by the nodal values themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, solve, solve_triangular
+
+from swwl.fields.basis import unpack
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+# Variances of modes below this part of all are noise of the arithmetic.
+_LEAST = 1e-13
+
+
+@dataclass(frozen=True)
+class Modes:
+    """A mean field and K principal fields, on M functions of a basis or at M nodes.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (c, M)
+    shapes : ndarray of shape (c, M, K)
+    variances : ndarray of shape (K,)
+        Of the training coefficients, in the metric of fields.
+    noise : float
+        Mean square of what the modes leave of training fields.
+    total : float
+        Mean square of training fields about their mean, as far as the basis knows them.
+    """
+
+    mean: Array
+    shapes: Array
+    variances: Array
+    noise: float
+    total: float
+
+    @property
+    def number(self) -> int:
+        """K."""
+        return int(self.shapes.shape[2])
+
+    def coefficients(self, a: Array) -> Array:
+        """Return the coefficients (..., c, M) of fields whose modes have the sizes a, (..., K)."""
+        return self.mean + np.einsum("cmk,...k->...cm", self.shapes, a)
+
+    def at(self, phi: Array | None) -> tuple[Array, Array]:
+        """Return mean (n, c) and principal fields (n, c, K) at nodes.
+
+        Parameters
+        ----------
+        phi : ndarray of shape (n, M) or None
+            The basis at these nodes; None where modes are nodal values themselves.
+        """
+        if phi is None:
+            return self.mean.T, np.moveaxis(self.shapes, 0, 1)
+        c, m, k = self.shapes.shape
+        flat = phi @ np.moveaxis(self.shapes, 1, 0).reshape(m, c * k)
+        return phi @ self.mean.T, flat.reshape(len(phi), c, k)
+
+
+class Encoded(Protocol):
+    """Training fields, ready to be made modes of."""
+
+    def modes(self, rows: Rows, number: int, prior: Array | None = None) -> tuple[Modes, Array]:
+        """Return the modes of some training fields and the sizes (rows, K) that each has in them."""
+
+    def encode(self, modes: Modes, row: int) -> Array:
+        """Return the sizes (K,) of modes in one training field."""
+
+    def shrunk(self, shrinkage: float) -> Encoded:
+        """Return the same fields with another shrinkage."""
+
+
+@dataclass(frozen=True)
+class Smooth:
+    """Training fields by Gram matrices on a shared basis.
+
+    Attributes
+    ----------
+    grams : ndarray of shape (N, M (M + 1) / 2)
+        Packed.
+    loads : ndarray of shape (N, c, M)
+    squares : ndarray of shape (N,)
+        Weighted mean squares of the fields.
+    counts : ndarray of shape (N,)
+        Numbers of nodes.
+    shrinkage : float
+        How strongly coefficients are drawn to their prior.
+    """
+
+    grams: Array
+    loads: Array
+    squares: Array
+    counts: Array
+    shrinkage: float
+
+    def gram(self, row: int) -> Array:
+        """Return the Gram matrix of one mesh, (M, M)."""
+        return unpack(self.grams[row], self.loads.shape[2])
+
+    def modes(self, rows: Rows, number: int, prior: Array | None = None) -> tuple[Modes, Array]:
+        r"""Return modes and their sizes.
+
+        .. math:: c_i = (g_i + \lambda I)^{-1} (h_i + \lambda p_i)
+
+        with the prior :math:`p_i`, by default the pooled field :math:`(\bar g + \lambda/N)^{-1}\bar h`; then principal
+        components in the metric :math:`\bar g`, and best linear predictions of their sizes.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+        number : int
+            At most so many.
+        prior : ndarray of shape (rows, c, M), optional
+        """
+        size, n = self.loads.shape[2], len(rows)
+        metric = unpack(self.grams[rows].mean(axis=0), size)
+        eye = np.eye(size)
+        if prior is None:
+            mean_load = self.loads[rows].mean(axis=0)
+            pooled = solve(metric + self.shrinkage / n * eye, mean_load.T, assume_a="pos").T
+            prior = np.broadcast_to(pooled, (n, *pooled.shape))
+        found = np.empty((n, *self.loads.shape[1:]))
+        for k, row in enumerate(rows):
+            factor = cho_factor(self.gram(row) + self.shrinkage * eye, overwrite_a=True, check_finite=False)
+            found[k] = cho_solve(factor, (self.loads[row] + self.shrinkage * prior[k]).T, check_finite=False).T
+        root = np.linalg.cholesky(metric + 1e-10 * np.trace(metric) * eye)
+        mean = found.mean(axis=0)
+        flat = ((found - mean) @ root).reshape(n, -1)
+        _, values, axes = np.linalg.svd(flat, full_matrices=False)
+        kept = _kept(values, number, n)
+        shapes = solve_triangular(root, axes[:kept].reshape(-1, size).T, lower=True, trans="T")
+        shapes = np.ascontiguousarray(np.moveaxis(shapes.reshape(size, kept, len(mean)), (0, 1, 2), (1, 2, 0)))
+        sizes = flat @ axes[:kept].T
+        variances = values[:kept] ** 2 / n
+        modes = Modes(mean, shapes, variances, 0.0, float((values**2).sum() / n))
+        left = [self._left(row, modes.coefficients(a)) for row, a in zip(rows, sizes, strict=True)]
+        modes = Modes(mean, shapes, variances, max(float(np.mean(left)), 1e-10), modes.total)
+        return modes, np.array([self.encode(modes, row) for row in rows]).reshape(n, kept)
+
+    def shrunk(self, shrinkage: float) -> Smooth:
+        """Return the same fields with another shrinkage."""
+        return replace(self, shrinkage=shrinkage)
+
+    def _left(self, row: int, coefficients: Array) -> float:
+        """Return the mean square of what coefficients (c, M) leave of a field."""
+        fitted = np.einsum("cm,cm->", coefficients, coefficients @ self.gram(row) - 2.0 * self.loads[row])
+        return float(max(self.squares[row] + fitted, 0.0))
+
+    def encode(self, modes: Modes, row: int) -> Array:
+        r"""Return the best linear prediction of the sizes: prior N(0, variances), noise of n independent nodes.
+
+        .. math:: a_i = \bigl(B^\top g_i B + \mathrm{diag}(\tfrac{\sigma^2}{n_i v_k})\bigr)^{-1}
+                  B^\top (h_i - g_i m)
+        """
+        g = self.gram(row)
+        shapes = modes.shapes
+        weighed = np.einsum("mj,cjk->cmk", g, shapes, optimize=True)
+        inner = np.einsum("cmk,cml->kl", shapes, weighed, optimize=True)
+        right = np.einsum("cmk,cm->k", shapes, self.loads[row] - modes.mean @ g, optimize=True)
+        if not len(right):
+            return right
+        inner[np.diag_indices(len(right))] += modes.noise / (self.counts[row] * modes.variances)
+        return np.asarray(solve(inner, right, assume_a="pos"))
+
+
+@dataclass(frozen=True)
+class Nodal:
+    """Training fields of meshes that share their cells, node by node.
+
+    Attributes
+    ----------
+    values : ndarray of shape (N, c, n)
+    weights : ndarray of shape (n,)
+        Sum 1.
+    """
+
+    values: Array
+    weights: Array
+
+    def modes(self, rows: Rows, number: int, prior: Array | None = None) -> tuple[Modes, Array]:
+        """Return the principal components of nodal values, and their sizes."""
+        chosen = self.values[rows]
+        n, c, nodes = chosen.shape
+        mean = chosen.mean(axis=0)
+        root = np.sqrt(np.maximum(self.weights, 1e-12 / nodes))
+        flat = ((chosen - mean) * root).reshape(n, -1)
+        inner, vectors = np.linalg.eigh(flat @ flat.T)
+        values = np.sqrt(np.maximum(inner[::-1], 0.0))
+        kept = _kept(values, number, n)
+        sizes = vectors[:, ::-1][:, :kept] * values[:kept]
+        axes = (sizes / np.maximum(values[:kept] ** 2, np.finfo(float).tiny)).T @ flat
+        shapes = np.moveaxis(axes.reshape(kept, c, nodes) / root, 0, 2)
+        left = max(float((values[kept:] ** 2).sum() / n), 1e-14)
+        return Modes(
+            mean, np.ascontiguousarray(shapes), values[:kept] ** 2 / n, left, float((values**2).sum() / n)
+        ), sizes
+
+    def shrunk(self, shrinkage: float) -> Nodal:
+        """Return the same: nodal values are not shrunk."""
+        return self
+
+    def encode(self, modes: Modes, row: int) -> Array:
+        """Return the sizes of modes in one field."""
+        return np.asarray(np.einsum("cn,cnk,n->k", self.values[row] - modes.mean, modes.shapes, self.weights))
+
+
+def _kept(values: Array, number: int, n: int) -> int:
+    """Return how many components are kept: those that are more than noise, at most as many as wanted."""
+    return min(number, n - 1, int((values**2 > _LEAST * max(float((values**2).sum()), 1e-300)).sum()))

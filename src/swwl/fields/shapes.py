@@ -1,0 +1,190 @@
+"""Meshes as vectors of one length, and factors of kernels on their principal components."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swwl.embedding.components import principal_components, project
+from swwl.errors import InputError, located
+from swwl.fields.walls import inner_loops, loop_features, wall_shape
+from swwl.gp.blocks import Block, Coordinates
+from swwl.kernels.base import CorrelationName, Factor
+from swwl.mesh.io import as_mesh
+from swwl.mesh.mesh import Mesh
+from swwl.parallel import Progress
+from swwl.restore import Sizes
+from swwl.storage import MemoryLike, storable
+
+Array = NDArray[np.float64]
+
+# Components of less than this part of the first one's deviation are noise.
+_LEAST = 1e-7
+
+
+class ShapeFactor(Factor):
+    """Principal components of one vector per mesh, each of deviation one and with a range of its own.
+
+    A subclass says what the vector is. Attributes: ``mean_`` (w,), ``components_`` (w, K), ``deviations_`` (K,).
+    """
+
+    takes = "graphs"
+    gives = "coordinates"
+    n_components: int
+    mean_: Array
+    components_: Array
+    deviations_: Array
+
+    def vector(self, mesh: Mesh) -> Array:
+        """Return the vector of one mesh, (w,)."""
+        raise TypeError(f"{type(self).__name__} must define vector.")
+
+    def settle(self, mesh: Mesh) -> None:
+        """Learn from the first training mesh what vectors of all need."""
+
+    def fit(self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any) -> Array:
+        """Find the components of training meshes; return their coordinates, (N, K)."""
+        if not isinstance(self.n_components, (int, np.integer)) or self.n_components < 1:
+            raise InputError(f"n_components must be a whole number of at least 1, not {self.n_components!r}.")
+        values = list(values)
+        self.settle(as_mesh(values[0]))
+        rows = self._rows(values, progress)
+        mean, components, _ = principal_components(rows, self.n_components)
+        coordinates = project(rows, mean, components)
+        deviations = coordinates.std(axis=0)
+        kept = max(1, int((deviations > _LEAST * deviations.max(initial=0.0)).sum()))
+        self.mean_, self.components_ = np.asarray(mean), np.ascontiguousarray(components[:, :kept])
+        self.deviations_ = np.where(deviations[:kept] > 0, deviations[:kept], 1.0)
+        return np.asarray(coordinates[:, :kept] / self.deviations_)
+
+    def represent(
+        self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any
+    ) -> Array:
+        """Return the coordinates of other meshes, (N, K)."""
+        rows = self._rows(list(values), progress)
+        return np.asarray(project(rows, self.mean_, self.components_) / self.deviations_)
+
+    def _rows(self, values: list[Any], progress: Progress | None) -> Array:
+        rows = []
+        for number, item in enumerate(values):
+            try:
+                with located(f"Column {self.column!r}"):
+                    mesh = as_mesh(item)
+                    rows.append(self.vector(mesh))
+            except InputError as error:
+                raise error.of_item(number, f"mesh {number}") from None
+            if progress is not None:
+                progress(number + 1, len(values))
+        return np.array(rows)
+
+    def blocks(self, first: Array, second: Array | None = None) -> list[Block]:
+        """Return the components as coordinates."""
+        return [Coordinates(first, second)]
+
+    def correlations(self) -> list[CorrelationName]:
+        """Return a Gaussian correlation: distances are Euclidean."""
+        return ["gaussian"]
+
+    def range_names(self) -> list[str]:
+        """Name the components."""
+        return [f"{self.column} (component {j + 1})" for j in range(len(self.deviations_))]
+
+    def source(self) -> Any:
+        """Return what representations depend on."""
+        params = {name: repr(value) for name, value in self.get_params(deep=False).items()}
+        return type(self).__name__, tuple(sorted(params.items()))
+
+    def vectors(self, rows: Array) -> NDArray[Any] | None:
+        """Return the coordinates."""
+        return rows
+
+    def check_restored(self, rows: Any) -> None:
+        """Refuse components that do not give coordinates such as these."""
+        sizes = Sizes()
+        sizes.array("mean_", self.mean_, "w")
+        sizes.array("components_", self.components_, "wk")
+        sizes.array("deviations_", self.deviations_, "k")
+        sizes.array("coordinates", rows, "nk")
+        if not (self.deviations_ > 0).all():
+            raise InputError("a deviation of components is not positive")
+
+
+@storable
+class NodePositions(ShapeFactor):
+    """Principal components of node positions: for meshes that share their cells, node by node.
+
+    Parameters
+    ----------
+    column : str
+        Name of a column of meshes.
+    n_components : int
+        How many are kept.
+
+    Examples
+    --------
+    >>> rods = [Mesh([[0.0], [length]], {"line": [[0, 1]]}) for length in (1.0, 2.0, 4.0)]
+    >>> NodePositions("rod").fit(rods).round(2).ravel().tolist()
+    [-1.07, -0.27, 1.34]
+    """
+
+    def __init__(self, column: str = "mesh", *, n_components: int = 12):
+        self.column = column
+        self.n_components = n_components
+
+    def settle(self, mesh: Mesh) -> None:
+        """Remember the number of nodes."""
+        self.shape_ = list(mesh.points.shape)
+
+    def vector(self, mesh: Mesh) -> Array:
+        """Return all coordinates of a mesh, one after the other."""
+        if list(mesh.points.shape) != list(self.shape_):
+            n, d = self.shape_
+            raise InputError(f"has {mesh.n_nodes} nodes in {mesh.dimension} dimensions, but fit saw {n} in {d}.")
+        return mesh.points.ravel()
+
+
+@storable
+class WallShapes(ShapeFactor):
+    """Principal components of the walls of bodies in the plane, taken at equal angles of their slit maps.
+
+    Unlike an embedding of nodes, they do not depend on how fine a mesh is.
+
+    Parameters
+    ----------
+    column : str
+        Name of a column of plane meshes, each with as many bodies.
+    n_components : int
+        How many are kept.
+
+    Examples
+    --------
+    >>> turns = 2 * np.pi * np.arange(30) / 30
+    >>> circle = np.column_stack([np.cos(turns), np.sin(turns)])
+    >>> lines = np.column_stack([np.arange(30), np.roll(np.arange(30), -1)])
+    >>> rings = [Mesh(radius * circle, {"line": lines}) for radius in (1.0, 2.0, 4.0)]
+    >>> WallShapes("ring").fit(rings)[:, 0].round(2).tolist()
+    [-1.07, -0.27, 1.34]
+    """
+
+    def __init__(self, column: str = "mesh", *, n_components: int = 12):
+        self.column = column
+        self.n_components = n_components
+
+    def settle(self, mesh: Mesh) -> None:
+        """Remember where the bodies of the first mesh are, so that those of others are told apart."""
+        loops = inner_loops(mesh)
+        if not loops:
+            raise InputError(f"{self!r} wants meshes with bodies in a plane domain, but the first has none.")
+        self.bodies_ = loop_features(mesh, loops)
+
+    def vector(self, mesh: Mesh) -> Array:
+        """Return the walls of a mesh, (K * 256,)."""
+        return wall_shape(mesh, self.bodies_)
+
+    def check_restored(self, rows: Any) -> None:
+        """Refuse what does not fit together."""
+        super().check_restored(rows)
+        sizes = Sizes(f=4)
+        sizes.array("bodies_", self.bodies_, "kf")

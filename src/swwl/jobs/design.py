@@ -1,0 +1,196 @@
+"""From tables of candidates to tables of choices: what ``swwl select`` and ``swwl suggest`` do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from swwl.design.acquire import suggest
+from swwl.design.pool import Pool
+from swwl.design.space import N_COMPONENTS, design_rows
+from swwl.design.subsets import select
+from swwl.errors import InputError
+from swwl.jobs.outputs import picture_metadata
+from swwl.jobs.plan import Plan, plan_fit
+from swwl.jobs.predict import input_columns
+from swwl.jobs.table import mesh_paths, read_table, require_column, rows_named
+from swwl.models.regression import RobustGPRegressor
+from swwl.models.tablefile import mesh_columns
+from swwl.parallel import Progress
+from swwl.plots.choices import ChoicesDisplay
+from swwl.plots.style import new_figure
+from swwl.storage import Memory, atomic_write
+
+# Columns that choices add to those of the table.
+CHOSEN = ("rank", "score", "why")
+# What a column may say of cases of a pool; other cells mean that a case is free.
+_RUNNING, _FAILED = ("running", "pending"), ("failed",)
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def plan_select(path: Path, meshes: Sequence[str], inputs: list[str] | None) -> Plan:
+    """Read a pool; settle which columns tell its cases apart."""
+    frame = read_table(path)
+    names = list(meshes) or mesh_columns(frame)
+    plan = plan_fit(path, [], names, inputs, kernel="principal" if names else "scalars", all_rows=True)
+    check_free(plan.frame, path)
+    return plan
+
+
+def check_free(frame: pd.DataFrame, path: Path) -> None:
+    """Refuse a table that has columns where choices go."""
+    for name in CHOSEN:
+        if name in frame.columns:
+            raise InputError(f"{path}: has a column {name!r} already, which is where choices go; rename it.")
+
+
+def select_rows(
+    plan: Plan,
+    n: int,
+    method: str,
+    have: Path | None = None,
+    *,
+    seed: int = 0,
+    memory: Memory | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[pd.DataFrame, Any]:
+    """Choose rows of a pool; return them as `swwl.design.select` does, and the table of cases that are simulated.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of the pool.
+    n : int
+    method : {"k-median", "maximin"}
+    have : path, optional
+        Table of simulated cases, with the columns that the plan uses.
+    seed, memory, n_jobs, progress
+        See `swwl.design.select`.
+    """
+    known = None
+    if have is not None:
+        frame = read_table(have)
+        columns = {name: require_column(frame, have, name, "input") for name in [*plan.inputs, *plan.categories]}
+        known = pd.DataFrame(columns | {name: mesh_paths(frame, have, name) for name in plan.meshes})
+    options: dict[str, Any] = {"n_jobs": n_jobs, "random_state": seed, "progress": progress, "memory": memory}
+    with rows_named(plan.frame, plan.path, plan.split.rows):
+        return select(plan.table(), n, method, have=known, **options), known
+
+
+def suggest_rows(
+    model: RobustGPRegressor,
+    frame: pd.DataFrame,
+    path: Path,
+    n: int,
+    *,
+    status: str | None = None,
+    memory: Memory | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> pd.DataFrame:
+    """Choose rows of a pool for a model; return them as `swwl.design.suggest` does.
+
+    Parameters
+    ----------
+    model : RobustGPRegressor
+    frame, path
+        The pool.
+    n : int
+    status : str, optional
+        Column that says which cases are "running" or "failed".
+    memory, progress, **options
+        See `swwl.design.suggest`.
+    """
+    check_free(frame, path)
+    inputs = input_columns(model, frame, path)
+    running, failed = (np.zeros(len(frame), dtype=bool) for _ in range(2))
+    if status is not None:
+        said = require_column(frame, path, status, "the state of cases").astype(str).str.strip().str.lower()
+        running, failed = said.isin(_RUNNING).to_numpy(), said.isin(_FAILED).to_numpy()
+    with rows_named(frame, path, range(len(frame))):
+        return suggest(model, inputs, n, pending=running, failed=failed, memory=memory, progress=progress, **options)
+
+
+def chosen_rows(
+    frame: pd.DataFrame, path: Path, meshes: Sequence[str], chosen: pd.DataFrame, output: Path
+) -> pd.DataFrame:
+    """Return the rows of a table that were chosen, best first, with paths of meshes relative to the output."""
+    found = frame.iloc[chosen["row"].to_numpy()].reset_index(drop=True)
+    folder = output.resolve().parent
+    for name in meshes:
+        files = mesh_paths(frame, path, name, chosen["row"].to_numpy()).iloc[chosen["row"].to_numpy()]
+        found[name] = [_relative(Path(file), folder) for file in files]
+    return found.assign(**{name: chosen[name].to_numpy() for name in CHOSEN})
+
+
+def draw_selection(
+    plan: Plan, chosen: pd.DataFrame, known: Any, output: Path, memory: Memory | None, seed: int
+) -> None:
+    """Draw the choices among a pool on its map."""
+    tables = [plan.table()] if known is None else [plan.table(), known]
+    points = design_rows(*tables, memory=memory, random_state=seed)
+    _write_map(points[0], chosen, points[1] if known is not None else None, output)
+
+
+def draw_suggestion(
+    model: RobustGPRegressor, frame: pd.DataFrame, path: Path, chosen: pd.DataFrame, output: Path, memory: Memory | None
+) -> None:
+    """Draw the choices among a pool on the map of its cases and the training cases."""
+    pool = Pool(model, input_columns(model, frame, path), memory=memory)
+    points, known = model.coordinates(pool.rows, N_COMPONENTS), model.coordinates(None, N_COMPONENTS)
+    _write_map(points, chosen, known, output)
+
+
+def read_bounds(least: Sequence[str], most: Sequence[str]) -> dict[str, tuple[float | None, float | None]]:
+    """Read NAME=VALUE of lower and of upper bounds.
+
+    Examples
+    --------
+    >>> read_bounds(["massflow=22"], ["pressure_ratio=2.1"])
+    {'massflow': (22.0, None), 'pressure_ratio': (None, 2.1)}
+    """
+    found: dict[str, tuple[float | None, float | None]] = {}
+    for side, texts in enumerate((least, most)):
+        option = ("--at-least", "--at-most")[side]
+        for text in texts:
+            name, equals, value = text.rpartition("=")
+            try:
+                bound = float(value)
+            except ValueError:
+                bound = float("nan")
+            if not (name and equals and np.isfinite(bound)):
+                raise InputError(f"{option} {text!r} is not understood; wanted is TARGET=VALUE, such as massflow=22.")
+            low, high = found.get(name, (None, None))
+            found[name] = (low, bound) if side else (bound, high)
+    return found
+
+
+def holds_choices(path: Path) -> bool:
+    """Whether a table is one that holds choices, as ours do."""
+    try:
+        return set(CHOSEN) <= set(read_table(path).columns)
+    except InputError:
+        return False
+
+
+def _relative(file: Path, folder: Path) -> str:
+    try:
+        return Path(os.path.relpath(file.resolve(), folder)).as_posix()
+    except ValueError:  # on another drive
+        return str(file.resolve())
+
+
+def _write_map(
+    points: NDArray[np.float64], chosen: pd.DataFrame, known: NDArray[np.float64] | None, output: Path
+) -> None:
+    drawing = new_figure(5.2, 4.2)
+    ChoicesDisplay.from_points(points, chosen["row"].tolist(), known=known, ax=drawing.subplots())
+    with atomic_write(output) as file:
+        drawing.savefig(file, format=output.suffix[1:].lower(), metadata=picture_metadata(output))

@@ -1,0 +1,154 @@
+"""Which cases to simulate next: exact updates, closed forms of improvement, constraints, bad input."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+from scipy.stats import t as student
+
+from swwl import Components, Elliptic, Matern52, RobustGPRegressor
+from swwl.design import pool as pools
+from swwl.design import suggest
+from swwl.design.acquire import expected_improvement, probability_between
+from swwl.design.pool import Pool
+from swwl.errors import InputError, InputTypeError
+from swwl.gp.prediction import Prediction
+from tests.design.test_domain import SKIN, plates
+
+
+def cases(n, seed):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(rng.uniform(size=(n, 2)), columns=["a", "b"])
+    return table.assign(u=np.sin(4 * table["a"]) + table["b"], v=table["a"] * table["b"])
+
+
+@pytest.fixture(scope="module")
+def single():
+    return RobustGPRegressor(Matern52("a") * Matern52("b"), n_starts=1, calibrate=False).fit(
+        cases(25, 0)[["a", "b", "u"]], "u"
+    )
+
+
+@pytest.fixture(scope="module")
+def stack():
+    kernels = {"product": Matern52("a") * Matern52("b"), "smooth": Elliptic("a", "b", correlation="gaussian")}
+    return RobustGPRegressor(kernels, n_starts=1).fit(cases(40, 0), ["u", "v"])
+
+
+@pytest.mark.parametrize("name", ["single", "stack"])
+def test_columns_of_the_covariance_are_those_of_predict(name, request):
+    model, new = request.getfixturevalue(name), cases(150, 1)[["a", "b"]]
+    mean, cov = model.predict(new, return_cov=True, include_nugget=False)
+    pool = Pool(model, new)
+    cov = cov.reshape(-1, 150, 150)
+    np.testing.assert_allclose(pool.mean, mean.reshape(150, -1))
+    np.testing.assert_allclose(pool.variance.T, np.diagonal(cov, axis1=1, axis2=2), atol=1e-12)
+    np.testing.assert_allclose(pool.column(130), cov[:, 130], atol=1e-12)
+    pool.settle(3), pool.settle(140)
+    given_both = [3, 140]
+    noise = np.stack([np.diag(pool.noise[given_both, k]) for k in range(len(cov))])
+    middle = np.linalg.inv(cov[:, given_both][:, :, given_both] + noise)
+    left = cov - cov[:, :, given_both] @ middle @ cov[:, given_both]
+    np.testing.assert_allclose(pool.column(7), left[:, 7], atol=1e-10)
+    np.testing.assert_allclose(pool.variance.T, np.diagonal(left, axis1=1, axis2=2), atol=1e-10)
+
+
+def test_integrated_variance_is_taken_away_as_the_formula_says(single):
+    new = cases(40, 2)[["a", "b"]]
+    _, cov = single.predict(new, return_cov=True, include_nugget=False)
+    noise = Pool(single, new).noise[:, 0]
+    gains = (cov**2).sum(axis=0) / (np.diag(cov) + noise) / np.trace(cov)
+    found = suggest(single, new, 3)
+    assert found["row"][0] == gains.argmax() and found["score"][0] == pytest.approx(gains.max())
+    assert found["score"].is_monotonic_decreasing and len(set(found["row"])) == 3
+    assert suggest(single, new, 1, criterion="variance")["row"][0] == np.diag(cov).argmax()
+    assert suggest(single, new, 2, pending=found["row"][:1])["row"].tolist() == found["row"][1:].tolist()
+
+
+def test_large_pools_are_worked_through_in_blocks(stack, monkeypatch):
+    new = cases(90, 3)[["a", "b"]]
+    whole = suggest(stack, new, 4)
+    monkeypatch.setattr(pools, "_BLOCK", 7)
+    monkeypatch.setattr(pools, "_WIDE_BLOCK", 11)
+    monkeypatch.setattr(pools, "_MOST_PLACES", 89)  # all but one stand for the pool: nothing is known in advance
+    np.testing.assert_allclose(suggest(stack, new, 4)["score"], whole["score"], rtol=0.2)
+    monkeypatch.setattr(pools, "_MOST_PLACES", 90)
+    pd.testing.assert_frame_equal(suggest(stack, new, 4), whole)
+    for goal, criterion in [("learn", "variance"), ("learn", "maximin"), ("maximize:u", "ei"), ("minimize:v", "ucb")]:
+        assert len(suggest(stack, new, 3, goal, criterion=criterion)) == 3
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.floats(-3, 3), st.floats(0.1, 3), st.floats(-3, 3), st.sampled_from([3.0, 8.0, 50.0, np.inf]))
+def test_expected_improvement_is_an_integral(mean, scale, best, df):
+    z = np.linspace(-400, 400, 80_001)
+    density = norm.pdf(z) if np.isinf(df) else student.pdf(z, df)
+    integral = np.trapezoid(np.maximum(mean + scale * z - best, 0) * density, z)
+    found = expected_improvement(np.array([mean]), np.array([scale]), df, best)[0]
+    assert found == pytest.approx(integral, rel=2e-3, abs=2e-3 * scale)
+    assert found >= max(mean - best, 0) - 1e-9
+
+
+def test_probabilities_of_intervals_add_up():
+    prediction = Prediction(np.array([0.0, 1.0]), np.array([1.0, 2.0]), 7.0)
+    parts = [(-np.inf, 0.3), (0.3, 2.0), (2.0, np.inf)]
+    np.testing.assert_allclose(sum(probability_between(prediction, *part) for part in parts), 1)
+
+
+def test_the_best_case_of_a_pool_is_found(stack):
+    table = cases(200, 4)
+    new = table[["a", "b"]]
+    found = suggest(stack, new, 5, "maximize", target="u")
+    assert table["u"].to_numpy()[found["row"]].max() >= np.sort(table["u"])[-2]
+    assert "predicted" in found["why"][0] and "best so far" in found["why"][0]
+    lowest = suggest(stack, new, 5, "minimize:v")
+    assert table["v"].to_numpy()[lowest["row"]].min() <= np.sort(table["v"])[4]
+
+
+def test_constraints_are_respected_in_what_is_predicted(stack):
+    table = cases(200, 5)
+    found = suggest(stack, table[["a", "b"]], 5, "maximize", target="u", constraints={"v": (None, 0.1)})
+    mean = stack.predict(table[["a", "b"]].iloc[found["row"]])
+    assert (mean[:, 1] < 0.11).all() and "v at most 0.1 with" in found["why"][0]
+    nowhere = suggest(stack, table[["a", "b"]], 2, "maximize", target="u", constraints={"v": (5, None)})
+    assert "no training case satisfies the constraints" in nowhere["why"][0]
+
+
+def test_failed_and_running_cases_are_not_chosen(single):
+    new = cases(30, 6)[["a", "b"]]
+    first = suggest(single, new, 3)["row"]
+    mask = np.isin(np.arange(30), first)
+    assert not set(suggest(single, new, 5, failed=mask)["row"]) & set(first)
+    assert not set(suggest(single, new, 5, "maximize", pending=first)["row"]) & set(first)
+
+
+def test_suggestions_among_meshes():
+    kernel = Elliptic(Components("mesh", n_components=2, **SKIN), "load")
+    table = plates(30, 0)
+    model = RobustGPRegressor(kernel, n_starts=1, calibrate=False).fit(table, "stress")
+    for criterion in ("imse", "maximin"):
+        assert len(suggest(model, plates(20, 1), 3, criterion=criterion)) == 3
+
+
+def test_bad_wishes_are_refused(single, stack):
+    new = cases(6, 0)[["a", "b"]]
+    for options, text in [
+        ({"n": 7}, "7 cases are to be chosen, but the pool has 6"),
+        ({"n": 6, "pending": [0]}, "6 cases are to be chosen, but the pool has 5, 1 more are left out"),
+        ({"goal": "maximize:lift"}, "no target 'lift'; it has u, v"),
+        ({"goal": "maximize"}, "One target is to be maximized, but there are u, v"),
+        ({"goal": "improve"}, "goal must be one of learn, maximize, minimize"),
+        ({"criterion": "ei"}, "criterion must be one of imse, variance, maximin for goal 'learn'"),
+        ({"constraints": {"w": (1, None)}}, "no target 'w'"),
+        ({"constraints": {"v": (2, 1)}}, "nothing can be"),
+        ({"constraints": {"v": 3}}, "must be \\(low, high\\)"),
+        ({"goal": "learn:u", "target": "v"}, "one is enough"),
+    ]:
+        with pytest.raises(InputError, match=text):
+            suggest(stack, new, **({"n": 1} | options))
+    with pytest.raises(InputError, match="wants column 'b'"):
+        suggest(single, new[["a"]], 1)
+    with pytest.raises(InputTypeError, match="needs a fitted RobustGPRegressor"):
+        suggest("model", new, 1)
