@@ -22,7 +22,7 @@ BEFORE = {
     "docs/guide/symptoms.md": "model = fitted(made())",
 }
 # What needs a network, or much more than seconds; the names that follow are checked by other tests.
-NOT_RUN = {"docs/kernels.md": "fetch_tu|nested_cv"}
+NOT_RUN = {"docs/kernels.md": "fetch_tu|nested_cv", "docs/fields.md": "plates/table.csv"}
 
 
 def blocks(name, language):
