@@ -1,9 +1,12 @@
-"""Choose simulations instead of running them at random: select 40, simulate, fit, suggest 20, simulate, fit.
+"""
+Choose simulations instead of running them at random
+====================================================
 
-The pool is what most pools are: the trails of three designers, who tried one small change after another, and some other
-blades. New blades come from anywhere. Run it with ``python examples/design_loop.py``.
+Select 40, simulate, fit, suggest 20, simulate, fit: the error falls faster than with cases taken at random. The pool is what most pools are: the trails of three designers, who tried one small change after another, and some other
+blades. New blades come from anywhere.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
@@ -84,5 +87,11 @@ def main() -> dict[str, tuple[float, float]]:
     return found
 
 
-if __name__ == "__main__":
-    main()
+# %%
+errors = main()
+figure, ax = plt.subplots(figsize=(5.4, 3.2), layout="constrained")
+for (name, values), color in zip(errors.items(), ("#0072b2", "#d55e00"), strict=True):
+    ax.plot([FIRST, FIRST + NEXT], values, "o-", color=color, label=name)
+ax.set(xlabel="simulations", ylabel="error of the efficiency", ylim=(0, None), xticks=[FIRST, FIRST + NEXT])
+ax.legend()
+plt.show()
