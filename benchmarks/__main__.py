@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-MODULES = ("embedding", "reading", "gp", "predict", "datasets", "default", "domain", "design", "scale")
+MODULES = ("embedding", "reading", "gp", "predict", "datasets", "default", "scale", "domain", "design")
 
 
 def main() -> int:

@@ -1,5 +1,6 @@
 """Headless Chromium driven over its debugging pipe: enough to open a page and to ask what happened."""
 
+import base64
 import json
 import os
 import shutil
@@ -17,9 +18,15 @@ FLAGS = (
 
 
 class Chromium:
-    """One browser with one page."""
+    """One browser with one page.
 
-    def __init__(self):
+    Parameters
+    ----------
+    *flags : str
+        More flags than the usual ones.
+    """
+
+    def __init__(self, *flags):
         binary = next(filter(None, map(shutil.which, NAMES)), None)
         if binary is None:
             pytest.skip("Chromium is not installed")
@@ -33,7 +40,7 @@ class Chromium:
             os.dup2(second, 4)
 
         self._process = subprocess.Popen(
-            [binary, *FLAGS, f"--user-data-dir={self._profile}"],
+            [binary, *FLAGS, *flags, f"--user-data-dir={self._profile}"],
             preexec_fn=connect,
             close_fds=False,
             stdout=subprocess.DEVNULL,
@@ -58,18 +65,29 @@ class Chromium:
         os.write(self._out, json.dumps(message).encode() + b"\0")
         return self._wait(lambda answer: answer.get("id") == self._number)["result"]
 
-    def open(self, path, width=1000, height=1400):
-        """Open a file and wait until it is loaded."""
-        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    def open(self, path, width=1000, height=1400, mobile=False):
+        """Open a file, or the address of a page, and wait until it is loaded."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
         self.call("Emulation.setDeviceMetricsOverride", **size)
         self.events.clear()
-        self.call("Page.navigate", url=path.resolve().as_uri())
+        self.call("Page.navigate", url=path if isinstance(path, str) else path.resolve().as_uri())
         if not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self._wait(lambda event: event.get("method") == "Page.loadEventFired")
 
     def ask(self, expression):
         """Return the value of an expression in the page."""
         return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
+
+    def wait_for(self, expression, seconds=60):
+        """Wait until an expression in the page is true."""
+        deadline = time.monotonic() + seconds
+        while not self.ask(expression):
+            assert time.monotonic() < deadline, f"{expression} did not become true"
+            time.sleep(0.05)
+
+    def screenshot(self):
+        """Return a picture of what is seen, as bytes of a PNG file."""
+        return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
 
     def _wait(self, wanted, seconds=60):
         deadline = time.monotonic() + seconds

@@ -15,10 +15,12 @@ SOURCE = Path(swwl.__file__).parent
 PAGE = """
 errors words parallel storage restore
 mesh.arrays mesh.endings mesh.cells mesh.boundary mesh.adjacency mesh.graph mesh.mesh mesh.turns
-mesh.skin mesh.facts mesh.sampling mesh.summaries mesh.labels mesh.io.* mesh.transfer mesh.outline mesh.coarsen mesh
-embedding.wl embedding.sliced embedding.clouds embedding.options embedding.pipeline embedding.batches
-embedding.distances embedding.components embedding.transformer embedding.summaries embedding.together
-embedding.sampled embedding.store embedding
+mesh.skin mesh.facts mesh.sampling mesh.sizes_adjoint mesh.sampling_adjoint mesh.summaries mesh.summaries_adjoint
+mesh.density mesh.labels mesh.io.* mesh.transfer mesh.outline mesh.coarsen mesh
+embedding.wl embedding.wl_adjoint embedding.sliced embedding.sliced_adjoint embedding.clouds
+embedding.options embedding.pipeline embedding.batches
+embedding.distances embedding.components embedding.transformer embedding.summaries embedding.linear embedding.modes
+embedding.together embedding.sampled embedding.store embedding
 gp.correlations gp.between gp.blocks gp.joint gp.radial gp.factors gp.prior gp.prediction gp.*
 kernels.indefinite kernels.base kernels.numeric kernels.elliptic kernels.categories kernels.sliced
 kernels.components kernels.precomputed kernels.together kernels
@@ -27,9 +29,11 @@ fields.stiffness fields.panels fields.slitmap fields.walls fields.descriptors fi
 fields.values fields.shapes fields.scores fields.derived fields
 models.cells models.tablefile models.tables models.trend models.defaults models.processes models.selection
 models.calibration models.stacking models.members models.fitting models.large models.modelfile
-models.basis models.restored models.regressorstate design.clouds design.domain models.predicting models.regression
+models.basis models.restored models.regressorstate design.clouds design.domain models.sensitivity models.slopes
+models.predicting models.regression models.prepared
 models.fieldkernels models.fieldmodel models.fieldcoding models.fieldprocesses models.fieldchoice models.fieldfit
-models.fieldtraining models.fieldstate models.fields models.fieldmodes models.choice models.classification models
+models.fieldtraining models.fieldrestored models.fieldstate models.fields models.fieldmodes
+models.choice models.classification models
 evaluation.metadata evaluation.scores evaluation.fieldscores evaluation.fieldmetadata evaluation.curves
 evaluation.folds evaluation.nested_cv evaluation
 design.*
@@ -37,6 +41,7 @@ datasets.*
 plots.*
 report.*
 jobs.*
+serve.*
 cli.*
 """
 RANKS = {pattern: rank for rank, pattern in enumerate(PAGE.split())}

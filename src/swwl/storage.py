@@ -33,8 +33,8 @@ from swwl.errors import InputError, StorageWarning
 _FORMAT = "3"
 _JOURNAL = "swwl-journal"
 # Files of these formats refer to others, whose changes their own content does not show.
-_SEVERAL_FILES = {".xdmf", ".xmf", ".xml", ".node", ".ele", ".pvtu", ".pvtp", ".pvd", ".vtm", ".vtmb", ".foam", ".case"}
-_SEVERAL_FILES |= {".pvti", ".pvtr", ".pvts", ".encas"}
+SEVERAL_FILES = {".xdmf", ".xmf", ".xml", ".node", ".ele", ".pvtu", ".pvtp", ".pvd", ".vtm", ".vtmb", ".foam", ".case"}
+SEVERAL_FILES |= {".pvti", ".pvtr", ".pvts", ".encas"}
 # These do so where they include others.
 _MAY_INCLUDE = {".inp", ".bdf", ".dat", ".fem", ".nas"}
 _INCLUDES = re.compile(rb"include|input\s*=", re.IGNORECASE)
@@ -225,7 +225,7 @@ class Memory:
             self._give_up(error)
 
     def _entry(self, path: Path, kind: str, key: str) -> Path | None:
-        if self.folder is None or path.suffix.lower() in _SEVERAL_FILES:
+        if self.folder is None or path.suffix.lower() in SEVERAL_FILES:
             return None
         digest = self._digest(path)
         return None if digest is None else self.folder / digest[:2] / f"{digest}-{kind}-{key}.npz"

@@ -20,6 +20,7 @@ from swwl.cli.console import one_line, show_error, show_note
 from swwl.cli.curve import curve
 from swwl.cli.demo import demo
 from swwl.cli.embed import embed
+from swwl.cli.explain import explain
 from swwl.cli.fit import fit
 from swwl.cli.info import info
 from swwl.cli.make import make
@@ -27,6 +28,8 @@ from swwl.cli.plugins import Plugins
 from swwl.cli.predict import predict
 from swwl.cli.report import report
 from swwl.cli.select import select
+from swwl.cli.serve import serve
+from swwl.cli.submit import submit
 from swwl.cli.suggest import suggest
 from swwl.errors import InputError
 
@@ -105,7 +108,23 @@ def _options(
         print(context.get_help())
 
 
-for _command in (demo, make, check, embed, fit, predict, curve, select, suggest, report, coarsen, info):
+for _command in (
+    demo,
+    make,
+    check,
+    embed,
+    fit,
+    predict,
+    submit,
+    curve,
+    explain,
+    select,
+    suggest,
+    report,
+    serve,
+    coarsen,
+    info,
+):
     app.command()(_command)
 
 

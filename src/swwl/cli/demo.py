@@ -68,4 +68,5 @@ def demo(
     out.say(f"  swwl info {found.files['model']}")
     out.say(f"  swwl fit {found.table} --mesh mesh --target {TARGET} -o mine.swwl")
     out.say(f"  swwl predict mine.swwl {found.table} -o mine.csv")
+    out.say(f"  swwl serve {found.files['model']} --open")
     out.result({"scores": found.scores, "seconds": found.seconds} | found.files)

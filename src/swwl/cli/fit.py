@@ -16,6 +16,7 @@ from swwl.errors import InputError, LooseNodesWarning
 
 if TYPE_CHECKING:
     from swwl.jobs.plan import Plan
+    from swwl.models.large import Choice
 
 
 class Kernel(StrEnum):
@@ -137,7 +138,7 @@ def fit(
         raise InputError(
             "Nothing to learn: --target names a column of the table, --target-field a field of its meshes."
         )
-    if fields and (embeddings is not None or solver is not Solver.auto):
+    if fields and (embeddings is not None or (solver is not Solver.auto and not targets)):
         raise InputError("--solver and --embeddings have no meaning for --target-field, whose models read the meshes.")
     kernel, options = embedding_options(kernel, projections, quantiles, iterations, step, node_weights, components)
     plan = plan_fit(
@@ -162,27 +163,25 @@ def fit(
     options |= {"fields": tuple(field or ()), "merge_nodes": merge_nodes, "random_state": seed, "n_jobs": jobs}
     show_plan(out, plan, kernel.value, fields)
     memory = memory_beside(table, cache)
-    few, fitting = plan, dict[str, Any]()
-    if not fields:
-        choice = choose_solver(solver.value, len(plan.split.train))
+    choice = choose_solver(solver.value, len(plan.split.train))
+    if targets:
         out.say(f"solver    {choice.name}: {choice.why}")
-        few = some_rows(plan, seed) if choice.large else plan
-        fitting = {"solver": choice.name, "keep_store": cache}
     if embeddings is not None:
         plan = without_bad(plan, Store(embeddings), drop_incomplete)
+    few = some_rows(plan, seed) if choice.large else plan
+    if embeddings is not None:
         few = replace(few, meshes=[])  # those that could be read are in the store, and are not read again
-        fitting["embeddings"] = embeddings
     checked = check_plan(few, memory, n_jobs=jobs, merge_nodes=merge_nodes, progress=out.progress("checks"))
     show_findings(out, checked.findings)
     warnings.simplefilter("ignore", LooseNodesWarning)  # the findings name them
-    fitting |= {"memory": memory, "typical": checked.typical, "calibrate": calibrate, "seed": seed}
+    fitting = {"memory": memory, "typical": checked.typical, "calibrate": calibrate, "seed": seed}
     known = {"table": table, "ignored": plan.ignored, "split": plan.split.words}
     known["findings"] = [finding.facts() for finding in checked.findings]
     facts: dict[str, Any] = {}
     if fields:
         facts |= _fit_fields(out, plan, fields, kernel, options, output, fitting | {"n_modes": modes})
     if targets:
-        found = _fit_targets(out, plan, kernel, options, beside, fitting)
+        found = _fit_targets(out, plan, kernel, options, beside, fitting, solver=choice, store=embeddings, keep=cache)
         facts |= {"scalars": found} if fields else found
     meshes = mesh_facts(plan, memory)
     nodes, found_there = meshes.pop("nodes"), meshes["meshes_from_cache"]
@@ -208,6 +207,10 @@ def _fit_targets(
     options: dict[str, Any],
     output: Path,
     fitting: dict[str, Any],
+    *,
+    solver: Choice,
+    store: Path | None,
+    keep: bool,
 ) -> dict[str, Any]:
     """Fit and save a model of columns; show it and return its facts."""
     from swwl.jobs.describe import model_facts
@@ -216,14 +219,13 @@ def _fit_targets(
     from swwl.jobs.plan import make_kernel
 
     made = make_kernel(kernel.value, plan, **options)
-    store, large = fitting.get("embeddings"), fitting.get("solver") == "vecchia"
-    if store is None and large and fitting.pop("keep_store", False) and plan.meshes:
-        progress = out.progress("embeddings")
-        store, _ = store_beside(plan, made, seed=fitting["seed"], n_jobs=options["n_jobs"], progress=progress)
-    fitting = {name: value for name, value in fitting.items() if name != "keep_store"}
+    if store is None and solver.large and keep and plan.meshes:
+        seed, n_jobs = options["random_state"], options["n_jobs"]
+        store, _ = store_beside(plan, made, seed=seed, n_jobs=n_jobs, progress=out.progress("embeddings"))
     if store is not None:
         tell_sizes(fitting["memory"], store)
-    model = fit_plan(plan, made, output, progress=out.progress, **fitting | {"embeddings": store})
+        fitting = fitting | {"embeddings": store}
+    model = fit_plan(plan, made, output, solver=solver.name, progress=out.progress, **fitting)
     model.save(output)
     facts = model_facts(model)
     show_model(out, facts)

@@ -15,6 +15,8 @@ _BLOCK_BYTES = 2**26
 # For so few rows, differences in blocks that fit the cache take less time than a matrix product and its norms.
 _FEW_ROWS = 2
 _FEW_BLOCK_BYTES = 2**20
+# Fewer numbers than this are compared before the first thread has started.
+_FEW_NUMBERS = 2**18
 
 
 def pairwise_distances(
@@ -65,6 +67,33 @@ def pairwise_distances(
     return result if squared else np.sqrt(result, out=result)
 
 
+def half_squares_back(row: NDArray[Any], others: NDArray[Any], gradient: NDArray[np.float64]) -> NDArray[np.float64]:
+    r"""Return the gradient in a row of what is made of :math:`\tfrac12\|row - b_j\|^2`, in double precision, by blocks.
+
+    Parameters
+    ----------
+    row : ndarray of shape (k,)
+    others : ndarray of shape (N, k)
+    gradient : ndarray of shape (N, m)
+        In half the squared distances, of m functions.
+
+    Returns
+    -------
+    ndarray of shape (k, m)
+
+    Examples
+    --------
+    >>> half_squares_back(np.array([3.0, 4.0]), np.zeros((1, 2)), np.array([[2.0]])).tolist()
+    [[6.0], [8.0]]
+    """
+    found = np.outer(np.asarray(row, dtype=np.float64), gradient.sum(axis=0))
+    width = max(1, _FEW_BLOCK_BYTES // (8 * len(others)))
+    for start in range(0, len(found), width):
+        block = slice(start, start + width)
+        found[block] -= others[:, block].T.astype(np.float64) @ gradient
+    return found
+
+
 def _check(rows: ArrayLike, name: str) -> NDArray[Any]:
     array = np.asarray(rows)
     if array.ndim != 2 or 0 in array.shape:
@@ -82,6 +111,9 @@ def _squared_differences(a: NDArray[Any], b: NDArray[Any], blocks: list[slice]) 
                 difference = b[rows, block] - row
                 result[rows] += np.einsum("ij,ij->i", difference, difference)
 
+    if b.size <= _FEW_NUMBERS:
+        fill(slice(None))
+        return squared
     n_threads = min(effective_n_jobs(-1), 4)
     edges = np.linspace(0, len(b), n_threads + 1).astype(int)
     with ThreadPoolExecutor(n_threads) as pool:

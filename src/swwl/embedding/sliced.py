@@ -270,7 +270,7 @@ def _pick(ordered: NDArray[np.float32], n_quantiles: int, rule: str) -> NDArray[
         position = n * _part_edges(n_quantiles)
         whole = np.minimum(position.astype(np.intp), n - 1)
         return np.diff(sums[:, whole] + ordered[:, whole] * (position - whole)) * (n_quantiles / n)
-    below, above, share = _places(ordered.shape[1], n_quantiles, rule)
+    below, above, share = order_statistics(ordered.shape[1], n_quantiles, rule)
     if rule != "linear":
         return ordered.take(below, axis=1)
     low = ordered.take(below, axis=1).astype(np.float64)
@@ -278,7 +278,9 @@ def _pick(ordered: NDArray[np.float32], n_quantiles: int, rule: str) -> NDArray[
 
 
 @lru_cache(maxsize=256)
-def _places(n: int, n_quantiles: int, rule: str) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+def order_statistics(
+    n: int, n_quantiles: int, rule: str
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
     """Return where each quantile of n sorted values lies: the value below it, that above, and the share between."""
     levels = quantile_levels(n_quantiles, rule)
     position = np.clip(np.ceil(n * levels - 1), 0, n - 1) if rule == "midpoint" else (n - 1) * levels

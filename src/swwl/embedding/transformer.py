@@ -223,7 +223,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         check_is_fitted(self, "center_")
         batch = self._batch(X, progress, memory)
-        return self._spread(batch, self._rows(*self._embed(batch, self._recipe())))
+        return self._spread(batch, self._rows(*self._embed(batch, self.recipe())))
 
     def fit_transform(
         self, X: Any, y: Any = None, *, progress: Progress | None = None, memory: MemoryLike = None
@@ -281,7 +281,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             fields=tuple(self.fields), n_iterations=self._kept_iterations, measure=self.measure or "nodes", **given
         )
 
-    def _recipe(self) -> Recipe:
+    def recipe(self) -> Recipe:
         """Return the options together with what ``fit`` settled."""
         return replace(
             self._options(),
@@ -343,7 +343,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def take(self, batch: Batch) -> list[Any]:
         """Return quantiles and center of every distinct graph."""
-        return list(batch.embedded(self._recipe()))
+        return list(batch.embedded(self.recipe()))
 
     def finish(self, pieces: list[Any], *, fit: bool) -> NDArray[np.float32]:
         """Make rows of the quantiles and centers of all graphs."""
@@ -359,10 +359,10 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_measure(self.get_params(deep=False))
         if not self.looks_first:
             self.settle([batch.first(self._options())])
-            return self._recipe(), None
+            return self.recipe(), None
         moments = self.look(batch)
         self.settle(batch.spread(moments))
-        recipe = self._recipe()
+        recipe = self.recipe()
         if not recipe.directed or not all(found.averaging for found in moments):
             return recipe, None
         return recipe, [np.tile(found.mean / self.scale_, recipe.n_iterations + 1) for found in moments]

@@ -176,14 +176,24 @@ def wl_iterations(
     >>> [kept.ravel().tolist() for kept in wl_iterations(pair, np.array([[0.0], [1.0]]), 2)]
     [[0.0, 1.0], [0.5, 0.5], [0.5, 0.5]]
     """
-    powers = [h * step for h in range(1, n_iterations + 1)]
-    if not powers:
+    if n_iterations == 0:
         return [features]
+    series = chebyshev_series(matrix, n_iterations, step, tolerance)
+    if series is not None:
+        return [features, *_chebyshev_sums(matrix, features, series)]
+    return [features, *_recursion(matrix, features, n_iterations, step)]
+
+
+def chebyshev_series(
+    matrix: sparse.csr_array, n_iterations: int, step: int, tolerance: float
+) -> list[NDArray[np.float64]] | None:
+    """Return the coefficients of every kept iteration but the first, or None where the plain recursion is taken."""
     if tolerance > 0 and step > 1:
+        powers = [h * step for h in range(1, n_iterations + 1)]
         series = [chebyshev_coefficients(power, tolerance) for power in powers]
         if len(series[-1]) - 1 < powers[-1] and _norm_at_most_one(matrix):
-            return [features, *_chebyshev_series(matrix, features, series)]
-    return [features, *_recursion(matrix, features, n_iterations, step)]
+            return series
+    return None
 
 
 def _norm_at_most_one(matrix: sparse.csr_array) -> bool:
@@ -228,7 +238,7 @@ def _recursion(matrix: sparse.csr_array, features: NDArray[Any], n_iterations: i
     return kept
 
 
-def _chebyshev_series(
+def _chebyshev_sums(
     matrix: sparse.csr_array, features: NDArray[Any], series: Sequence[NDArray[Any]]
 ) -> list[NDArray[Any]]:
     """Sum several Chebyshev series of the same matrix with one recurrence T_{k+1} = 2 M T_k - T_{k-1}.

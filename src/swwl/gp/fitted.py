@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from swwl.errors import InputError
 from swwl.gp import inputs
+from swwl.gp.adjoint import LinearPrediction, differentiable, linear_prediction
 from swwl.gp.correlations import Array
 from swwl.gp.factors import Term
 from swwl.gp.inputs import BlockLike, TrainingInputs
@@ -141,6 +142,23 @@ class FittedProcess:
         """
         prediction = self.predict_distribution(distances, include_nugget=include_nugget, trend_columns=trend_columns)
         return prediction.interval(level)
+
+    def linearize(self, distances: Items, *, std: bool = True, trend_columns: Columns = None) -> LinearPrediction:
+        """Predict one new point, ready to pull gradients back to its distances and coordinates.
+
+        Parameters
+        ----------
+        distances, trend_columns
+            As in `predict`, of one row.
+        std : bool, default=True
+            Whether the derivative of the standard deviation is wanted, too.
+        """
+        posterior, cross, trend = self._prepare(distances, trend_columns)
+        return linear_prediction(posterior, cross, trend, std)
+
+    def check_differentiable(self, std: bool = True) -> None:
+        """Refuse, before any work, what :meth:`linearize` would refuse."""
+        differentiable(self._fitted(), std)
 
     def leave_one_out(self) -> Prediction:
         """Predict every training observation from all others, ranges and nugget fixed: shape (N,) or (N, k)."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
+from swwl.embedding.linear import Linear
 from swwl.errors import IndefiniteKernelWarning, InputError, InputTypeError
 from swwl.gp.blocks import Block, Coordinates, Distances
 from swwl.kernels.indefinite import shift_needed, shifted
@@ -178,6 +179,31 @@ class Factor(BaseEstimator):
     def beyond(self, rows: Any) -> NDArray[np.float64] | None:
         """Return the norm (N,) of what :meth:`vectors` leave of whole rows, or None if they leave nothing."""
         return None
+
+    def linear(self, value: Any) -> Linear | None:
+        """Return the row of one entry of the column, and what pulls gradients in it back to the entry.
+
+        None for what has no derivative because it cannot change by little, such as a category.
+        """
+        raise InputError(f"{type(self).__name__} has no derivatives, so a model with it has no sensitivities.")
+
+    def of_row(self, row: NDArray[np.float64]) -> Any:
+        """Return the representation of one entry, given the row (K,) of :meth:`linear`."""
+        raise TypeError(f"{type(self).__name__} must define of_row.")
+
+    def pull_back(self, new: Any, train: Any, gradients: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return the gradients (K, m) in the row of one entry, given those in the blocks from it to the training rows.
+
+        Parameters
+        ----------
+        new : Any
+            From :meth:`of_row`.
+        train : Any
+            Representations of the training rows.
+        gradients : sequence of ndarray
+            For every block (p, m) in p coordinates, or (N, m) in half the squared distances.
+        """
+        raise TypeError(f"{type(self).__name__} must define pull_back.")
 
     def numbers(self, rows: Any) -> NDArray[np.float64] | None:
         """Return a representation as numbers in the units of the column, (N,), or None if it takes none."""

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swwl.embedding.components import Basis, Span
+from swwl.embedding.distances import half_squares_back
+from swwl.embedding.linear import Linear, linearize
 from swwl.embedding.summaries import SummaryEmbedding
 from swwl.embedding.transformer import SWWLEmbedding
 from swwl.errors import InputError, located
@@ -127,6 +129,25 @@ class KeptComponents(Factor):
             if k < stop - start:
                 found.append(RowDistances(own[:, k:], None if other is None else other[:, k:]))
         return found
+
+    def linear(self, value: Any) -> Linear:
+        """Return the embedding of one mesh in double precision, (K,)."""
+        with located(f"Column {self.column!r}"):
+            return linearize(self.embedding_, value)
+
+    def of_row(self, row: Array) -> Kept:
+        """Return the coordinates of one embedding, (1, K), and the norm of what they leave."""
+        return self.keep(row[None])
+
+    def pull_back(self, new: Kept, train: Kept, gradients: Sequence[Array]) -> Array:
+        """Return the gradient in the embedding of one mesh, (K, m): of every part through its own coordinates."""
+        left, found = list(gradients), []
+        for components, (k, start, stop) in zip(self.components_, self._places(), strict=True):
+            own = [left.pop(0)] if k else []
+            if k < stop - start:
+                own.append(half_squares_back(new[0][0, start + k : stop], train[0][:, start + k : stop], left.pop(0)))
+            found.append(components @ np.concatenate(own))
+        return np.concatenate(found)
 
     def left_out_blocks(
         self, rows: Kept, blocks: Sequence[Block], out: NDArray[np.intp], train: NDArray[np.intp]

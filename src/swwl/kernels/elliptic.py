@@ -46,6 +46,12 @@ class Scalar(Numeric):
         """Return the standardized column as one coordinate."""
         return [Coordinates(first[:, None], None if second is None else second[:, None])]
 
+    def pull_back(
+        self, new: NDArray[np.float64], train: NDArray[np.float64], gradients: Sequence[NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
+        """Return the gradient in the coordinate, (1, m)."""
+        return gradients[0]
+
 
 class Elliptic(Product):
     r"""One correlation of all inputs together, with a range for each of them.

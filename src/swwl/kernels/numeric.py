@@ -2,11 +2,14 @@ r"""Factors on numeric columns: :math:`c(\beta\,|s - s'|)`, the column standardi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from swwl.embedding.distances import half_squares_back
+from swwl.embedding.linear import Linear
 from swwl.embedding.options import check_exponent
 from swwl.errors import InputError
 from swwl.gp.blocks import Block, RowDistances
@@ -59,6 +62,20 @@ class Numeric(Factor):
     def vectors(self, rows: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return the standardized column, (N, 1)."""
         return rows[:, None]
+
+    def linear(self, value: Any) -> Linear:
+        """Return the standardized number, (1,)."""
+        return Linear(self.represent([value]), lambda gradient: gradient[0] / self.spread_)
+
+    def of_row(self, row: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the standardized number as it is, (1,)."""
+        return row
+
+    def pull_back(
+        self, new: NDArray[np.float64], train: NDArray[np.float64], gradients: Sequence[NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
+        """Return the gradient in the standardized number, (1, m)."""
+        return half_squares_back(new, train[:, None], gradients[0])
 
     def numbers(self, rows: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return the column in its own units, (N,)."""

@@ -3,13 +3,15 @@ r"""Factors on columns of graphs: the sliced Wasserstein Weisfeiler-Lehman kerne
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swwl.embedding.components import Basis, principal_components, project
+from swwl.embedding.distances import half_squares_back
+from swwl.embedding.linear import Linear, linearize
 from swwl.embedding.options import check_exponent
 from swwl.embedding.transformer import SWWLEmbedding
 from swwl.errors import InputError, located
@@ -178,6 +180,21 @@ class SWWL(Factor):
         """Return the distances between embeddings, on demand."""
         return [RowDistances(first, second, r=self.r)]
 
+    def linear(self, value: Any) -> Linear:
+        """Return the embedding of one graph in double precision, (P Q,)."""
+        with located(f"Column {self.column!r}"):
+            return linearize(self.embedding_, value)
+
+    def of_row(self, row: NDArray[np.float64]) -> Any:
+        """Return the embedding of one graph as rows (1, P Q)."""
+        return row[None]
+
+    def pull_back(self, new: Any, train: Any, gradients: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return the gradient in the embedding of one graph, (P Q, m), block by block."""
+        count = len(gradients)
+        parts = zip(np.split(new[0], count), np.split(train, count, axis=1), gradients, strict=True)
+        return np.concatenate([half_squares_back(*part) for part in parts])
+
     def vectors(self, rows: Any) -> NDArray[Any] | None:
         """Return the embeddings, (N, P Q); None for r = 1, where their Euclidean distance is not the factor's."""
         return np.asarray(rows) if self.r == 2 else None
@@ -332,6 +349,20 @@ class PrincipalSWWL(SWWL):
     def vectors(self, rows: Any) -> NDArray[Any] | None:
         """Return the embeddings, (N, P Q)."""
         return np.asarray(rows[0])
+
+    def of_row(self, row: NDArray[np.float64]) -> Any:
+        """Return the embedding of one graph as rows (1, P Q), and its coordinates."""
+        return row[None], project(row[None], self.mean_, self.components_)
+
+    def pull_back(self, new: Any, train: Any, gradients: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return the gradient in the embedding of one graph, (P Q, m): through its coordinates and what they leave."""
+        k = self.n_components_
+        found = np.zeros((len(self.components_), gradients[0].shape[1]))
+        own = gradients[0] if k else np.zeros((0, found.shape[1]))
+        if self.has_remainder_:
+            found += half_squares_back(new[0][0], train[0], gradients[-1])
+            own = own - half_squares_back(new[1][0, :k], train[1][:, :k], gradients[-1])
+        return found + self.components_[:, :k] @ own
 
     def most_components(self) -> int | None:
         """Return how many components are known, where their number is to be chosen."""

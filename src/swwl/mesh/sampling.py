@@ -7,6 +7,7 @@ the masses of what they stand for, show the shape alone: the more finely a mesh 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -83,11 +84,14 @@ def skin_samples(mesh: Mesh, least: int | None = None) -> Samples:
     ([[0.1667, 0.0], [1.0, 0.1667]], [[0.0, -1.0], [1.0, -0.0]], [0.0833, 0.0833])
     """
     found = skin(mesh)
-    if least is None:
-        least = LEAST_SIDES if mesh.dimension == 2 else LEAST_TRIANGLES
-    points, masses, piece = _sampled(mesh.points, found.pieces, found.masses, least)
+    points, masses, piece = _sampled(mesh.points, found.pieces, found.masses, least or least_on_skin(mesh))
     normals = coordinates(found.normals, piece).T
     return Samples(points, masses, normals, found.oriented, found.reason)
+
+
+def least_on_skin(mesh: Mesh) -> int:
+    """Return into how many parts a skin is cut at least: sides in the plane, triangles in space."""
+    return LEAST_SIDES if mesh.dimension == 2 else LEAST_TRIANGLES
 
 
 def cell_samples(mesh: Mesh, least: int = LEAST) -> Samples:
@@ -114,15 +118,19 @@ def cell_samples(mesh: Mesh, least: int = LEAST) -> Samples:
     """
     if mesh.dimension > 3:
         raise InputError(f"Cells on points of {counted(mesh.dimension, 'coordinate')} cannot be measured; up to 3 can.")
+    simplices, sizes = proper_simplices(mesh)
+    points, masses, _ = _sampled(mesh.points, simplices, sizes / sizes.sum(), least)
+    return Samples(points, masses)
+
+
+def proper_simplices(mesh: Mesh) -> tuple[_Nodes, _Floats]:
+    """Return the cells of the highest dimension as simplices (m, k), and their sizes relative to the whole mesh."""
     simplices = cut_into_simplices(mesh.cells)
     sizes = simplex_sizes(mesh.points / extent(mesh.points), simplices)
     if not sizes.any():
         raise InputError("The mesh has no cells with a length, an area or a volume.")
     proper = sizes > 0
-    if not proper.all():
-        simplices, sizes = simplices[proper], sizes[proper]
-    points, masses, _ = _sampled(mesh.points, simplices, sizes / sizes.sum(), least)
-    return Samples(points, masses)
+    return (simplices, sizes) if proper.all() else (simplices[proper], sizes[proper])
 
 
 def simplex_sizes(points: _Floats, simplices: _Nodes) -> _Floats:
@@ -158,18 +166,37 @@ def _sampled(
     simplex : ndarray of shape (m,)
         In which each lies.
     """
-    dimension = simplices.shape[1] - 1
     points = np.asfortranarray(points)
-    cuts = _cuts(masses * least, dimension)
     found, shares, numbers = [], [], []
-    for level in np.unique(cuts).tolist():
-        chosen = np.flatnonzero(cuts == level)
-        weights = _centers(dimension, level)  # (parts, corners)
+    for chosen, weights in subdivision(masses, simplices.shape[1] - 1, least):
         corners = np.ascontiguousarray(simplices[chosen].T)  # (corners, m)
         found.append(np.stack([(weights @ row.take(corners)).ravel() for row in points.T]))
         shares.append(np.tile(masses[chosen] / len(weights), len(weights)))
         numbers.append(np.tile(chosen, len(weights)))
     return np.concatenate(found, axis=1).T, np.concatenate(shares), np.concatenate(numbers)
+
+
+def subdivision(masses: _Floats, dimension: int, least: int) -> Iterator[tuple[NDArray[np.intp], _Floats]]:
+    """Yield which simplices are cut alike, and the centers of their parts as weights of their corners.
+
+    Parameters
+    ----------
+    masses : ndarray of shape (m,)
+        Of the simplices, with sum 1.
+    dimension : int
+        1 for lines, 2 for triangles, 3 for tetrahedra.
+    least : int
+        No part has more than one part in so many of the whole.
+
+    Yields
+    ------
+    chosen : ndarray of int
+    weights : ndarray of shape (parts, dimension + 1)
+        Points come part by part, and within a part in the order of ``chosen``.
+    """
+    cuts = _cuts(masses * least, dimension)
+    for level in np.unique(cuts).tolist():
+        yield np.flatnonzero(cuts == level), _centers(dimension, level)
 
 
 def _cuts(wanted: _Floats, dimension: int) -> NDArray[np.intp]:

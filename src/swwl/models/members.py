@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,10 +57,19 @@ class Member:
         """Return the blocks of every factor among the training rows."""
         return [factor.training_blocks(rows) for factor, rows in zip(self.kernel.factors, self.rows, strict=True)]
 
-    def new_blocks(self, rows: Sequence[Any], joint: bool = False) -> tuple[list[Block], list[Block]]:
-        """Return joined blocks from new representations to the training rows and, if ``joint``, among themselves."""
+    def new_blocks(
+        self, rows: Sequence[Any], joint: bool = False, known: Mapping[int, list[Block]] | None = None
+    ) -> tuple[list[Block], list[Block]]:
+        """Return joined blocks from new representations to the training rows and, if ``joint``, among themselves.
+
+        ``known`` holds those of some factors, by their places, which are not computed again.
+        """
         triples = list(zip(self.kernel.factors, rows, self.rows, strict=True))
-        cross = self.kernel.join([factor.new_blocks(new, train) for factor, new, train in triples])
+        groups = [
+            known[place] if known and place in known else factor.new_blocks(new, train)
+            for place, (factor, new, train) in enumerate(triples)
+        ]
+        cross = self.kernel.join(groups)
         among = self.kernel.join([factor.new_blocks(new) for factor, new, _ in triples]) if joint else []
         if self.large:  # only some columns are ever asked for
             return cross, among

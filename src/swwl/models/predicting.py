@@ -20,6 +20,7 @@ from swwl.gp.prediction import Prediction
 from swwl.kernels.together import represent_columns
 from swwl.models.members import Member
 from swwl.models.processes import Layout
+from swwl.models.sensitivity import Sensitivity, sensitivities
 from swwl.models.stacking import choose_members, mixture, mixture_covariance
 from swwl.models.tables import as_rows, as_table, check_width, column, split_targets
 from swwl.models.trend import trend_matrix
@@ -27,7 +28,7 @@ from swwl.parallel import Progress
 from swwl.storage import MemoryLike
 
 Array = NDArray[np.float64]
-_Blocks = list[tuple[list[Block], list[Block]]]
+Blocks = list[tuple[list[Block], list[Block]]]
 
 
 class Predictor:
@@ -169,7 +170,17 @@ class Predictor:
         if not len(table):
             raise InputError("There are no rows to compare with the training cases.")
         rows = self._representations(table, progress, memory)
-        parts = self._parts(self._member_blocks(rows), trend_matrix(self._trend, table))
+        return self.judge_represented(table, rows, self._member_blocks(rows))
+
+    def predict_represented(self, table: pd.DataFrame, blocks: Blocks) -> Prediction:
+        """Predict from what kernels have made of a table already: the blocks of every member."""
+        return self._mixed(self._parts(blocks, trend_matrix(self._trend, table)))
+
+    def judge_represented(
+        self, table: pd.DataFrame, rows: Sequence[Sequence[Any]], blocks: Blocks
+    ) -> tuple[Prediction, pd.DataFrame]:
+        """Return the prediction and the domain of a table, from its representations and blocks."""
+        parts = self._parts(blocks, trend_matrix(self._trend, table))
         prediction = self._mixed(parts)
         reference = self.domain_reference()
         factors, own = self.kernel_.factors, self._own_rows(rows)
@@ -235,6 +246,33 @@ class Predictor:
             found = self._left_out.column(0) if self._layout.single else self._left_out
         return found.widened(self._layout.widths(self.calibration_))
 
+    def sensitivity(
+        self, X: Any, target: str | None = None, *, along: Any = None, where: Any = None, std: bool = True
+    ) -> list[Sensitivity]:
+        """Say how predictions change when nodes move and when numbers change: exact derivatives.
+
+        Parameters
+        ----------
+        X : DataFrame, list of graphs or array
+            With the columns that the kernel names; graphs as meshes where weights or kernels need their cells.
+        target : str, optional
+            By default all targets.
+        along : Modes, dict of displacements, list of them, or one, optional
+            Deformations along which derivatives are wanted: (n, d) arrays, meshes of the same cells to which the nodes
+            go, pairs of such meshes, or the training set's own :func:`swwl.design.displacement_modes`.
+        where : array-like of bool or int, optional
+            Which nodes may move; by default all. The others have a gradient of zero.
+        std : bool
+            Whether to differentiate standard deviations, too.
+
+        Returns
+        -------
+        list of Sensitivity
+            For every row; with several targets, for every row and target, row by row.
+        """
+        check_is_fitted(self, "members_")
+        return sensitivities(self, X, target, along, where, std)
+
     @property
     def solver_(self) -> str:
         """Who factorized: "exact" or "vecchia"."""
@@ -282,7 +320,7 @@ class Predictor:
         own = self.train_rows_ if rows is None else self._own_rows(rows)
         return case_points(self.domain_reference(), self.kernel_.factors, own, n_components)
 
-    def _parts(self, blocks: _Blocks, trend: Array | None, include_nugget: bool = True) -> list[Prediction]:
+    def _parts(self, blocks: Blocks, trend: Array | None, include_nugget: bool = True) -> list[Prediction]:
         """Return the predictions of all members, given their blocks."""
         options: dict[str, Any] = {"include_nugget": include_nugget, "trend_columns": trend}
         return [
@@ -294,7 +332,7 @@ class Predictor:
         """Make one prediction of those of all members."""
         return mixture(parts, self._weights()).widened(self._layout.widths(self.calibration_))
 
-    def _joint(self, blocks: _Blocks, trend: Array | None, include_nugget: bool) -> tuple[Array, Array]:
+    def _joint(self, blocks: Blocks, trend: Array | None, include_nugget: bool) -> tuple[Array, Array]:
         """Return the mean (M, k) and the covariances (k, M, M) of all members together."""
         options: dict[str, Any] = {"include_nugget": include_nugget, "trend_columns": trend}
         pairs = [m.predict_joint(*own, **options) for m, own in zip(self.members_, blocks, strict=True)]
@@ -311,7 +349,7 @@ class Predictor:
 
     def _blocks(
         self, X: Any, *, joint: bool = False, progress: Progress | None = None, memory: MemoryLike = None
-    ) -> tuple[_Blocks, Array | None]:
+    ) -> tuple[Blocks, Array | None]:
         """Return, for every member, blocks from new rows to the training rows and, if ``joint``, among themselves."""
         check_is_fitted(self, "members_")
         table = self._table(X)
@@ -330,7 +368,7 @@ class Predictor:
         kernels = [member.kernel for member in self.members_]
         return represent_columns(kernels, partial(column, table), progress, memory)
 
-    def _member_blocks(self, rows: Sequence[Sequence[Any]], joint: bool = False) -> _Blocks:
+    def _member_blocks(self, rows: Sequence[Sequence[Any]], joint: bool = False) -> Blocks:
         return [member.new_blocks(own, joint) for member, own in zip(self.members_, rows, strict=True)]
 
 

@@ -187,8 +187,10 @@ def _read_csv(path: Path) -> tuple[list[str], list[_Record], str]:
     text = _decode(path.read_bytes())
     if not text.strip():
         raise InputError("the table is empty.")
-    header, *_ = _records(text, _NOWHERE, most=1)
-    possible = [mark for mark in _SEPARATORS if mark in header.cells[0]] or [_NOWHERE]
+    header = _records(text, _NOWHERE, most=1)
+    if not header:  # quotes with nothing between them
+        raise InputError("the table is empty.")
+    possible = [mark for mark in _SEPARATORS if mark in header[0].cells[0]] or [_NOWHERE]
     readings = {mark: _records(text, mark) for mark in possible}
     fitting = [mark for mark, records in readings.items() if _first_misfit(records) is None]
     if not fitting:

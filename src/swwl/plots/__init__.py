@@ -9,6 +9,8 @@ ImportanceDisplay      which inputs matter
 DesignDisplay          the training set on its two principal components, outliers marked
 ChoicesDisplay         cases to simulate, numbered by rank, on the map of a pool
 EffectDisplay          error against numbers of projections and quantiles
+SlopesDisplay          derivatives in numbers and along deformations, with intervals
+PushDisplay            where pushing a surface outward changes a prediction
 =====================  ===============================================================================
 
 The first three have ``from_estimator(estimator, X, y, *, target=None, ax=None)`` for new cases,
@@ -35,6 +37,7 @@ from swwl.plots.fields import draw_field, draw_prediction
 from swwl.plots.inputs import DesignDisplay, ImportanceDisplay
 from swwl.plots.meshes import draw_mesh
 from swwl.plots.quality import CalibrationDisplay, ParityDisplay, ResidualsDisplay
+from swwl.plots.sensitivity import PushDisplay, SlopesDisplay
 
 __all__ = [
     "CalibrationDisplay",
@@ -44,7 +47,9 @@ __all__ = [
     "EffectDisplay",
     "ImportanceDisplay",
     "ParityDisplay",
+    "PushDisplay",
     "ResidualsDisplay",
+    "SlopesDisplay",
     "draw_field",
     "draw_mesh",
     "draw_prediction",

@@ -104,7 +104,7 @@ def _draw_surface(ax: Any, points: NDArray[Any], triangles: NDArray[Any], edges:
     ax.autoscale_view()
 
 
-def _directions() -> NDArray[np.float64]:
+def viewing_directions() -> NDArray[np.float64]:
     """Return (3, 3): rightward, upward, and toward the viewer."""
     elevation, azimuth = np.radians([_ELEVATION, _AZIMUTH])
     toward = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
@@ -114,17 +114,17 @@ def _directions() -> NDArray[np.float64]:
 
 def seen(points: NDArray[Any]) -> NDArray[np.float64]:
     """Return points in space (n, 3) as they are seen from one side, (n, 2)."""
-    return np.asarray(points @ _directions()[:2].T)
+    return np.asarray(points @ viewing_directions()[:2].T)
 
 
 def toward_viewer() -> NDArray[np.float64]:
     """Return the direction from what is drawn to who looks at it, (3,)."""
-    return _directions()[2]
+    return viewing_directions()[2]
 
 
 def depth_and_light(points: NDArray[Any], triangles: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Return the order of triangles from the farthest to the nearest, and how much light falls on each, from 0 to 1."""
-    right, up, toward = _directions()
+    right, up, toward = viewing_directions()
     order = np.argsort((points[triangles] @ toward).sum(axis=1))
     normals = triangle_normals(points, triangles)
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)

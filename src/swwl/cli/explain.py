@@ -1,0 +1,97 @@
+"""``swwl explain``: what changes a prediction of one case, in numbers and on its mesh."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from swwl.cli.console import Force, Output
+from swwl.errors import InputError
+from swwl.words import number
+
+_PICTURES = (".png", ".svg", ".pdf")
+
+
+def explain(
+    model: Annotated[Path, typer.Argument(help="Model file that swwl fit wrote.")],
+    values: Annotated[list[str] | None, typer.Argument(help="The inputs of the case as NAME=VALUE.")] = None,
+    mesh: Annotated[list[str] | None, typer.Option(help="Mesh file of the case.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Mesh to write, with the derivatives on its nodes: .vtu.")
+    ] = None,
+    along: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Deformations: modes (of the training meshes), a file .npz of displacements, or meshes of the same "
+            "cells, NAME=TO.vtu or NAME=FROM.vtu,TO.vtu."
+        ),
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="Target to explain; all by default.")] = None,
+    where: Annotated[
+        str | None, typer.Option(help="Only nodes in this box may move: LOW:HIGH for every coordinate, with commas.")
+    ] = None,
+    length: Annotated[float, typer.Option(help="Smooth the density over this length, in units of the mesh.")] = 0.0,
+    picture: Annotated[Path | None, typer.Option(help="Picture to draw: .png, .svg or .pdf.")] = None,
+    force: Force = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the derivatives as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+) -> None:
+    """Say what changes the prediction of one case.
+
+    Prints the derivative in every number and along every deformation, with 95 % intervals. The mesh that it writes
+    has TARGET_gradient, and TARGET_push: what pushing the surface outward brings, per area. That picture shows what
+    the kernel makes of motions, also of such as no training mesh showed; trust the derivatives along deformations
+    that the training meshes hold.
+
+    \b
+    Example:
+      swwl explain m.swwl --mesh d/meshes/00100.vtu speed=17188 pressure=1.41 --along modes -o sens.vtu
+      swwl explain m.swwl --mesh a.vtu speed=17188 pressure=1.41 --along thicker=a.vtu,b.vtu --picture sens.png
+      swwl explain m.swwl --mesh airfoil.vtu incidence=2 velocity=60 --where=-0.1:1.1,-0.3:0.3 --picture push.png
+    """
+    from swwl.jobs.explain import draw_explained, explain_case, is_explained, mesh_with_fields, read_along, read_box
+    from swwl.jobs.outputs import check_output, is_picture
+    from swwl.jobs.predict import OUTSIDE, graph_columns, load_regressor, meshes_by_column, one_case, outside_ranges
+
+    out = Output(quiet, as_json)
+    fitted = load_regressor(model)
+    meshes = meshes_by_column(graph_columns(fitted), mesh or [])
+    frame = one_case(fitted, meshes, values or [])
+    known: dict[str, Any] = {"inputs": [model, *meshes.values()], "force": force}
+    if output is not None:
+        check_output(output, endings=(".vtu",), ours=is_explained, **known)
+    if picture is not None:
+        check_output(picture, endings=_PICTURES, ours=is_picture, **known)
+    if not length >= 0:
+        raise InputError(f"--length is {length:g}, but a length of at least 0 is wanted.")
+    box = None if where is None else read_box(where)
+    moves = read_along(along or [], fitted, model)
+    found, table = explain_case(fitted, frame, moves, target, box)
+    if output is not None:
+        mesh_with_fields(found, length).write(output)
+    if picture is not None:
+        draw_explained(found, table, picture, length)
+    for own in found:
+        lines = table[table["target"] == own.target]
+        std = own.std.value if own.std is not None else float("nan")
+        out.table(
+            f"{own.target}: {number(own.value)}, std {number(std)}",
+            ["derivative in", "per unit", "95 % between", "and", "per std in training"],
+            [
+                [line.what, line.derivative, line.lower95, line.upper95]
+                + [line.derivative * line.unit if line.kind == "number" else ""]
+                for line in lines.itertuples()
+            ],
+        )
+    outside = outside_ranges(fitted, frame)[0]
+    if outside:
+        out.say(f"outside the training range, where nothing has been tested: {outside}")
+    for file in (output, picture):
+        if file is not None:
+            out.say(f"written to {file}")
+    out.result(
+        {"predictions": {own.target: {"mean": own.value, "std": own.std and own.std.value} for own in found}}
+        | {"derivatives": table.to_dict("records"), OUTSIDE: outside, "output": output, "picture": picture}
+    )

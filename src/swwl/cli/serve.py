@@ -1,0 +1,80 @@
+"""``swwl serve``: models in a browser, and over HTTP."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+import threading
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from swwl.cli.console import Output
+from swwl.errors import InputError, MissingPackageError
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def serve(
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Model files that swwl fit wrote.")],
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes any that is free.")] = 8000,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on. Others than this machine's own need the token of the link.")
+    ] = "127.0.0.1",
+    meshes: Annotated[
+        Path | None,
+        typer.Option(help="Folder in which meshes may be named by path; files elsewhere cannot be read."),
+    ] = None,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    max_mb: Annotated[float, typer.Option(help="Largest request, in megabytes.")] = 100,
+    max_nodes: Annotated[int, typer.Option(help="Largest mesh, in nodes.")] = 2_000_000,
+    seconds: Annotated[float, typer.Option(help="Longest computation, in seconds.")] = 120,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+) -> None:
+    """Serve models: a page to drop meshes on and move operating conditions, and the same over HTTP.
+
+    Nothing leaves this machine. Ctrl-C ends it. The addresses are described in /openapi.json.
+
+    \b
+    Example:
+      swwl serve swwl-demo/model.swwl --open
+      swwl serve m.swwl --meshes d --port 8001
+      curl -F mesh=@blade.vtu -F 'inputs={"speed": 17188, "pressure": 1.41}' localhost:8000/api/predict
+    """
+    try:
+        from swwl.serve.app import make_app
+        from swwl.serve.server import listen, run
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "swwl":
+            raise
+        raise MissingPackageError(f"swwl serve needs {error.name}: pip install 'swwl[serve]'.") from None
+    from swwl.serve.library import load_served
+    from swwl.serve.limits import Limits
+
+    out = Output(quiet)
+    if min(max_mb, max_nodes, seconds) <= 0:
+        raise InputError("--max-mb, --max-nodes and --seconds must be positive.")
+    if meshes is not None and not meshes.is_dir():
+        raise InputError(f"{meshes}: no such folder for --meshes.")
+    limits = Limits(body=int(max_mb * 1e6), nodes=max_nodes, seconds=seconds)
+    served = load_served(models, meshes)
+    local = host in _LOOPBACK
+    token = None if local else secrets.token_urlsafe(24)
+    app = make_app(served, meshes, limits=limits, token=token, hosts=_LOOPBACK if local else None)
+    listening = listen(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    link = f"http://{shown}:{listening.getsockname()[1]}/" + (f"?token={token}" if token else "")
+    for one in served.values():
+        out.say(f"{one.name}: predicts {', '.join(one.targets or one.fields)}")
+    out.say(f"\nopen {link}\nCtrl-C ends it")
+    sys.stdout.flush()
+    if open_page:
+        threading.Timer(0.5, webbrowser.open, [link]).start()
+    run(app, listening, limits)
+    app.close()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # what still computes for a client that is gone need not be waited for

@@ -1,0 +1,277 @@
+r"""One mesh or graph as a row in double precision, and the transpose of the row's derivative in its nodes.
+
+Rows of ``transformer.py`` are single precision, whose differences are noise. Here the same stages run in double
+precision, each beside its adjoint: iterations (``wl_adjoint.py``), quantiles (``sliced_adjoint.py``), masses and
+normals (``mesh/sizes_adjoint.py``, ``mesh/sampling_adjoint.py``), plain numbers (``mesh/summaries_adjoint.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swwl.embedding.clouds import CLOUDS, Cloud, cloud_of
+from swwl.embedding.pipeline import Recipe
+from swwl.embedding.sliced_adjoint import Quantiles, check_rule
+from swwl.embedding.summaries import SummaryEmbedding
+from swwl.embedding.transformer import SWWLEmbedding
+from swwl.embedding.wl import is_averaging, neighbor_average, wl_iterations
+from swwl.embedding.wl_adjoint import wl_transposed
+from swwl.errors import InputError
+from swwl.mesh.arrays import first_at_place
+from swwl.mesh.cells import used_nodes
+from swwl.mesh.graph import Graph
+from swwl.mesh.io import as_graph, as_mesh
+from swwl.mesh.mesh import Mesh
+from swwl.mesh.sampling_adjoint import cell_samples_back, skin_samples_back
+from swwl.mesh.sizes_adjoint import lumped_measures_back
+from swwl.mesh.summaries import summaries
+from swwl.mesh.summaries_adjoint import summaries_back
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A row and the transpose of its derivative.
+
+    Attributes
+    ----------
+    row : ndarray of shape (K,), float64
+    pull_back : callable
+        Takes the gradients of m functions in the row, (K, m), and returns those in what the row was made of: (n, d, m)
+        for the points of a mesh or the features of a graph, (m,) for a number.
+    """
+
+    row: Array
+    pull_back: Callable[[Array], Array]
+
+
+def as_movable(item: Any) -> Mesh | Graph:
+    """Return what is to be differentiated as a mesh, or as a graph where it has no cells."""
+    if isinstance(item, (Mesh, Graph)):
+        return item
+    try:
+        return as_mesh(item)
+    except InputError:
+        return as_graph(item)
+
+
+def linearize(embedding: SWWLEmbedding | SummaryEmbedding, item: Any) -> Linear:
+    """Embed one mesh or graph in double precision, ready to pull gradients in its row back to its nodes.
+
+    Parameters
+    ----------
+    embedding : SWWLEmbedding or SummaryEmbedding
+        Fitted. Of those with r = 2, and quantiles that do not jump.
+    item : object
+        Anything that :func:`swwl.as_mesh` or :func:`swwl.as_graph` takes. Area weights need the cells of a mesh.
+
+    Returns
+    -------
+    Linear
+
+    Examples
+    --------
+    >>> rods = [Graph([[0.0], [length]], [(0, 1)]) for length in (1.0, 2.0)]
+    >>> embedding = SWWLEmbedding(0, n_projections=1, n_quantiles=2).fit(rods)
+    >>> found = linearize(embedding, rods[1])
+    >>> bool(np.allclose(found.row, embedding.transform(rods[1:])[0]))
+    True
+    >>> np.abs(found.pull_back(np.array([[0.0], [1.0]])).ravel()).round(4).tolist()  # the second quantile: one end
+    [0.0, 0.7071]
+    """
+    source = _Source(as_movable(item))
+    if isinstance(embedding, SummaryEmbedding):
+        return _summaries(embedding, source)
+    if embedding.r != 2:
+        raise InputError(f"Derivatives need r=2, but the embedding has r={embedding.r}.")
+    recipe = embedding.recipe()
+    return (_cloud if recipe.measure in CLOUDS else _nodes)(embedding, recipe, source)
+
+
+class _Source:
+    """What was given, as mesh and as graph, and how gradients come back from these to all of its nodes."""
+
+    def __init__(self, given: Mesh | Graph):
+        self._given = given
+
+    def mesh(self, merge: bool, what: str) -> Mesh:
+        if isinstance(self._given, Graph):
+            raise InputError(
+                f"{what} needs the cells of a mesh, which a Graph does not have: give the Mesh or its file."
+            )
+        return self._given.merged() if merge else self._given
+
+    def thing(self, merge: bool) -> Mesh | Graph:
+        return self._given if isinstance(self._given, Graph) or not merge else self._given.merged()
+
+    def from_graph(self, gradient: Array, merge: bool) -> Array:
+        """Bring gradients (k, d, m) in the features of the graph to all nodes of what was given."""
+        mesh = self.thing(merge)
+        if isinstance(mesh, Graph):
+            return gradient
+        gradient = gradient[:, : mesh.dimension]
+        used = used_nodes(mesh.cells, mesh.n_nodes)
+        if not used.all():
+            whole = np.zeros((mesh.n_nodes, *gradient.shape[1:]))
+            whole[used] = gradient
+            gradient = whole
+        return self.from_mesh(gradient, merge)
+
+    def from_mesh(self, gradient: Array, merge: bool) -> Array:
+        """Bring gradients in the nodes of the merged mesh to those that became one, in equal shares."""
+        given = self._given
+        if isinstance(given, Graph) or not merge or len(gradient) == given.n_nodes:
+            return gradient
+        number = np.unique(first_at_place(given.points), return_inverse=True)[1]
+        return gradient[number] / np.bincount(number)[number][:, None, None]
+
+
+def _nodes(embedding: SWWLEmbedding, recipe: Recipe, source: _Source) -> Linear:
+    thing, merge = source.thing(recipe.merge_nodes), recipe.merge_nodes
+    by_area = recipe.node_weights == "area"
+    if isinstance(thing, Graph) and recipe.node_weights != "uniform" and (by_area or thing.node_weights is not None):
+        raise InputError(
+            "The weights of the nodes change when nodes move, and a Graph does not know how: give the Mesh or its file."
+        )
+    graph = thing if isinstance(thing, Graph) else thing.graph("area" if by_area else None, recipe.fields)
+    check_rule(recipe.quantiles, by_area)
+    averaging = is_averaging(graph, recipe.normalization)
+    (n, d), count = graph.features.shape, recipe.n_iterations + 1
+    scale = np.asarray(recipe.scale)
+    mean = graph.features.mean(axis=0) if averaging else np.zeros(d)
+    matrix = neighbor_average(graph, recipe.normalization, np.float64)
+    kept = wl_iterations(matrix, (graph.features - mean) / scale, count - 1, recipe.step, recipe.tolerance)
+    nodes = np.hstack(kept).reshape(n, len(recipe.directions), -1)
+    masses = graph.node_weights if by_area else None
+    found = [
+        Quantiles(nodes[:, b], theta, recipe.n_quantiles, recipe.quantiles, masses)
+        for b, theta in enumerate(recipe.directions)
+    ]
+    offset = (np.tile(mean / scale, count) - embedding.center_).reshape(len(found), -1)
+
+    def pull_back(gradient: Array) -> Array:
+        m = gradient.shape[1]
+        in_nodes, in_masses, in_offset = _quantiles_back(found, recipe, gradient)
+        parts = in_nodes.reshape(n, count, d * m)
+        total = wl_transposed(matrix, [parts[:, h] for h in range(count)], recipe.step, recipe.tolerance)
+        total = total.reshape(n, d, m)
+        if averaging:  # the mean is taken away before the iterations, and added again behind them
+            total = total + (in_offset.reshape(count, d, m).sum(axis=0) - total.sum(axis=0)) / n
+        back = source.from_graph(total / scale[:, None], merge)
+        if in_masses is not None:
+            assert isinstance(thing, Mesh)
+            whole = np.zeros((thing.n_nodes, m))
+            whole[used_nodes(thing.cells, thing.n_nodes)] = in_masses
+            areas = [lumped_measures_back(thing.points, thing.cells, column) for column in whole.T]
+            back = back + source.from_mesh(np.stack(areas, axis=2), merge)
+        return back
+
+    return Linear(_row(found, recipe, offset), pull_back)
+
+
+def _row(found: list[Quantiles], recipe: Recipe, offset: Array) -> Array:
+    pairs = zip(found, recipe.directions, offset, strict=True)
+    return _factor(recipe) * np.concatenate([(own.values + shift @ theta).ravel() for own, theta, shift in pairs])
+
+
+def _factor(recipe: Recipe) -> float:
+    return float((recipe.directions[0].shape[1] * recipe.n_quantiles) ** -0.5)
+
+
+def _quantiles_back(found: list[Quantiles], recipe: Recipe, gradient: Array) -> tuple[Array, Array | None, Array]:
+    """Return gradients in the points (n, s, m), in their masses (n, m) and in what all points are shifted by (s, m)."""
+    m, (_, n_projections) = gradient.shape[1], recipe.directions[0].shape
+    blocks = _factor(recipe) * gradient.reshape(len(found), recipe.n_quantiles, n_projections, m)
+    pulled = [own.pull_back(block) for own, block in zip(found, blocks, strict=True)]
+    shifts = [theta @ block.sum(axis=0) for theta, block in zip(recipe.directions, blocks, strict=True)]
+    masses = [own for _, own in pulled if own is not None]
+    points = np.concatenate([own for own, _ in pulled], axis=1)
+    return points, np.sum(masses, axis=0) if masses else None, np.concatenate(shifts)
+
+
+def _cloud(embedding: SWWLEmbedding, recipe: Recipe, source: _Source) -> Linear:
+    merge = recipe.merge_nodes
+    if recipe.measure == "edges":
+        item: Any = source.thing(merge)
+    else:
+        item = source.mesh(merge, f'measure="{recipe.measure}"')
+    cloud = cloud_of(item, recipe.measure, recipe.fields)
+    plain = cloud if recipe.directed else cloud.without_directions()
+    scale = np.asarray(recipe.scale)
+    (theta,) = recipe.directions
+    found = Quantiles(
+        plain.features / scale, theta, recipe.n_quantiles, recipe.quantiles, cloud.masses, continuous=True
+    )
+
+    def pull_back(gradient: Array) -> Array:
+        in_points, in_masses, _ = _quantiles_back([found], recipe, gradient)
+        in_points /= scale[:, None]
+        if not recipe.directed:
+            in_points = _without_directions_back(cloud, in_points)
+        columns = [
+            _cloud_back(item, recipe, in_points[:, :, j], None if in_masses is None else in_masses[:, j])
+            for j in range(gradient.shape[1])
+        ]
+        back = np.stack(columns, axis=2)
+        return source.from_graph(back, merge) if recipe.measure == "edges" else source.from_mesh(back, merge)
+
+    return Linear(_row([found], recipe, -embedding.center_[None]), pull_back)
+
+
+def _cloud_back(item: Mesh | Graph, recipe: Recipe, in_points: Array, in_masses: Array | None) -> Array:
+    """Return the gradient (n, d) in the nodes of what a cloud was made of."""
+    if recipe.measure == "edges":
+        return _edges_back(as_graph(item, fields=recipe.fields), in_points)
+    assert isinstance(item, Mesh) and in_masses is not None
+    if recipe.measure == "area":
+        return cell_samples_back(item, in_points, in_masses)
+    d = item.dimension
+    return skin_samples_back(item, in_points[:, :d], in_masses, in_points[:, d:])
+
+
+def _edges_back(graph: Graph, in_points: Array) -> Array:
+    ends = graph.edges.T if graph.n_edges else np.arange(graph.n_nodes)[None].repeat(2, axis=0)
+    d = graph.n_features
+    sign = np.sign(graph.features[ends[0]] - graph.features[ends[1]])
+    halves = in_points[:, :d] / 2
+    pulls = [halves + sign * in_points[:, d:], halves - sign * in_points[:, d:]]
+    rows = zip(ends, pulls, strict=True)
+    return np.sum(
+        [np.column_stack([np.bincount(end, own, graph.n_nodes) for own in pull.T]) for end, pull in rows], axis=0
+    )
+
+
+def _without_directions_back(cloud: Cloud, gradient: Array) -> Array:
+    """Return gradients in coordinates and normals (m, 2 d, k), given those in coordinates and products of normals."""
+    d = cloud.n_features // 2
+    normals = cloud.features[:, d:]
+    in_normals = 2 * normals[:, :, None] * gradient[:, d : 2 * d]
+    for (i, j), own in zip(combinations(range(d), 2), np.moveaxis(gradient[:, 2 * d :], 1, 0), strict=True):
+        in_normals[:, i] += np.sqrt(2) * normals[:, j, None] * own
+        in_normals[:, j] += np.sqrt(2) * normals[:, i, None] * own
+    return np.concatenate([gradient[:, :d], in_normals], axis=1)
+
+
+def _summaries(embedding: SummaryEmbedding, source: _Source) -> Linear:
+    thing = source.thing(embedding.merge_nodes)
+    if embedding.kind == "mesh":
+        thing = source.mesh(embedding.merge_nodes, "The summary of a mesh")
+    elif isinstance(thing, Mesh):
+        thing = thing.graph()
+    row = embedding.finish([summaries(thing)], fit=False)[0]
+    moving = (row == (summaries(thing) - embedding.mean_) / embedding.spread_) / embedding.spread_
+
+    def pull_back(gradient: Array) -> Array:
+        columns = [summaries_back(thing, moving * column) for column in gradient.T]
+        back = np.stack(columns, axis=2)
+        merge = embedding.merge_nodes
+        return source.from_mesh(back, merge) if isinstance(thing, Mesh) else source.from_graph(back, merge)
+
+    return Linear(row, pull_back)

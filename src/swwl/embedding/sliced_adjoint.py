@@ -1,0 +1,305 @@
+r"""Projected quantiles in double precision, and the transpose of their derivative, beside ``sliced.py``.
+
+A quantile is a combination of the sorted projections of a few points, so a gradient in it goes back to these points,
+and through the levels at which they stand to the masses of all points before them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from swwl.embedding.sliced import order_statistics, quantile_levels
+from swwl.errors import InputError
+
+Array = NDArray[np.float64]
+Order = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _Between:
+    """Quantiles between two sorted points each: which points, the share of the upper one, and how steep the levels are.
+
+    Attributes
+    ----------
+    low, high : ndarray of shape (P, Q)
+        Numbers of points.
+    share : ndarray of shape (P, Q)
+    masses : _Levels or None
+        Where points weigh what they weigh; None where all weigh the same.
+    """
+
+    low: Order
+    high: Order
+    share: Array
+    masses: _Levels | None = None
+
+
+@dataclass(frozen=True)
+class _Levels:
+    """The levels of sorted, weighted points: their order (P, n), levels and the slopes (P, Q) of quantiles in them."""
+
+    order: Order
+    places: Order  # (P, Q), of the lower point in the order
+    levels: Array  # (P, n)
+    totals: Array  # (P,)
+    slopes: Array
+
+
+@dataclass(frozen=True)
+class _Means:
+    """Means of the quantile function over equal parts: sorted points (P, n), their masses, and where parts end."""
+
+    order: Order
+    values: Array
+    masses: Array  # with sum 1
+    total: float  # of the masses before that
+    ends: Order  # (P, Q + 1): in which point's share each edge between parts lies
+    beyond: Array  # (P, Q + 1): how far into it
+
+
+class Quantiles:
+    r"""Quantiles of the projections of one cloud, with all that pulls gradients back to its points.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, s)
+    directions : ndarray of shape (s, P)
+    n_quantiles : int
+    rule : {"linear", "lower", "midpoint", "mean"}
+        As in :func:`swwl.embedding.sliced.projected_quantiles`.
+    weights : ndarray of shape (n,), optional
+        Masses of the points. With them, "lower" and "midpoint" are steps: they jump where masses change, and are
+        refused.
+    continuous : bool
+        Whether the points stand for a continuous measure, as in ``measure_quantiles``. Then all rules but "mean"
+        interpolate the distribution function between the points, at the levels of the rule.
+
+    Attributes
+    ----------
+    values : ndarray of shape (Q, P)
+
+    Examples
+    --------
+    >>> line, along = np.array([[0.0], [4.0], [1.0]]), np.array([[1.0]])
+    >>> found = Quantiles(line, along, 3)
+    >>> found.values.ravel().tolist()
+    [0.0, 1.0, 4.0]
+    >>> found.pull_back(np.array([[[1.0]], [[10.0]], [[100.0]]]))[0].ravel().tolist()
+    [1.0, 100.0, 10.0]
+    """
+
+    def __init__(
+        self,
+        points: Array,
+        directions: Array,
+        n_quantiles: int,
+        rule: str = "linear",
+        weights: Array | None = None,
+        *,
+        continuous: bool = False,
+    ):
+        check_rule(rule, weights is not None, continuous)
+        self._n = len(points)
+        self._directions = directions
+        self._kept = None
+        if weights is not None and not (weights > 0).all():
+            self._kept = np.flatnonzero(weights > 0)
+            points, weights = points[self._kept], weights[self._kept]
+        projected = directions.T @ points.T
+        order = sorting_order(projected)
+        self.values: Array
+        self._weighted = weights is not None
+        self._found: _Between | _Means
+        if rule == "mean":
+            self.values, self._found = _means(projected, order, n_quantiles, weights)
+        elif weights is None:
+            self.values, self._found = _picked(projected, order, n_quantiles, rule)
+        else:
+            self.values, self._found = _interpolated(projected, order, quantile_levels(n_quantiles, rule), weights)
+
+    def pull_back(self, gradient: Array) -> tuple[Array, Array | None]:
+        """Return the gradients in the points and in their masses.
+
+        Parameters
+        ----------
+        gradient : ndarray of shape (Q, P, m)
+            In the quantiles, of m functions.
+
+        Returns
+        -------
+        in_points : ndarray of shape (n, s, m)
+        in_masses : ndarray of shape (n, m), or None
+            None where points have no masses.
+        """
+        m = gradient.shape[2]
+        n = self._n if self._kept is None else len(self._kept)
+        points, masses = np.empty((n, len(self._directions), m)), np.zeros((n, m))
+        for j in range(m):
+            own = np.ascontiguousarray(gradient[:, :, j].T)
+            if isinstance(self._found, _Means):
+                along, masses[:, j] = _means_back(self._found, own)
+                points[:, :, j] = along.T @ self._directions.T
+            else:
+                points[:, :, j] = _points_back(self._found, own, n) @ self._directions.T
+                if self._found.masses is not None:
+                    masses[:, j] = _levels_back(self._found, self._found.masses, own)
+        if self._kept is not None:
+            whole, whole_masses = np.zeros((self._n, *points.shape[1:])), np.zeros((self._n, m))
+            whole[self._kept], whole_masses[self._kept] = points, masses
+            points, masses = whole, whole_masses
+        return points, masses if self._weighted else None
+
+
+def check_rule(rule: str, weighted: bool, continuous: bool = False) -> None:
+    """Refuse a rule whose quantiles jump where masses change.
+
+    Examples
+    --------
+    >>> check_rule("midpoint", weighted=True)
+    Traceback (most recent call last):
+    ...
+    swwl.errors.InputError: quantiles='midpoint' jumps where the weights of nodes change, so it has no derivatives; ...
+    """
+    if weighted and not continuous and rule in ("lower", "midpoint"):
+        raise InputError(
+            f"quantiles={rule!r} jumps where the weights of nodes change, so it has no derivatives; fit the model with "
+            f'quantiles="linear" or "mean", or with node_weights="uniform".'
+        )
+
+
+def sorting_order(values: Array) -> Order:
+    """Return what sorts every row (P, n): sorting numbers that carry their places is faster than finding their order.
+
+    Values are rounded to what 62 bits hold beside the place: at a million, 42 bits of the range of a row.
+
+    Examples
+    --------
+    >>> sorting_order(np.array([[0.5, -1.0, 3.0]])).tolist()
+    [[1, 0, 2]]
+    """
+    n = values.shape[1]
+    bits = max(1, (n - 1).bit_length())
+    low = values.min(axis=1, keepdims=True)
+    width = values.max(axis=1, keepdims=True) - low
+    keys = ((values - low) * (2.0 ** (62 - bits) / np.where(width > 0, width, 1.0))).astype(np.int64)
+    keys <<= bits
+    keys |= np.arange(n)
+    keys.sort(axis=1)
+    keys &= (1 << bits) - 1
+    return keys
+
+
+def _at(values: NDArray[Any], order: Order) -> NDArray[Any]:
+    return np.take_along_axis(values, order, axis=1)
+
+
+def _summed(places: Order, amounts: Array, size: int) -> Array:
+    """Sum amounts at places of an array of some size."""
+    return np.asarray(np.bincount(places.ravel(), amounts.ravel(), size), dtype=np.float64)
+
+
+def _picked(projected: Array, order: Order, n_quantiles: int, rule: str) -> tuple[Array, _Between]:
+    below, above, share = order_statistics(projected.shape[1], n_quantiles, rule)
+    low, high = order[:, below], order[:, above]
+    shares = np.broadcast_to(share if rule == "linear" else np.zeros_like(share), low.shape)
+    return ((1 - shares) * _at(projected, low) + shares * _at(projected, high)).T, _Between(low, high, shares)
+
+
+def _interpolated(projected: Array, order: Order, levels: Array, weights: Array) -> tuple[Array, _Between]:
+    n = projected.shape[1]
+    if n == 1:
+        only = np.zeros((len(projected), len(levels)), np.int64)
+        return projected.repeat(len(levels), axis=1).T, _Between(only, only, np.zeros(only.shape))
+    masses = weights[order]
+    tau = np.cumsum(masses, axis=1)
+    tau -= 0.5 * (masses + masses[:, :1])
+    totals = tau[:, -1].copy()
+    tau /= totals[:, None]
+    places = np.array([np.searchsorted(row, levels, "right") - 1 for row in tau])
+    np.clip(places, 0, n - 2, out=places)
+    low, high = _at(order, places), _at(order, places + 1)
+    start, gap = _at(tau, places), _at(tau, places + 1) - _at(tau, places)
+    share = np.clip((levels - start) / gap, 0.0, 1.0)
+    below, above = _at(projected, low), _at(projected, high)
+    inside = (levels >= start) & (levels <= start + gap)
+    slopes = np.where(inside, (above - below) / gap, 0.0)
+    found = _Between(low, high, share, _Levels(order, places, tau, totals, slopes))
+    return (below + share * (above - below)).T, found
+
+
+def _points_back(found: _Between, gradient: Array, n: int) -> sparse.csr_array:
+    """Return what each point has of a gradient (P, Q) along each direction, (n, P)."""
+    rows = np.concatenate([found.low.ravel(), found.high.ravel()])
+    columns = np.tile(np.repeat(np.arange(len(gradient)), gradient.shape[1]), 2)
+    shares = np.concatenate([((1 - found.share) * gradient).ravel(), (found.share * gradient).ravel()])
+    return sparse.coo_array((shares, (rows, columns)), shape=(n, len(gradient))).tocsr()
+
+
+def _levels_back(found: _Between, own: _Levels, gradient: Array) -> Array:
+    """Return the gradient in the masses, (n,): a quantile falls where the levels of its two points rise."""
+    n_projections, n = own.order.shape
+    pull = own.slopes * gradient
+    first = np.arange(n_projections)[:, None] * n + own.places
+    size = n_projections * n
+    in_levels = _summed(first, (found.share - 1) * pull, size)
+    in_levels -= _summed(first + 1, found.share * pull, size)
+    in_levels = in_levels.reshape(n_projections, n) / own.totals[:, None]
+    in_levels[:, -1] -= (in_levels * own.levels).sum(axis=1)
+    in_masses = np.cumsum(in_levels[:, ::-1], axis=1)[:, ::-1] - 0.5 * in_levels
+    in_masses[:, 0] -= 0.5 * in_levels.sum(axis=1)
+    return _summed(own.order, in_masses, n)
+
+
+def _means(projected: Array, order: Order, n_quantiles: int, weights: Array | None) -> tuple[Array, _Means]:
+    n_projections, n = projected.shape
+    values = _at(projected, order)
+    total = float(n) if weights is None else float(weights.sum())
+    masses = np.full((n_projections, n), 1.0 / n) if weights is None else weights[order] / total
+    below, sums = np.zeros((n_projections, n + 1)), np.zeros((n_projections, n + 1))
+    np.cumsum(masses, axis=1, out=below[:, 1:])
+    np.cumsum(masses * values, axis=1, out=sums[:, 1:])
+    edges = np.arange(1, n_quantiles) / n_quantiles
+    ends = np.zeros((n_projections, n_quantiles + 1), np.int64)
+    for row, own in zip(ends[:, 1:-1], below, strict=True):
+        row[:] = np.searchsorted(own, edges, "right") - 1
+    np.clip(ends, 0, n - 1, out=ends)
+    ends[:, -1] = n
+    beyond = np.zeros(ends.shape)
+    beyond[:, 1:-1] = edges - _at(below, ends[:, 1:-1])
+    reached = _at(sums, ends)
+    reached[:, 1:-1] += beyond[:, 1:-1] * _at(values, ends[:, 1:-1])
+    return (n_quantiles * np.diff(reached, axis=1)).T, _Means(order, values, masses, total, ends, beyond)
+
+
+def _means_back(found: _Means, gradient: Array) -> tuple[Array, Array]:
+    r"""Return what each point has of a gradient (P, Q) along each direction, (P, n), and the gradient in masses, (n,).
+
+    With :math:`G(t) = \sum_{j<k} m_j x_j + (t - \sum_{j<k} m_j) x_k` the integral of the quantile function up to t, in
+    point k: :math:`\partial G/\partial m_j = x_j - x_k` for all j before k.
+    """
+    n_projections, n = found.values.shape
+    n_quantiles = gradient.shape[1]
+    edges = np.zeros((n_projections, n_quantiles + 1))
+    edges[:, 1:] += n_quantiles * gradient
+    edges[:, :-1] -= n_quantiles * gradient
+    size = n_projections * (n + 1)
+    places = np.arange(n_projections)[:, None] * (n + 1) + found.ends
+
+    def after(amounts: Array) -> Array:
+        """Sum amounts at the edges that lie in later points, for every point: (P, n)."""
+        at = _summed(places, amounts, size).reshape(n_projections, n + 1)
+        return np.cumsum(at[:, ::-1], axis=1)[:, -2::-1]
+
+    later = after(edges)
+    partly = _summed(places, edges * found.beyond, size).reshape(n_projections, n + 1)[:, :-1]
+    along = np.empty((n_projections, n))
+    np.put_along_axis(along, found.order, found.masses * later + partly, axis=1)
+    values = np.concatenate([found.values, np.zeros((n_projections, 1))], axis=1)
+    in_shares = found.values * later - after(edges * _at(values, found.ends))
+    in_shares -= (in_shares * found.masses).sum(axis=1, keepdims=True)
+    return along, _summed(found.order, in_shares, n) / found.total

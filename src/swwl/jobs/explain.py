@@ -1,0 +1,195 @@
+"""What changes a prediction of one case: derivatives as numbers, as fields on its mesh, and as a picture."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from swwl.embedding.modes import displacement_modes
+from swwl.errors import InputError, MeshWarning, located
+from swwl.jobs.outputs import picture_metadata
+from swwl.jobs.predict import graph_columns, input_columns
+from swwl.mesh.io import as_mesh
+from swwl.mesh.mesh import Mesh
+from swwl.models.regression import RobustGPRegressor
+from swwl.models.sensitivity import Sensitivity
+from swwl.models.slopes import slope_table
+from swwl.plots.sensitivity import MOST, PushDisplay, SlopesDisplay
+from swwl.plots.style import new_figure, style
+from swwl.storage import atomic_write
+
+MODES = "modes"
+# By these names a mesh says that this wrote it.
+FIELD_ENDINGS = ("gradient", "push")
+
+
+def read_along(texts: Sequence[str], model: RobustGPRegressor, path: Path) -> dict[str, Any] | None:
+    """Read along what derivatives are wanted.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        "modes", for the displacement modes of the training meshes; a file ".npz" of (n, d) arrays; NAME=TO or
+        NAME=FROM,TO, of mesh files with the same cells (NAME= may be left out).
+    model : RobustGPRegressor
+    path : path
+        Of the model file: training meshes are looked for beside it.
+
+    Returns
+    -------
+    dict of str to displacement, or None where nothing is wanted
+    """
+    found: dict[str, Any] = {}
+    for text in texts:
+        new: Mapping[str, Any]
+        if text == MODES:
+            modes = displacement_modes(training_meshes(model, path))
+            new = dict(zip(modes.names, modes.displacements, strict=True))
+        elif text.lower().endswith(".npz") and "=" not in text:
+            new = _arrays(Path(text))
+        else:
+            name, _, files = text.rpartition("=")
+            parts = files.split(",")
+            if len(parts) > 2 or not all(Path(file).is_file() for file in parts):
+                raise InputError(
+                    f"--along {text!r} is not understood; wanted is modes, a file .npz of displacements, or "
+                    f"meshes: NAME=TO.vtu or NAME=FROM.vtu,TO.vtu."
+                )
+            new = {name or Path(parts[-1]).stem: parts[0] if len(parts) == 1 else tuple(parts)}
+        twice = sorted(set(new) & set(found))
+        if twice:
+            raise InputError(f"--along names {twice[0]!r} twice.")
+        found |= new
+    return found or None
+
+
+def _arrays(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise InputError(f"{path}: no such file.")
+    with located(str(path)):
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                return {name: file[name] for name in file.files}
+        except (OSError, ValueError) as error:
+            raise InputError(f"is not a file of arrays: {error}") from None
+
+
+def training_meshes(model: RobustGPRegressor, path: Path) -> list[Path]:
+    """Return the mesh files that a model was fitted to, as its file says where they were."""
+    columns = graph_columns(model)
+    known = model.metadata_.get("train", {}).get("meshes", {}) if isinstance(model.metadata_, dict) else {}
+    if len(columns) != 1 or columns[0] not in known or "table" not in model.metadata_:
+        raise InputError("The model file does not say which meshes it was fitted to, so it has no modes to show.")
+    folder = (path.parent / str(model.metadata_["table"])).parent
+    files = [folder / str(name) for name in known[columns[0]]]
+    gone = next((file for file in files if not file.is_file()), None)
+    if gone is not None:
+        raise InputError(f"{gone}: no such file; displacement modes need the meshes that the model was fitted to.")
+    return files
+
+
+Box = list[tuple[float, float]]
+
+
+def read_box(text: str) -> Box:
+    """Read LOW:HIGH for every coordinate, with commas between them; a bound that is left out is open.
+
+    >>> read_box("0:1,:0.5")
+    [(0.0, 1.0), (-inf, 0.5)]
+    """
+    try:
+        pairs = [part.split(":") for part in text.split(",")]
+        return [(float(low or "-inf"), float(high or "inf")) for low, high in pairs]
+    except ValueError:
+        raise InputError(f"--where {text!r} is not understood; wanted is a box, such as 0:1,-0.5:0.5.") from None
+
+
+def explain_case(
+    model: RobustGPRegressor,
+    frame: pd.DataFrame,
+    along: Mapping[str, Any] | None,
+    target: str | None = None,
+    box: Box | None = None,
+) -> tuple[list[Sensitivity], pd.DataFrame]:
+    """Return the sensitivities of one case, a table of one row, and its derivatives as a table.
+
+    Parameters
+    ----------
+    model : RobustGPRegressor
+    frame : DataFrame
+    along : mapping of str to displacement, optional
+    target : str, optional
+        All by default.
+    box : list of (low, high), optional
+        For every coordinate: nodes outside it may not move.
+    """
+    row = input_columns(model, frame, Path("case"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MeshWarning)
+        where = None if box is None else _inside(box, model, row)
+        found = model.sensitivity(row, target, along=along, where=where)
+        return found, slope_table(model, row, found, along)
+
+
+def _inside(box: Box, model: RobustGPRegressor, row: pd.DataFrame) -> NDArray[np.bool_]:
+    """Return which nodes of the mesh of a case lie in a box, (n,)."""
+    columns = graph_columns(model)
+    if len(columns) != 1:
+        raise InputError("--where says which nodes may move, but the model has no mesh, or several.")
+    points = as_mesh(row[columns[0]].iloc[0]).points
+    if points.shape[1] != len(box):
+        raise InputError(f"--where has {len(box)} ranges, but the mesh has {points.shape[1]} coordinates.")
+    low, high = np.array(box).T
+    inside: NDArray[np.bool_] = ((points >= low) & (points <= high)).all(axis=1)
+    if not inside.any():
+        raise InputError("--where holds no node of the mesh.")
+    return inside
+
+
+def mesh_with_fields(found: Sequence[Sensitivity], length: float = 0.0) -> Mesh:
+    """Return the mesh of a case with fields TARGET_gradient (n, d) and TARGET_push (n,), the normal density."""
+    mesh = found[0].mesh
+    if not isinstance(mesh, Mesh):
+        raise InputError("There is no mesh to write derivatives on: the model has none, or graphs without cells.")
+    fields: dict[str, Any] = {}
+    for own in found:
+        fields[f"{own.target}_{FIELD_ENDINGS[0]}"] = own.gradient
+        try:
+            fields[f"{own.target}_{FIELD_ENDINGS[1]}"] = own.normal_density(length, MOST)
+        except InputError:  # lines in space have no skin
+            continue
+    return mesh.with_fields(fields)
+
+
+def is_explained(path: Path) -> bool:
+    """Whether a file is a mesh that this wrote."""
+    head = path.read_bytes()[: 1 << 16]
+    return all(f'_{ending}"'.encode() in head for ending in FIELD_ENDINGS)
+
+
+def draw_explained(found: Sequence[Sensitivity], table: pd.DataFrame, output: Path, length: float = 0.0) -> None:
+    """Draw, for every target, bars of derivatives and where on the mesh pushing changes the prediction."""
+    figure = new_figure(9.5, 3.6 * len(found))
+    with style():
+        axes = figure.subplots(len(found), 2, squeeze=False)
+        for (bars, picture), own in zip(axes, found, strict=True):
+            lines = table[table["target"] == own.target]
+            if len(lines):
+                SlopesDisplay(lines, own.target).plot(bars)
+            else:
+                bars.remove()
+            try:
+                PushDisplay(own, length).plot(picture)
+            except InputError:
+                picture.remove()
+        content = io.BytesIO()
+        figure.savefig(content, format=output.suffix[1:].lower(), dpi=160, metadata=picture_metadata(output))
+    with atomic_write(output) as file:
+        file.write(content.getvalue())

@@ -1,0 +1,125 @@
+"""Predictions for one mesh and many inputs: what the kernels make of the mesh is computed once.
+
+A page with sliders asks again and again about the same mesh; reading and embedding it takes far longer than the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from swwl.gp.blocks import Block
+from swwl.gp.prediction import Prediction
+from swwl.kernels.base import Factor, Product
+from swwl.kernels.together import distinct_factors, represent_columns
+from swwl.models.members import Member
+from swwl.models.predicting import Blocks
+from swwl.models.regression import RobustGPRegressor
+from swwl.models.tables import as_rows, column
+
+
+class Prepared:
+    """A fitted regressor and one mesh for each of its columns of graphs.
+
+    Parameters
+    ----------
+    model : RobustGPRegressor
+        Fitted.
+    meshes : mapping of str to mesh
+        By column: anything :func:`swwl.as_graph` takes.
+
+    Examples
+    --------
+    >>> from swwl import SWWL, Graph, Matern52
+    >>> rng = np.random.default_rng(0)
+    >>> rods = [Graph([[0.0], [length]], [(0, 1)]) for length in rng.uniform(1, 2, 30)]
+    >>> table = pd.DataFrame({"rod": rods, "load": rng.uniform(1, 3, 30)})
+    >>> table["stretch"] = [load * rod.features[1, 0] for rod, load in zip(table["rod"], table["load"])]
+    >>> kernel = SWWL("rod", n_iterations=0, n_projections=4, n_quantiles=5) * Matern52("load")
+    >>> model = RobustGPRegressor(kernel).fit(table, "stretch")
+    >>> prepared = Prepared(model, {"rod": rods[0]})
+    >>> case = pd.DataFrame({"rod": [rods[0]], "load": [2.0]})
+    >>> bool(prepared.predict_distribution(case[["load"]]).mean == model.predict(case))
+    True
+    """
+
+    def __init__(self, model: RobustGPRegressor, meshes: Mapping[str, Any]):
+        self.model = model
+        self._factors, self._places = distinct_factors([member.kernel for member in model.members_])
+        graphs = [factor for factor in self._factors if factor.takes == "graphs"]
+        table = pd.DataFrame({name: pd.Series([mesh], dtype=object) for name, mesh in meshes.items()})
+        self._known = dict(zip(map(id, graphs), _represented(graphs, table), strict=True))
+        self._blocks = [self._held(member, own) for member, own in zip(model.members_, self._places, strict=True)]
+
+    def predict_distribution(self, X: Any) -> Prediction:
+        """Predict at rows of other inputs; bit for bit what the model predicts for one row.
+
+        Parameters
+        ----------
+        X : DataFrame of M rows
+            Without the columns of meshes.
+
+        Returns
+        -------
+        Prediction
+            Arrays of shape (M,) or (M, k).
+        """
+        table, _, blocks = self._represented(X)
+        return self.model.predict_represented(table, blocks)
+
+    def predict_with_domain(self, X: Any) -> tuple[Prediction, pd.DataFrame]:
+        """Also say of every row whether it is like the training cases; see :meth:`swwl.RobustGPRegressor.domain`.
+
+        Parameters
+        ----------
+        X : DataFrame of M rows
+        """
+        return self.model.judge_represented(*self._represented(X))
+
+    def _represented(self, X: Any) -> tuple[pd.DataFrame, list[list[Any]], Blocks]:
+        """Return the table, what the factors of every member make of it, and the blocks of every member."""
+        others = [factor for factor in self._factors if factor.takes != "graphs"]
+        table = as_rows(X, [factor.column for factor in others])
+        rows = {id(factor): _repeated(known, len(table)) for factor, known in self._given()}
+        rows |= dict(zip(map(id, others), _represented(others, table), strict=True))
+        found = [[rows[id(self._factors[place])] for place in own] for own in self._places]
+        blocks = [
+            member.new_blocks(own, known=held if len(table) == 1 else None)
+            for member, own, held in zip(self.model.members_, found, self._blocks, strict=True)
+        ]
+        return table, found, blocks
+
+    def vectors(self) -> np.ndarray[Any, Any] | None:
+        """Return the mesh as the vector (K,) that a map of the training cases shows, or None where there is none."""
+        found = (factor.vectors(known) for factor, known in self._given())
+        return next((vectors[0] for vectors in found if vectors is not None), None)
+
+    def _held(self, member: Member, places: list[int]) -> dict[int, list[Block]]:
+        """Return the blocks from the mesh to the training meshes, by the place of their factor in the kernel."""
+        found = {}
+        for place, (factor, train) in enumerate(zip(member.kernel.factors, member.rows, strict=True)):
+            known = self._known.get(id(self._factors[places[place]]))
+            if known is not None:
+                found[place] = [block.held() for block in factor.new_blocks(known, train)]
+        return found
+
+    def _given(self) -> list[tuple[Factor, Any]]:
+        return [(factor, self._known[id(factor)]) for factor in self._factors if id(factor) in self._known]
+
+
+def _represented(factors: list[Factor], table: pd.DataFrame) -> list[Any]:
+    """Return what factors make of the columns of a table."""
+    return represent_columns([Product(*factors)], partial(column, table))[0] if factors else []
+
+
+def _repeated(rows: Any, n: int) -> Any:
+    """Return the representation of one mesh as that of n."""
+    if n == 1:
+        return rows
+    if isinstance(rows, tuple):
+        return tuple(_repeated(part, n) for part in rows)
+    return rows * n if isinstance(rows, list) else np.repeat(rows, n, axis=0)

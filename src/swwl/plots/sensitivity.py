@@ -1,0 +1,161 @@
+"""Where pushing a surface changes a prediction, and what numbers and deformations bring."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import Normalize
+from numpy.typing import NDArray
+
+from swwl.errors import InputError
+from swwl.mesh.mesh import Mesh
+from swwl.mesh.skin import skin
+from swwl.models.sensitivity import Sensitivity
+from swwl.plots.meshes import viewing_directions
+from swwl.plots.style import BLACK, BLUE, GREEN, Display, words
+
+_MOST_BARS = 16
+# Spikes at single nodes are cut down to so many times the density that nine in ten nodes stay below.
+MOST = 3.0
+# A side whose value is less than this share of the largest is not worth a larger picture.
+_SEEN = 0.02
+
+
+class SlopesDisplay(Display):
+    """Bars of derivatives with 95 % intervals: numbers per standard deviation of training, displacements as given.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From :func:`swwl.models.slopes.slope_table`, of one target.
+    name : str
+        Of the target.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
+    """
+
+    def __init__(self, table: pd.DataFrame, name: str = "target"):
+        if not len(table):
+            raise InputError("There are no derivatives to draw: the model has no numbers, and along= names nothing.")
+        self.table, self.name = table, name
+
+    def _draw(self, ax: Any) -> None:
+        size = (self.table["derivative"] * self.table["unit"]).abs()
+        shown = self.table.loc[size.sort_values(ascending=False).index[:_MOST_BARS]].iloc[::-1]
+        places = np.arange(len(shown))
+        values = (shown["derivative"] * shown["unit"]).to_numpy()
+        half = ((shown["upper95"] - shown["lower95"]) / 2 * shown["unit"]).to_numpy()
+        colors = [BLUE if kind == "number" else GREEN for kind in shown["kind"]]
+        ax.barh(places, values, color=colors, height=0.62)
+        ax.errorbar(values, places, xerr=half, fmt="none", ecolor=BLACK, elinewidth=0.9, capsize=2)
+        ax.axvline(0, color=BLACK, lw=0.8)
+        labels = [words(str(what)) + (" (per std)" if kind == "number" else "")
+                  for what, kind in zip(shown["what"], shown["kind"], strict=True)]  # fmt: skip
+        ax.set_yticks(places, labels)
+        ax.grid(axis="y", visible=False)
+        ax.set_xlabel(f"change of {words(self.name)}")
+        ax.set_title("derivatives, 95 % intervals")
+
+
+class PushDisplay(Display):
+    """The normal density of a gradient on the mesh: red where pushing the surface outward raises the prediction.
+
+    It shows what the kernel makes of motions, also of such as no training mesh showed.
+
+    Parameters
+    ----------
+    sensitivity : Sensitivity
+        Of a surface in space or a plane mesh.
+    length : float
+        Over how far to smooth, in units of the coordinates.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
+    """
+
+    def __init__(self, sensitivity: Sensitivity, length: float = 0.0):
+        if not isinstance(sensitivity.mesh, Mesh):
+            raise InputError("A picture of where to push needs the cells of a mesh.")
+        self.sensitivity, self.length = sensitivity, length
+        self.density = sensitivity.normal_density(length, most=MOST)
+
+    def _draw(self, ax: Any) -> None:
+        mesh = self.sensitivity.mesh
+        assert isinstance(mesh, Mesh)
+        size = np.abs(self.density[self.density != 0])
+        most = float(np.quantile(size, 0.98)) if len(size) else 1.0  # edges would drown the rest
+        smoothed = f", smoothed over {self.length:g}" if self.length else ""
+        per = "length" if mesh.dimension == 2 else "area"
+        draw_push(mesh, self.density, ax, limit=most, label=f"d {words(self.sensitivity.target)} per push and {per}")
+        ax.set_title(f"pushing outward{smoothed}", loc="left", fontsize=9)
+
+
+def draw_push(mesh: Mesh, values: NDArray[np.float64], ax: Any, limit: float | None = None, label: str = "") -> Any:
+    """Color a mesh by signed values at its nodes, blue below zero and red above; return the axis.
+
+    A surface in space is seen from two opposite sides; of a solid, its skin. Of a plane mesh the outline is drawn.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        With a skin.
+    values : ndarray of shape (n,)
+    ax : matplotlib axis
+    limit : float, optional
+        Where colors end; by default at the largest value.
+    label : str
+        Beside the colors.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> square = Mesh([[0.0, 0], [1, 0], [1, 1], [0, 1]], [[0, 1, 2], [0, 2, 3]])
+    >>> draw_push(square, np.arange(4.0), Figure().subplots(), label="push").axison
+    False
+    """
+    found = skin(mesh)
+    pieces = found.pieces
+    limit = float(np.abs(values).max()) if limit is None else limit
+    colors: Any = {"cmap": "RdBu_r", "norm": Normalize(-(limit or 1.0), limit or 1.0)}
+    means = values[pieces].mean(axis=1)
+    drawn: Any
+    if mesh.dimension == 2:
+        drawn = LineCollection(list(mesh.points[pieces]), array=means, linewidths=3, capstyle="round", **colors)
+        ax.add_collection(drawn)
+        _show_where(ax, mesh.points[pieces[np.abs(means) >= _SEEN * limit]])
+    else:
+        right, up, toward = viewing_directions()
+        left = 0.0
+        for side in (1.0, -1.0):
+            flat = mesh.points @ np.column_stack([side * right, up])
+            flat[:, 0] += left - flat[:, 0].min()
+            left = flat[:, 0].max() + 0.15 * np.ptp(flat[:, 0])
+            # What looks away goes first: of a thin body, depths alone would mix the two sides.
+            away = found.normals @ (side * toward) < 0
+            order = np.lexsort([(mesh.points[pieces] @ (side * toward)).sum(axis=1), ~away])
+            drawn = PolyCollection(list(flat[pieces][order]), array=means[order], edgecolors="face", lw=0.2, **colors)
+            ax.add_collection(drawn)
+        ax.autoscale_view()
+    ax.set_aspect("equal")
+    ax.axis("off")
+    ax.figure.colorbar(drawn, ax=ax, label=label, shrink=0.8)
+    return ax
+
+
+def _show_where(ax: Any, corners: NDArray[np.float64]) -> None:
+    """Show the part of the plane in which some sides (m, 2, 2) lie: an airfoil, say, and not the air far from it."""
+    if not len(corners):
+        ax.autoscale_view()
+        return
+    low, high = corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
+    margin = 0.1 * (high - low).max()
+    ax.set_xlim(low[0] - margin, high[0] + margin)
+    ax.set_ylim(low[1] - margin, high[1] + margin)

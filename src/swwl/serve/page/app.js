@@ -1,0 +1,353 @@
+// The page: one state (model, mesh, inputs, what to draw), and everything else follows it.
+import { get, ownLink, post, send } from "./api.js";
+import { drawCurves, drawMap } from "./charts.js";
+import { Geometry } from "./geometry.js";
+import { buildInputs, medians } from "./inputs.js";
+import { element, label, number, rounded, TRUST } from "./words.js";
+import { Tried } from "./tried.js";
+
+const at = (id) => document.getElementById(id);
+const state = { model: null, meshes: {}, label: "", inputs: {}, target: null, sweep: null, each: "" };
+let facts = null;
+let answer = null;
+let refreshInputs = () => {};
+let settled = null;
+
+function complain(error) {
+  if (error?.name === "AbortError") return;
+  at("error").textContent = error ? error.message : "";
+  at("error").hidden = !error;
+}
+
+/** Return a function that does its work for the newest state, once at a time, however often it is called. */
+function latest(work) {
+  let running = false;
+  let again = false;
+  return async () => {
+    again = true;
+    if (running) return;
+    running = true;
+    while (again) {
+      again = false;
+      try {
+        await work();
+      } catch (error) {
+        complain(error);
+      }
+    }
+    running = false;
+  };
+}
+
+const question = () => ({ model: state.model, mesh: state.meshes, inputs: state.inputs });
+const complete = () => facts.mesh_columns.every((name) => state.meshes[name]);
+
+const geometry = new Geometry(complain);
+geometry.onAsk = latest(async () => geometry.update(question(), facts));
+const tried = new Tried((row) => {
+  Object.assign(state, { label: row.mesh, meshes: { ...row.meshes } });
+  Object.assign(state.inputs, row.inputs);
+  refreshInputs();
+  showMesh();
+});
+
+const predict = latest(async () => {
+  if (!complete()) return;
+  at("answers").classList.add("busy");
+  try {
+    answer = await (await post("/api/predict", question())).json();
+    complain(null);
+  } finally {
+    at("answers").classList.remove("busy");
+  }
+  showAnswers();
+  clearTimeout(settled);
+  settled = setTimeout(() => tried.add(state, answer), 1200);
+});
+
+const curves = latest(async () => {
+  if (!complete() || !state.sweep || !facts.curves) return;
+  const input = facts.inputs.find((one) => one.name === state.sweep);
+  const [low, high] = [Math.min(input.least, state.inputs[state.sweep]), Math.max(input.largest, state.inputs[state.sweep])];
+  const asked = { ...question(), sweep: { name: state.sweep, from: low, to: high > low ? high : low + 1, n: 49 } };
+  const other = facts.inputs.find((one) => one.name === state.each);
+  if (other) asked.each = { name: other.name, values: [0.1, 0.5, 0.9].map((share) => Number((other.least + share * (other.largest - other.least)).toPrecision(4))) };
+  const found = await (await post("/api/curve", asked)).json();
+  const one = answer?.targets[state.target];
+  const now = one ? { x: state.inputs[state.sweep], ...one } : null;
+  drawCurves(at("curves"), found, state.target, input, now);
+});
+
+const showMap = latest(async () => {
+  if (!facts.map) return;
+  const values = facts.train[state.target];
+  const found = answer?.map;
+  drawMap(at("map"), facts.map, values, state.target, found?.place, found?.nearest ?? [], chooseTraining);
+  at("near").textContent = found ? `Nearest: ${found.nearest.slice(0, 3).map((near) => near.label).join(", ")}.` : "";
+});
+
+function update() {
+  predict().then(curves);
+  if (complete()) geometry.onAsk();
+  remember();
+}
+
+async function showMesh() {
+  at("mesh-name").textContent = state.label ? `Shown: ${state.label}` : "";
+  update();
+  if (!facts.mesh_columns.length || !complete()) return;
+  try {
+    await geometry.load(question(), facts);
+    const { header } = geometry;
+    at("mesh-name").textContent = `${state.label} · ${header.nodes.toLocaleString("en")} nodes, ${header.cells.toLocaleString("en")} cells`;
+  } catch (error) {
+    complain(error);
+  }
+}
+
+function showAnswers() {
+  const known = facts.cases.find((one) => facts.mesh_columns.every((name) => one.meshes[name] === state.meshes[name]));
+  const same = known?.inputs && Object.entries(known.inputs).every(([name, value]) => Math.abs(value - state.inputs[name]) <= 1e-9 * Math.abs(value));
+  const cards = facts.targets.map((target) => {
+    const found = answer.targets[target.name];
+    const card = element("button", "answer" + (target.name === state.target && facts.targets.length > 1 ? " chosen" : ""));
+    card.type = "button";
+    const [left, right] = [element("div", "told"), element("div", "drawn")];
+    left.append(element("div", "name", label(target.name)), element("div", "mean", rounded(found.mean, found.std)));
+    left.append(element("div", "interval", `95 %: ${rounded(found.lower, found.std)} to ${rounded(found.upper, found.std)}`));
+    const low = Math.min(target.least ?? found.lower, found.lower);
+    const high = Math.max(target.largest ?? found.upper, found.upper);
+    const share = (value) => `${(100 * (value - low)) / (high - low || 1)}%`;
+    const gauge = element("div", "gauge");
+    const [span, mark] = [element("i"), element("b")];
+    span.style.left = share(found.lower);
+    span.style.width = `${(100 * (found.upper - found.lower)) / (high - low || 1)}%`;
+    mark.style.left = share(found.mean);
+    gauge.append(span, mark);
+    gauge.title = "the interval, on the range of the training cases";
+    const told = same && known.targets[target.name] !== undefined;
+    if (told) {
+      const truth = element("u");
+      truth.style.left = share(known.targets[target.name]);
+      gauge.append(truth);
+    }
+    const ends = element("div", "gauge-ends");
+    ends.append(element("span", "", number(low)), element("span", "", number(high)));
+    if (target.least !== undefined) right.append(gauge, ends);
+    if (told) right.append(element("div", "truth", `simulated: ${number(known.targets[target.name])}${known.learned ? " (a training case)" : ""}`));
+    const [sign, text, why] = TRUST[found.trust];
+    const trust = element("span", `trust ${found.trust}`);
+    trust.append(element("span", "", sign), element("span", "", text));
+    trust.title = why;
+    left.append(trust);
+    card.append(left, right);
+    card.addEventListener("click", () => chooseTarget(target.name));
+    return card;
+  });
+  at("answers").replaceChildren(...cards);
+  at("notes").hidden = answer.domain.notes.length === 0;
+  at("notes").textContent = answer.domain.notes.join(" · ");
+  showMap();
+}
+
+function chooseTarget(name) {
+  state.target = name;
+  at("target").value = name;
+  showFixed();
+  if (answer) showAnswers();
+  curves();
+  remember();
+}
+
+/** Show what does not depend on the case: importance and scores. */
+function showFixed() {
+  const columns = facts.importance[state.target] ?? Object.values(facts.importance)[0] ?? {};
+  const entries = Object.entries(columns).sort((a, b) => b[1] - a[1]).slice(0, 12);
+  const most = Math.max(...entries.map(([, value]) => value), 1e-9);
+  at("importance").replaceChildren(...entries.flatMap(([name, value]) => {
+    const bar = element("i");
+    bar.style.width = `${(100 * value) / most}%`;
+    return [element("span", "", label(name)), bar, element("em", "", value.toFixed(2))];
+  }));
+  const lines = (facts.targets.find((one) => one.name === state.target)?.scores ?? []).map((one) =>
+    `${label(state.target)}, ${one.test}: Q² ${one.q2.toFixed(3)}, typical error ${number(one.rmse)}, ${Math.round(100 * one.coverage)} % of ${one.n} inside their 95 % intervals`);
+  for (const [name, rows] of Object.entries(facts.field_scores ?? {})) {
+    for (const one of rows) lines.push(`${label(name)}, ${one.test}: relative error ${number(one.rrmse)}, ${Math.round(100 * one.coverage)} % of nodes inside their 95 % intervals`);
+  }
+  at("scores").replaceChildren(...lines.map((text) => element("div", "", text)));
+  at("importance").hidden = entries.length === 0;
+  at("matters").textContent = entries.length ? "What matters most" : "How good the model is";
+}
+
+function chooseCase(key) {
+  const found = facts.cases[Number(key)];
+  if (!found) return;
+  at("cases").value = key;
+  state.meshes = { ...found.meshes };
+  state.label = found.label;
+  if (found.inputs) Object.assign(state.inputs, found.inputs);
+  refreshInputs();
+  showMesh();
+}
+
+function chooseTraining(place) {
+  const found = facts.cases.findIndex((one) => Object.entries(one.meshes).every(([name, mesh]) => mesh === `train:${name}:${place}`));
+  chooseCase(String(found));
+}
+
+async function take(file) {
+  if (!file) return;
+  at("mesh-name").textContent = `Reading ${file.name} …`;
+  try {
+    const found = (await send("/api/mesh", { mesh: file })).meshes[0];
+    const column = at("column").value || facts.mesh_columns[0];
+    state.meshes = { ...state.meshes, [column]: found.mesh };
+    state.label = found.name;
+    at("cases").value = "";
+    complain(null);
+    await showMesh();
+  } catch (error) {
+    at("mesh-name").textContent = state.label ? `Shown: ${state.label}` : "";
+    complain(error);
+  }
+}
+
+function remember() {
+  const kept = { ...state, color: geometry.wanted };
+  history.replaceState(null, "", "#" + btoa(unescape(encodeURIComponent(JSON.stringify(kept)))).replaceAll("=", ""));
+}
+
+function remembered() {
+  try {
+    const found = JSON.parse(decodeURIComponent(escape(atob(location.hash.slice(1)))));
+    return found && typeof found === "object" ? found : {};
+  } catch {
+    return {};
+  }
+}
+
+async function start(name, kept = {}) {
+  facts = await get(`/api/model?model=${encodeURIComponent(name)}`);
+  answer = null;
+  document.title = `${facts.name} · swwl`;
+  const targets = facts.targets.map((one) => one.name);
+  const numeric = facts.inputs.filter((one) => one.holds === "numbers" && one.least !== undefined);
+  const pick = (value, among, other) => (among.includes(value) ? value : other);
+  const names = numeric.map((one) => one.name);
+  Object.assign(state, { model: facts.name, meshes: {}, label: "", inputs: medians(facts.inputs) });
+  state.target = pick(kept.target, targets, targets[0]);
+  state.sweep = pick(kept.sweep, names, names[names.length - 1] ?? null);
+  state.each = pick(kept.each, names, "");
+  geometry.wanted = kept.color ?? null;
+  for (const one of facts.inputs) if (kept.inputs && one.name in kept.inputs) state.inputs[one.name] = kept.inputs[one.name];
+  at("about").textContent = `predicts ${targets.concat(facts.fields).map(label).join(", ")} · learned from ${facts.n_train} cases`;
+  at("target").replaceChildren(...targets.map((one) => new Option(label(one), one)));
+  at("target").hidden = targets.length < 2;
+  at("fixed-card").hidden = !targets.length && !facts.fields.length;
+  at("sweep").replaceChildren(...names.map((one) => new Option(label(one), one)));
+  at("each").replaceChildren(new Option("one curve", ""), ...names.map((one) => new Option(label(one), one)));
+  Object.assign(at("target"), { value: state.target });
+  Object.assign(at("sweep"), { value: state.sweep ?? "" });
+  Object.assign(at("each"), { value: state.each });
+  at("mesh-card").hidden = at("view-card").hidden = facts.mesh_columns.length === 0;
+  at("map-card").hidden = !facts.map;
+  at("curve-card").hidden = names.length === 0 || !facts.curves;
+  at("column").replaceChildren(...facts.mesh_columns.map((one) => new Option(one, one)));
+  at("column-row").hidden = facts.mesh_columns.length < 2;
+  at("cases-row").hidden = facts.cases.length === 0;
+  const groups = [["held out", false], ["learned from", true]].map(([title, learned]) => {
+    const group = document.createElement("optgroup");
+    group.label = title;
+    facts.cases.forEach((one, k) => one.learned === learned && group.append(new Option(one.label, String(k))));
+    return group;
+  });
+  at("cases").replaceChildren(new Option("–", ""), ...groups.filter((group) => group.childElementCount));
+  refreshInputs = buildInputs(at("inputs"), facts.inputs, state.inputs, update);
+  tried.start(facts);
+  at("answers").replaceChildren();
+  showFixed();
+  if (kept.meshes && facts.mesh_columns.length && facts.mesh_columns.every((one) => typeof kept.meshes[one] === "string")) {
+    Object.assign(state, { meshes: kept.meshes, label: String(kept.label ?? "") });
+    const index = facts.cases.findIndex((one) => facts.mesh_columns.every((column) => one.meshes[column] === state.meshes[column]));
+    at("cases").value = index < 0 ? "" : String(index);
+    await showMesh();
+  } else if (facts.cases.length) {
+    chooseCase("0");
+  } else {
+    await showMesh();
+  }
+  if (!complete()) at("answers").replaceChildren(element("div", "card quiet", "Drop a mesh file to see predictions."));
+}
+
+function listen() {
+  const drop = at("drop");
+  for (const kind of ["dragenter", "dragover"]) {
+    document.addEventListener(kind, (event) => {
+      event.preventDefault();
+      drop.classList.add("over");
+    });
+  }
+  for (const kind of ["dragleave", "drop"]) document.addEventListener(kind, () => drop.classList.remove("over"));
+  document.addEventListener("drop", (event) => {
+    event.preventDefault();
+    take(event.dataTransfer.files[0]);
+  });
+  drop.addEventListener("keydown", (event) => (event.key === "Enter" || event.key === " ") && at("file").click());
+  at("file").addEventListener("change", () => take(at("file").files[0]));
+  at("cases").addEventListener("change", () => chooseCase(at("cases").value));
+  at("medians").addEventListener("click", () => {
+    Object.assign(state.inputs, medians(facts.inputs));
+    refreshInputs();
+    update();
+  });
+  at("model").addEventListener("change", () => start(at("model").value).catch(complain));
+  at("target").addEventListener("change", () => chooseTarget(at("target").value));
+  for (const id of ["sweep", "each"]) {
+    at(id).addEventListener("change", () => {
+      state[id] = at(id).value;
+      if (state.each === state.sweep) state.each = at("each").value = "";
+      curves();
+      remember();
+    });
+  }
+  at("link").addEventListener("click", async () => {
+    remember();
+    try {
+      await navigator.clipboard.writeText(ownLink(location.hash));
+      at("link").textContent = "Copied";
+    } catch {
+      prompt("The link", ownLink(location.hash));
+    }
+    setTimeout(() => (at("link").textContent = "Copy link"), 1500);
+  });
+  at("theme").addEventListener("click", () => {
+    const dark = document.documentElement.dataset.theme !== "dark";
+    document.documentElement.dataset.theme = dark ? "dark" : "light";
+    localStorage.setItem("swwl-theme", dark ? "dark" : "light");
+    themed();
+  });
+}
+
+function themed() {
+  if (geometry.view) {
+    geometry.view.dark = document.documentElement.dataset.theme === "dark";
+    geometry.view.draw();
+  }
+  if (answer) {
+    curves();
+    showMap();
+  }
+}
+
+async function main() {
+  listen();
+  themed();
+  const { models } = await get("/api/models");
+  at("model").replaceChildren(...models.map((one) => new Option(one.name, one.name)));
+  const kept = remembered();
+  const first = models.some((one) => one.name === kept.model) ? kept.model : models[0].name;
+  at("model").value = first;
+  await start(first, kept);
+}
+
+main().catch(complain);

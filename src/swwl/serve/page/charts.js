@@ -1,0 +1,95 @@
+// Curves and maps, by plotly, which this server brings along.
+import { cycle, scale } from "./colors.js";
+import { label, number } from "./words.js";
+
+const CONFIG = { displayModeBar: false, responsive: true };
+
+function look() {
+  const style = getComputedStyle(document.documentElement);
+  const color = (name) => style.getPropertyValue(name).trim();
+  return { ink: color("--ink"), quiet: color("--quiet"), line: color("--line"), card: color("--card"), accent: color("--accent") };
+}
+
+function axes(title, more = {}) {
+  const { quiet, line } = look();
+  return { title: { text: title, font: { size: 12, color: quiet } }, gridcolor: line, zeroline: false, linecolor: line, tickfont: { color: quiet, size: 11 }, automargin: true, ...more };
+}
+
+function layout(more) {
+  const { ink } = look();
+  return {
+    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: ink, family: "system-ui, sans-serif", size: 12 },
+    margin: { l: 55, r: 12, t: 8, b: 45 }, hovermode: "closest", ...more,
+  };
+}
+
+const faded = (hex, alpha) => `rgba(${[1, 3, 5].map((k) => parseInt(hex.slice(k, k + 2), 16)).join(",")},${alpha})`;
+
+/** Draw curves with bands, the training range of the input, and where the case is. */
+export function drawCurves(box, found, target, input, now) {
+  const { ink, quiet, card } = look();
+  const x = found.sweep.values;
+  const traces = [];
+  found.curves.forEach((curve, k) => {
+    const color = cycle()[k % cycle().length];
+    const { mean, lower, upper } = curve.targets[target];
+    const name = found.each === null ? "95 % band" : `${label(found.each)} = ${number(curve.each)}`;
+    traces.push({
+      x: [...x, ...[...x].reverse()], y: [...upper, ...[...lower].reverse()], fill: "toself", fillcolor: faded(color, 0.16),
+      line: { width: 0 }, hoverinfo: "skip", showlegend: false, type: "scatter", mode: "lines",
+    });
+    traces.push({
+      x, y: mean, name, line: { color, width: 2.2, dash: ["solid", "dash", "dot", "dashdot"][k % 4] }, type: "scatter", mode: "lines",
+      customdata: lower.map((low, i) => [number(low), number(upper[i])]), showlegend: found.each !== null,
+      hovertemplate: `${label(found.sweep.name)} %{x:.4g}<br><b>%{y:.5g}</b>, 95 %: %{customdata[0]} to %{customdata[1]}<extra>${found.each === null ? "" : name}</extra>`,
+    });
+  });
+  if (now) {
+    traces.push({
+      x: [now.x], y: [now.mean], type: "scatter", mode: "markers", marker: { size: 11, color: ink, line: { color: card, width: 2 } },
+      error_y: { type: "data", symmetric: false, array: [now.upper - now.mean], arrayminus: [now.mean - now.lower], color: ink, thickness: 1.6, width: 5 },
+      name: "this case", hovertemplate: "this case: <b>%{y:.5g}</b><extra></extra>", showlegend: found.each !== null,
+    });
+  }
+  const inside = [input.least, input.largest];
+  const edge = (value) => ({ type: "line", x0: value, x1: value, y0: 0, y1: 1, yref: "paper", line: { color: quiet, width: 1, dash: "dot" } });
+  const shapes = inside.filter((value) => value > x[0] && value < x[x.length - 1]).map(edge);
+  Plotly.react(box, traces, layout({
+    xaxis: axes(label(found.sweep.name)), yaxis: axes(label(target)), shapes,
+    legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 11 } }, margin: { l: 60, r: 12, t: found.each === null ? 8 : 40, b: 45 },
+  }), CONFIG);
+}
+
+/** Draw the training cases on their two main components, and this mesh among them. */
+export function drawMap(box, map, values, target, place, nearest, onPick) {
+  const { ink, quiet, card } = look();
+  const [x, y] = [0, 1].map((k) => map.places.map((one) => one[k]));
+  const traces = [{
+    x, y, type: "scatter", mode: "markers", name: "training cases", text: map.labels, customdata: values.map((value) => number(value)),
+    marker: {
+      color: values, colorscale: scale("viridis"), size: 8, line: { color: card, width: 0.6 },
+      symbol: map.far.map((far) => (far ? "diamond-open" : "circle")),
+      colorbar: { title: { text: label(target), side: "right", font: { size: 11, color: quiet } }, thickness: 10, outlinewidth: 0, tickfont: { size: 10, color: quiet } },
+    },
+    hovertemplate: `%{text}<br>${label(target)} %{customdata}<extra></extra>`,
+  }];
+  if (place) {
+    const lines = nearest.slice(0, 3).flatMap((one) => [place, map.places[one.case], [null, null]]);
+    traces.unshift({ x: lines.map((p) => p[0]), y: lines.map((p) => p[1]), type: "scatter", mode: "lines", line: { color: quiet, width: 1 }, hoverinfo: "skip" });
+    traces.push({
+      x: [place[0]], y: [place[1]], type: "scatter", mode: "markers", name: "this mesh", hovertemplate: "this mesh<extra></extra>",
+      marker: { symbol: "star", size: 18, color: "#D55E00", line: { color: ink, width: 1.2 } },
+    });
+  }
+  const bare = { showticklabels: false, showgrid: true };
+  Plotly.react(box, traces, layout({
+    xaxis: axes("component 1", bare), yaxis: axes("component 2", bare), showlegend: false, margin: { l: 30, r: 8, t: 8, b: 32 },
+  }), CONFIG);
+  if (!box.dataset.listening) {
+    box.dataset.listening = "yes";
+    box.on("plotly_click", (event) => {
+      const point = event.points[0];
+      if (point.data.name === "training cases") onPick(point.pointIndex);
+    });
+  }
+}

@@ -1,0 +1,134 @@
+// The card of the mesh: what it is colored by, its color bar, and what lies under the pointer.
+import { post, unpacked, download } from "./api.js";
+import { gradient } from "./colors.js";
+import { label, number } from "./words.js";
+import { View3D } from "./view3d.js";
+
+const at = (id) => document.getElementById(id);
+
+export class Geometry {
+  constructor(complain) {
+    this.complain = complain;
+    this.sources = {};
+    this.wanted = null;
+    try {
+      this.view = new View3D(at("canvas"), (point, event) => this.tip(point, event));
+    } catch (error) {
+      at("view-card").hidden = true;
+      complain(error);
+    }
+    at("edges").addEventListener("change", () => {
+      this.view.edges = at("edges").checked;
+      this.view.draw();
+    });
+    at("home").addEventListener("click", () => this.view.reset());
+    at("color").addEventListener("change", () => {
+      this.wanted = at("color").value;
+      this.paint();
+    });
+    at("vtu").addEventListener("click", () => this.takeAway());
+  }
+
+  /** Show the mesh of a question; facts are those of the model. */
+  async load(question, facts) {
+    if (!this.view) return;
+    const { header, arrays } = await unpacked(await post("/api/surface", { model: question.model, mesh: question.mesh }));
+    this.header = header;
+    this.nodes = arrays.nodes;
+    this.points = arrays.points;
+    this.view.show(arrays.points, arrays.triangles, arrays.edges, header.dimension < 3);
+    this.sources = {};
+    for (const name of header.fields) this.sources[`file:${name}`] = { name: `${label(name)} in the file`, values: arrays[`field:${name}`] };
+    for (const name of facts.fields) {
+      this.sources[`mean:${name}`] = { name: `${label(name)}, predicted`, later: true };
+      this.sources[`std:${name}`] = { name: `${label(name)}, standard deviation`, later: true, map: "cividis" };
+    }
+    if (facts.sensitivity) {
+      for (const one of facts.targets) this.sources[`sens:${one.name}`] = { name: `sensitivity of ${label(one.name)}`, later: true, map: "signed", signed: true };
+    }
+    const choice = at("color");
+    choice.replaceChildren(new Option("nothing", ""), ...Object.entries(this.sources).map(([key, one]) => new Option(one.name, key)));
+    const first = Object.keys(this.sources).find((key) => key.startsWith("mean:")) ?? Object.keys(this.sources)[0] ?? "";
+    choice.value = this.wanted !== null && (this.wanted === "" || this.sources[this.wanted]) ? this.wanted : first;
+    at("vtu").hidden = facts.fields.length === 0;
+    this.paint();
+  }
+
+  /** Take over another case: what depends on inputs is asked again, if it is shown. */
+  async update(question, facts) {
+    if (!this.view || !this.header) return;
+    this.question = question;
+    const key = at("color").value;
+    if (facts.fields.length && /^(mean|std):/.test(key)) {
+      const { arrays } = await unpacked(await post("/api/field", question));
+      for (const name of facts.fields) {
+        this.sources[`mean:${name}`].values = this.chosen(arrays[`value:${name}`]);
+        this.sources[`std:${name}`].values = this.chosen(arrays[`std:${name}`]);
+      }
+    } else if (key.startsWith("sens:")) {
+      const { arrays } = await unpacked(await post("/api/sensitivity", question));
+      for (const [name, values] of Object.entries(arrays)) {
+        const source = this.sources[`sens:${name.slice("value:".length)}`];
+        if (source) source.values = this.chosen(values);
+      }
+    }
+    this.paint(false);
+  }
+
+  /** Return the values at the points that are drawn; of vectors, their lengths. */
+  chosen(values) {
+    const width = values.length / this.header.nodes;
+    return Float32Array.from(this.nodes, (node) => {
+      let sum = 0;
+      for (let k = 0; k < width; k++) sum += values[node * width + k] ** 2;
+      return width === 1 ? values[node] : Math.sqrt(sum);
+    });
+  }
+
+  paint(ask = true) {
+    const key = at("color").value;
+    const source = this.sources[key];
+    at("bar").hidden = !source?.values;
+    if (source?.later && ask && this.onAsk) this.onAsk();
+    if (!source?.values) {
+      this.view.color(null);
+      return;
+    }
+    let low = Infinity;
+    let high = -Infinity;
+    for (const value of source.values) {
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
+    if (source.signed) {
+      high = Math.max(Math.abs(low), Math.abs(high));
+      low = -high;
+    }
+    this.view.color(source.values, [low, high], source.map ?? "viridis");
+    at("bar-low").textContent = number(low);
+    at("bar-high").textContent = number(high);
+    at("bar-name").textContent = source.name;
+    at("bar-scale").style.background = gradient(source.map ?? "viridis");
+  }
+
+  tip(point, event) {
+    const tip = at("tip");
+    tip.hidden = point < 0 || !event;
+    if (tip.hidden) return;
+    const values = this.sources[at("color").value]?.values;
+    const value = values ? ` · ${number(values[point])}` : "";
+    tip.textContent = `node ${this.nodes[point]}${value}`;
+    const box = at("canvas").getBoundingClientRect();
+    tip.style.left = `${Math.min(event.clientX - box.left + 12, box.width - 150)}px`;
+    tip.style.top = `${Math.max(0, event.clientY - box.top - 30)}px`;
+  }
+
+  async takeAway() {
+    try {
+      const response = await post("/api/field", { ...this.question, format: "vtu" });
+      download(`${this.header.name.replace(/\.\w+$/, "")}-predicted.vtu`, await response.blob());
+    } catch (error) {
+      this.complain(error);
+    }
+  }
+}

@@ -1,0 +1,168 @@
+"""Served: a model under a name, with what the page and scripts want to know of it, found once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from swwl.errors import InputError
+from swwl.gp.prediction import Prediction
+from swwl.mesh.facts import Typical, apart
+from swwl.serve.meshes import Known
+
+Array = NDArray[np.float64]
+
+
+class Judged(NamedTuple):
+    """What a model says of one case.
+
+    Attributes
+    ----------
+    targets : dict of str to dict
+        For every number ``mean``, ``std``, ``lower``, ``upper``, and ``unsure``: whether the model is less sure than
+        usual.
+    inside : bool or None
+        Whether the case is like the training cases, where the model can tell by more than ranges.
+    score : float or None
+    why : str
+    place : dict or None
+        Where the mesh lies among the training meshes.
+    """
+
+    targets: dict[str, dict[str, Any]]
+    inside: bool | None = None
+    score: float | None = None
+    why: str = ""
+    place: dict[str, Any] | None = None
+
+
+class Served(ABC):
+    """A fitted model to answer questions.
+
+    Parameters
+    ----------
+    name : str
+        By which clients ask for it.
+    model : RobustGPRegressor or FieldRegressor
+    path : path
+        Of its file: training meshes are found from there.
+    folder : path
+        Below which training meshes may be read.
+
+    Attributes
+    ----------
+    data : dict
+        What ``swwl fit`` wrote about the data; may be empty.
+    mesh_columns, targets, fields : list of str
+        Inputs that are meshes; numbers and fields that are predicted.
+    """
+
+    data: dict[str, Any]
+    mesh_columns: list[str]
+    targets: list[str]
+    fields: list[str]
+
+    def __init__(self, name: str, model: Any, path: Path, folder: Path):
+        self.name, self.model, self.path, self.folder = name, model, path.resolve(), folder.resolve()
+
+    @cached_property
+    @abstractmethod
+    def inputs(self) -> list[dict[str, Any]]:
+        """The inputs beside meshes: their names, what they hold, and the range of the training cases."""
+
+    @cached_property
+    @abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """All that can be told before anything is asked."""
+
+    @abstractmethod
+    def judge(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Judged:
+        """Predict one case: a table of one row of checked inputs, and meshes by column."""
+
+    def along(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> Prediction:
+        """Predict many rows of one mesh, arrays of shape (M, k)."""
+        raise InputError(f"The model {self.name!r} predicts fields; curves are for models of numbers.")
+
+    def interval(self, prediction: Prediction, level: float) -> tuple[Array, Array]:
+        """Return the bounds of intervals, arrays of shape (M, k)."""
+        return prediction.interval(level)
+
+    def fields_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return fields of one case and their standard deviations, by name."""
+        raise InputError(f"The model {self.name!r} predicts numbers, not fields.")
+
+    def check_meshes(self, meshes: Mapping[str, Known]) -> None:
+        """Refuse meshes for other columns than the model has, and too few."""
+        for name in meshes:
+            if name not in self.mesh_columns:
+                known = ", ".join(self.mesh_columns) or "none"
+                raise InputError(f"The model has no mesh column {name!r}; it has: {known}.")
+        missing = [name for name in self.mesh_columns if name not in meshes]
+        if missing:
+            raise InputError(f"The model also needs a mesh for {', '.join(missing)}: send a file, or name one.")
+
+    def strange(self, column: str, known: Known) -> list[str]:
+        """Say in what a mesh stands apart from the training meshes in plain sight: size, place, orientation."""
+        typical = self.typical(column)
+        found = [] if typical is None or known.facts is None else apart(known.facts, typical, "the training meshes")
+        return [f"{known.name} {one.found}" for one in found]
+
+    def typical(self, column: str) -> Typical | None:
+        """Return what most training meshes of a column have in common, where the model knows it."""
+        kept = self.model.metadata_.get("typical")
+        return Typical.from_plain(kept.get(column)) if isinstance(kept, dict) else None
+
+    @cached_property
+    def files(self) -> dict[str, Path]:
+        """Training and held-out meshes that are still where the table says, by reference."""
+        found: dict[str, Path] = {}
+        if not self.data:
+            return found
+        folder = (self.path.parent / self.data["table"]).parent
+        for kind, key in (("train", "train"), ("test", "held_out")):
+            for column, names in ((self.data.get(key) or {}).get("meshes") or {}).items():
+                for number, name in enumerate(names):
+                    file = (folder / name).resolve()
+                    if column in self.mesh_columns and file.is_relative_to(self.folder) and file.is_file():
+                        found[f"{kind}:{column}:{number}"] = file
+        return found
+
+    def cases(self, kind: str, inputs: pd.DataFrame | None, targets: Any) -> list[dict[str, Any]]:
+        """Return cases whose meshes can be shown, with what is known of them.
+
+        Parameters
+        ----------
+        kind : {"train", "test"}
+        inputs : DataFrame of N rows, or None
+        targets : array-like of shape (N, k)
+        """
+        found = []
+        for i, known in enumerate(targets):
+            references = {name: f"{kind}:{name}:{i}" for name in self.mesh_columns}
+            files = [self.files.get(reference) for reference in references.values()]
+            if not files or None in files:
+                continue
+            case: dict[str, Any] = {"label": Path(str(files[0])).name, "meshes": references}
+            case |= {"learned": kind == "train", "targets": dict(zip(self.targets, known, strict=True))}
+            if inputs is not None:
+                case["inputs"] = inputs.iloc[i].to_dict()
+            found.append(case)
+        return found
+
+
+def spread(values: Any) -> dict[str, float]:
+    """Return least, median and largest value."""
+    array = np.asarray(values, dtype=float)
+    return {"least": float(array.min()), "median": float(np.median(array)), "largest": float(array.max())}
+
+
+def told(values: Mapping[str, Any], unsure: bool) -> dict[str, Any]:
+    """Return mean, std and bounds of a number as plain ones."""
+    return {key: float(values[key]) for key in ("mean", "std", "lower", "upper")} | {"unsure": unsure}

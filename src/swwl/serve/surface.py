@@ -1,0 +1,111 @@
+"""What a browser draws of a mesh: the triangles one can see, and the edges of its cells."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swwl.mesh.boundary import boundary
+from swwl.mesh.cells import cell_dimension, cell_edges, top_cells
+from swwl.mesh.mesh import Mesh
+from swwl.words import plain
+
+_MOST_FIELDS = 8
+
+
+def surface_of(mesh: Mesh) -> dict[str, NDArray[Any]]:
+    """Return points, triangles and edges to draw, and which nodes of the mesh the points are.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        In one to three dimensions; more coordinates are not drawn.
+
+    Returns
+    -------
+    dict
+        ``points`` (n, 3) float32, ``triangles`` (m, 3) and ``edges`` (e, 2) uint32, ``nodes`` (n,) uint32.
+
+    Examples
+    --------
+    >>> square = Mesh([[0, 0], [1, 0], [1, 1], [0, 1]], {"quad": [[0, 1, 2, 3]]})
+    >>> found = surface_of(square)
+    >>> found["triangles"].tolist(), found["edges"].tolist()
+    ([[0, 1, 2], [0, 2, 3]], [[0, 1], [0, 3], [1, 2], [2, 3]])
+    """
+    top = top_cells(mesh.cells)
+    dimension = max(map(cell_dimension, top), default=0)
+    solid = dimension == 3 and mesh.dimension == 3
+    triangles = boundary(mesh.points, mesh.cells) if solid else mesh.triangles()
+    pairs = np.concatenate([np.empty((0, 2), np.int32), *(cell_edges(kind, block) for kind, block in top.items())])
+    edges = _distinct(pairs, mesh.n_nodes)
+    if solid:  # those of the boundary alone
+        around = _distinct(triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), mesh.n_nodes)
+        edges = np.intersect1d(edges, around, assume_unique=True)
+    lines = np.column_stack(np.divmod(edges, max(1, mesh.n_nodes)))
+    nodes, places = np.unique(np.concatenate([triangles.ravel(), lines.ravel()]), return_inverse=True)
+    points = np.zeros((len(nodes), 3), np.float32)
+    # Relative to the middle: float32 would not tell nodes apart that lie close together far from the origin.
+    own = mesh.points[nodes, :3]
+    points[:, : own.shape[1]] = own - (own.max(axis=0) + own.min(axis=0)) / 2 if len(own) else own
+    return {
+        "points": points,
+        "triangles": places[: triangles.size].reshape(-1, 3).astype(np.uint32),
+        "edges": places[triangles.size :].reshape(-1, 2).astype(np.uint32),
+        "nodes": nodes.astype(np.uint32),
+    }
+
+
+def _distinct(pairs: NDArray[Any], n: int) -> NDArray[np.int64]:
+    """Return each edge once, as a number."""
+    low, high = pairs.min(axis=1, initial=n), pairs.max(axis=1, initial=0)
+    return np.unique(low.astype(np.int64) * max(1, n) + high)
+
+
+def own_fields(mesh: Mesh, nodes: NDArray[Any]) -> dict[str, NDArray[np.float32]]:
+    """Return the fields that a mesh file brings, at some nodes: numbers as they are, vectors by their length."""
+    found: dict[str, NDArray[np.float32]] = {}
+    for name, values in mesh.fields.items():
+        if values.dtype.kind in "biuf" and len(found) < _MOST_FIELDS:
+            chosen = values[nodes].astype(np.float64)
+            found[name] = (chosen if chosen.ndim == 1 else np.sqrt((chosen**2).sum(axis=1))).astype(np.float32)
+    return found
+
+
+def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return a header and arrays in one piece of bytes: four for the length of the header, the header, the arrays.
+
+    The header is JSON; its ``arrays`` say the type, the shape and the first byte of each, counted from where the
+    arrays begin. All numbers are little-endian, and all begin at multiples of eight bytes.
+
+    Examples
+    --------
+    >>> unpack(pack({"name": "square"}, {"T": np.array([1, 2], np.float32)}))
+    ({'name': 'square'}, {'T': array([1., 2.], dtype=float32)})
+    """
+    parts, places, start = [], {}, 0
+    for name, array in arrays.items():
+        little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+        places[name] = {"type": array.dtype.name, "shape": list(array.shape), "start": start}
+        content = little.tobytes()
+        parts.append(content + bytes(-len(content) % 8))
+        start += len(parts[-1])
+    text = json.dumps(plain(dict(header) | {"arrays": places}), allow_nan=False).encode()
+    text += b" " * (-(len(text) + 4) % 8)
+    return struct.pack("<I", len(text)) + text + b"".join(parts)
+
+
+def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the header and the arrays that :func:`pack` put together."""
+    (length,) = struct.unpack_from("<I", content)
+    header = json.loads(content[4 : 4 + length])
+    arrays = {}
+    for name, one in header.pop("arrays").items():
+        kind, count = np.dtype(one["type"]).newbyteorder("<"), int(np.prod(one["shape"]))
+        arrays[name] = np.frombuffer(content, kind, count, 4 + length + one["start"]).reshape(one["shape"])
+    return header, arrays

@@ -1,0 +1,134 @@
+"""The page in a browser: no errors, no request elsewhere, and what is done on it changes what is shown."""
+
+import json
+import time
+
+import pytest
+
+from tests.chromium import Chromium
+from tests.serve.conftest import serving
+
+WEBGL = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
+READY = (
+    "document.querySelector('.answer .mean') && document.querySelector('#curves .main-svg') && "
+    "document.querySelector('#map .main-svg') && document.getElementById('mesh-name').textContent.includes('nodes')"
+)
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def link(plates):
+    """The address of a server in a thread."""
+    with serving(plates) as port:
+        yield f"http://127.0.0.1:{port}/"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    browser = Chromium(*WEBGL)
+    yield browser
+    browser.close()
+
+
+def problems(browser, link):
+    """What the console complains about, and requests to anybody else."""
+    found = []
+    for event in browser.events:
+        params = event.get("params", {})
+        if event.get("method") == "Runtime.exceptionThrown":
+            found.append(json.dumps(params)[:500])
+        if event.get("method") == "Log.entryAdded" and params["entry"]["level"] == "error":
+            found.append(params["entry"]["text"])
+        if event.get("method") == "Runtime.consoleAPICalled" and params["type"] in ("error", "assert"):
+            found.append(json.dumps(params["args"])[:500])
+        if event.get("method") == "Network.requestWillBeSent":
+            url = params["request"]["url"]
+            found += [] if url.startswith((link, "data:", "blob:")) else [url]
+    return found
+
+
+def pixels(browser):
+    """A digest of the picture of the mesh."""
+    return browser.ask("document.getElementById('canvas').toDataURL()")
+
+
+def mean(browser):
+    return browser.ask("document.querySelector('.answer .mean').textContent")
+
+
+def open_page(browser, link, *size):
+    browser.open("about:blank")
+    browser.open(link, *size)
+    browser.wait_for(READY)
+    time.sleep(0.3)
+
+
+def test_what_is_done_on_the_page_changes_what_is_shown(browser, link, plates):
+    open_page(browser, link, 1400, 900)
+    assert browser.ask("document.getElementById('error').hidden")
+    assert "stretch" in browser.ask("document.getElementById('about').textContent")
+    first, picture = mean(browser), pixels(browser)
+
+    browser.ask(
+        "(() => { const s = document.querySelector('#inputs input[type=range]'); s.value = 900;"
+        " s.dispatchEvent(new Event('input')); })()"
+    )
+    browser.wait_for(f"document.querySelector('.answer .mean').textContent !== {first!r}")
+    moved = mean(browser)
+
+    browser.ask(
+        "(() => { const c = document.getElementById('color'); c.value = 'file:shift';"
+        " c.dispatchEvent(new Event('change')); })()"
+    )
+    browser.wait_for(f"document.getElementById('canvas').toDataURL() !== {picture!r}")
+    assert browser.ask("document.getElementById('bar-name').textContent") == "shift in the file"
+    colored = pixels(browser)
+
+    text = json.dumps((plates / "data" / "meshes" / "017.vtu").read_bytes().decode("latin-1"))
+    browser.ask(
+        f"(() => {{ const bytes = Uint8Array.from({text}, (c) => c.charCodeAt(0)); const data = new DataTransfer();"
+        " data.items.add(new File([bytes], 'mine.vtu')); document.getElementById('drop').dispatchEvent("
+        "new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true})); })()"
+    )
+    browser.wait_for("document.getElementById('mesh-name').textContent.includes('mine.vtu · 60')")
+    browser.wait_for(f"document.querySelector('.answer .mean').textContent !== {moved!r}")
+    browser.wait_for(f"document.getElementById('canvas').toDataURL() !== {colored!r}")
+    browser.wait_for("document.querySelectorAll('#tried tbody tr').length >= 1")
+    assert problems(browser, link) == []
+
+
+def test_the_link_restores_what_was_seen(browser, link):
+    open_page(browser, link, 1400, 900)
+    browser.ask(
+        "(() => { const c = document.getElementById('cases'); c.value = '9'; c.dispatchEvent(new Event('change'));"
+        " const n = document.querySelector('#inputs input[type=number]'); n.value = 1.75;"
+        " n.dispatchEvent(new Event('input')); })()"
+    )
+    browser.wait_for("document.getElementById('mesh-name').textContent.includes('009.vtu · 60')")
+    time.sleep(0.5)
+    shown, address = mean(browser), browser.ask("location.href")
+    open_page(browser, address, 1400, 900)
+    assert mean(browser) == shown
+    assert browser.ask("document.querySelector('#inputs input[type=number]').value") == "1.75"
+    assert browser.ask("document.getElementById('cases').value") == "9"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_a_phone_in_light_and_dark(browser, link, scheme):
+    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    open_page(browser, link, 390, 844, True)
+    assert browser.ask("document.documentElement.scrollWidth <= innerWidth")
+    assert browser.ask("document.documentElement.dataset.theme") == scheme
+    assert problems(browser, link) == []
+
+
+def test_a_wrong_file_is_explained_and_nothing_else_changes(browser, link):
+    open_page(browser, link, 1400, 900)
+    before = mean(browser)
+    browser.ask(
+        "(() => { const data = new DataTransfer(); data.items.add(new File(['no mesh'], 'a.vtu'));"
+        " document.dispatchEvent(new DragEvent('drop', {dataTransfer: data, cancelable: true})); })()"
+    )
+    browser.wait_for("!document.getElementById('error').hidden")
+    assert "a.vtu" in browser.ask("document.getElementById('error').textContent")
+    assert mean(browser) == before
