@@ -184,13 +184,17 @@ def sorting_order(values: Array) -> Order:
     """
     n = values.shape[1]
     bits = max(1, (n - 1).bit_length())
-    low = values.min(axis=1, keepdims=True)
-    width = values.max(axis=1, keepdims=True) - low
-    keys = ((values - low) * (2.0 ** (62 - bits) / np.where(width > 0, width, 1.0))).astype(np.int64)
-    keys <<= bits
-    keys |= np.arange(n)
-    keys.sort(axis=1)
-    keys &= (1 << bits) - 1
+    places = np.arange(n)
+    keys = np.empty(values.shape, np.int64)
+    for row, key in zip(values, keys, strict=True):  # one by one: they stay in the cache
+        low = row.min()
+        scaled = row - low
+        scaled *= 2.0 ** (62 - bits) / (float(row.max() - low) or 1.0)
+        key[:] = scaled  # rounded down
+        key <<= bits
+        key |= places
+        key.sort()
+        key &= (1 << bits) - 1
     return keys
 
 
