@@ -108,9 +108,7 @@ class ServedFields(Served):
         }
 
     def _known(self, kind: str, known: dict[str, Any], n: int) -> list[dict[str, Any]]:
-        names = [one["name"] for one in self.inputs]
-        given = (known.get("inputs") or {}) | (dict(self._train) if kind == "train" else {})
-        inputs = pd.DataFrame({name: given[name] for name in names}) if all(name in given for name in names) else None
+        inputs = self._train if kind == "train" else self.given(known) if known else None
         unknown = [[None] * len(self.targets)] * n
         cases = self.cases(kind, inputs if inputs is not None and len(inputs) == n else None, unknown)
         return [case | {"targets": {}} for case in cases]
