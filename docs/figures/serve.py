@@ -18,7 +18,7 @@ from PIL import Image
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
-from tests.chromium import Chromium
+from tests.chromium import Chromium  # noqa: E402
 
 READY = (
     "document.querySelector('#curves .main-svg') && document.querySelector('#map .main-svg') && "
