@@ -49,7 +49,7 @@ def main(model: Path | None = None) -> None:
             finally:
                 browser.close()
                 server.kill()
-    picture.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE).save(HERE / "serve.png", optimize=True)
+    picture.convert("RGB").save(HERE / "serve.png", optimize=True)
     print(f"serve.png: {(HERE / 'serve.png').stat().st_size / 1000:.0f} kB")
 
 
