@@ -165,7 +165,7 @@ def suggest_next(found):
 
 @check
 def sensitivity(found):
-    assert abs(found["change"] - found["found"].along.iloc[0]) < 0.1 * abs(found["found"].along).max()
+    assert abs(found["change"] - found["found"].along.iloc[found["most"]]) < 0.05 * abs(found["change"])
 
 
 @check
