@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from swwl.errors import IndefiniteKernelWarning
 from swwl.gp import Prediction, RobustGP
 from swwl.kernels import Factor, Matern52, Product
 from swwl.mesh.mesh import Mesh
@@ -41,7 +42,9 @@ def _regressor(kernel: Factor | None) -> Peer:
             return pd.DataFrame(values, columns=names).assign(mesh=list(meshes))
 
         product = None if kernel is None else Product(kernel, *map(Matern52, names))
-        model = RobustGPRegressor(product).fit(table(train, numbers), y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IndefiniteKernelWarning)
+            model = RobustGPRegressor(product).fit(table(train, numbers), y)
         return model.predict_distribution(table(new, new_numbers))
 
     return fit_and_predict
