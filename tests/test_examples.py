@@ -48,6 +48,14 @@ def curves(found):
 
 
 @check
+def sensitivity(found):
+    assert list(found["slopes"]["kind"]) == ["number"] * 2 + ["displacement"] * 6
+    climbed = found["climbed"]
+    assert climbed.mean > climbed.start_mean
+    assert np.linalg.norm(climbed.coordinates) <= climbed.radius * (1 + 1e-9)
+
+
+@check
 def own_kernel(found):
     errors = found["errors"]
     assert len(errors) == 4
@@ -164,8 +172,9 @@ def suggest_next(found):
 
 
 @check
-def sensitivity(found):
-    assert abs(found["change"] - found["found"].along.iloc[found["most"]]) < 0.05 * abs(found["change"])
+def design_loop(found):
+    errors = found["errors"]
+    assert errors["chosen"][1] < errors["chosen"][0] and errors["chosen"][1] < 0.9 * errors["at random"][1]
 
 
 @check

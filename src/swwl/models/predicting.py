@@ -28,7 +28,7 @@ from swwl.parallel import Progress
 from swwl.storage import MemoryLike
 
 Array = NDArray[np.float64]
-_Blocks = list[tuple[list[Block], list[Block]]]
+Blocks = list[tuple[list[Block], list[Block]]]
 
 
 class Predictor:
@@ -79,16 +79,6 @@ class Predictor:
             return self._layout.nothing(self.gps_[0].df_)
         blocks, trend = self._blocks(X, progress=progress, memory=memory)
         return self._mixed(self._parts(blocks, trend, include_nugget))
-
-    def predict_blocks(
-        self, blocks: list[list[Block]], trend: Array | None = None, *, include_nugget: bool = True
-    ) -> Prediction:
-        """Predict from the blocks (for every member, from new rows to the training rows) and trend columns."""
-        return self._mixed(self._parts([(cross, []) for cross in blocks], trend, include_nugget))
-
-    def trend_of(self, table: pd.DataFrame) -> Array | None:
-        """Return the columns of the trend at new rows, or None where it is a constant or zero."""
-        return trend_matrix(self._trend, table)
 
     def predict(
         self,
@@ -180,7 +170,17 @@ class Predictor:
         if not len(table):
             raise InputError("There are no rows to compare with the training cases.")
         rows = self._representations(table, progress, memory)
-        parts = self._parts(self._member_blocks(rows), trend_matrix(self._trend, table))
+        return self.judge_represented(table, rows, self._member_blocks(rows))
+
+    def predict_represented(self, table: pd.DataFrame, blocks: Blocks) -> Prediction:
+        """Predict from what kernels have made of a table already: the blocks of every member."""
+        return self._mixed(self._parts(blocks, trend_matrix(self._trend, table)))
+
+    def judge_represented(
+        self, table: pd.DataFrame, rows: Sequence[Sequence[Any]], blocks: Blocks
+    ) -> tuple[Prediction, pd.DataFrame]:
+        """Return the prediction and the domain of a table, from its representations and blocks."""
+        parts = self._parts(blocks, trend_matrix(self._trend, table))
         prediction = self._mixed(parts)
         reference = self.domain_reference()
         factors, own = self.kernel_.factors, self._own_rows(rows)
@@ -320,7 +320,7 @@ class Predictor:
         own = self.train_rows_ if rows is None else self._own_rows(rows)
         return case_points(self.domain_reference(), self.kernel_.factors, own, n_components)
 
-    def _parts(self, blocks: _Blocks, trend: Array | None, include_nugget: bool = True) -> list[Prediction]:
+    def _parts(self, blocks: Blocks, trend: Array | None, include_nugget: bool = True) -> list[Prediction]:
         """Return the predictions of all members, given their blocks."""
         options: dict[str, Any] = {"include_nugget": include_nugget, "trend_columns": trend}
         return [
@@ -332,7 +332,7 @@ class Predictor:
         """Make one prediction of those of all members."""
         return mixture(parts, self._weights()).widened(self._layout.widths(self.calibration_))
 
-    def _joint(self, blocks: _Blocks, trend: Array | None, include_nugget: bool) -> tuple[Array, Array]:
+    def _joint(self, blocks: Blocks, trend: Array | None, include_nugget: bool) -> tuple[Array, Array]:
         """Return the mean (M, k) and the covariances (k, M, M) of all members together."""
         options: dict[str, Any] = {"include_nugget": include_nugget, "trend_columns": trend}
         pairs = [m.predict_joint(*own, **options) for m, own in zip(self.members_, blocks, strict=True)]
@@ -349,7 +349,7 @@ class Predictor:
 
     def _blocks(
         self, X: Any, *, joint: bool = False, progress: Progress | None = None, memory: MemoryLike = None
-    ) -> tuple[_Blocks, Array | None]:
+    ) -> tuple[Blocks, Array | None]:
         """Return, for every member, blocks from new rows to the training rows and, if ``joint``, among themselves."""
         check_is_fitted(self, "members_")
         table = self._table(X)
@@ -368,7 +368,7 @@ class Predictor:
         kernels = [member.kernel for member in self.members_]
         return represent_columns(kernels, partial(column, table), progress, memory)
 
-    def _member_blocks(self, rows: Sequence[Sequence[Any]], joint: bool = False) -> _Blocks:
+    def _member_blocks(self, rows: Sequence[Sequence[Any]], joint: bool = False) -> Blocks:
         return [member.new_blocks(own, joint) for member, own in zip(self.members_, rows, strict=True)]
 
 

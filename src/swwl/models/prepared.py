@@ -17,6 +17,7 @@ from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor, Product
 from swwl.kernels.together import distinct_factors, represent_columns
 from swwl.models.members import Member
+from swwl.models.predicting import Blocks
 from swwl.models.regression import RobustGPRegressor
 from swwl.models.tables import as_rows, column
 
@@ -67,15 +68,30 @@ class Prepared:
         Prediction
             Arrays of shape (M,) or (M, k).
         """
-        table = as_rows(X, [factor.column for factor in self._factors if factor.takes != "graphs"])
+        table, _, blocks = self._represented(X)
+        return self.model.predict_represented(table, blocks)
+
+    def predict_with_domain(self, X: Any) -> tuple[Prediction, pd.DataFrame]:
+        """Also say of every row whether it is like the training cases; see :meth:`swwl.RobustGPRegressor.domain`.
+
+        Parameters
+        ----------
+        X : DataFrame of M rows
+        """
+        return self.model.judge_represented(*self._represented(X))
+
+    def _represented(self, X: Any) -> tuple[pd.DataFrame, list[list[Any]], Blocks]:
+        """Return the table, what the factors of every member make of it, and the blocks of every member."""
         others = [factor for factor in self._factors if factor.takes != "graphs"]
+        table = as_rows(X, [factor.column for factor in others])
         rows = {id(factor): _repeated(known, len(table)) for factor, known in self._given()}
         rows |= dict(zip(map(id, others), _represented(others, table), strict=True))
-        blocks = []
-        for member, own, held in zip(self.model.members_, self._places, self._blocks, strict=True):
-            found = [rows[id(self._factors[place])] for place in own]
-            blocks.append(member.new_blocks(found, known=held if len(table) == 1 else None)[0])
-        return self.model.predict_blocks(blocks, self.model.trend_of(table))
+        found = [[rows[id(self._factors[place])] for place in own] for own in self._places]
+        blocks = [
+            member.new_blocks(own, known=held if len(table) == 1 else None)
+            for member, own, held in zip(self.model.members_, found, self._blocks, strict=True)
+        ]
+        return table, found, blocks
 
     def vectors(self) -> np.ndarray[Any, Any] | None:
         """Return the mesh as the vector (K,) that a map of the training cases shows, or None where there is none."""
