@@ -1,6 +1,6 @@
 """Draw the picture at the top of README and site: ``python docs/figures/overview.py``.
 
-Three meshes, predictions of a number against simulations, a curve with its band, and a predicted field beside the truth.
+Meshes, predictions of a number against simulations, curves with bands, and a predicted field beside the truth.
 """
 
 from __future__ import annotations
