@@ -29,8 +29,8 @@ def domain(facts: Facts) -> str:
         "swwl predict, and model.domain in Python, compare a new case with the training cases: how far its mesh lies "
         "along their variations, off them and from the nearest one, and how unsure the prediction is. Each becomes a "
         f"p-value by training cases that were left out; a case whose mean of them is at most {LEVEL} is outside. "
-        f"Where the standard deviation exceeds that of 95 % of left-out training cases ({sure}), swwl predict doubles the "
-        "interval and says so."
+        f"Where the standard deviation exceeds that of 95 % of left-out training cases ({sure}), swwl predict doubles "
+        "the interval and says so."
     )
     if len(scores) != len(facts.labels):
         return paragraph(text)
