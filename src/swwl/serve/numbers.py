@@ -138,7 +138,8 @@ class ServedNumbers(Served):
         for row in scores.score_rows(model):
             tested[row["target"]].append({key: value for key, value in row.items() if key != "target"})
         importance = scores.importance_table(model)
-        held_out = (self.data.get("held_out") or {}).get("targets") or []
+        held_out = self.data.get("held_out") or {}
+        tested_on = held_out.get("targets") or []
         return {
             "name": self.name,
             "kind": "numbers",
@@ -155,7 +156,7 @@ class ServedNumbers(Served):
             "importance": {str(name): importance[name].to_dict() for name in importance.columns},
             "train": {name: y[:, k] for k, name in enumerate(self.targets)},
             "map": self._map(),
-            "cases": self.cases("train", model.train_inputs_, y) + self.cases("test", None, held_out),
+            "cases": self.cases("train", model.train_inputs_, y) + self.cases("test", self.given(held_out), tested_on),
             "sensitivity": bool(self.mesh_columns),
         }
 

@@ -134,6 +134,13 @@ class Served(ABC):
                         found[f"{kind}:{column}:{number}"] = file
         return found
 
+    def given(self, known: Mapping[str, Any]) -> pd.DataFrame | None:
+        """Return the inputs of held-out cases, where all are known."""
+        names, found = [one["name"] for one in self.inputs], known.get("inputs") or {}
+        if not all(isinstance(found.get(name), list) and len(found[name]) == len(known["rows"]) for name in names):
+            return None
+        return pd.DataFrame({name: found[name] for name in names})
+
     def cases(self, kind: str, inputs: pd.DataFrame | None, targets: Any) -> list[dict[str, Any]]:
         """Return cases whose meshes can be shown, with what is known of them.
 
