@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-MODULES = ("embedding", "reading", "gp", "predict", "datasets", "default", "scale", "domain", "design")
+MODULES = ("embedding", "reading", "gp", "predict", "datasets", "default", "scale", "domain", "design", "serve")
 
 
 def main() -> int:

@@ -94,7 +94,7 @@ html_theme_options = {
 html_sidebars = {"index": [], "gallery/index": []}
 
 
-# Pages that stand elsewhere in the repository are pages of the site too, and links between files become links of the site.
+# Pages that stand elsewhere in the repository are pages of the site too; links between files become links of the site.
 ROOT = HERE.parent
 BORROWED = {
     "results/paper": "paper/results.md",

@@ -32,7 +32,8 @@ for name, model in models.items():
     print(f"{name:16} {100 * inside:.0f} % of {len(test)} new blades inside; factor {model.calibration_.iloc[0]:.2f}")
 
 # %%
-# All levels at once: on the diagonal, an interval of every level holds what it says. Below it, intervals are too narrow.
+# All levels at once: on the diagonal, an interval of every level holds what it says. Below it, intervals are too
+# narrow.
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
 displays = {}

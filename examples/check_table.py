@@ -2,8 +2,8 @@
 What is odd about a table
 =========================
 
-Before anything is fitted, ``swwl check`` compares every mesh with the others: units, orientation, place, copies, damaged files.
-Here two of fourteen meshes were spoiled.
+Before anything is fitted, ``swwl check`` compares every mesh with the others: units, orientation, place, copies,
+damaged files. Here two of fourteen meshes were spoiled.
 """
 
 import json
@@ -35,7 +35,8 @@ pd.DataFrame({"mesh": names, "pressure": made["pressure"], "stress": made["max_v
 )
 
 # %%
-# On the command line, ``swwl check plates.csv --target stress`` prints a line for each finding; ``--json`` is for scripts.
+# On the command line, ``swwl check plates.csv --target stress`` prints a line for each finding; ``--json`` is for
+# scripts.
 
 command = [sys.executable, "-m", "swwl", "check", str(folder / "plates.csv"), "--target", "stress", "--json"]
 findings = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)

@@ -31,8 +31,8 @@ kinds = ["lattice", "random"] * 45
 graphs = [sheet(kind) for kind in kinds]
 
 # %%
-# Coordinates hardly differ, the edges do: their lengths are what tells the classes apart. We give each node the mean length of
-# its edges as its only feature.
+# Coordinates hardly differ, the edges do: their lengths are what tells the classes apart. We give each node the mean
+# length of its edges as its only feature.
 
 
 def with_lengths(graph):

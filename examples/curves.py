@@ -2,7 +2,8 @@
 Characteristic curves
 =====================
 
-A compressor map: the efficiency of a blade that was never simulated, over the pressure and for three speeds, with bands.
+A compressor map: the efficiency of a blade that was never simulated, over the pressure and for three speeds, with
+bands.
 """
 
 import matplotlib.pyplot as plt

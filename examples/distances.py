@@ -29,7 +29,8 @@ kinds = [(length, n_nodes) for length in (1.0, 1.2, 2.0) for n_nodes in (500, 5_
 graphs = [plate(length, n_nodes, seed) for seed, (length, n_nodes) in enumerate(kinds)]
 
 # %%
-# One row per mesh, whatever its size. The Euclidean distance between rows is the sliced Wasserstein distance between meshes.
+# One row per mesh, whatever its size. The Euclidean distance between rows is the sliced Wasserstein distance between
+# meshes.
 
 embedding = SWWLEmbedding(n_iterations=3, n_projections=50, n_quantiles=500)
 phi = embedding.fit_transform(graphs)

@@ -2,7 +2,8 @@
 Meshes, numbers and materials
 =============================
 
-Columns of texts, such as materials, are inputs too: ``Categories`` puts equal ones at distance 0 and different ones at 1.
+Columns of texts, such as materials, are inputs too: ``Categories`` puts equal ones at distance 0 and different ones at
+1.
 """
 
 import matplotlib.pyplot as plt

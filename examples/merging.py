@@ -35,8 +35,8 @@ distances = pairwise_distances(embedding.fit_transform([*plates, soup, merged]))
 print(f"to another plate {distances[0, 1]:.4f}, to its own soup {distances[0, 4]:.4f}, merged {distances[0, 5]:.1e}")
 
 # %%
-# ``SWWLEmbedding(merge_nodes=True)``, ``SWWL("mesh", merge_nodes=True)`` and ``swwl fit --merge-nodes`` merge as they read.
-# Coarser meshes of the same shape, by MMG:
+# ``SWWLEmbedding(merge_nodes=True)``, ``SWWL("mesh", merge_nodes=True)`` and ``swwl fit --merge-nodes`` merge as they
+# read. Coarser meshes of the same shape, by MMG:
 
 coarse = datasets.coarsen_mesh(plates[0], 150) if mmgpy else plates[0]
 print(f"coarsened from {plates[0].n_nodes} to {coarse.n_nodes} nodes")

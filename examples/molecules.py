@@ -13,8 +13,9 @@ from swwl import SWWL, Graph, Matern52, RobustGPRegressor, with_labels
 from swwl.plots import ParityDisplay
 
 # %%
-# The carbon chain and its branches, as chemists name them: "2,2,4-trimethylpentane" is a chain of five with methyl groups at
-# 2, 2 and 4. Here: length of the chain, places of methyl and of ethyl groups, boiling point in °C at one atmosphere.
+# The carbon chain and its branches, as chemists name them: "2,2,4-trimethylpentane" is a chain of five with methyl
+# groups at 2, 2 and 4. Here: length of the chain, places of methyl and of ethyl groups, boiling point in °C at one
+# atmosphere.
 
 ALKANES = """
 4|||-0.5 3|2||-11.7 5|||36.1 4|2||27.8 3|2,2||9.5 6|||68.7 5|2||60.3 5|3||63.3 4|2,2||49.7 4|2,3||58.0 7|||98.4
@@ -49,8 +50,8 @@ for entry in ALKANES.split():
     rows.append((n, bonds, float(boiling)))
 
 # %%
-# Atoms are told apart by a label: how many other carbon atoms they are bonded to. ``with_labels`` makes columns of zeros
-# and ones of labels; averaging over neighbors then counts what stands next to what.
+# Atoms are told apart by a label: how many other carbon atoms they are bonded to. ``with_labels`` makes columns of
+# zeros and ones of labels; averaging over neighbors then counts what stands next to what.
 
 graphs = [Graph(np.zeros((n, 1)), bonds) for n, bonds, _ in rows]
 labels = [np.bincount(bonds.ravel(), minlength=n) for n, bonds, _ in rows]

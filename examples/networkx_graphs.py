@@ -14,8 +14,8 @@ from swwl import Graph, RobustGPRegressor
 from swwl.plots import ParityDisplay
 
 # %%
-# Random networks of 30 nodes, from regular rings to random ones. The target is the global efficiency: the mean of one over
-# the length of the shortest path.
+# Random networks of 30 nodes, from regular rings to random ones. The target is the global efficiency: the mean of one
+# over the length of the shortest path.
 
 rng = np.random.default_rng(0)
 networks = [
@@ -25,8 +25,8 @@ networks = [
 efficiency = [nx.global_efficiency(network) for network in networks]
 
 # %%
-# A node needs numbers that describe it: its degree, and how many of its neighbors know each other. Attributes of a networkx
-# graph are taken as they are, ``as_graph(network, ["load", "voltage"])``; here we compute our own.
+# A node needs numbers that describe it: its degree, and how many of its neighbors know each other. Attributes of a
+# networkx graph are taken as they are, ``as_graph(network, ["load", "voltage"])``; here we compute our own.
 
 
 def described(network):

@@ -48,9 +48,9 @@ own = table.assign(thickness=[thickness(mesh) for mesh in table["mesh"]])
 try_kernel("Rows: own vectors", Rows("thickness") * numbers, own)
 
 # %%
-# Distances of your own, between all pairs: here the mean distance from the nodes of one mesh to the nearest of the other.
-# A matrix of distances knows rows by their number, so the column holds numbers of rows. Such distances need not be Euclidean;
-# an exponential of a metric is the safer choice.
+# Distances of your own, between all pairs: here the mean distance from the nodes of one mesh to the nearest of the
+# other. A matrix of distances knows rows by their number, so the column holds numbers of rows. Such distances need not
+# be Euclidean; an exponential of a metric is the safer choice.
 
 trees = [cKDTree(mesh.points) for mesh in table["mesh"]]
 chamfer = np.array([[a.query(b.data)[0].mean() for b in trees] for a in trees])

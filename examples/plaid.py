@@ -2,8 +2,8 @@
 PLAID data
 ==========
 
-`PLAID <https://plaid-lib.readthedocs.io>`_ is a format for sets of simulations: a folder per sample, with CGNS meshes and
-scalars. A folder that was downloaded becomes a table, without any package but h5py.
+`PLAID <https://plaid-lib.readthedocs.io>`_ is a format for sets of simulations: a folder per sample, with CGNS meshes
+and scalars. A folder that was downloaded becomes a table, without any package but h5py.
 """
 
 import tempfile
@@ -17,7 +17,8 @@ from swwl import RobustGPRegressor, datasets, read_mesh
 from swwl.plots import ParityDisplay, draw_mesh
 
 # %%
-# ``fetch_plaid("Tensile2d")`` downloads a published set. To stay offline we write a small one of our own, in the same layout.
+# ``fetch_plaid("Tensile2d")`` downloads a published set. To stay offline we write a small one of our own, in the same
+# layout.
 
 
 def node(parent, name, label, value=None):

@@ -2,8 +2,8 @@
 Objects of pyvista and meshio
 =============================
 
-A column may hold meshes of other libraries: pyvista, meshio, PyTorch Geometric, networkx. Nothing has to be converted or
-written to a file.
+A column may hold meshes of other libraries: pyvista, meshio, PyTorch Geometric, networkx. Nothing has to be converted
+or written to a file.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Save, load, report
 ==================
 
-A fitted model is one file, without pickle, that predicts bit for bit the same on another machine. The report is one page
-without scripts, to read, print and send.
+A fitted model is one file, without pickle, that predicts bit for bit the same on another machine. The report is one
+page without scripts, to read, print and send.
 """
 
 import tempfile

@@ -2,8 +2,8 @@
 A scalar from a mesh
 ====================
 
-A hundred and ten notched plates have been pulled until they yielded; every one has a mesh of its own and six numbers of material
-and load. What will be the largest stress in thirty more?
+A hundred and ten notched plates have been pulled until they yielded; every one has a mesh of its own and six numbers of
+material and load. What will be the largest stress in thirty more?
 """
 
 import matplotlib.pyplot as plt
@@ -13,8 +13,8 @@ from swwl.evaluation.scores import score
 from swwl.plots import ParityDisplay, draw_mesh
 
 # %%
-# The data: one row per simulation. A column of meshes stands beside columns of numbers. Meshes may have any number of nodes
-# and any topology; here they are objects, elsewhere paths of files.
+# The data: one row per simulation. A column of meshes stands beside columns of numbers. Meshes may have any number of
+# nodes and any topology; here they are objects, elsewhere paths of files.
 
 table = datasets.make_tensile2d(140, n_nodes=250, random_state=0)
 train, test = table[:110], table[110:]

@@ -148,6 +148,43 @@ def save_and_report(found):
     assert "<script" not in found["page"] and "pressure_ratio" in found["page"]
 
 
+@check
+def fields(found):
+    assert found["q2"] > 0.9
+
+
+@check
+def domain(found):
+    assert not found["verdict"]["inside"].any()
+    assert found["inside"].mean() >= 0.85
+
+
+@check
+def select_cases(found):
+    assert len(set(found["chosen"]["row"])) == 12
+    assert found["gap"] < min(found["at_random"])
+
+
+@check
+def suggest_next(found):
+    assert found["ranks"][-1] <= 3 < found["ranks"][0]
+    assert len(set(found["known"])) == 32
+
+
+@check
+def design_loop(found):
+    errors = found["errors"]
+    assert errors["chosen"][1] < errors["chosen"][0] and errors["chosen"][1] < 0.9 * errors["at random"][1]
+
+
+@check
+def large_n(found):
+    errors = found["errors"]
+    assert errors[2000] < errors[600] < errors[200]
+    assert errors[2000] < 0.7 * found["exact"]
+    assert found["inside"][2000] > 0.9
+
+
 @pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.py")))
 def test_example(name, run):
     CHECKS[name](run(name))

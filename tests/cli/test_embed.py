@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from swwl import datasets, load_model
+from swwl import Mesh, load_model
 from swwl.embedding import sampled
 from swwl.embedding.store import Store
 from swwl.errors import InputError
@@ -143,17 +143,37 @@ def test_a_store_of_other_options_or_a_damaged_one_is_refused(made, tmp_path):
 
 @pytest.mark.slow
 def test_a_killed_run_goes_on_and_ends_the_same(tmp_path):
-    datasets.write_dataset("blade", 600, tmp_path / "d", n_nodes=100, random_state=0)
-    command = ["embed", tmp_path / "d" / "table.csv", "-P", "20", "-Q", "50", "--jobs", "1", "-q"]
+    rng = np.random.default_rng(0)
+    names = [f"{i}.npz" for i in range(1100)]
+    for name, size in zip(names, rng.uniform(1, 2, len(names)), strict=True):
+        Mesh(size * np.array([[0.0, 0], [1, 0], [1, 1], [0, 1]]), [[0, 1, 2], [0, 2, 3]]).write(tmp_path / name)
+    pd.DataFrame({"mesh": names}).to_csv(tmp_path / "table.csv", index=False)
+    command = ["embed", tmp_path / "table.csv", "--kernel", "swwl", "-P", "5", "-Q", "5", "--jobs", "1", "-q"]
     process = start(*command, "-o", tmp_path / "killed")
-    deadline = time.monotonic() + 100
-    while not list((tmp_path / "killed").glob("*.npz")) and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.01)
+    while not list((tmp_path / "killed").glob("*.npz")) and process.poll() is None:
+        time.sleep(0.005)
     os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    assert not (tmp_path / "killed" / "manifest.json").exists()
+    process.communicate()
     swwl(*command, "-o", tmp_path / "killed")
     swwl(*command, "-o", tmp_path / "whole")
     for part in (tmp_path / "killed").glob(".*.part"):
         part.unlink()
     assert digests(tmp_path / "killed") == digests(tmp_path / "whole")
+
+
+@pytest.mark.usefixtures("small")
+def test_commands_work_on_models_of_many_rows(data, tmp_path):
+    table, model = data / "table.csv", tmp_path / "m.swwl"
+    few = [*FEW, "--kernel", "principal", "--components", "2"]
+    said = swwl("fit", table, "--target", "efficiency", *few, "--solver", "vecchia", "-o", model).output
+    assert "solver    vecchia: as asked for" in said
+    assert (data / ".swwl-cache").is_dir()
+    assert "exact: 32 rows" in swwl("fit", table, "--target", "efficiency", *few, "-o", tmp_path / "e.swwl").output
+    swwl("predict", model, table, "-o", tmp_path / "p.csv", "-q")
+    found = pd.read_csv(tmp_path / "p.csv")
+    assert np.isfinite(found["efficiency_std"]).all()
+    swwl("report", model, "-o", tmp_path / "r.html", "-q")
+    mesh = data / pd.read_csv(table)["mesh"][0]
+    sweep = ["--sweep", "pressure=1.36:1.46:5", "--each", "speed=17000,17400"]
+    swwl("curve", model, "--mesh", mesh, *sweep, "-o", tmp_path / "c.png", "-q")
+    assert json.loads(swwl("info", model, "--json").output)["solver"] == "vecchia"

@@ -3,6 +3,7 @@
 import json
 import pickle
 
+import h5py
 import numpy as np
 import pytest
 
@@ -13,6 +14,7 @@ from swwl.errors import InputError
 from swwl.mesh.io.cgns_write import copy_cgns
 from tests.cli.conftest import swwl
 from tests.cli.fielddata import QUICK, plate
+from tests.datasets.test_plaid import NO_PYPLAID, plaid_sample
 from tests.helpers import write_cgns
 
 
@@ -87,8 +89,7 @@ def test_mistakes_name_the_sample_and_hidden_targets_are_no_inputs(tmp_path):
     write_sample(tmp_path / "set/data/test", 20, targets=False)
     arguments = ["fit", tmp_path / "set", "--target-field", "heat", "-o", tmp_path / "m.swwl", *QUICK]
     found = swwl(*arguments, code=2)
-    assert "sample 4: " in found.stderr.splitlines()[-1]
-    assert "has no field 'heat'" in found.stderr
+    assert "set: sample 4 has no field 'heat'" in found.stderr.splitlines()[-1]
     assert "ignored   top: no sample that is not to train on has it" in found.stdout
     assert "inputs    mesh, load\n" in found.stdout
 
@@ -129,14 +130,24 @@ def test_a_submission_holds_finite_numbers(tmp_path):
     assert not (tmp_path / "s.pkl").exists()
 
 
-def test_pyplaid_reads_what_was_added(tmp_path):
-    plaid = pytest.importorskip("plaid", reason="pyplaid (the extra [plaid]) is not installed")
-    write_sample(tmp_path, 0)
-    source = tmp_path / "sample_000000000/meshes/mesh_000000000.cgns"
-    n = read_mesh(source).n_nodes
-    place = tmp_path / "new/sample_000000000/meshes"
-    place.mkdir(parents=True)
-    copy_cgns(source, place / "mesh_000000000.cgns", {"heat": np.arange(n), "new": np.ones(n)}, {}, {"lift": 2.0})
-    sample = plaid.Sample.load_from_dir(place.parent)
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of pyplaid's own dependencies
+@pytest.mark.parametrize("without", [None, "VertexFields"])
+def test_pyplaid_reads_what_was_added(without, tmp_path):
+    plaid = pytest.importorskip("plaid", reason=NO_PYPLAID)
+    plaid_sample(0).save_to_dir(tmp_path / "old")
+    source = next((tmp_path / "old/meshes").glob("*.cgns"))
+    if without is not None:
+        with h5py.File(source, "r+") as file:
+            del file["Base_2_2/Zone"][without]
+    mesh = read_mesh(source)
+    n, m = mesh.n_nodes, mesh.n_cells
+    (tmp_path / "new/meshes").mkdir(parents=True)
+    fields = {"p": np.arange(n), "new": np.ones(n)}
+    copy_cgns(source, tmp_path / "new/meshes" / source.name, fields, {"flux": np.arange(m)}, {"lift": 7.0})
+    sample = plaid.Sample.load_from_dir(tmp_path / "new")
+    np.testing.assert_array_equal(sample.get_field("p"), np.arange(n))
     np.testing.assert_array_equal(sample.get_field("new"), np.ones(n))
-    assert sample.get_global("lift") == 2.0
+    np.testing.assert_array_equal(sample.get_field("flux", location="CellCenter"), np.arange(m))
+    assert sample.get_global("lift") == 7.0
+    np.testing.assert_array_equal(sample.get_nodes(), mesh.points)

@@ -14,8 +14,8 @@ from starlette.testclient import TestClient
 
 from swwl import SWWL, Matern52, Mesh, RobustGPRegressor
 from swwl.serve.app import make_app
+from swwl.serve.library import load_served
 from swwl.serve.limits import Limits
-from swwl.serve.served import load_served
 from swwl.serve.server import listen, make_protocol
 from tests.helpers import plate
 

@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 from swwl import load_model, read_mesh
+from swwl.design.domain import WIDER
 from swwl.serve.limits import Limits
 from swwl.serve.surface import surface_of, unpack
+from tests.cli.conftest import swwl
 from tests.mesh.shapes import FILLINGS, solid
 from tests.serve.conftest import client_of
 
@@ -28,11 +30,21 @@ def test_predictions_are_the_models_bit_for_bit(client, model, plates):
     for load in (1.1, 2.0, 2.9):
         answer = client.post("/api/predict", json={"mesh": MESH, "inputs": {"load": load}}).json()
         found = model.predict_distribution(case(plates, load))
-        lower, upper = found.interval(0.95)
+        assert (model.predict(case(plates, load)) == found.mean).all()
         for k, name in enumerate(["stretch", "area"]):
             one = answer["targets"][name]
+            lower, upper = found.widened(WIDER if one["unsure"] else 1.0).interval(0.95)
             wanted = [values[0, k] for values in (found.mean, found.std, lower, upper)]
             assert [one[key] for key in ("mean", "std", "lower", "upper")] == wanted
+
+
+def test_intervals_are_those_of_swwl_predict(client, plates, tmp_path):
+    out = swwl("predict", plates / "model.swwl", "--mesh", plates / MESH, "load=1.2", "--json")
+    row = json.loads(out.stdout)
+    answer = client.post("/api/predict", json={"mesh": MESH, "inputs": {"load": 1.2}}).json()
+    for name in ("stretch", "area"):
+        wanted = [row[f"{name}_{key}"] for key in ("mean", "std", "lower95", "upper95")]
+        assert [answer["targets"][name][key] for key in ("mean", "std", "lower", "upper")] == wanted
 
 
 def test_a_mesh_can_be_sent_kept_and_named(client, plates):
@@ -53,11 +65,8 @@ def test_the_verdict_says_what_leaves_the_training_range(client):
     inside = client.post("/api/predict", json={"mesh": MESH, "inputs": {"load": 2}}).json()
     outside = client.post("/api/predict", json={"mesh": MESH, "inputs": {"load": 30}}).json()
     assert inside["domain"]["inside"] and inside["targets"]["area"]["trust"] == "tested"
-    assert outside["domain"] == {
-        "inside": False,
-        "outside": ["load"],
-        "notes": ["load lies outside the training range"],
-    } | {key: value for key, value in outside["domain"].items() if key == "score"}
+    assert not outside["domain"]["inside"] and outside["domain"]["outside"] == ["load"]
+    assert outside["domain"]["notes"] == ["load lies outside the training range"]
     assert outside["targets"]["area"]["trust"] == "untested"
 
 
@@ -87,7 +96,8 @@ def test_curves_are_predictions_along_an_input(client, model, plates):
     found = model.predict_distribution(table)
     curve = answer["curves"][0]["targets"]["stretch"]
     np.testing.assert_allclose(curve["mean"], found.mean[:, 0], rtol=1e-12)
-    np.testing.assert_allclose(curve["upper"], found.interval(0.5)[1][:, 0], rtol=1e-12)
+    wide = np.where(model.domain_reference().widened(found), WIDER, 1.0)
+    np.testing.assert_allclose(curve["upper"], found.widened(wide).interval(0.5)[1][:, 0], rtol=1e-12)
 
 
 def test_a_table_comes_back_with_predictions(client, model, plates):
@@ -97,12 +107,9 @@ def test_a_table_comes_back_with_predictions(client, model, plates):
         client.post("/api/table", files={"table": ("mine.csv", text)}),
     ):
         lines = sent.text.splitlines()
-        assert (
-            lines[0]
-            == "mesh,load,note,"
-            + ",".join(f"{name}_{key}" for name in ("stretch", "area") for key in ("mean", "std", "lower95", "upper95"))
-            + ",outside_training_range"
-        )
+        keys = ("mean", "std", "lower95", "upper95")
+        added = ",".join(f"{name}_{key}" for name in ("stretch", "area") for key in keys)
+        assert lines[0].startswith(f"mesh,load,note,{added},outside_training_range")
         table = case(plates, 2.0)
         assert float(lines[1].split(",")[3]) == pytest.approx(model.predict(table)[0, 0], rel=1e-12)
         assert lines[2].startswith('data/meshes/004.vtu,1.5,"b, c",')
@@ -144,6 +151,16 @@ def test_mlflow_asks_in_its_own_form(client, model, plates, form):
     answer = client.post("/invocations", json=form).json()["predictions"]
     assert answer[1]["stretch_mean"] == pytest.approx(model.predict(case(plates, 1.5))[0, 0], rel=1e-12)
     assert list(answer[0])[:4] == ["stretch_mean", "stretch_std", "stretch_lower95", "stretch_upper95"]
+
+
+def test_sensitivities_are_the_models(client, model, plates):
+    asked = {"mesh": MESH, "inputs": {"load": 2}}
+    header, arrays = unpack(client.post("/api/sensitivity", json=asked).content)
+    mesh = read_mesh(plates / MESH)
+    table = pd.DataFrame({"mesh": pd.Series([mesh], dtype=object), "load": [2.0]})
+    for one in model.sensitivity(table, std=False):
+        np.testing.assert_array_equal(arrays[f"value:{one.target}"], one.normal.astype(np.float32))
+        assert header["inputs"][one.target] == one.inputs
 
 
 def test_the_description_names_every_address(client):

@@ -51,8 +51,8 @@ def serve(
         if (error.name or "").partition(".")[0] == "swwl":
             raise
         raise MissingPackageError(f"swwl serve needs {error.name}: pip install 'swwl[serve]'.") from None
+    from swwl.serve.library import load_served
     from swwl.serve.limits import Limits
-    from swwl.serve.served import load_served
 
     out = Output(quiet)
     if min(max_mb, max_nodes, seconds) <= 0:

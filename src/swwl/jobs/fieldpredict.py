@@ -118,7 +118,7 @@ def predict_fields(
         some = inputs.iloc[first : first + HANDFUL]
         with rows_named(frame, path, range(first, first + len(some))):
             meshes = model.predict_meshes(some, memory=memory)
-            for name, values in _derived(model, some, memory).items():
+            for name, values in derived_numbers(model, some, memory).items():
                 columns.setdefault(name, []).extend(values)
         for row, mesh in enumerate(meshes, first):
             known = truths(inputs[model.mesh_column_].iloc[row], model.field_names_) if compare else {}
@@ -143,13 +143,15 @@ def _of_row(score: MeshScore | None) -> tuple[float, ...]:
     return (np.nan,) * 3 if score is None else (score.rrmse, score.largest, score.coverage)
 
 
-def _derived(model: FieldRegressor, inputs: pd.DataFrame, memory: Memory | None) -> dict[str, NDArray[np.float64]]:
+def derived_numbers(
+    model: FieldRegressor, inputs: pd.DataFrame, memory: Memory | None = None, level: float = 0.95
+) -> dict[str, NDArray[np.float64]]:
     """Return numbers derived from the fields of nodes, with their uncertainty, from samples of the fields."""
     columns = {}
     for name, one in model.models_.items():
         if one.kind.on_cells:
             continue
-        found = model.derived(inputs, _numbers_of(name), field=name, memory=memory)
+        found = model.derived(inputs, _numbers_of(name), level, field=name, memory=memory)
         for k, what in enumerate(DERIVED):
             for key, part in zip(PREDICTED, ("mean", "std", "lower", "upper"), strict=True):
                 columns[f"{name}_{what}_{key}"] = found[f"{part}_{k}"].to_numpy()

@@ -12,15 +12,14 @@ import numpy as np
 import pandas as pd
 
 from swwl.errors import InputError
-from swwl.gp.prediction import Prediction
 from swwl.jobs.predict import check_names, prediction_table
 from swwl.jobs.table import read_table, require_numbers, require_rows, require_texts, rows_named, where
-from swwl.mesh.facts import apart
 from swwl.restore import shown
 from swwl.serve.cases import a_level, a_number, an_object, case_table, input_value, known_keys
 from swwl.serve.limits import Limits
 from swwl.serve.meshes import Known, MeshStore
-from swwl.serve.served import Served
+from swwl.serve.numbers import ServedNumbers
+from swwl.serve.served import Judged, Served
 
 _STEPS = 41
 _CHUNK = 64
@@ -40,46 +39,40 @@ def predict(served: Served, meshes: Mapping[str, Known], asked: Mapping[str, Any
     known_keys(asked, "model", "mesh", "inputs", "level")
     level = a_level(asked.get("level", 0.95))
     table = case_table(served, asked.get("inputs"))
-    prepared = served.prepared(meshes)
-    prediction = prepared.predict_distribution(table).columns()
-    domain = domain_of(served, meshes, table)
-    lower, upper = prediction.interval(level)
-    targets = {}
-    for k, name in enumerate(served.targets):
-        std = float(prediction.std[0, k])
-        targets[name] = {
-            "mean": float(prediction.mean[0, k]),
-            "std": std,
-            "lower": float(lower[0, k]),
-            "upper": float(upper[0, k]),
-            "trust": trust(domain["inside"], std, float(served.usual_std[k])),
-        }
+    judged = served.judge(meshes, table, level)
+    domain = domain_of(served, meshes, table, judged)
+    targets = {name: one | {"trust": trust(domain["inside"], one["unsure"])} for name, one in judged.targets.items()}
     return {
         "model": served.name,
         "level": level,
         "targets": targets,
         "domain": domain,
         "meshes": {column: {"name": known.name, "nodes": known.item.n_nodes} for column, known in meshes.items()},
-        "map": served.place(prepared) if served.mesh_columns else None,
+        "map": judged.place,
     }
 
 
-def trust(inside: bool, std: float, usual: float) -> str:
+def trust(inside: bool, unsure: bool) -> str:
     """Say in a word how far a prediction may be trusted.
 
     "tested": the case is like the training cases, and the model is as sure of it as of those when they are left out.
-    "unsure": it is less sure than of 95 of 100 of them. "untested": the case is unlike the training cases.
+    "unsure": it is less sure than of 95 of 100 of them; its interval is doubled. "untested": the case is unlike the
+    training cases.
 
-    >>> trust(True, 1.0, 2.0), trust(True, 3.0, 2.0), trust(False, 1.0, 2.0)
+    >>> trust(True, False), trust(True, True), trust(False, False)
     ('tested', 'unsure', 'untested')
     """
-    if not inside:
-        return "untested"
-    return "tested" if std <= usual else "unsure"
+    return "untested" if not inside else "unsure" if unsure else "tested"
 
 
-def domain_of(served: Served, meshes: Mapping[str, Known], table: pd.DataFrame) -> dict[str, Any]:
-    """Say whether one case is like the training cases: inputs inside their ranges, meshes like theirs."""
+def domain_of(served: Served, meshes: Mapping[str, Known], table: pd.DataFrame, judged: Judged) -> dict[str, Any]:
+    """Say whether one case is like the training cases: what the model says, ranges of inputs, and meshes at a glance.
+
+    Returns
+    -------
+    dict
+        ``inside``; ``outside``, the inputs that are not; ``notes`` in words; ``score`` where the model has one.
+    """
     outside = [
         one["name"]
         for one in served.inputs
@@ -87,19 +80,13 @@ def domain_of(served: Served, meshes: Mapping[str, Known], table: pd.DataFrame) 
     ]
     notes = [f"{name} lies outside the training range" for name in outside]
     for column, known in meshes.items():
-        typical = served.typical(column)
-        found = [] if typical is None or known.facts is None else apart(known.facts, typical, "the training meshes")
-        notes += [f"{known.name} {one.found}" for one in found]
+        found = served.strange(column, known)
+        notes += found
         outside += [column] * bool(found)
-    answer: dict[str, Any] = {"inside": not outside, "outside": outside, "notes": notes}
-    judge = getattr(served.model, "domain", None)
-    if judge is not None:
-        full = table.assign(**{name: pd.Series([known.item], dtype=object) for name, known in meshes.items()})
-        row = judge(full).iloc[0]
-        answer |= {"inside": bool(row["inside"]), "score": float(row["score"])}
-        if not answer["inside"] and not outside:
-            answer["notes"] = ["the case is unlike the training cases"]
-    return answer
+    inside = not outside if judged.inside is None else judged.inside and not outside
+    if not inside and not notes and judged.why:
+        notes = [judged.why]
+    return {"inside": inside, "outside": outside, "notes": notes, "score": judged.score}
 
 
 def curve(served: Served, meshes: Mapping[str, Known], asked: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
@@ -133,8 +120,8 @@ def curve(served: Served, meshes: Mapping[str, Known], asked: Mapping[str, Any],
     table[name] = np.tile(along, len(values))
     if each is not None:
         table[each] = np.repeat(np.array(values, dtype=float), len(along))
-    prediction = served.prepared(meshes).predict_distribution(table).columns()
-    lower, upper = prediction.interval(level)
+    prediction = served.along(meshes, table)
+    lower, upper = served.interval(prediction, level)
     curves = []
     for j, value in enumerate(values):
         rows = slice(j * len(along), (j + 1) * len(along))
@@ -174,7 +161,7 @@ def _swept(served: Served, what: str, asked: Any, limits: Limits) -> tuple[str, 
     return str(name), [float(input_value(served, str(name), value)) for value in values]
 
 
-def table_inputs(served: Served, store: MeshStore, file: Path, limits: Limits) -> pd.DataFrame:
+def table_inputs(served: ServedNumbers, store: MeshStore, file: Path, limits: Limits) -> pd.DataFrame:
     """Read and check a table that a client sent; its meshes are paths under the folder of meshes.
 
     Mistakes name the line; the table is called "table" whatever its file.
@@ -187,12 +174,7 @@ def table_inputs(served: Served, store: MeshStore, file: Path, limits: Limits) -
     if len(frame) > limits.rows:
         raise InputError(f"{path}: has {len(frame)} rows, but at most {limits.rows} are taken.")
     check_names(served.model, frame, path)
-    for one in served.inputs:
-        require = {"categories": require_texts, "rows": require_rows}.get(one["holds"])
-        if require is None:
-            require_numbers(frame, path, one["name"], "input")
-        else:
-            require(frame, path, one["name"])
+    _numbers(served, frame, path)
     for column in served.mesh_columns:
         if column not in frame.columns:
             raise InputError(f"{path}: has no column {column!r} for meshes; it has: {', '.join(frame.columns)}.")
@@ -204,30 +186,32 @@ def table_inputs(served: Served, store: MeshStore, file: Path, limits: Limits) -
     return frame
 
 
-def table_lines(served: Served, store: MeshStore, frame: pd.DataFrame) -> Iterator[str]:
+def _numbers(served: ServedNumbers, frame: pd.DataFrame, path: Path) -> dict[str, Any]:
+    """Return the columns of a table that a model needs beside meshes, checked."""
+    columns: dict[str, Any] = {}
+    for one in served.inputs:
+        require = {"categories": require_texts, "rows": require_rows}.get(one["holds"])
+        name = one["name"]
+        columns[name] = require_numbers(frame, path, name, "input") if require is None else require(frame, path, name)
+    return columns
+
+
+def table_lines(served: ServedNumbers, store: MeshStore, frame: pd.DataFrame) -> Iterator[str]:
     """Yield the lines of a CSV file, with predictions beside the columns of a checked table; some rows at a time."""
     path = Path("table.csv")
     for start in range(0, len(frame), _CHUNK):
         part = frame.iloc[start : start + _CHUNK]
-        columns: dict[str, Any] = {}
-        for one in served.inputs:
-            holds = {"categories": require_texts, "rows": require_rows}.get(one["holds"])
-            columns[one["name"]] = (
-                require_numbers(part, path, one["name"], "input") if holds is None else holds(part, path, one["name"])
-            )
-        with rows_named(frame, path, range(start, start + len(part))):
-            known = {name: [store.read(store.file(str(file))) for file in part[name]] for name in served.mesh_columns}
-            for name, found in known.items():
-                columns[name] = pd.Series([one.item for one in found], index=part.index, dtype=object)
-            table = pd.DataFrame(columns, index=part.index)
-            prediction: Prediction = served.model.predict_distribution(table).columns()
+        columns = _numbers(served, part, path)
         strange: dict[int, list[str]] = {}
-        for name, found in known.items():
-            typical = served.typical(name)
-            for row, own in enumerate(found):
-                if typical is not None and own.facts is not None and apart(own.facts, typical):
-                    strange.setdefault(row, []).append(name)
-        result = prediction_table(served.model, part, prediction, strange)
+        with rows_named(frame, path, range(start, start + len(part))):
+            for name in served.mesh_columns:
+                known = [store.read(store.file(str(file))) for file in part[name]]
+                columns[name] = pd.Series([one.item for one in known], index=part.index, dtype=object)
+                for row, one in enumerate(known):
+                    if served.strange(name, one):
+                        strange.setdefault(row, []).append(name)
+            prediction, domain = served.model.predict_with_domain(pd.DataFrame(columns, index=part.index))
+        result = prediction_table(served.model, part, prediction.columns(), strange, domain)
         yield _as_csv(result, header=start == 0)
 
 

@@ -26,6 +26,7 @@ from swwl.serve.cases import parse
 from swwl.serve.guard import Guard, RefusedError, Workshop, extra_headers, status_of
 from swwl.serve.limits import Limits
 from swwl.serve.meshes import Known, MeshStore
+from swwl.serve.numbers import ServedNumbers
 from swwl.serve.openapi import describe
 from swwl.serve.questions import Question, limits_facts, meshes_of, model_of, question_of, sent_mesh
 from swwl.serve.served import Served
@@ -136,11 +137,18 @@ class Service:
         """Return where moving the surface changes a prediction."""
         return Response(fields.sensitivity(served, meshes, asked), media_type="application/octet-stream")
 
+    def _of_numbers(self, name: Any) -> ServedNumbers:
+        """Return a model of numbers; tables are for those."""
+        served = model_of(self.models, name)
+        if not isinstance(served, ServedNumbers):
+            raise InputError(f"The model {served.name!r} predicts fields; tables are for models of numbers.")
+        return served
+
     async def table(self, request: Request) -> Response:
         """Predict the rows of a CSV file, streamed back as they are done."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         question = Question({}) if kind == "text/csv" else await question_of(request)
-        served = model_of(self.models, question.asked.get("model") or request.query_params.get("model"))
+        served = self._of_numbers(question.asked.get("model") or request.query_params.get("model"))
         try:
             body = await request.body() if kind == "text/csv" else None
             frame = await self.workshop.run(self._table, served, question, body)
@@ -157,7 +165,7 @@ class Service:
 
         return StreamingResponse(lines(), media_type="text/csv")
 
-    def _table(self, served: Served, question: Question, body: bytes | None) -> Any:
+    def _table(self, served: ServedNumbers, question: Question, body: bytes | None) -> Any:
         ending = ".csv"
         with private_file(self.private, ending) as path:
             if body is not None:
@@ -174,7 +182,7 @@ class Service:
 
     async def invocations(self, request: Request) -> Response:
         """Predict in MLflow's form."""
-        served = model_of(self.models, request.query_params.get("model"))
+        served = self._of_numbers(request.query_params.get("model"))
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind not in ("application/json", "text/csv"):
             raise RefusedError(415, f"JSON or CSV is wanted, not {kind[:60]!r}.")
@@ -242,7 +250,7 @@ def make_app(
     Parameters
     ----------
     models : mapping of str to Served
-        As :func:`swwl.serve.served.load_served` returns them.
+        As :func:`swwl.serve.library.load_served` returns them.
     meshes : path, optional
         The folder in which clients may name meshes.
     limits : Limits, optional

@@ -61,7 +61,7 @@ def field(served: Served, meshes: Mapping[str, Known], asked: Mapping[str, Any])
     if form not in ("bytes", "vtu"):
         raise InputError(f"format must be 'bytes' or 'vtu', not {str(form)[:80]!r}.")
     known = one_mesh(served, meshes, asked)
-    means, stds = predicted_fields(served, meshes, case_table(served, asked.get("inputs")))
+    means, stds = served.fields_of(meshes, case_table(served, asked.get("inputs")))
     if form == "vtu":
         file = io.BytesIO()
         write_vtu(file, known.mesh.with_fields(means | {f"{name}_std": std for name, std in stds.items()}))
@@ -72,27 +72,18 @@ def field(served: Served, meshes: Mapping[str, Known], asked: Mapping[str, Any])
     return "", "application/octet-stream", pack(header, arrays)
 
 
-def predicted_fields(served: Served, meshes: Mapping[str, Known], table: pd.DataFrame) -> tuple[Arrays, Arrays]:
-    """Return fields and their standard deviations at the nodes of one mesh, by name."""
-    if not served.fields:
-        raise InputError(f"The model {served.name!r} predicts numbers, not fields.")
-    full = with_meshes(table, meshes)
-    means, stds = served.model.predict(full, return_std=True)
-    return means[0], stds[0]
-
-
 def sensitivity(served: Served, meshes: Mapping[str, Known], asked: Mapping[str, Any]) -> bytes:
     """Return how a prediction changes when the nodes of a mesh move outward, ``value:TARGET`` (n,)."""
     known_keys(asked, "model", "mesh", "column", "inputs")
-    explain = getattr(served.model, "sensitivity", None)
-    if explain is None:
-        raise InputError(f"The model {served.name!r} does not say where its predictions come from.")
     known = one_mesh(served, meshes, asked)
-    found = explain(with_meshes(case_table(served, asked.get("inputs")), meshes))[0]
-    normal = np.asarray(found.normal, dtype=np.float32).reshape(known.item.n_nodes, -1)
-    names = served.targets if normal.shape[1] == len(served.targets) else served.targets[:1]
-    arrays = {f"value:{name}": normal[:, k] for k, name in enumerate(names)}
-    return pack({"name": known.name, "nodes": known.item.n_nodes, "inputs": found.inputs}, arrays)
+    if served.fields:
+        raise InputError(f"The model {served.name!r} predicts fields; sensitivities are of numbers.")
+    served.check_meshes(meshes)
+    table = with_meshes(case_table(served, asked.get("inputs")), meshes)
+    found = served.model.sensitivity(table, std=False)
+    arrays = {f"value:{one.target}": one.normal.astype(np.float32) for one in found}
+    slopes = {one.target: one.inputs for one in found}
+    return pack({"name": known.name, "nodes": known.item.n_nodes, "inputs": slopes}, arrays)
 
 
 def with_meshes(table: pd.DataFrame, meshes: Mapping[str, Known]) -> pd.DataFrame:
@@ -105,14 +96,12 @@ def for_sample(
 ) -> tuple[dict[str, float], Arrays | None]:
     """Return the numbers and the fields that a sample of PLAID gets: means under their names, and std and bounds."""
     table = case_table(served, dict(inputs))
+    keys = {"mean": "", "std": "_std", "lower": "_lower95", "upper": "_upper95"}
+    told = served.judge(meshes, table, 0.95).targets
+    numbers = {f"{name}{end}": one[key] for name, one in told.items() for key, end in keys.items()}
     if served.fields:
-        means, stds = predicted_fields(served, meshes, table)
-        return {}, means | {f"{name}_std": std for name, std in stds.items()}
-    prediction = served.prepared(meshes).predict_distribution(table).columns()
-    lower, upper = prediction.interval(0.95)
-    numbers: dict[str, float] = {}
-    for k, name in enumerate(served.targets):
-        numbers[name] = float(prediction.mean[0, k])
-        numbers[f"{name}_std"] = float(prediction.std[0, k])
-        numbers[f"{name}_lower95"], numbers[f"{name}_upper95"] = float(lower[0, k]), float(upper[0, k])
+        means, stds = served.fields_of(meshes, table)
+        nodes = next(iter(meshes.values())).item.n_nodes
+        found = means | {f"{name}_std": std for name, std in stds.items()}
+        return numbers, {name: values for name, values in found.items() if len(values) == nodes}
     return numbers, None

@@ -13,6 +13,7 @@ from swwl.restore import shown
 from swwl.serve.cases import input_value, parse
 from swwl.serve.limits import Limits
 from swwl.serve.meshes import MeshStore
+from swwl.serve.numbers import ServedNumbers
 from swwl.serve.served import Served
 
 _FORMS = ("dataframe_split", "dataframe_records", "instances", "inputs")
@@ -66,12 +67,12 @@ def frame_of(kind: str, body: bytes) -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series([row.get(name) for row in records], dtype=object) for name in records[0]})
 
 
-def invoke(served: Served, store: MeshStore, frame: pd.DataFrame, limits: Limits) -> dict[str, Any]:
+def invoke(served: ServedNumbers, store: MeshStore, frame: pd.DataFrame, limits: Limits) -> dict[str, Any]:
     """Predict every row of a table; columns of meshes hold references.
 
     Parameters
     ----------
-    served : Served
+    served : ServedNumbers
     store : MeshStore
     frame : DataFrame
     limits : Limits

@@ -124,7 +124,7 @@ def _node(parent: Any, name: str, label: str, data: NDArray[Any] | str | None = 
     """Add a node as the CGNS library writes it: a group with its name, label and type in attributes."""
     if "/" in name or len(name.encode()) > 32:
         raise InputError(f"{name!r} cannot be the name of a CGNS node: at most 32 bytes, and no slash.")
-    group = parent.create_group(name)
+    group = parent.create_group(name, track_order=True)  # pyCGNS reads children in their order
     kind = "MT" if data is None else "C1" if isinstance(data, str) else _TYPES[data.dtype.str[1:]]
     for key, value, size in (("name", name, 33), ("label", label, 33), ("type", kind, 3)):
         group.attrs.create(key, np.array(value.encode(), dtype=f"S{size}"))

@@ -66,7 +66,7 @@ const predict = latest(async () => {
 });
 
 const curves = latest(async () => {
-  if (!complete() || !state.sweep) return;
+  if (!complete() || !state.sweep || !facts.curves) return;
   const input = facts.inputs.find((one) => one.name === state.sweep);
   const [low, high] = [Math.min(input.least, state.inputs[state.sweep]), Math.max(input.largest, state.inputs[state.sweep])];
   const asked = { ...question(), sweep: { name: state.sweep, from: low, to: high > low ? high : low + 1, n: 49 } };
@@ -115,8 +115,8 @@ function showAnswers() {
     const [left, right] = [element("div", "told"), element("div", "drawn")];
     left.append(element("div", "name", label(target.name)), element("div", "mean", rounded(found.mean, found.std)));
     left.append(element("div", "interval", `95 %: ${rounded(found.lower, found.std)} to ${rounded(found.upper, found.std)}`));
-    const low = Math.min(target.least, found.lower);
-    const high = Math.max(target.largest, found.upper);
+    const low = Math.min(target.least ?? found.lower, found.lower);
+    const high = Math.max(target.largest ?? found.upper, found.upper);
     const share = (value) => `${(100 * (value - low)) / (high - low || 1)}%`;
     const gauge = element("div", "gauge");
     const [span, mark] = [element("i"), element("b")];
@@ -125,15 +125,16 @@ function showAnswers() {
     mark.style.left = share(found.mean);
     gauge.append(span, mark);
     gauge.title = "the interval, on the range of the training cases";
-    if (same) {
+    const told = same && known.targets[target.name] !== undefined;
+    if (told) {
       const truth = element("u");
       truth.style.left = share(known.targets[target.name]);
       gauge.append(truth);
     }
     const ends = element("div", "gauge-ends");
     ends.append(element("span", "", number(low)), element("span", "", number(high)));
-    right.append(gauge, ends);
-    if (same) right.append(element("div", "truth", `simulated: ${number(known.targets[target.name])}${known.learned ? " (a training case)" : ""}`));
+    if (target.least !== undefined) right.append(gauge, ends);
+    if (told) right.append(element("div", "truth", `simulated: ${number(known.targets[target.name])}${known.learned ? " (a training case)" : ""}`));
     const [sign, text, why] = TRUST[found.trust];
     const trust = element("span", `trust ${found.trust}`);
     trust.append(element("span", "", sign), element("span", "", text));
@@ -160,7 +161,7 @@ function chooseTarget(name) {
 
 /** Show what does not depend on the case: importance and scores. */
 function showFixed() {
-  const columns = facts.importance[state.target] ?? Object.values(facts.importance)[0];
+  const columns = facts.importance[state.target] ?? Object.values(facts.importance)[0] ?? {};
   const entries = Object.entries(columns).sort((a, b) => b[1] - a[1]).slice(0, 12);
   const most = Math.max(...entries.map(([, value]) => value), 1e-9);
   at("importance").replaceChildren(...entries.flatMap(([name, value]) => {
@@ -168,9 +169,14 @@ function showFixed() {
     bar.style.width = `${(100 * value) / most}%`;
     return [element("span", "", label(name)), bar, element("em", "", value.toFixed(2))];
   }));
-  const target = facts.targets.find((one) => one.name === state.target);
-  at("scores").replaceChildren(...target.scores.map((one) =>
-    element("div", "", `${label(state.target)}, ${one.test}: Q² ${one.q2.toFixed(3)}, typical error ${number(one.rmse)}, ${Math.round(100 * one.coverage)} % of ${one.n} inside their 95 % intervals`)));
+  const lines = (facts.targets.find((one) => one.name === state.target)?.scores ?? []).map((one) =>
+    `${label(state.target)}, ${one.test}: Q² ${one.q2.toFixed(3)}, typical error ${number(one.rmse)}, ${Math.round(100 * one.coverage)} % of ${one.n} inside their 95 % intervals`);
+  for (const [name, rows] of Object.entries(facts.field_scores ?? {})) {
+    for (const one of rows) lines.push(`${label(name)}, ${one.test}: relative error ${number(one.rrmse)}, ${Math.round(100 * one.coverage)} % of nodes inside their 95 % intervals`);
+  }
+  at("scores").replaceChildren(...lines.map((text) => element("div", "", text)));
+  at("importance").hidden = entries.length === 0;
+  at("matters").textContent = entries.length ? "What matters most" : "How good the model is";
 }
 
 function chooseCase(key) {
@@ -234,9 +240,10 @@ async function start(name, kept = {}) {
   state.each = pick(kept.each, names, "");
   geometry.wanted = kept.color ?? null;
   for (const one of facts.inputs) if (kept.inputs && one.name in kept.inputs) state.inputs[one.name] = kept.inputs[one.name];
-  at("about").textContent = `predicts ${targets.concat(facts.fields).map(label).join(", ")} · learned from ${facts.n_train} cases`;
+  at("about").textContent = `predicts ${(facts.fields.length ? facts.fields : targets).map(label).join(", ")}${facts.n_train ? ` · learned from ${facts.n_train} cases` : ""}`;
   at("target").replaceChildren(...targets.map((one) => new Option(label(one), one)));
   at("target").hidden = targets.length < 2;
+  at("fixed-card").hidden = !targets.length && !facts.fields.length;
   at("sweep").replaceChildren(...names.map((one) => new Option(label(one), one)));
   at("each").replaceChildren(new Option("one curve", ""), ...names.map((one) => new Option(label(one), one)));
   Object.assign(at("target"), { value: state.target });
@@ -244,7 +251,7 @@ async function start(name, kept = {}) {
   Object.assign(at("each"), { value: state.each });
   at("mesh-card").hidden = at("view-card").hidden = facts.mesh_columns.length === 0;
   at("map-card").hidden = !facts.map;
-  at("curve-card").hidden = names.length === 0;
+  at("curve-card").hidden = names.length === 0 || !facts.curves;
   at("column").replaceChildren(...facts.mesh_columns.map((one) => new Option(one, one)));
   at("column-row").hidden = facts.mesh_columns.length < 2;
   at("cases-row").hidden = facts.cases.length === 0;
