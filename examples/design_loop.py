@@ -2,8 +2,9 @@
 Choose simulations instead of running them at random
 ====================================================
 
-Select 40, simulate, fit, suggest 20, simulate, fit: the error falls faster than with cases taken at random. The pool is what most pools are: the trails of three designers, who tried one small change after another, and some other
-blades. New blades come from anywhere.
+Select 40, simulate, fit, suggest 20, simulate, fit: the error falls faster than with cases taken at random. The pool is
+what most pools are: the trails of three designers, who tried one small change after another, and some other blades. New
+blades come from anywhere.
 """
 
 import matplotlib.pyplot as plt

@@ -74,7 +74,9 @@ class Reference:
         return np.asarray(prediction.columns().std > self.sure)
 
     def left_out_scores(self) -> Array:
-        """Return the score (N,) of every training case, as if it were a new one; not for more than 2000 cases."""
+        """Return the score (N,) of every training case, as if it were a new one; none where a sample stands for all."""
+        if any(len(cloud.reference) != self.n_cases for _, cloud in self.clouds.values()):
+            return np.empty(0)
         parts = [cloud.p_values(cloud.reference).T for _, cloud in self.clouds.values()]
         return harmonic_mean(np.vstack([*parts, self.unsure(self.shape_std)]).T)
 
