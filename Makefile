@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo check test lint bench fuzz paper clean
+.PHONY: demo check test lint docs package bench fuzz paper clean
 
 demo: .venv/installed
 	$(BIN)/swwl demo
@@ -18,7 +18,17 @@ test: lint
 lint: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/mypy
+
+# The site, in docs/_build/html: warnings are errors, and nothing is taken from the network.
+docs: .venv/installed-docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
+
+# Wheel and sdist in dist/, checked, and tested in environments of their own.
+package:
+	PYTHON=$(PYTHON) .ci/package dist
 
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks
@@ -37,10 +47,14 @@ paper: .venv/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --editable ./paper
 	touch $@
 
+.venv/installed-docs: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@
+
 # torch and PyTorch Geometric: the peers that the benchmarks measure beside us, never needed by swwl itself.
 .venv/installed-bench: .venv/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	touch $@
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis dist docs/_build docs/gallery docs/reference/generated

@@ -12,6 +12,7 @@ figure-gp       samples of a Gaussian process over graphs
 figure-meshes   meshes of the data sets
 rgasp           the robust Gaussian process beside R's
 defaults        the model that users get without naming a kernel beside others, on all data sets
+fields          whole fields on new meshes: the field regressor beside nearest fields and transport
 ==============  ====================================================================================
 
 ``swwl reproduce NAME`` runs one from the command line; :func:`reproduce` does from Python.
@@ -42,6 +43,7 @@ EXPERIMENTS = (
     "table5",
     "scaling",
     "defaults",
+    "fields",
 )
 SIZES = ("small", "medium", "full")
 

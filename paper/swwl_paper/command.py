@@ -44,6 +44,7 @@ def reproduce(
     figure-meshes     meshes of the data sets
     rgasp             the robust Gaussian process beside R's
     defaults          the model without a named kernel beside others, on all data sets
+    fields            whole fields on new meshes, beside nearest fields and transport
 
     A run that was cut off goes on where it stopped. Classification and the sets of published simulations need the
     folder that SWWL_DATA names; the other kernels need pip install 'swwl[baselines,rpw]', coarse meshes

@@ -59,7 +59,7 @@ def load_airfrans() -> Loaded:
 
 def airfrans(drawn: Callable[[np.ndarray], Item]) -> tuple[pd.DataFrame, list[Item]]:
     """Return AirfRANS with what a function makes of each contour (n, 2)."""
-    data = _arrays("airfrans")
+    data = arrays("airfrans")
     points = np.split(data["points"].astype(float), np.cumsum(data["n_nodes"])[:-1])
     columns = {"velocity": data["u_inf"], "incidence": data["aoa_deg"], "lift": data["cl_pressure_derived"]}
     table = pd.DataFrame({key: values.astype(float) for key, values in columns.items()})
@@ -74,14 +74,14 @@ def load_naca0012() -> Loaded:
 
 def naca0012(drawn: Callable[[np.ndarray], Item]) -> tuple[pd.DataFrame, list[Item]]:
     """Return the deformed airfoils with what a function makes of each contour (200, 2)."""
-    data = _arrays("naca0012")
+    data = arrays("naca0012")
     table = pd.DataFrame({key: data[key].astype(float) for key in ("drag", "lift")})
     return table, [drawn(nodes) for nodes in data["contours"].astype(float)]
 
 
 def load_polycrystals() -> Loaded:
     """Read 70 polycrystals of PolyGRAPH, grains joined by contacts, with simulated stiffness and strength."""
-    data = _arrays("polycrystals")
+    data = arrays("polycrystals")
     nodes = np.split(data["node_attributes"], np.cumsum(data["n_nodes"])[:-1])
     ends = np.cumsum(data["n_edges"])[:-1]
     edges, weights = np.split(data["edges"], ends), np.split(data["edge_weight"], ends)
@@ -109,7 +109,7 @@ def _in_units(graphs: list[Graph]) -> list[Graph]:
 
 def cars() -> tuple[pd.DataFrame, list[Mesh]]:
     """Read 20 cars of ShapeNet, surfaces of 3586 nodes, with the drag of the pressure on them."""
-    data = _arrays("cars")
+    data = arrays("cars")
     meshes = [Mesh(points, cells) for points, cells in zip(data["points"], data["triangles"], strict=True)]
     return pd.DataFrame({"drag": data["pressure_force_derived"][:, 2]}), meshes
 
@@ -119,7 +119,7 @@ def trusses() -> Loaded:
 
     Nodes have their coordinates and say whether they are pinned or on a roller, as far from others as a bay is long.
     """
-    data = _arrays("trusses")
+    data = arrays("trusses")
     held = np.zeros((len(data["points"]), 2))
     first = np.cumsum(data["n_nodes"]) - data["n_nodes"]
     held[first + data["pinned_node"], 0] = held[first + data["roller_node"], 1] = 10.0
@@ -133,7 +133,7 @@ def crystals() -> Loaded:
 
     Atoms have their coordinates in Å and their element, two elements some 4 Å apart; bonds join metal and oxygen.
     """
-    data = _arrays("crystals")
+    data = arrays("crystals")
     elements = 3.0 * (data["atomic_number"][:, None] == [8, 13, 31, 49])
     kept = data["split"] == 0
     table = pd.DataFrame({key: np.log1p(data[key].astype(float)) for key in ("bandgap", "formation_energy")})
@@ -171,7 +171,8 @@ def _graphs(features: np.ndarray, edges: np.ndarray, data: dict[str, np.ndarray]
     return [Graph(nodes[i], pairs[i]) for i in np.flatnonzero(kept)]
 
 
-def _arrays(name: str) -> dict[str, np.ndarray]:
+def arrays(name: str) -> dict[str, np.ndarray]:
+    """Return what the file of a published set holds."""
     folder = os.environ.get("SWWL_DATA")
     if not folder:
         raise Skipped(f"{name} is read from a folder that the environment variable SWWL_DATA names, which is not set")

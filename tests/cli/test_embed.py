@@ -157,3 +157,21 @@ def test_a_killed_run_goes_on_and_ends_the_same(tmp_path):
     for part in (tmp_path / "killed").glob(".*.part"):
         part.unlink()
     assert digests(tmp_path / "killed") == digests(tmp_path / "whole")
+
+
+@pytest.mark.usefixtures("small")
+def test_commands_work_on_models_of_many_rows(data, tmp_path):
+    table, model = data / "table.csv", tmp_path / "m.swwl"
+    few = [*FEW, "--kernel", "principal", "--components", "2"]
+    said = swwl("fit", table, "--target", "efficiency", *few, "--solver", "vecchia", "-o", model).output
+    assert "solver    vecchia: as asked for" in said
+    assert (data / ".swwl-cache").is_dir()
+    assert "exact: 32 rows" in swwl("fit", table, "--target", "efficiency", *few, "-o", tmp_path / "e.swwl").output
+    swwl("predict", model, table, "-o", tmp_path / "p.csv", "-q")
+    found = pd.read_csv(tmp_path / "p.csv")
+    assert np.isfinite(found["efficiency_std"]).all()
+    swwl("report", model, "-o", tmp_path / "r.html", "-q")
+    mesh = data / pd.read_csv(table)["mesh"][0]
+    sweep = ["--sweep", "pressure=1.36:1.46:5", "--each", "speed=17000,17400"]
+    swwl("curve", model, "--mesh", mesh, *sweep, "-o", tmp_path / "c.png", "-q")
+    assert json.loads(swwl("info", model, "--json").output)["solver"] == "vecchia"

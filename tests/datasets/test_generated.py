@@ -128,3 +128,13 @@ def test_a_model_is_fitted_to_a_table_in_memory(tmp_path):
     np.testing.assert_array_equal(*predictions)
     everything = RobustGPRegressor(calibrate=False).fit(table.drop(columns="split"), "efficiency")
     assert np.isfinite(everything.predict(table.drop(columns="split"))).all()
+
+
+@pytest.mark.slow
+def test_relative_folders_after_a_change_of_folder(tmp_path, monkeypatch):
+    """Processes are kept between calls, with the folder in which they were started."""
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        datasets.write_dataset("blade", 2, "d", n_nodes=200, n_jobs=2)
+        assert len(list((tmp_path / name / "d" / "meshes").iterdir())) == 2

@@ -161,6 +161,16 @@ def test_smoothing_keeps_what_the_gradient_makes_of_a_shift(model):
     assert np.allclose(found.normal, found.normal_density(0.0))
 
 
+def test_spikes_can_be_cut_down(model):
+    (found,) = model.sensitivity(TABLE[:1])
+    size = np.linalg.norm(found.density(), axis=1)
+    cut = np.linalg.norm(found.density(most=1.0), axis=1)
+    assert cut.max() == pytest.approx(np.quantile(size, 0.9)) and np.allclose(
+        cut[size < cut.max()], size[size < cut.max()]
+    )
+    assert np.allclose(found.density(most=1e9), found.density())
+
+
 def test_along_takes_meshes_pairs_and_modes(model):
     mesh, other = TABLE["mesh"][0], TABLE["mesh"][1]
     (found,) = model.sensitivity(
@@ -218,6 +228,13 @@ def test_uncertain_ranges_have_a_mean_with_derivatives():
     with pytest.raises(InputError, match="std=False"):
         model.sensitivity(TABLE[:1])
     assert model.sensitivity(TABLE[:1], std=False)[0].std is None
+
+
+def test_solvers_for_many_rows_are_refused():
+    kernel = SWWL("mesh", **OPTIONS) * Matern52("speed")
+    model = RobustGPRegressor(kernel, solver="vecchia", calibrate=False, n_starts=1).fit(TABLE, "y")
+    with pytest.raises(InputError, match='fit with solver="exact"'):
+        model.sensitivity(TABLE[:1])
 
 
 def test_graphs_have_gradients_in_their_features():

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from swwl import SWWL, InputError, Matern52, Mesh, RobustGPRegressor
 from swwl.models.slopes import slope_table
 from swwl.plots import PushDisplay, SlopesDisplay
+from swwl.plots.sensitivity import MOST
 from tests.helpers import SMALL
 
 SQUARE = np.array([[0.0, 0], [1, 0], [2, 0], [0, 1], [1, 1], [2, 1]])
@@ -59,7 +60,7 @@ def test_bars(found):
 def test_where_to_push(found):
     (own,) = found[0]
     display = PushDisplay(own, 0.2).plot(Figure().subplots())
-    assert np.array_equal(display.density, own.normal_density(0.2))
+    assert np.array_equal(display.density, own.normal_density(0.2, most=MOST))
     display.figure_.savefig(io.BytesIO(), format="png")
     assert "smoothed over 0.2" in display.ax_.get_title(loc="left")
 

@@ -29,6 +29,7 @@ from swwl.cli.predict import predict
 from swwl.cli.report import report
 from swwl.cli.select import select
 from swwl.cli.serve import serve
+from swwl.cli.submit import submit
 from swwl.cli.suggest import suggest
 from swwl.errors import InputError
 
@@ -107,8 +108,23 @@ def _options(
         print(context.get_help())
 
 
-_COMMANDS = (demo, make, check, embed, fit, predict, curve, explain, select, suggest, report, serve, coarsen, info)
-for _command in _COMMANDS:
+for _command in (
+    demo,
+    make,
+    check,
+    embed,
+    fit,
+    predict,
+    submit,
+    curve,
+    explain,
+    select,
+    suggest,
+    report,
+    serve,
+    coarsen,
+    info,
+):
     app.command()(_command)
 
 

@@ -15,7 +15,6 @@ from swwl.cli.show import show_field_model, show_findings, show_model, show_plan
 from swwl.errors import InputError, LooseNodesWarning
 
 if TYPE_CHECKING:
-    from swwl.embedding.store import Store
     from swwl.jobs.plan import Plan
     from swwl.models.large import Choice
 
@@ -139,6 +138,8 @@ def fit(
         raise InputError(
             "Nothing to learn: --target names a column of the table, --target-field a field of its meshes."
         )
+    if fields and (embeddings is not None or (solver is not Solver.auto and not targets)):
+        raise InputError("--solver and --embeddings have no meaning for --target-field, whose models read the meshes.")
     kernel, options = embedding_options(kernel, projections, quantiles, iterations, step, node_weights, components)
     plan = plan_fit(
         table,
@@ -155,8 +156,6 @@ def fit(
     if fields:
         if merge_nodes:
             raise InputError("--merge-nodes has no meaning for --target-field: fields are predicted at all nodes.")
-        if embeddings is not None:
-            raise InputError("--embeddings has no meaning for --target-field: fields are read from the mesh files.")
         check_fields(plan, fields)
     beside = output.with_name(f"{output.stem}-scalars{output.suffix}") if fields else output
     for file in dict.fromkeys([*([output] if fields else []), *([beside] if targets else [])]):
@@ -167,11 +166,10 @@ def fit(
     choice = choose_solver(solver.value, len(plan.split.train))
     if targets:
         out.say(f"solver    {choice.name}: {choice.why}")
-    store = None if embeddings is None else Store(embeddings)
-    if store is not None:
-        plan = without_bad(plan, store, drop_incomplete)
+    if embeddings is not None:
+        plan = without_bad(plan, Store(embeddings), drop_incomplete)
     few = some_rows(plan, seed) if choice.large else plan
-    if store is not None:
+    if embeddings is not None:
         few = replace(few, meshes=[])  # those that could be read are in the store, and are not read again
     checked = check_plan(few, memory, n_jobs=jobs, merge_nodes=merge_nodes, progress=out.progress("checks"))
     show_findings(out, checked.findings)
@@ -183,7 +181,7 @@ def fit(
     if fields:
         facts |= _fit_fields(out, plan, fields, kernel, options, output, fitting | {"n_modes": modes})
     if targets:
-        found = _fit_targets(out, plan, kernel, options, beside, fitting, solver=choice, store=store, keep=cache)
+        found = _fit_targets(out, plan, kernel, options, beside, fitting, solver=choice, store=embeddings, keep=cache)
         facts |= {"scalars": found} if fields else found
     meshes = mesh_facts(plan, memory)
     nodes, found_there = meshes.pop("nodes"), meshes["meshes_from_cache"]
@@ -211,11 +209,10 @@ def _fit_targets(
     fitting: dict[str, Any],
     *,
     solver: Choice,
-    store: Store | None,
+    store: Path | None,
     keep: bool,
 ) -> dict[str, Any]:
     """Fit and save a model of columns; show it and return its facts."""
-    from swwl.embedding.store import Store as OpenStore
     from swwl.jobs.describe import model_facts
     from swwl.jobs.fit import fit_plan
     from swwl.jobs.many import store_beside, tell_sizes
@@ -224,11 +221,10 @@ def _fit_targets(
     made = make_kernel(kernel.value, plan, **options)
     if store is None and solver.large and keep and plan.meshes:
         seed, n_jobs = options["random_state"], options["n_jobs"]
-        folder, _ = store_beside(plan, made, seed=seed, n_jobs=n_jobs, progress=out.progress("embeddings"))
-        store = OpenStore(folder)
+        store, _ = store_beside(plan, made, seed=seed, n_jobs=n_jobs, progress=out.progress("embeddings"))
     if store is not None:
         tell_sizes(fitting["memory"], store)
-        fitting = fitting | {"embeddings": store.folder}
+        fitting = fitting | {"embeddings": store}
     model = fit_plan(plan, made, output, solver=solver.name, progress=out.progress, **fitting)
     model.save(output)
     facts = model_facts(model)

@@ -80,6 +80,7 @@ def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cac
         OUTSIDE,
         against_table,
         answers_agree,
+        cautious,
         check_names,
         domain_words,
         graph_columns,
@@ -105,7 +106,8 @@ def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cac
         out.say(f"{outside} of them leave the training range, where nothing has been tested: see column {OUTSIDE}")
     for line in domain_words(domain, len(fitted.train_targets_)):
         out.say(line)
-    rows, answers = against_table(fitted, frame, prediction), answers_agree(fitted, frame, prediction)
+    rows = against_table(fitted, frame, cautious(fitted, prediction))
+    answers = answers_agree(fitted, frame, prediction)
     if rows:
         show_scores(out, rows, "against what the table holds (rows that the model was fitted to count too)")
     for one in answers:

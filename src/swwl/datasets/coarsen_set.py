@@ -101,7 +101,10 @@ def coarsen_dataset(
     meshes = list(table["mesh"])
 
     def make(missing: list[int]) -> Iterator[Row]:
-        tasks = (joblib.delayed(_coarsen_one)(meshes[i], i, n_nodes, tolerance, out / target.names[i]) for i in missing)
+        where = out.absolute()  # processes of an earlier call may have started in another folder
+        tasks = (
+            joblib.delayed(_coarsen_one)(meshes[i], i, n_nodes, tolerance, where / target.names[i]) for i in missing
+        )
         yield from joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
 
     tables = {"table.csv": rows}

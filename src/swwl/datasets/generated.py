@@ -261,7 +261,8 @@ def write_dataset(
     target = SampleFolder(folder, about, kind="generated", free=("test_fraction", "model"), grows=True, force=force)
     rows = target.rows_left(partial(_read_tables, target.path, file_format=file_format))
     check_disk(target.path, (n_samples - len(rows)) * request.n_nodes)
-    finish = partial(_write_and_describe, folder=target.path, file_format=file_format)
+    # Processes of an earlier call may have started in another folder.
+    finish = partial(_write_and_describe, folder=target.path.absolute(), file_format=file_format)
 
     def make(missing: list[int]) -> Iterator[Row]:
         return run(request, missing, finish, n_jobs)

@@ -209,6 +209,18 @@ def _entries(folder: Path, split: str | None) -> Iterator[_Entry]:
     )
 
 
+def is_plaid(folder: Path) -> bool:
+    """Whether a folder looks like a PLAID data set.
+
+    Examples
+    --------
+    >>> is_plaid(Path("nowhere"))
+    False
+    """
+    places = ("data/*/sample_*/meshes", "samples/sample_*", "dataset/samples/sample_*", "sample_*/meshes")
+    return any(next(folder.glob(place), None) for place in (*places, "data/*.parquet")) or _backend(folder) is not None
+
+
 def _wanted_splits(folder: Path, names: Iterable[str], split: str | None) -> list[str]:
     """Put the training splits first, or take the wanted one alone."""
     found = sorted((name for name in names if name), key=lambda name: (not name.startswith("train"), name))

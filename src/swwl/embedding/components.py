@@ -121,13 +121,13 @@ class Span:
 
     def __init__(self, rows: NDArray[Any]):
         self._squares = pairwise_distances(rows, squared=True)
-        self._weights: dict[tuple[int, int, int], NDArray[np.float64]] = {}
+        self._weights: dict[tuple[bytes, bytes], NDArray[np.float64]] = {}
 
     def coordinates(
         self, train: NDArray[np.intp], out: NDArray[np.intp], z: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return the coordinates (M, k) of rows left out, given those of all rows (N, k)."""
-        key = (len(train), int(train.sum()), int(out.sum()))
+        key = (train.tobytes(), out.tobytes())
         if key not in self._weights:
             self._weights[key] = self._combination(train, out)
         mean = z[train].mean(axis=0)

@@ -77,12 +77,7 @@ def linear_prediction(posterior: Posterior, cross: Sequence[Term], trend: Array,
         Whether the derivative of the standard deviation is wanted. That of ranges which are themselves uncertain
         (``range_uncertainty``) is not known.
     """
-    if not isinstance(posterior, DensePosterior):
-        raise InputError('Derivatives of predictions need the exact solver: fit with solver="exact".')
-    if std and posterior.uncertainty is not None:
-        raise InputError("The std of a model with range_uncertainty=True has no derivative here: ask with std=False.")
-    if std and posterior.df <= 2:
-        raise InputError("With so few training rows the std is infinite and has no derivative: ask with std=False.")
+    posterior = differentiable(posterior, std)
     cross = [term.held() for term in cross]
     r = posterior._correlation(cross, 1)
     half, part = posterior._solved(r, trend)
@@ -103,6 +98,17 @@ def linear_prediction(posterior: Posterior, cross: Sequence[Term], trend: Array,
         posterior.beta,
         r[0],
     )
+
+
+def differentiable(posterior: Posterior, std: bool = True) -> DensePosterior:
+    """Return the posterior, or say why it has no derivatives."""
+    if not isinstance(posterior, DensePosterior):
+        raise InputError('Derivatives of predictions need the exact solver: fit with solver="exact".')
+    if std and posterior.uncertainty is not None:
+        raise InputError("The std of a model with range_uncertainty=True has no derivative here: ask with std=False.")
+    if std and posterior.df <= 2:
+        raise InputError("With so few training rows the std is infinite and has no derivative: ask with std=False.")
+    return posterior
 
 
 def _term_back(term: Term, beta: Array, weights: Array) -> list[Array]:

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from swwl.errors import InputError
 from swwl.gp import inputs
-from swwl.gp.adjoint import LinearPrediction, linear_prediction
+from swwl.gp.adjoint import LinearPrediction, differentiable, linear_prediction
 from swwl.gp.correlations import Array
 from swwl.gp.factors import Term
 from swwl.gp.inputs import BlockLike, TrainingInputs
@@ -155,6 +155,10 @@ class FittedProcess:
         """
         posterior, cross, trend = self._prepare(distances, trend_columns)
         return linear_prediction(posterior, cross, trend, std)
+
+    def check_differentiable(self, std: bool = True) -> None:
+        """Refuse, before any work, what :meth:`linearize` would refuse."""
+        differentiable(self._fitted(), std)
 
     def leave_one_out(self) -> Prediction:
         """Predict every training observation from all others, ranges and nugget fixed: shape (N,) or (N, k)."""

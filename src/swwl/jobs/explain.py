@@ -21,7 +21,7 @@ from swwl.mesh.mesh import Mesh
 from swwl.models.regression import RobustGPRegressor
 from swwl.models.sensitivity import Sensitivity
 from swwl.models.slopes import slope_table
-from swwl.plots.sensitivity import PushDisplay, SlopesDisplay
+from swwl.plots.sensitivity import MOST, PushDisplay, SlopesDisplay
 from swwl.plots.style import new_figure, style
 from swwl.storage import atomic_write
 
@@ -162,7 +162,7 @@ def mesh_with_fields(found: Sequence[Sensitivity], length: float = 0.0) -> Mesh:
     for own in found:
         fields[f"{own.target}_{FIELD_ENDINGS[0]}"] = own.gradient
         try:
-            fields[f"{own.target}_{FIELD_ENDINGS[1]}"] = own.normal_density(length)
+            fields[f"{own.target}_{FIELD_ENDINGS[1]}"] = own.normal_density(length, MOST)
         except InputError:  # lines in space have no skin
             continue
     return mesh.with_fields(fields)

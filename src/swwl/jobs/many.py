@@ -73,6 +73,6 @@ def some_rows(plan: Plan, seed: int) -> Plan:
     return replace(plan, split=few)
 
 
-def tell_sizes(memory: Memory, store: Store) -> None:
+def tell_sizes(memory: Memory, folder: Path) -> None:
     """Tell a memory how large the meshes of a store are."""
-    memory.n_nodes.update(store.nodes())
+    memory.n_nodes.update(Store(folder).nodes())

@@ -183,10 +183,19 @@ def _sort_columns(
         if name in columns.used or name in columns.ignored:
             continue
         reason = reason_against(frame[name], train, is_output=name in outputs)
+        if path.is_dir() and _is_hidden(frame[name], train):
+            reason = "no sample that is not to train on has it, so it is an output"
         if reason:
             columns.ignored[name] = reason
         else:
             (columns.categories if kind_of(frame[name]) == "texts" else columns.inputs).append(name)
+
+
+def _is_hidden(values: pd.Series, train: NDArray[np.intp]) -> bool:
+    """Whether a column of a PLAID set is known of the training samples alone: benchmarks keep their outputs secret."""
+    known = values.notna().to_numpy()
+    others = np.setdiff1d(np.arange(len(known)), train)
+    return len(others) > 0 and not known[others].any()
 
 
 def reason_against(values: pd.Series, train: NDArray[np.intp], *, is_output: bool = False) -> str | None:

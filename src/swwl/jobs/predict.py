@@ -117,8 +117,7 @@ def prediction_table(
     """
     lower, upper = prediction.interval(0.95)
     if domain is not None:
-        wide = np.where(model.domain_reference().widened(prediction), WIDER, 1.0)
-        lower, upper = prediction.widened(wide).interval(0.95)
+        lower, upper = cautious(model, prediction).interval(0.95)
     columns: dict[str, Any] = {}
     for k, name in enumerate(model.target_names_):
         found = (prediction.mean, prediction.std, lower, upper)
@@ -130,6 +129,11 @@ def prediction_table(
         told = (domain["score"].to_numpy(), inside, why, list(domain["widened"]))
         columns |= dict(zip(DOMAIN_COLUMNS, told, strict=True))
     return pd.concat([frame, pd.DataFrame(columns, index=frame.index)], axis=1)
+
+
+def cautious(model: RobustGPRegressor, prediction: Prediction) -> Prediction:
+    """Return predictions (M, k) with twice the width where the model is less sure than of its training cases."""
+    return prediction.widened(np.where(model.domain_reference().widened(prediction), WIDER, 1.0))
 
 
 def outside_ranges(

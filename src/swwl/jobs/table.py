@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from swwl.datasets.plaid import is_plaid, load_plaid
 from swwl.errors import InputError
 from swwl.jobs.columns import as_numbers, kind_of
 from swwl.models.tablefile import PARQUET, mesh_file, read_table_file
@@ -27,14 +28,34 @@ _TARGET_CURE = "fill it, or leave such rows out (--drop-incomplete)"
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """Read a CSV, Excel or Parquet file; it must have rows.
+    """Read a CSV, Excel or Parquet file, or a PLAID data folder; it must have rows.
 
     ``attrs["lines"]`` says on which line each row stands, where that is not its number plus two.
     """
+    if path.is_dir() and not (path / "table.csv").exists() and is_plaid(path):
+        return _read_plaid(path)
     frame, lines = read_table_file(path)
     if lines is not None:
         frame.attrs["lines"] = lines
     return frame
+
+
+def _read_plaid(folder: Path) -> pd.DataFrame:
+    """Read a PLAID folder; of its splits, those whose name begins with "train" are to train on."""
+    frame = load_plaid(folder)
+    require_mesh_files(frame, folder)
+    if not any(frame["split"]):
+        return frame.drop(columns="split")
+    names = [str(split).split(";") for split in frame["split"]]
+    train = [any(name.startswith("train") for name in among) for among in names]
+    frame["split"] = ["train" if fitted else "test" for fitted in train]
+    return frame
+
+
+def require_mesh_files(frame: pd.DataFrame, folder: Path) -> None:
+    """Refuse a PLAID folder whose meshes are not files."""
+    if not all(isinstance(mesh, str) for mesh in frame["mesh"]):
+        raise InputError(f"{folder}: its meshes are not CGNS files, which commands read; use load_plaid in Python.")
 
 
 def write_table(path: Path, frame: pd.DataFrame) -> None:
@@ -53,6 +74,8 @@ def write_table(path: Path, frame: pd.DataFrame) -> None:
 
 def where(frame: pd.DataFrame, path: Path, row: int) -> str:
     """Say where a row, counted from 0, stands in the file of a table."""
+    if path.is_dir():
+        return f"sample {row}"
     lines = frame.attrs.get("lines")
     return place(path, row if lines is None else lines[row] - 2)
 
@@ -221,8 +244,8 @@ def _nearest(file: Path) -> str:
 
 
 def memory_beside(path: Path, keep: bool = True) -> Memory:
-    """Return where embeddings of a table's meshes are kept; without ``keep`` it only counts."""
-    return Memory(path.parent / CACHE_FOLDER if keep else None)
+    """Return where embeddings of meshes are kept: beside a table, in a PLAID folder; without ``keep`` none are."""
+    return Memory((path if path.is_dir() else path.parent) / CACHE_FOLDER if keep else None)
 
 
 def known_outputs(path: Path) -> list[str]:

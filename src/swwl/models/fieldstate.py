@@ -14,6 +14,7 @@ from swwl.fields.modes import Modes
 from swwl.fields.values import FieldKind
 from swwl.fields.warps import WARPS, Warp
 from swwl.models.fieldmodel import LEVELS, FieldModel
+from swwl.models.fieldrestored import tried
 from swwl.models.fieldtraining import Geometry
 from swwl.models.members import Member
 from swwl.models.restored import check_factors
@@ -80,6 +81,7 @@ def fields_from_state(kind: Any, state: dict[str, Any]) -> Any:
     for one in models:
         _check(one, describer)
     model._describe(check_count("n_features", state["n_features"]))
+    tried(model)
     return model
 
 

@@ -95,10 +95,10 @@ def _check_member(member: Any, model: Any, n: int, n_processes: int) -> None:
     if len(model.candidates_):
         Sizes(i=len(member.kernel.columns), g=n_processes).array("shares", member.shares, "ig")
     check_factors(member.kernel.factors, member.rows, n)
-    _predict_first(member, len(model._trend))
+    predict_first(member, len(model._trend))
 
 
-def _predict_first(member: Any, n_trend: int) -> None:
+def predict_first(member: Any, n_trend: int) -> None:
     """Predict the first training row, which needs all parts of a member but the meshes."""
     if any(isinstance(rows, list) for rows in member.rows):
         return  # graphs that are compared pair by pair: each pair takes long, and may need a package

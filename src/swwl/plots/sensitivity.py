@@ -18,6 +18,8 @@ from swwl.plots.meshes import viewing_directions
 from swwl.plots.style import BLACK, BLUE, GREEN, Display, words
 
 _MOST_BARS = 16
+# Spikes at single nodes are cut down to so many times the density that nine in ten nodes stay below.
+MOST = 3.0
 # A side whose value is less than this share of the largest is not worth a larger picture.
 _SEEN = 0.02
 
@@ -83,7 +85,7 @@ class PushDisplay(Display):
         if not isinstance(sensitivity.mesh, Mesh):
             raise InputError("A picture of where to push needs the cells of a mesh.")
         self.sensitivity, self.length = sensitivity, length
-        self.density = sensitivity.normal_density(length)
+        self.density = sensitivity.normal_density(length, most=MOST)
 
     def _draw(self, ax: Any) -> None:
         mesh = self.sensitivity.mesh

@@ -1,0 +1,134 @@
+"""From models and a PLAID folder to a submission: what ``swwl submit`` does."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from swwl.datasets.submission import load_split, sample_number
+from swwl.errors import InputError
+from swwl.jobs.fieldfit import HANDFUL
+from swwl.jobs.fieldpredict import field_inputs
+from swwl.jobs.fit import no_progress
+from swwl.jobs.predict import predict_table
+from swwl.jobs.table import CACHE_FOLDER, require_mesh_files, rows_named
+from swwl.mesh.io.cgns_write import copy_cgns
+from swwl.models.fields import FieldRegressor
+from swwl.models.regression import RobustGPRegressor
+from swwl.parallel import Progress
+from swwl.storage import Memory
+
+Models = Sequence[RobustGPRegressor | FieldRegressor]
+
+
+def plaid_split(folder: Path, split: str, models: Models) -> pd.DataFrame:
+    """Read a split of a PLAID folder; refuse models that predict the same thing, and sets without CGNS files."""
+    names = [name for model in models for name in outputs_of(model)]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{name!r} is predicted by several of the models; one of them is enough.")
+    frame = load_split(folder, split)
+    require_mesh_files(frame, folder)
+    return frame
+
+
+def outputs_of(model: RobustGPRegressor | FieldRegressor) -> list[str]:
+    """Return the names under which a model's predictions stand in a submission: components of vectors by number."""
+    if not isinstance(model, FieldRegressor):
+        return list(model.target_names_)
+    names = []
+    for name, one in model.models_.items():
+        names += [name] if one.kind.flat else [f"{name}_{k}" for k in range(one.kind.components)]
+    return names
+
+
+def predict_split(
+    models: Models,
+    frame: pd.DataFrame,
+    folder: Path,
+    *,
+    keep: bool = True,
+    progress: Callable[[str], Progress | None] = no_progress,
+) -> list[dict[str, Any]]:
+    """Predict all samples of a split with all models; return one dict of fields and scalars per sample."""
+    memory = Memory(folder / CACHE_FOLDER if keep else None)
+    found: list[dict[str, Any]] = [{} for _ in range(len(frame))]
+    for model in models:
+        show = progress(", ".join(outputs_of(model)))
+        if isinstance(model, FieldRegressor):
+            _predict_fields(model, frame, folder, memory, show, found)
+        else:
+            prediction, _ = predict_table(model, frame, folder, memory=memory, progress=show)
+            for row, values in zip(found, prediction.mean, strict=True):
+                row |= {name: float(value) for name, value in zip(model.target_names_, values, strict=True)}
+    return found
+
+
+def _predict_fields(
+    model: FieldRegressor,
+    frame: pd.DataFrame,
+    folder: Path,
+    memory: Memory,
+    progress: Progress | None,
+    found: list[dict[str, Any]],
+) -> None:
+    inputs = field_inputs(model, frame, folder)
+    for first in range(0, len(frame), HANDFUL):
+        some = inputs.iloc[first : first + HANDFUL]
+        with rows_named(frame, folder, range(first, first + len(some))):
+            fields = model.predict(some, memory=memory)
+        for row, of_row in zip(found[first:], fields, strict=False):
+            for name, values in of_row.items():
+                flat = model.models_[name].kind.flat
+                row |= {name: values} if flat else {f"{name}_{k}": part for k, part in enumerate(values.T)}
+        if progress is not None:
+            progress(first + len(some), len(frame))
+
+
+def write_samples(
+    target: Path, split: str, frame: pd.DataFrame, predictions: Sequence[dict[str, Any]], cells: Sequence[str] = ()
+) -> None:
+    """Write the samples of a split again, with the predicted fields and scalars in them, as a PLAID folder.
+
+    Parameters
+    ----------
+    target : path
+        A new folder: ``data/SPLIT/sample_*/meshes/*.cgns``.
+    split : str
+    frame : DataFrame
+    predictions : sequence of dict
+        What :func:`predict_split` returned.
+    cells : sequence of str
+        Which of them are fields of cells.
+    """
+    for number, (mesh, row) in enumerate(zip(frame["mesh"], predictions, strict=True)):
+        known = sample_number(mesh)
+        place = target / "data" / split / f"sample_{number if known is None else known:09d}" / "meshes"
+        place.mkdir(parents=True)
+        fields = {name: value for name, value in row.items() if getattr(value, "ndim", 0) == 1}
+        copy_cgns(
+            mesh,
+            place / Path(mesh).name,
+            {name: value for name, value in fields.items() if name not in cells},
+            {name: value for name, value in fields.items() if name in cells},
+            {name: value for name, value in row.items() if name not in fields},
+        )
+        scalars = Path(mesh).parent.parent / "scalars.csv"
+        if scalars.exists():
+            shutil.copy(scalars, place.parent / "scalars.csv")
+
+
+def cell_outputs(models: Models) -> list[str]:
+    """Return which outputs are fields of cells."""
+    return [
+        name
+        for model in models
+        if isinstance(model, FieldRegressor)
+        for field, one in model.models_.items()
+        if one.kind.on_cells
+        for name in ([field] if one.kind.flat else [f"{field}_{k}" for k in range(one.kind.components)])
+    ]

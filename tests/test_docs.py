@@ -1,0 +1,122 @@
+"""Code blocks of README and docs run as they stand; commands of console blocks exist, and those of swwl run.
+
+Sizes are cut so that all of it takes seconds: a command makes fewer and smaller meshes than the page says.
+"""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import SMALL, swwl
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+PAGES = [page for page in PAGES if not {"_build", "gallery", "generated"} & set(page.parts)]
+NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES if page.exists()]
+# Pages whose code continues something: what stands before their first block.
+BEFORE = {
+    "docs/default.md": "train = made()",
+    "docs/guide/intervals.md": "train, test = made(), made(12, 7)\nmodel = fitted(train)",
+    "docs/guide/symptoms.md": "model = fitted(made())",
+}
+# What needs a network, or much more than seconds; the names that follow are checked by other tests.
+NOT_RUN = {"docs/kernels.md": "fetch_tu|nested_cv", "docs/fields.md": "plates/table.csv"}
+
+
+def blocks(name, language):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.M | re.S)
+
+
+def made(n=14, seed=0):
+    from swwl import datasets
+
+    return datasets.make_blade(n, n_nodes=200, random_state=seed)[["mesh", "speed", "pressure", "efficiency"]]
+
+
+def fitted(train):
+    from swwl import RobustGPRegressor
+
+    return RobustGPRegressor().fit(train, "efficiency")
+
+
+def smaller(code):
+    """Cut sizes of data sets in a block of code."""
+    code = re.sub(r"(make_\w+\()\d+", r"\g<1>24", code)
+    return code.replace("table[:45], table[45:]", "table[:18], table[18:]")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    import matplotlib
+
+    matplotlib.use("agg")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in NAMES if blocks(name, "python")])
+def test_python_blocks(name, folder):
+    from swwl import datasets
+
+    datasets.write_dataset("blade", 16, folder / "d", n_nodes=200, random_state=0)
+    space = {"made": made, "fitted": fitted}
+    exec(BEFORE.get(name, ""), space)
+    for code in blocks(name, "python"):
+        if not (name in NOT_RUN and re.search(NOT_RUN[name], code)):
+            exec(compile(smaller(code), name, "exec"), space)
+        else:
+            compile(code, name, "exec")
+
+
+def commands(name):
+    for block in blocks(name, "console"):
+        lines = block.replace("\\\n", " ").splitlines()
+        prompted = any(line.startswith("$ ") for line in lines)
+        for line in lines:
+            if line.startswith("$ ") or not prompted:
+                words = shlex.split(line.removeprefix("$ "), comments=True)
+                if words:
+                    yield words
+
+
+def small(words):
+    """Cut sizes of a command, so that it takes a second or two."""
+    for option, value in (("-n", "16"), ("--nodes", "500" if "airfoil" in words else "220")):
+        if option in words:
+            words[words.index(option) + 1] = value
+    if words[0] == "fit" and "--kernel" not in words:
+        words += ["--kernel", "swwl", *SMALL, "--no-calibrate"]
+    return [re.sub(r"meshes/\d+", "meshes/00001", word) for word in words]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in NAMES if blocks(name, "console")])
+def test_console_blocks(name, folder):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8") if (ROOT / "Makefile").exists() else None
+    known = set(re.findall(r"^  (\w+)  ", swwl("--help").output, flags=re.M))
+    for words in commands(name):
+        program, rest = words[0], words[1:]
+        if program == "make" and makefile:
+            assert all(f"\n{target}:" in makefile for target in rest if "=" not in target), words
+        elif program == "swwl":
+            assert rest[0] in known or rest[0] in ("reproduce", "--help"), words
+            runs = rest[0] in ("make", "fit", "predict", "curve", "report", "info", "check")
+            if runs and "plates.csv" not in rest:
+                swwl(*small(rest))
+        else:
+            assert program in ("pip", "make", "python", "pre-commit", "towncrier", "git"), words
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_links_between_files(name):
+    """Links from README and pages to files of the repository; the site's own are checked when it is built."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    if not (ROOT / "CONTRIBUTING.md").exists():
+        pytest.skip("some pages stand in a clone of swwl alone")
+    for target in re.findall(r"\]\(([^)\s#]+)", text):
+        if "://" not in target and "gallery/" not in target:
+            assert ((ROOT / name).parent / target).exists(), f"{name}: {target}"

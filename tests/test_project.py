@@ -1,0 +1,71 @@
+"""The project's own files agree with each other: versions, bounds of dependencies, extras, the changelog."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import swwl
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def project():
+    path = ROOT / "pyproject.toml"
+    if not path.exists():
+        pytest.skip("pyproject.toml stands in a clone of swwl alone")
+    return tomllib.loads(path.read_text(encoding="utf-8"))["project"]
+
+
+def text_of(name):
+    path = ROOT / name
+    if not path.exists():
+        pytest.skip(f"{name} stands in a clone of swwl alone")
+    return path.read_text(encoding="utf-8")
+
+
+def parts(version):
+    return [*map(int, version.split(".")), 0, 0][:3]
+
+
+def test_ci_tries_the_oldest_dependencies_that_are_allowed(project):
+    bounds = dict(requirement.split(">=") for requirement in project["dependencies"])
+    lines = [line for line in text_of(".ci/oldest.txt").splitlines() if not line.startswith("#")]
+    pins = dict(line.split("==") for line in lines)
+    assert {name: parts(version) for name, version in bounds.items()} == {
+        name: parts(version) for name, version in pins.items() if name in bounds
+    }
+
+
+def test_only_two_extras_bring_torch(project):
+    extras = project["optional-dependencies"]
+
+    def brings(name, seen=()):
+        for requirement in extras[name]:
+            inner = re.fullmatch(r"swwl\[(.*)\]", requirement)
+            if inner:
+                if any(brings(other, (*seen, name)) for other in inner[1].split(",") if other not in seen):
+                    return True
+            elif re.match(r"torch", requirement):
+                return True
+        return False
+
+    assert {name for name in extras if brings(name)} == {"rpw", "bench"}
+
+
+def test_every_extra_that_a_message_or_a_page_names_exists(project):
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py")]
+    texts += [path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]]
+    named = {extra for text in texts for group in re.findall(r"swwl\[([\w,]+)\]", text) for extra in group.split(",")}
+    assert named <= set(project["optional-dependencies"])
+
+
+def test_the_changelog_and_the_citation_know_the_version():
+    changelog, citation = text_of("CHANGELOG.md"), text_of("CITATION.cff")
+    heads = re.findall(r"^## \[(.*?)\]", changelog, flags=re.M)
+    released = [head for head in heads if head != "Unreleased"]
+    assert re.search(r"^version: (.*)$", citation, flags=re.M)[1] == released[0]
+    assert "dev" in swwl.__version__ or swwl.__version__ == released[0]
+    assert "<!-- towncrier release notes start -->" in changelog
