@@ -297,7 +297,7 @@ def _beyond(ranges: pd.DataFrame, numbers: Mapping[str, Any], n: int) -> list[li
     found: list[list[str]] = [[] for _ in range(n)]
     bounds = (
         ranges.to_numpy(float).T.tolist() if len(ranges.columns) else []
-    )  # the least and the largest, in this order
+    )  # least, largest
     for name, (low, high) in zip(ranges.columns, bounds, strict=True):
         values = np.asarray(numbers[name], dtype=float)
         margin = _MARGIN * (high - low)
