@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,7 +65,7 @@ class Reference:
         """Number of training cases."""
         return len(self.std)
 
-    @property
+    @cached_property
     def sure(self) -> Array:
         """The standard deviation (k,) up to which intervals stay as they are."""
         return np.asarray(np.quantile(self.std, _SURE, axis=0))
