@@ -40,6 +40,8 @@ class ServedNumbers(Served):
         self.mesh_columns = graph_columns(model)
         self.targets, self.fields = list(model.target_names_), []
         self._prepared: Once[Prepared] = Once(_PREPARED)
+        # Beside the place the one it belongs to: as long as it is kept, nobody else has its id.
+        self._places: Once[tuple[Prepared, dict[str, Any] | None]] = Once(_PREPARED)
 
     def prepared(self, meshes: Mapping[str, Known]) -> Prepared:
         """Return the model with meshes embedded; that is done once for each."""
@@ -60,9 +62,9 @@ class ServedNumbers(Served):
             name: told({key: values[k] for key, values in found.items()}, bool(unsure[k]))
             for k, name in enumerate(self.targets)
         }
-        row = domain.iloc[0]
-        inside = None if pd.isna(row["inside"]) else bool(row["inside"])
-        place = self._place(prepared) if self.mesh_columns else None
+        row = {key: values[0] for key, values in domain.items()}
+        inside = None if row["inside"] is pd.NA else bool(row["inside"])
+        place = self._places.get(id(prepared), lambda: (prepared, self._place(prepared)))[1] if meshes else None
         return Judged(targets, inside, float(row["score"]), str(row["why"]), place)
 
     def unsure(self, prediction: Prediction) -> np.ndarray[Any, np.dtype[np.bool_]]:

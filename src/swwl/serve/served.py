@@ -110,14 +110,17 @@ class Served(ABC):
 
     def strange(self, column: str, known: Known) -> list[str]:
         """Say in what a mesh stands apart from the training meshes in plain sight: size, place, orientation."""
-        typical = self.typical(column)
+        typical = self._typical.get(column)
         found = [] if typical is None or known.facts is None else apart(known.facts, typical, "the training meshes")
         return [f"{known.name} {one.found}" for one in found]
 
-    def typical(self, column: str) -> Typical | None:
-        """Return what most training meshes of a column have in common, where the model knows it."""
+    @cached_property
+    def _typical(self) -> dict[str, Typical | None]:
+        """What most training meshes of a column have in common, where the model knows it."""
         kept = self.model.metadata_.get("typical")
-        return Typical.from_plain(kept.get(column)) if isinstance(kept, dict) else None
+        return (
+            {name: Typical.from_plain(kept.get(name)) for name in self.mesh_columns} if isinstance(kept, dict) else {}
+        )
 
     @cached_property
     def files(self) -> dict[str, Path]:
