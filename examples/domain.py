@@ -38,7 +38,8 @@ strange = {
 odd = pd.DataFrame({"mesh": list(strange.values()), "speed": first["speed"], "pressure": first["pressure"]})
 verdict = model.domain(odd)
 verdict.index = list(strange)
-print(verdict[["score", "inside", "why"]].to_string())
+for name, row in verdict.iterrows():
+    print(f"{name}: inside {row['inside']}; {row['why'].split(';')[0]}")
 
 # %%
 # Of blades like the training blades few are called strange.

@@ -20,6 +20,8 @@ BEFORE = {
     "docs/default.md": "train = made()",
     "docs/guide/intervals.md": "train, test = made(), made(12, 7)\nmodel = fitted(train)",
     "docs/guide/symptoms.md": "model = fitted(made())",
+    "docs/design.md": "pool, new = made(60), made(4, 7)\nmodel = two_targets(made(14, 3))",
+    "docs/sensitivity.md": "train, test = made(), made(4, 7)\nmodel = fitted(train)",
 }
 # What needs a network, or much more than seconds; the names that follow are checked by other tests.
 NOT_RUN = {"docs/kernels.md": "fetch_tu|nested_cv", "docs/fields.md": "plates/table.csv"}
@@ -40,6 +42,15 @@ def fitted(train):
     from swwl import RobustGPRegressor
 
     return RobustGPRegressor().fit(train, "efficiency")
+
+
+def two_targets(train):
+    from swwl import SWWL, Matern52, RobustGPRegressor
+
+    kernel = SWWL("mesh", n_projections=5, n_quantiles=10) * Matern52("speed") * Matern52("pressure")
+    return RobustGPRegressor(kernel, calibrate=False).fit(
+        train.assign(massflow=20 + train["speed"] / 1e4), ["efficiency", "massflow"]
+    )
 
 
 def smaller(code):
@@ -63,7 +74,7 @@ def test_python_blocks(name, folder):
     from swwl import datasets
 
     datasets.write_dataset("blade", 16, folder / "d", n_nodes=200, random_state=0)
-    space = {"made": made, "fitted": fitted}
+    space = {"made": made, "fitted": fitted, "two_targets": two_targets}
     exec(BEFORE.get(name, ""), space)
     for code in blocks(name, "python"):
         if not (name in NOT_RUN and re.search(NOT_RUN[name], code)):
@@ -85,7 +96,10 @@ def commands(name):
 
 def small(words):
     """Cut sizes of a command, so that it takes a second or two."""
-    for option, value in (("-n", "16"), ("--nodes", "500" if "airfoil" in words else "220")):
+    for option, value in (
+        ("-n", "4" if words[0] == "select" else "16"),
+        ("--nodes", "500" if "airfoil" in words else "220"),
+    ):
         if option in words:
             words[words.index(option) + 1] = value
     if words[0] == "fit" and "--kernel" not in words:
@@ -104,8 +118,11 @@ def test_console_blocks(name, folder):
             assert all(f"\n{target}:" in makefile for target in rest if "=" not in target), words
         elif program == "swwl":
             assert rest[0] in known or rest[0] in ("reproduce", "--help"), words
-            runs = rest[0] in ("make", "fit", "predict", "curve", "report", "info", "check")
-            if runs and "plates.csv" not in rest:
+            if rest[0] in known:
+                explained = swwl(rest[0], "--help").output
+                assert all(word in explained for word in rest if word.startswith("--")), words
+            runs = ("fit", "predict", "curve", "report", "info", "check", "select")
+            if rest[0] == "make" or (rest[0] in runs and Path(rest[1]).exists()):
                 swwl(*small(rest))
         else:
             assert program in ("pip", "make", "python", "pre-commit", "towncrier", "git"), words

@@ -5,7 +5,7 @@ from __future__ import annotations
 ORDER = (
     "scalars curves fields default_model calibration domain own_kernel classification networkx_graphs "
     "molecules materials pipelines pyvista_objects plaid check_table merging distances "
-    "accuracy_and_cost save_and_report select_cases suggest_next sensitivity large_n"
+    "accuracy_and_cost save_and_report select_cases suggest_next design_loop sensitivity large_n"
 ).split()
 
 

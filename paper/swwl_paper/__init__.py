@@ -13,6 +13,7 @@ figure-meshes   meshes of the data sets
 rgasp           the robust Gaussian process beside R's
 defaults        the model that users get without naming a kernel beside others, on all data sets
 fields          whole fields on new meshes: the field regressor beside nearest fields and transport
+comparison      the same tasks with other software
 ==============  ====================================================================================
 
 ``swwl reproduce NAME`` runs one from the command line; :func:`reproduce` does from Python.
@@ -44,6 +45,7 @@ EXPERIMENTS = (
     "scaling",
     "defaults",
     "fields",
+    "comparison",
 )
 SIZES = ("small", "medium", "full")
 

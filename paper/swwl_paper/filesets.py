@@ -63,7 +63,7 @@ SETS = {
 }
 
 
-def table_of(study: Study, name: str, n: int, nodes: tuple[int, int]) -> pd.DataFrame:
+def table_of(study: Study, name: str, n: int, nodes: tuple[int, int], wanted: FileSet | None = None) -> pd.DataFrame:
     """Return n cases of a set, whose meshes stand in files: the first of a generated one, else any.
 
     Parameters
@@ -74,13 +74,15 @@ def table_of(study: Study, name: str, n: int, nodes: tuple[int, int]) -> pd.Data
     n : int
     nodes : (int, int)
         Of a generated set's meshes, as generated and coarsened.
+    wanted : FileSet, optional
+        In place of that in ``SETS``.
 
     Returns
     -------
     DataFrame
         Columns ``mesh`` (paths), numbers, and targets.
     """
-    wanted = SETS[name]
+    wanted = wanted or SETS[name]
     if wanted.read is not None:
         table, items = wanted.read()
         rows = np.sort(np.random.default_rng([study.seed, len(table)]).permutation(len(table))[:n])

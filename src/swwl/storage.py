@@ -375,9 +375,9 @@ class Journal:
             try:
                 found = json.loads(self.path.read_text(encoding="utf-8"))
             except ValueError as error:
-                raise InputError(f"{self.path}: is no journal of nested_cv ({error}).") from None
+                raise InputError(f"{self.path}: not a journal of nested_cv ({error}).") from None
             if not isinstance(found, dict) or found.get("format") != _JOURNAL:
-                raise InputError(f"{self.path}: is no journal of nested_cv.")
+                raise InputError(f"{self.path}: not a journal of nested_cv.")
             self.content = found
 
     def claim(self, name: str, key: str) -> None:
@@ -395,7 +395,7 @@ class Journal:
         return {(row["seed"], row["fold"]): row for row in rows}
 
     def add(self, name: str, row: dict[str, Any]) -> None:
-        """Add a row, and write the file anew under a temporary name until it is complete."""
+        """Add a row, and write the file again, under a temporary name until it is complete."""
         self.content["kernels"][name]["rows"].append(_replaced(row, math.nan, None))
         if self.path is not None:
             with atomic_write(self.path) as file:

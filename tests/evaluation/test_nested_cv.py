@@ -139,7 +139,7 @@ def test_an_interrupted_run_goes_on(tmp_path):
     with pytest.raises(ValueError, match="holds rows of 'SWWL' for other graphs, folds, grids or settings"):
         nested_cv(graphs[::-1], classes[::-1], kernels, journal=journal, **QUICK)
     (tmp_path / "other.json").write_text("[]")
-    with pytest.raises(ValueError, match=r"other.json: is no journal of nested_cv"):
+    with pytest.raises(ValueError, match=r"other.json: not a journal of nested_cv"):
         nested_cv(graphs, classes, kernels, journal=tmp_path / "other.json", **QUICK)
 
 

@@ -15,7 +15,7 @@ from swwl.words import number, plain
 if TYPE_CHECKING:  # help and completion need not wait for rich
     from rich.console import Console
 
-# Names of columns and files are printed as they are: [red] is no color, and :x: no picture of a cross.
+# Names of columns and files are printed as they are: [red] is not a color, and :x: is not a cross.
 _AS_IT_IS: Any = {"highlight": False, "markup": False, "emoji": False}
 # Options that several commands have.
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that this command did not write.")]

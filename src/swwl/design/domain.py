@@ -75,7 +75,9 @@ class Reference:
         return np.asarray(prediction.columns().std > self.sure)
 
     def left_out_scores(self) -> Array:
-        """Return the score (N,) of every training case, as if it were a new one; not for more than 2000 cases."""
+        """Return the score (N,) of every training case, as if it were a new one; none where a sample stands for all."""
+        if any(len(cloud.reference) != self.n_cases for _, cloud in self.clouds.values()):
+            return np.empty(0)
         parts = [cloud.p_values(cloud.reference).T for _, cloud in self.clouds.values()]
         return harmonic_mean(np.vstack([*parts, self.unsure(self.shape_std)]).T)
 
@@ -296,9 +298,7 @@ def _differences(cloud: Cloud, scores: Array, p: Array, name: str) -> list[list[
 def _beyond(ranges: pd.DataFrame, numbers: Mapping[str, Any], n: int) -> list[list[str]]:
     """Say for every case which numbers lie well outside the training range."""
     found: list[list[str]] = [[] for _ in range(n)]
-    bounds = (
-        ranges.to_numpy(float).T.tolist() if len(ranges.columns) else []
-    )  # least, largest
+    bounds = ranges.to_numpy(float).T.tolist() if len(ranges.columns) else []  # least, largest
     for name, (low, high) in zip(ranges.columns, bounds, strict=True):
         values = np.asarray(numbers[name], dtype=float)
         margin = _MARGIN * (high - low)

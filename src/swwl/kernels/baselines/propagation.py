@@ -25,7 +25,7 @@ class Propagation(GramBaseline):
     .. math:: k(G, G') = \sum_{t < T} \sum_b n_b(F^{(t)}) \, n_b(F'^{(t)}), \quad F^{(t+1)} = D^{-1} A F^{(t)},
 
     with :math:`n_b` the number of nodes in bin b, a cell of a randomly scaled and shifted grid of width w drawn
-    anew for every t. Positive definite. Needs GraKeL, of the extra ``baselines``.
+    again for every t. Positive definite. Needs GraKeL, of the extra ``baselines``.
 
     Parameters
     ----------
