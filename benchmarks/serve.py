@@ -8,6 +8,7 @@ import http.client
 import json
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -52,7 +53,7 @@ def run() -> Iterator[Line]:
                     times, failed = pool.apply(_load, (port, seconds, N_CLIENTS))
                     growth = _resident(process.pid) - before
             finally:
-                process.kill()
+                process.send_signal(signal.SIGINT)
     note = f"{len(times)} answers in {seconds:g} s"
     yield Line("serve: median answer to 32 clients at once", 1e3 * float(np.median(times)), 150, "ms", note)
     yield Line("  the slowest of 100", 1e3 * float(np.quantile(times, 0.99)), unit="ms")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -48,7 +49,7 @@ def main(model: Path | None = None) -> None:
                 picture = Image.open(io.BytesIO(browser.screenshot()))
             finally:
                 browser.close()
-                server.kill()
+                server.send_signal(signal.SIGINT)
     picture.convert("RGB").save(HERE / "serve.png", optimize=True)
     print(f"serve.png: {(HERE / 'serve.png').stat().st_size / 1000:.0f} kB")
 

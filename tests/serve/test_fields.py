@@ -17,7 +17,7 @@ ASKED = {"mesh": "3.vtu", "inputs": {"load": 2.0}}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder of plates that share their cells, and a model of the fields u and v on them."""
+    """A folder of plates that share their cells, and a model of the fields u and v of nodes and w of cells."""
     folder = tmp_path_factory.mktemp("fields")
     points, cells = plate(50)
     rng = np.random.default_rng(0)
@@ -26,8 +26,9 @@ def folder(tmp_path_factory):
     for load, width, path in zip(table["load"], table["width"], table["mesh"], strict=True):
         x = points * [width, 1]
         fields = {"u": load * np.sin(x[:, 0]), "v": np.column_stack([load * x[:, 0], x[:, 1]])}
-        Mesh(x, {"triangle": cells}, fields).write(path)
-    FieldRegressor(calibrate=False, n_jobs=1).fit(table[["mesh", "load"]], ["u", "v"]).save(folder / "fields.swwl")
+        of_cells = {"w": load * x[cells].mean(axis=1)[:, 0]}
+        Mesh(x, {"triangle": cells}, fields, cell_fields=of_cells).write(path)
+    FieldRegressor(calibrate=False, n_jobs=1).fit(table[["mesh", "load"]], ["u", "v", "w"]).save(folder / "fields.swwl")
     return folder
 
 
@@ -47,7 +48,8 @@ def truth(folder):
 
 def test_fields_come_as_bytes(client, truth):
     header, arrays = unpack(client.post("/api/field", json=ASKED).content)
-    assert header["fields"] == ["u", "v"]
+    assert header["fields"] == ["u", "v", "w"]
+    assert arrays["value:w"].shape == (50,)  # carried to the nodes, where they are drawn
     for name in ("u", "v"):
         np.testing.assert_array_equal(arrays[f"value:{name}"], truth[0][name].astype(np.float32))
         np.testing.assert_array_equal(arrays[f"std:{name}"], truth[1][name].astype(np.float32))
@@ -60,6 +62,7 @@ def test_fields_come_as_a_mesh_file(client, truth, tmp_path):
     found = read_mesh(tmp_path / "a.vtu")
     np.testing.assert_array_equal(found.fields["u"], truth[0]["u"])
     np.testing.assert_array_equal(found.fields["u_std"], truth[1]["u"])
+    np.testing.assert_array_equal(found.cell_fields["w"], truth[0]["w"])
 
 
 def test_cards_show_the_largest_value_and_the_mean(client, truth):

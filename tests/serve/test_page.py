@@ -132,3 +132,13 @@ def test_a_wrong_file_is_explained_and_nothing_else_changes(browser, link):
     browser.wait_for("!document.getElementById('error').hidden")
     assert "a.vtu" in browser.ask("document.getElementById('error').textContent")
     assert mean(browser) == before
+
+
+def test_the_token_of_the_link_opens_the_page_and_leaves_the_address(browser, plates):
+    with serving(plates, token="secret") as port:
+        link = f"http://127.0.0.1:{port}/"
+        browser.open("about:blank")
+        browser.open(link, 1400, 900)
+        browser.wait_for("document.getElementById('error').textContent.includes('token')")
+        open_page(browser, f"{link}?token=secret", 1400, 900)
+        assert "secret" not in browser.ask("location.href")

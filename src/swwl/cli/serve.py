@@ -32,6 +32,7 @@ def serve(
     max_mb: Annotated[float, typer.Option(help="Largest request, in megabytes.")] = 100,
     max_nodes: Annotated[int, typer.Option(help="Largest mesh, in nodes.")] = 2_000_000,
     seconds: Annotated[float, typer.Option(help="Longest computation, in seconds.")] = 120,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the link and the models as JSON, then serve.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
     """Serve models: a page to drop meshes on and move operating conditions, and the same over HTTP.
@@ -54,7 +55,7 @@ def serve(
     from swwl.serve.library import load_served
     from swwl.serve.limits import Limits
 
-    out = Output(quiet)
+    out = Output(quiet, as_json)
     if min(max_mb, max_nodes, seconds) <= 0:
         raise InputError("--max-mb, --max-nodes and --seconds must be positive.")
     if meshes is not None and not meshes.is_dir():
@@ -70,6 +71,7 @@ def serve(
     for one in served.values():
         out.say(f"{one.name}: predicts {', '.join(one.targets or one.fields)}")
     out.say(f"\nopen {link}\nCtrl-C ends it")
+    out.result({"link": link, "models": {one.name: one.targets or one.fields for one in served.values()}})
     sys.stdout.flush()
     if open_page:
         threading.Timer(0.5, webbrowser.open, [link]).start()

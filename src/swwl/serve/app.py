@@ -58,12 +58,17 @@ class Service:
     def __init__(self, models: Mapping[str, Served], store: MeshStore, limits: Limits):
         self.models, self.store, self.limits = models, store, limits
         self.workshop = Workshop(limits)
+        self.private = Path()
+
+    def open(self) -> None:
+        """Make the private folder for what clients send; before that, nothing is on disk."""
         self.private = Path(tempfile.mkdtemp(prefix="swwl-serve-"))
 
     def close(self) -> None:
         """Remove what clients sent, and take no more work."""
         self.workshop.close()
-        shutil.rmtree(self.private, ignore_errors=True)
+        if self.private != Path():
+            shutil.rmtree(self.private, ignore_errors=True)
 
     async def health(self, request: Request) -> Response:
         """Say that the server is there."""
@@ -268,6 +273,7 @@ def make_app(
         # that hush warnings: both are settled once.
         with one_blas_thread(), warnings.catch_warnings():
             warnings.simplefilter("ignore", MeshWarning)
+            service.open()
             try:
                 yield
             finally:

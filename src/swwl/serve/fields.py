@@ -11,7 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.errors import InputError
+from swwl.fields.values import cells_to_nodes
 from swwl.mesh.io.vtu_write import write_vtu
+from swwl.mesh.mesh import Mesh
 from swwl.serve.cases import case_table, known_keys
 from swwl.serve.meshes import Known
 from swwl.serve.served import Served
@@ -54,22 +56,32 @@ def field(served: Served, meshes: Mapping[str, Known], asked: Mapping[str, Any])
     kind : str
         Media type.
     content : bytes
-        float32 as :func:`swwl.serve.surface.pack` lays them out (``value:NAME`` and ``std:NAME``), or a VTU file.
+        float32 at the nodes as :func:`swwl.serve.surface.pack` lays them out (``value:NAME`` and ``std:NAME``), or a
+        VTU file, where fields of cells are on cells.
     """
     known_keys(asked, "model", "mesh", "column", "inputs", "format")
     form = asked.get("format", "bytes")
     if form not in ("bytes", "vtu"):
         raise InputError(f"format must be 'bytes' or 'vtu', not {str(form)[:80]!r}.")
     known = one_mesh(served, meshes, asked)
-    means, stds = served.fields_of(meshes, case_table(served, asked.get("inputs")))
+    table = case_table(served, asked.get("inputs"))
     if form == "vtu":
         file = io.BytesIO()
-        write_vtu(file, known.mesh.with_fields(means | {f"{name}_std": std for name, std in stds.items()}))
+        write_vtu(file, served.mesh_of(meshes, table))
         return "predicted.vtu", "application/octet-stream", file.getvalue()
-    arrays = {f"value:{name}": values.astype(np.float32) for name, values in means.items()}
-    arrays |= {f"std:{name}": values.astype(np.float32) for name, values in stds.items()}
+    means, stds = served.fields_of(meshes, table)
+    arrays = {f"value:{name}": _at_nodes(known.mesh, values) for name, values in means.items()}
+    arrays |= {f"std:{name}": _at_nodes(known.mesh, values) for name, values in stds.items()}
     header = {"name": known.name, "nodes": known.item.n_nodes, "fields": list(means)}
     return "", "application/octet-stream", pack(header, arrays)
+
+
+def _at_nodes(mesh: Mesh, values: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return a field as float32 at the nodes; one of cells is carried there."""
+    if len(values) != mesh.n_nodes:
+        carried = cells_to_nodes(mesh, values.reshape(len(values), -1))
+        values = carried[:, 0] if values.ndim == 1 else carried
+    return values.astype(np.float32)
 
 
 def sensitivity(served: Served, meshes: Mapping[str, Known], asked: Mapping[str, Any]) -> bytes:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from swwl.errors import InputError
 from swwl.gp.prediction import Prediction
 from swwl.mesh.facts import Typical, apart
+from swwl.mesh.mesh import Mesh
 from swwl.serve.meshes import Known
 
 Array = NDArray[np.float64]
@@ -96,6 +97,10 @@ class Served(ABC):
 
     def fields_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return fields of one case and their standard deviations, by name."""
+        raise InputError(f"The model {self.name!r} predicts numbers, not fields.")
+
+    def mesh_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> Mesh:
+        """Return the mesh of one case with its predicted fields."""
         raise InputError(f"The model {self.name!r} predicts numbers, not fields.")
 
     def check_meshes(self, meshes: Mapping[str, Known]) -> None:

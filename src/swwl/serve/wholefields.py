@@ -13,6 +13,7 @@ from swwl.errors import located
 from swwl.evaluation.fieldmetadata import field_data_of, field_score_rows
 from swwl.jobs.fieldpredict import DERIVED, derived_numbers
 from swwl.jobs.predict import PREDICTED
+from swwl.mesh.mesh import Mesh
 from swwl.models.fields import FieldRegressor
 from swwl.serve.meshes import Known
 from swwl.serve.once import Once
@@ -54,6 +55,11 @@ class ServedFields(Served):
             return means[0], stds[0]
 
         return self._fields.get(key, make)
+
+    def mesh_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> Mesh:
+        """Return the mesh of one case with its predicted fields, their standard deviations and bounds."""
+        self.check_meshes(meshes)
+        return self.model.predict_meshes(self.with_meshes(table, meshes))[0]
 
     def with_meshes(self, table: pd.DataFrame, meshes: Mapping[str, Known]) -> pd.DataFrame:
         """Return a table of one case with its mesh."""
