@@ -3,7 +3,19 @@
 import importlib
 import sys
 
-MODULES = ("embedding", "reading", "gp", "predict", "datasets", "default", "scale", "domain", "design")
+MODULES = (
+    "embedding",
+    "reading",
+    "gp",
+    "predict",
+    "datasets",
+    "default",
+    "scale",
+    "domain",
+    "design",
+    "serve",
+    "sensitivity",
+)
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ from swwl import datasets, load_model
 from tests.cli.conftest import SMALL, start, swwl
 from tests.helpers import plate, write_cgns
 
-COMMANDS = ["demo", "make", "fit", "predict", "curve", "explain", "report", "coarsen", "info"]
+COMMANDS = ["embed", "demo", "make", "fit", "predict", "curve", "explain", "report", "coarsen", "info"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

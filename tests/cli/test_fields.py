@@ -227,7 +227,7 @@ def test_the_report_shows_the_best_and_the_worst_mesh(folder):
 
 
 def test_vtk_opens_what_was_written(folder):
-    pyvista = pytest.importorskip("pyvista")
+    pyvista = pytest.importorskip("pyvista", reason="pyvista is not installed")
     swwl("predict", folder / "f.swwl", "--mesh", folder / "d/meshes/004.vtu", "load=2", "-o", folder / "c.vtu", "-q")
     found, ours = pyvista.read(folder / "c.vtu"), read_mesh(folder / "c.vtu")
     for name in ("heat", "heat_std", "heat_lower95", "heat_upper95"):

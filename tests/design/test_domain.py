@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from swwl import Components, Elliptic, Matern52, Mesh, RobustGPRegressor, load_model
+from swwl.design import clouds
 from swwl.design.clouds import FLOOR, harmonic_mean, make_cloud, p_values
-from swwl.design.domain import agreement, shown_factors
+from swwl.design.domain import agreement, make_reference, shown_factors
 from swwl.errors import InputError
 from swwl.gp.prediction import Prediction
 from tests.helpers import plate
@@ -159,3 +160,13 @@ def test_answers_that_moved_are_found_and_others_not():
             for shift in rejected:
                 rejected[shift] += agreement(rng.normal(size=10) + shift, flat, train, old) <= 0.05
     assert rejected[0.0] <= 11 and rejected[1.5] >= 90
+
+
+def test_many_training_cases_are_stood_for_by_a_sample(monkeypatch, model):
+    whole = model.domain_reference()
+    assert np.mean(whole.left_out_scores() <= 0.03) < 0.08
+    monkeypatch.setattr(clouds, "_MOST_ROWS", 110)
+    fewer = make_reference(
+        model.kernel_.factors, model.train_rows_, model.leave_one_out(), whole.shape_std, model.train_inputs_
+    )
+    assert len(fewer.clouds["mesh"][1].reference) == 110 and not len(fewer.left_out_scores())

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from swwl import Graph, SWWLEmbedding
 from swwl.design import domain, far_from_others
@@ -11,7 +12,8 @@ from swwl.embedding import components, sampled
 from swwl.embedding.components import Basis, principal_components
 from swwl.embedding.sampled import fit_keep, sample_rows
 from swwl.errors import InputError, MeshWarning
-from swwl.kernels import SWWL, Components
+from swwl.gp import Coordinates
+from swwl.kernels import ASWWL, SWWL, Components, PrincipalSWWL
 
 
 def rods(n, seed=0, odd=0):
@@ -127,3 +129,39 @@ def test_embedding_is_untouched():
     fit_keep([factor.embedding_], [factor], graphs)
     plain = SWWLEmbedding(1, n_projections=5, n_quantiles=5).fit(graphs)
     np.testing.assert_array_equal(factor.embedding_.directions_, plain.directions_)
+
+
+@pytest.mark.parametrize(
+    "factor",
+    [
+        SWWL("rod", n_iterations=1, n_projections=5, n_quantiles=5),
+        ASWWL("rod", n_iterations=1, n_projections=5, n_quantiles=5),
+        PrincipalSWWL("rod", n_components=1, n_iterations=1, n_projections=5, n_quantiles=5),
+    ],
+    ids=repr,
+)
+def test_derivatives_go_through_what_is_kept(factor):
+    """Of a function of what the process sees of a row, by central differences."""
+    graphs = rods(12, odd=12)
+    factor = clone(factor)
+    factor.embedding_ = factor.make_embedding()
+    ((z, left),) = fit_keep([factor.embedding_], [factor], graphs)
+    train = factor.representation(z, left)
+    row = factor.embedding_.transform(graphs[:1])[0].astype(float)
+    rng = np.random.default_rng(0)
+    blocks = factor.blocks(factor.of_row(row), train)
+    shapes = [(b.n_ranges,) if isinstance(b, Coordinates) else (b.shape[1],) for b in blocks]
+    weights = [rng.normal(size=shape) for shape in shapes]
+
+    def value(row):
+        total = 0.0
+        for block, w in zip(factor.blocks(factor.of_row(row), train), weights, strict=True):
+            seen = block.values[0] if isinstance(block, Coordinates) else 0.5 * block.dense()[0] ** 2
+            total += float(w @ seen)
+        return total
+
+    found = factor.pull_back(factor.of_row(row), train, [w[:, None] for w in weights])[:, 0]
+    direction = rng.normal(size=len(row))
+    step = 0.05  # what is kept is of single precision
+    slope = (value(row + step * direction) - value(row - step * direction)) / (2 * step)
+    np.testing.assert_allclose(found @ direction, slope, rtol=1e-3, atol=1e-4)

@@ -235,3 +235,13 @@ def test_a_process_refuses_blocks_that_do_not_fit():
     gp.fit([RowDistances(rows)], rows[:, 0])
     with pytest.raises(InputError, match=r"shape \(2, 9\), but \(M, 10\)"):
         gp.predict([RowDistances(rows[:2], rows[:9])])
+
+
+def test_single_numbers_are_compared_by_their_difference():
+    """Exactly, for any norm: a product of rows would lose what large numbers have in common."""
+    x = np.array([[1e9], [1e9 + 1e-3], [0.0]])
+    for r in (1, 2):
+        block = RowDistances(x, r=r)
+        np.testing.assert_array_equal(block.dense(), np.abs(x - x.T))
+        places = np.array([[0, 1], [2, 0]])
+        np.testing.assert_array_equal(block.patches(places, places), block.dense()[places[:, :, None], places[:, None]])

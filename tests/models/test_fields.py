@@ -40,6 +40,11 @@ def smooth(**options):
     return FieldRegressor(Elliptic(KERNEL, "load"), **given)
 
 
+def quick(**options):
+    """One with less to choose."""
+    return smooth(calibrate=False, n_modes=2, descriptors={"box": 1.0, "lag0.1": 0.3}, **options)
+
+
 @pytest.fixture(scope="module")
 def fitted():
     table = plates()
@@ -167,17 +172,15 @@ def test_files_and_their_memory(tmp_path):
         paths.append(str(tmp_path / f"{k}.vtu"))
     files = table.assign(mesh=paths)
     memory = tmp_path / "memory"
-    first = smooth(calibrate=False).fit(files[:12], "T", memory=memory)
-    again = smooth(calibrate=False).fit(files[:12], "T", memory=memory)
+    first = quick().fit(files[:12], "T", memory=memory)
+    again = quick().fit(files[:12], "T", memory=memory)
     assert list(memory.glob("??/*blocks*"))
     assert np.array_equal(first.predict(files[12:])[0]["T"], again.predict(files[12:], memory=memory)[0]["T"])
 
 
 def test_progress_is_told():
     seen, fits = [], []
-    smooth(calibrate=False).fit(
-        plates(12), "T", progress=lambda *done: seen.append(done), gp_progress=lambda *done: fits.append(done)
-    )
+    quick().fit(plates(12), "T", progress=lambda *done: seen.append(done), gp_progress=lambda *done: fits.append(done))
     assert seen[-1][0] == seen[-1][1]
     assert fits
 
@@ -198,8 +201,8 @@ def test_a_missing_value_does_not_count():
     spoiled = table.copy()
     spoiled.at[3, "mesh"] = table["mesh"][3].with_fields({"T": u})
     with pytest.warns(MeshWarning, match="Field 'T' is not finite at 1 nodes of mesh 3; these nodes do not count"):
-        model = smooth(calibrate=False).fit(spoiled[:14], "T")
-    whole = smooth(calibrate=False).fit(table[:14], "T")
+        model = quick().fit(spoiled[:14], "T")
+    whole = quick().fit(table[:14], "T")
     difference = model.predict(table[14:])[0]["T"] - whole.predict(table[14:])[0]["T"]
     assert np.abs(difference).max() < 0.05
 
@@ -211,7 +214,7 @@ def test_fields_of_cells_come_back_on_cells():
         at = mesh.fields["T"][mesh.cells["triangle"]].mean(axis=1)
         meshes.append(Mesh(mesh.points, dict(mesh.cells), cell_fields={"q": at}))
     table["mesh"] = meshes
-    model = smooth(calibrate=False).fit(table[:12], "q")
+    model = quick().fit(table[:12], "q")
     found = model.predict_meshes(table[12:])[0]
     assert found.cell_fields["q"].shape == (found.n_cells,)
     assert np.abs(found.cell_fields["q"] - meshes[12].cell_fields["q"]).max() < 0.6

@@ -15,6 +15,7 @@ from swwl.gp.prediction import Prediction
 from swwl.mesh import Graph, read_mesh
 from swwl.plots import (
     CalibrationDisplay,
+    ChoicesDisplay,
     CurvesDisplay,
     DesignDisplay,
     EffectDisplay,
@@ -200,3 +201,13 @@ def test_without_an_axis_pyplot_makes_one(model):
     display = ImportanceDisplay.from_estimator(model)
     assert display.ax_.figure.number in pyplot.get_fignums()
     pyplot.close(display.ax_.figure)
+
+
+def test_choices_are_numbered_on_the_map_of_the_pool():
+    rows = np.random.default_rng(0).normal(size=(30, 4)) * [3, 2, 1, 0.1]
+    display = ChoicesDisplay.from_points(rows, [4, 9], known=rows[:3] + 1, ax=axis())
+    drawn = draw(display)
+    assert [text.get_text() for text in drawn.texts] == ["1", "2"] and len(drawn.collections) == 3
+    np.testing.assert_allclose(drawn.collections[2].get_offsets(), display.coordinates[[4, 9]])
+    with pytest.raises(InputError, match="Rows from 0 to 29 can be chosen, not 30"):
+        ChoicesDisplay.from_points(rows, [30], ax=axis())

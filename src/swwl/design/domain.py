@@ -7,9 +7,10 @@ harmonic mean of the four.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -64,7 +65,7 @@ class Reference:
         """Number of training cases."""
         return len(self.std)
 
-    @property
+    @cached_property
     def sure(self) -> Array:
         """The standard deviation (k,) up to which intervals stay as they are."""
         return np.asarray(np.quantile(self.std, _SURE, axis=0))
@@ -74,7 +75,9 @@ class Reference:
         return np.asarray(prediction.columns().std > self.sure)
 
     def left_out_scores(self) -> Array:
-        """Return the score (N,) of every training case, as if it were a new one; not for more than 2000 cases."""
+        """Return the score (N,) of every training case, as if it were a new one; none where a sample stands for all."""
+        if any(len(cloud.reference) != self.n_cases for _, cloud in self.clouds.values()):
+            return np.empty(0)
         parts = [cloud.p_values(cloud.reference).T for _, cloud in self.clouds.values()]
         return harmonic_mean(np.vstack([*parts, self.unsure(self.shape_std)]).T)
 
@@ -154,27 +157,19 @@ def shapes_alone(kernel: Any) -> bool:
     return all(_preference(factor) < len(_MEASURES) for factor in kernel.factors if factor.takes == "graphs")
 
 
-def judge(
-    reference: Reference, factors: Sequence[Any], rows: Sequence[Any], shape_std: Array, numbers: pd.DataFrame
-) -> pd.DataFrame:
-    """Say of new cases whether they are like the training cases.
+class Looks(NamedTuple):
+    """What meshes alone say of M cases: p-values (M,) by name, and differences in words, a list for every case."""
 
-    Parameters
-    ----------
-    reference : Reference
-    factors, rows
-        As in :func:`make_reference`, of M new cases.
-    shape_std : ndarray of shape (M, k)
-        Standard deviations of their predictions, of the kernels that look at shapes alone.
-    numbers : DataFrame
-        Their numeric inputs.
+    parts: dict[str, Array]
+    words: list[list[str]]
 
-    Returns
-    -------
-    DataFrame
-        One row per case; see :meth:`swwl.RobustGPRegressor.domain`.
-    """
-    n = len(shape_std)
+    def repeated(self, n: int) -> Looks:
+        """Return those of the first case as those of n."""
+        return Looks({name: np.repeat(p[:1], n) for name, p in self.parts.items()}, self.words[:1] * n)
+
+
+def look(reference: Reference, factors: Sequence[Any], rows: Sequence[Any], n: int) -> Looks:
+    """Compare the meshes of n new cases with those of the training cases; see :func:`judge`."""
     parts: dict[str, Array] = {}
     words: list[list[str]] = [[] for _ in range(n)]
     for name, (place, cloud) in reference.clouds.items():
@@ -185,7 +180,41 @@ def judge(
         parts |= {f"{score} {name}".strip(): p[:, k] for k, score in enumerate(SCORES)}
         for row, text in enumerate(_differences(cloud, scores, p, name)):
             words[row] += text
-    parts["std"] = reference.unsure(shape_std)
+    return Looks(parts, words)
+
+
+def judge(
+    reference: Reference,
+    factors: Sequence[Any],
+    rows: Sequence[Any],
+    shape_std: Array,
+    numbers: Mapping[str, Any],
+) -> pd.DataFrame:
+    """Say of new cases whether they are like the training cases.
+
+    Parameters
+    ----------
+    reference : Reference
+    factors, rows
+        As in :func:`make_reference`, of M new cases.
+    shape_std : ndarray of shape (M, k)
+        Standard deviations of their predictions, of the kernels that look at shapes alone.
+    numbers : mapping of str to array of shape (M,)
+        Their numeric inputs.
+
+    Returns
+    -------
+    DataFrame
+        One row per case; see :meth:`swwl.RobustGPRegressor.domain`.
+    """
+    looks = look(reference, factors, rows, len(shape_std))
+    return pd.DataFrame(verdicts(reference, looks, shape_std, numbers))
+
+
+def verdicts(reference: Reference, looks: Looks, shape_std: Array, numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns that :func:`judge` makes a table of, given what meshes alone say."""
+    n = len(shape_std)
+    parts, words = looks.parts | {"std": reference.unsure(shape_std)}, looks.words
     score = harmonic_mean(np.column_stack(list(parts.values())))
     beyond = _beyond(reference.ranges, numbers, n)
     inside = (score > LEVEL) & np.array([not names for names in beyond], dtype=bool)
@@ -194,13 +223,13 @@ def judge(
         kind, why = _verdict(bool(inside[row]), words[row], beyond[row], float(parts["std"][row]))
         kinds.append(kind)
         reasons.append(why)
-    table = pd.DataFrame({"score": score, "inside": inside, "kind": kinds, "why": reasons} | parts)
+    found: dict[str, Any] = {"score": score, "inside": inside, "kind": kinds, "why": reasons} | parts
     if reference.n_cases < FEWEST:
-        table["inside"] = pd.array([pd.NA] * n, dtype="boolean")
-        table["kind"] = "cannot tell"
         few = f"cannot tell: {reference.n_cases} training cases are too few, at least {FEWEST} are needed"
-        table["why"] = [f"{few}; {why}" if why else few for why in reasons]
-    return table
+        found["inside"] = pd.array([pd.NA] * n, dtype="boolean")
+        found["kind"] = ["cannot tell"] * n
+        found["why"] = [f"{few}; {why}" if why else few for why in reasons]
+    return found
 
 
 def agreement(y: Array, prediction: Prediction, train: Array, left_out: Prediction) -> float:
@@ -266,12 +295,14 @@ def _differences(cloud: Cloud, scores: Array, p: Array, name: str) -> list[list[
     return found
 
 
-def _beyond(ranges: pd.DataFrame, numbers: pd.DataFrame, n: int) -> list[list[str]]:
+def _beyond(ranges: pd.DataFrame, numbers: Mapping[str, Any], n: int) -> list[list[str]]:
     """Say for every case which numbers lie well outside the training range."""
     found: list[list[str]] = [[] for _ in range(n)]
-    for name in ranges.columns:
-        low, high = (float(ranges[name][key]) for key in ("min", "max"))
-        values = numbers[name].to_numpy(float)
+    bounds = (
+        ranges.to_numpy(float).T.tolist() if len(ranges.columns) else []
+    )  # least, largest
+    for name, (low, high) in zip(ranges.columns, bounds, strict=True):
+        values = np.asarray(numbers[name], dtype=float)
         margin = _MARGIN * (high - low)
         for row in np.flatnonzero((values < low - margin) | (values > high + margin)):
             found[row].append(f"{name} is {number(float(values[row]))}, trained from {number(low)} to {number(high)}")

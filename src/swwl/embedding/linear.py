@@ -30,6 +30,7 @@ from swwl.mesh.io import as_graph, as_mesh
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.sampling_adjoint import cell_samples_back, skin_samples_back
 from swwl.mesh.sizes_adjoint import lumped_measures_back
+from swwl.mesh.skin import Skin, skin
 from swwl.mesh.summaries import summaries
 from swwl.mesh.summaries_adjoint import summaries_back
 
@@ -100,6 +101,16 @@ class _Source:
 
     def __init__(self, given: Mesh | Graph):
         self._given = given
+        self._skins: dict[int, Skin | None] = {}
+
+    def skin(self, mesh: Mesh) -> Skin | None:
+        """Return the skin of the mesh, found once; None where it has none."""
+        if id(mesh) not in self._skins:
+            try:
+                self._skins[id(mesh)] = skin(mesh)
+            except InputError:
+                self._skins[id(mesh)] = None
+        return self._skins[id(mesh)]
 
     def mesh(self, merge: bool, what: str) -> Mesh:
         if isinstance(self._given, Graph):
@@ -216,7 +227,7 @@ def _cloud(embedding: SWWLEmbedding, recipe: Recipe, source: _Source) -> Linear:
         if not recipe.directed:
             in_points = _without_directions_back(cloud, in_points)
         columns = [
-            _cloud_back(item, recipe, in_points[:, :, j], None if in_masses is None else in_masses[:, j])
+            _cloud_back(item, recipe, in_points[:, :, j], None if in_masses is None else in_masses[:, j], source)
             for j in range(gradient.shape[1])
         ]
         back = np.stack(columns, axis=2)
@@ -225,7 +236,9 @@ def _cloud(embedding: SWWLEmbedding, recipe: Recipe, source: _Source) -> Linear:
     return Linear(_row([found], recipe, -embedding.center_[None]), pull_back)
 
 
-def _cloud_back(item: Mesh | Graph, recipe: Recipe, in_points: Array, in_masses: Array | None) -> Array:
+def _cloud_back(
+    item: Mesh | Graph, recipe: Recipe, in_points: Array, in_masses: Array | None, source: _Source
+) -> Array:
     """Return the gradient (n, d) in the nodes of what a cloud was made of."""
     if recipe.measure == "edges":
         return _edges_back(as_graph(item, fields=recipe.fields), in_points)
@@ -233,7 +246,7 @@ def _cloud_back(item: Mesh | Graph, recipe: Recipe, in_points: Array, in_masses:
     if recipe.measure == "area":
         return cell_samples_back(item, in_points, in_masses)
     d = item.dimension
-    return skin_samples_back(item, in_points[:, :d], in_masses, in_points[:, d:])
+    return skin_samples_back(item, in_points[:, :d], in_masses, in_points[:, d:], found=source.skin(item))
 
 
 def _edges_back(graph: Graph, in_points: Array) -> Array:
@@ -265,11 +278,13 @@ def _summaries(embedding: SummaryEmbedding, source: _Source) -> Linear:
         thing = source.mesh(embedding.merge_nodes, "The summary of a mesh")
     elif isinstance(thing, Mesh):
         thing = thing.graph()
-    row = embedding.finish([summaries(thing)], fit=False)[0]
-    moving = (row == (summaries(thing) - embedding.mean_) / embedding.spread_) / embedding.spread_
+    raw = summaries(thing)
+    row = embedding.finish([raw], fit=False)[0]
+    moving = (row == (raw - embedding.mean_) / embedding.spread_) / embedding.spread_
 
     def pull_back(gradient: Array) -> Array:
-        columns = [summaries_back(thing, moving * column) for column in gradient.T]
+        found = source.skin(thing) if isinstance(thing, Mesh) else None
+        columns = [summaries_back(thing, moving * column, found) for column in gradient.T]
         back = np.stack(columns, axis=2)
         merge = embedding.merge_nodes
         return source.from_mesh(back, merge) if isinstance(thing, Mesh) else source.from_graph(back, merge)

@@ -52,14 +52,14 @@ class _Levels:
 
 @dataclass(frozen=True)
 class _Means:
-    """Means of the quantile function over equal parts: sorted points (P, n), their masses, and where parts end."""
+    """Means of the quantile function over equal parts: in which part each point lies, and which points lie in two."""
 
-    order: Order
-    values: Array
-    masses: Array  # with sum 1
+    projected: Array  # (P, n)
+    parts: NDArray[np.int32]  # (P, n): the last one that a point lies in
+    shares: Array  # (n,): masses, with sum 1
     total: float  # of the masses before that
-    ends: Order  # (P, Q + 1): in which point's share each edge between parts lies
-    beyond: Array  # (P, Q + 1): how far into it
+    ends: Order  # (P, Q - 1): which point's share each edge between parts cuts
+    beyond: Array  # (P, Q - 1): what of it lies before the edge
 
 
 class Quantiles:
@@ -184,13 +184,17 @@ def sorting_order(values: Array) -> Order:
     """
     n = values.shape[1]
     bits = max(1, (n - 1).bit_length())
-    low = values.min(axis=1, keepdims=True)
-    width = values.max(axis=1, keepdims=True) - low
-    keys = ((values - low) * (2.0 ** (62 - bits) / np.where(width > 0, width, 1.0))).astype(np.int64)
-    keys <<= bits
-    keys |= np.arange(n)
-    keys.sort(axis=1)
-    keys &= (1 << bits) - 1
+    places = np.arange(n)
+    keys = np.empty(values.shape, np.int64)
+    for row, key in zip(values, keys, strict=True):  # one by one: they stay in the cache
+        low = row.min()
+        scaled = row - low
+        scaled *= 2.0 ** (62 - bits) / (float(row.max() - low) or 1.0)
+        key[:] = scaled  # rounded down
+        key <<= bits
+        key |= places
+        key.sort()
+        key &= (1 << bits) - 1
     return keys
 
 
@@ -257,23 +261,22 @@ def _levels_back(found: _Between, own: _Levels, gradient: Array) -> Array:
 
 def _means(projected: Array, order: Order, n_quantiles: int, weights: Array | None) -> tuple[Array, _Means]:
     n_projections, n = projected.shape
-    values = _at(projected, order)
     total = float(n) if weights is None else float(weights.sum())
-    masses = np.full((n_projections, n), 1.0 / n) if weights is None else weights[order] / total
-    below, sums = np.zeros((n_projections, n + 1)), np.zeros((n_projections, n + 1))
-    np.cumsum(masses, axis=1, out=below[:, 1:])
-    np.cumsum(masses * values, axis=1, out=sums[:, 1:])
+    shares = np.full(n, 1.0 / n) if weights is None else weights / total
     edges = np.arange(1, n_quantiles) / n_quantiles
-    ends = np.zeros((n_projections, n_quantiles + 1), np.int64)
-    for row, own in zip(ends[:, 1:-1], below, strict=True):
-        row[:] = np.searchsorted(own, edges, "right") - 1
-    np.clip(ends, 0, n - 1, out=ends)
-    ends[:, -1] = n
-    beyond = np.zeros(ends.shape)
-    beyond[:, 1:-1] = edges - _at(below, ends[:, 1:-1])
-    reached = _at(sums, ends)
-    reached[:, 1:-1] += beyond[:, 1:-1] * _at(values, ends[:, 1:-1])
-    return (n_quantiles * np.diff(reached, axis=1)).T, _Means(order, values, masses, total, ends, beyond)
+    below, sums = np.zeros(n + 1), np.zeros(n + 1)
+    values = np.empty((n_projections, n_quantiles))
+    parts = np.empty((n_projections, n), np.int32)
+    ends, beyond = np.empty((n_projections, n_quantiles - 1), np.int64), np.empty((n_projections, n_quantiles - 1))
+    for p, (own, first) in enumerate(zip(projected, order, strict=True)):  # one by one: they stay in the cache
+        masses, ordered = shares[first], own[first]
+        np.cumsum(masses, out=below[1:])
+        np.cumsum(masses * ordered, out=sums[1:])
+        cut = np.clip(np.searchsorted(below, edges, "right") - 1, 0, n - 1)
+        beyond[p], ends[p] = edges - below[cut], first[cut]
+        values[p] = np.diff(sums[cut] + beyond[p] * ordered[cut], prepend=0.0, append=sums[-1])
+        parts[p, first] = np.repeat(np.arange(n_quantiles, dtype=np.int32), np.diff(cut, prepend=0, append=n))
+    return n_quantiles * values.T, _Means(projected, parts, shares, total, ends, beyond)
 
 
 def _means_back(found: _Means, gradient: Array) -> tuple[Array, Array]:
@@ -282,24 +285,19 @@ def _means_back(found: _Means, gradient: Array) -> tuple[Array, Array]:
     With :math:`G(t) = \sum_{j<k} m_j x_j + (t - \sum_{j<k} m_j) x_k` the integral of the quantile function up to t, in
     point k: :math:`\partial G/\partial m_j = x_j - x_k` for all j before k.
     """
-    n_projections, n = found.values.shape
+    n_projections, n = found.projected.shape
     n_quantiles = gradient.shape[1]
-    edges = np.zeros((n_projections, n_quantiles + 1))
-    edges[:, 1:] += n_quantiles * gradient
-    edges[:, :-1] -= n_quantiles * gradient
-    size = n_projections * (n + 1)
-    places = np.arange(n_projections)[:, None] * (n + 1) + found.ends
-
-    def after(amounts: Array) -> Array:
-        """Sum amounts at the edges that lie in later points, for every point: (P, n)."""
-        at = _summed(places, amounts, size).reshape(n_projections, n + 1)
-        return np.cumsum(at[:, ::-1], axis=1)[:, -2::-1]
-
-    later = after(edges)
-    partly = _summed(places, edges * found.beyond, size).reshape(n_projections, n + 1)[:, :-1]
-    along = np.empty((n_projections, n))
-    np.put_along_axis(along, found.order, found.masses * later + partly, axis=1)
-    values = np.concatenate([found.values, np.zeros((n_projections, 1))], axis=1)
-    in_shares = found.values * later - after(edges * _at(values, found.ends))
-    in_shares -= (in_shares * found.masses).sum(axis=1, keepdims=True)
-    return along, _summed(found.order, in_shares, n) / found.total
+    along, in_masses = np.empty((n_projections, n)), np.zeros(n)
+    for p, (own, parts) in enumerate(zip(found.projected, found.parts, strict=True)):
+        slopes = n_quantiles * gradient[p]  # of a point, by the part that it lies in
+        steps = slopes[:-1] - slopes[1:]  # what an edge between two parts brings
+        pulled = slopes[parts]
+        np.multiply(found.shares, pulled, out=along[p])
+        np.add.at(along[p], found.ends[p], found.beyond[p] * steps)
+        later = np.zeros(n_quantiles)
+        later[:-1] = np.cumsum((steps * own[found.ends[p]])[::-1])[::-1]
+        pulled *= own
+        pulled -= later[parts]
+        pulled -= pulled @ found.shares
+        in_masses += pulled
+    return along, in_masses / found.total

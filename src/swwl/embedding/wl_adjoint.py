@@ -12,6 +12,9 @@ from swwl.embedding.wl import chebyshev_series
 
 Array = NDArray[np.float64]
 
+# Terms of a series that are made at a time.
+_TERMS = 8
+
 
 def wl_transposed(
     matrix: sparse.csr_array, parts: Sequence[Array], step: int = 1, tolerance: float = 0.0
@@ -59,11 +62,18 @@ def wl_transposed(
 
 
 def _clenshaw(back: sparse.csr_array, parts: Sequence[Array], series: Sequence[Array]) -> Array:
+    coefficients = np.zeros((max(map(len, series)), len(parts)))
+    for h, own in enumerate(series):
+        coefficients[: len(own), h] = own
+    stacked = np.stack([np.ravel(part) for part in parts])
     one, two = np.zeros_like(parts[0]), np.zeros_like(parts[0])
-    for k in range(max(map(len, series)) - 1, -1, -1):
-        new = (2.0 if k else 1.0) * (back @ one) - two
-        for coefficients, part in zip(series, parts, strict=True):
-            if k < len(coefficients):
-                new += coefficients[k] * part
-        one, two = new, one
+    for start in reversed(range(0, len(coefficients), _TERMS)):
+        terms = coefficients[start : start + _TERMS] @ stacked  # several at a time: memory is what takes time here
+        for k in reversed(range(start, start + len(terms))):
+            new = back @ one
+            if k:
+                new *= 2.0
+            new -= two
+            new += terms[k - start].reshape(new.shape)
+            one, two = new, one
     return one

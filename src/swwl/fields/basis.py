@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,7 +142,7 @@ def gram(basis: Basis, descriptors: Array, weights: Array, values: Array) -> tup
 
 def pack(g: Array) -> Array:
     """Return the upper triangle of a symmetric matrix, (M (M + 1) / 2,)."""
-    return np.asarray(g[np.triu_indices(len(g))])
+    return np.asarray(g.take(_triangle(len(g))[0]))
 
 
 def unpack(packed: Array, size: int) -> Array:
@@ -152,8 +153,13 @@ def unpack(packed: Array, size: int) -> Array:
     >>> unpack(pack(np.array([[1.0, 2.0], [2.0, 5.0]])), 2).tolist()
     [[1.0, 2.0], [2.0, 5.0]]
     """
-    g = np.zeros((size, size))
-    upper = np.triu_indices(size)
-    g[upper] = packed
-    g.T[upper] = packed
-    return g
+    return np.asarray(packed.take(_triangle(size)[1]))
+
+
+@lru_cache(maxsize=4)
+def _triangle(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return where the entries of the upper triangle lie in a matrix, and where in it those of the matrix lie."""
+    rows, columns = np.triu_indices(size)
+    places = np.empty((size, size), np.intp)
+    places[rows, columns] = places[columns, rows] = np.arange(len(rows))
+    return rows * size + columns, places

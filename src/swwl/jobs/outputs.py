@@ -6,6 +6,7 @@ wrote, by what it holds (a model, a page, a picture, predictions of the same tar
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import os
@@ -110,13 +111,28 @@ def check_folder(
         return
     taken = {entry.name.casefold(): entry.name for entry in os.scandir(folder)}
     there = [name for name in files if name.casefold() in taken]
-    known = list(inputs) if there else []
+    known = _identities(inputs) if there else {}
     for name in there:
         path = folder / name
         if path.exists():
             if not path.is_file():
                 raise InputError(f"{path}: is not an ordinary file, so it cannot be written.")
-            _spare(path, known, files[name], force)
+            same = known.get(_identity(path))
+            _spare(path, [] if same is None else [same], files[name], force)
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = os.stat(path)
+    return status.st_dev, status.st_ino
+
+
+def _identities(paths: Iterable[Path]) -> dict[tuple[int, int], Path]:
+    """Return which of some files exist, by what they are and not by their names."""
+    found = {}
+    for path in paths:
+        with contextlib.suppress(OSError):
+            found[_identity(path)] = path
+    return found
 
 
 def is_predicted_mesh(path: Path) -> bool:

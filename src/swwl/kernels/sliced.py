@@ -155,6 +155,10 @@ class SWWL(Factor):
     def _n_parts(self) -> int:
         return self.n_iterations + 1 if self.per_iteration else 1
 
+    def _edges(self) -> Any:
+        """Return where rows are cut into parts, as ``numpy.split`` takes it."""
+        return np.cumsum([part.shape[1] for part in self.basis_])[:-1] if self._sampled else self._n_parts
+
     def _forget_sample(self) -> None:
         for name in ("basis_means_", "basis_"):
             if hasattr(self, name):
@@ -186,14 +190,17 @@ class SWWL(Factor):
             return linearize(self.embedding_, value)
 
     def of_row(self, row: NDArray[np.float64]) -> Any:
-        """Return the embedding of one graph as rows (1, P Q)."""
-        return row[None]
+        """Return the embedding of one graph as rows (1, P Q), or what is kept of it."""
+        return self.representation(*self.coordinates(row[None])) if self._sampled else row[None]
 
     def pull_back(self, new: Any, train: Any, gradients: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return the gradient in the embedding of one graph, (P Q, m), block by block."""
-        count = len(gradients)
-        parts = zip(np.split(new[0], count), np.split(train, count, axis=1), gradients, strict=True)
-        return np.concatenate([half_squares_back(*part) for part in parts])
+        edges = self._edges()
+        parts = zip(np.split(new[0], edges), np.split(train, edges, axis=1), gradients, strict=True)
+        found = [half_squares_back(*part) for part in parts]
+        if self._sampled:
+            found = [basis @ own for basis, own in zip(self.basis_, found, strict=True)]
+        return np.concatenate(found)
 
     def vectors(self, rows: Any) -> NDArray[Any] | None:
         """Return the embeddings, (N, P Q); None for r = 1, where their Euclidean distance is not the factor's."""
@@ -222,8 +229,7 @@ class ASWWL(SWWL):
 
     def blocks(self, first: Any, second: Any = None) -> list[Block]:
         """Return the distances between embeddings, iteration by iteration, on demand."""
-        count = self.n_iterations + 1
-        edges = np.cumsum([part.shape[1] for part in self.basis_])[:-1] if self._sampled else count
+        count, edges = self.n_iterations + 1, self._edges()
         others = [None] * count if second is None else np.split(second, edges, axis=1)
         return [
             RowDistances(own, other, r=self.r)
@@ -352,6 +358,8 @@ class PrincipalSWWL(SWWL):
 
     def of_row(self, row: NDArray[np.float64]) -> Any:
         """Return the embedding of one graph as rows (1, P Q), and its coordinates."""
+        if self._sampled:
+            return super().of_row(row)
         return row[None], project(row[None], self.mean_, self.components_)
 
     def pull_back(self, new: Any, train: Any, gradients: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
@@ -359,6 +367,9 @@ class PrincipalSWWL(SWWL):
         k = self.n_components_
         found = np.zeros((len(self.components_), gradients[0].shape[1]))
         own = gradients[0] if k else np.zeros((0, found.shape[1]))
+        if self._sampled:
+            rest = [half_squares_back(new[0][0, k:], train[0][:, k:], gradients[-1])] * self.has_remainder_
+            return np.asarray(self.components_ @ np.concatenate([own, *rest]))
         if self.has_remainder_:
             found += half_squares_back(new[0][0], train[0], gradients[-1])
             own = own - half_squares_back(new[1][0, :k], train[1][:, :k], gradients[-1])

@@ -43,7 +43,12 @@ def cell_samples_back(mesh: Mesh, in_points: _Floats, in_masses: _Floats, least:
 
 
 def skin_samples_back(
-    mesh: Mesh, in_points: _Floats, in_masses: _Floats, in_normals: _Floats, least: int | None = None
+    mesh: Mesh,
+    in_points: _Floats,
+    in_masses: _Floats,
+    in_normals: _Floats,
+    least: int | None = None,
+    found: Skin | None = None,
 ) -> _Floats:
     """Return the gradient in the nodes of what is made of :func:`swwl.mesh.sampling.skin_samples`.
 
@@ -57,12 +62,14 @@ def skin_samples_back(
         Gradients in the points, normals and masses of the samples.
     least : int, optional
         As for the samples.
+    found : Skin, optional
+        Of the mesh, where it is known.
 
     Returns
     -------
     ndarray of shape (n, d)
     """
-    found = skin(mesh)
+    found = found or skin(mesh)
     least = least or least_on_skin(mesh)
     total, shares = _centers_back(mesh.points, found.pieces, found.masses, least, in_points, in_masses)
     normals = np.zeros(found.normals.shape)

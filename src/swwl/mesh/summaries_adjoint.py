@@ -12,12 +12,12 @@ from swwl.mesh.mesh import Mesh
 from swwl.mesh.sampling import simplex_sizes
 from swwl.mesh.sampling_adjoint import shared_by_place, skin_back
 from swwl.mesh.sizes_adjoint import simplex_sizes_back
-from swwl.mesh.skin import skin
+from swwl.mesh.skin import Skin, skin
 
 _Floats = NDArray[np.float64]
 
 
-def summaries_back(item: Mesh | Graph, gradient: _Floats) -> _Floats:
+def summaries_back(item: Mesh | Graph, gradient: _Floats, found: Skin | None = None) -> _Floats:
     """Return the gradient in the nodes of what is made of :func:`swwl.mesh.summaries.summaries`.
 
     Numbers of nodes, cells and edges do not change when nodes move.
@@ -27,6 +27,8 @@ def summaries_back(item: Mesh | Graph, gradient: _Floats) -> _Floats:
     item : Mesh or Graph
     gradient : ndarray of shape (K,)
         In the summaries.
+    found : Skin, optional
+        Of the mesh, where it is known.
 
     Returns
     -------
@@ -40,10 +42,10 @@ def summaries_back(item: Mesh | Graph, gradient: _Floats) -> _Floats:
     >>> summaries_back(rod, in_mean).tolist()
     [[0.5], [0.5]]
     """
-    return _of_mesh(item, gradient) if isinstance(item, Mesh) else _of_graph(item, gradient)
+    return _of_mesh(item, gradient, found) if isinstance(item, Mesh) else _of_graph(item, gradient)
 
 
-def _of_mesh(mesh: Mesh, gradient: _Floats) -> _Floats:
+def _of_mesh(mesh: Mesh, gradient: _Floats, found: Skin | None) -> _Floats:
     d, points = mesh.dimension, mesh.points
     total = np.zeros(points.shape)
     used = used_nodes(mesh.cells, mesh.n_nodes)
@@ -51,7 +53,7 @@ def _of_mesh(mesh: Mesh, gradient: _Floats) -> _Floats:
     in_size, in_cells, in_skin = gradient[4 * d + 3], gradient[4 * d + 4 : 6 * d + 4], gradient[6 * d + 4 :]
     simplices = cut_into_simplices(mesh.cells)
     try:
-        found = skin(mesh)
+        found = found or skin(mesh)
     except InputError:  # lines in space have their cells in place of a skin
         in_cells = in_cells + in_skin
     else:

@@ -158,8 +158,7 @@ def fold_errors(data: FieldData, coded: Coded, inputs: Inputs, gps: Sequence[Rob
         found = inputs.refit(gps, sizes, train, out, pair_of_groups(modes.number)[: len(gps)])
         found = np.pad(found, ((0, 0), (0, max(modes.number - found.shape[1], 0))))
         for a, row in zip(found, out, strict=True):
-            base, shapes, _ = coded.modes_at(data, row, modes)
-            predicted[row] = coded.warp.inverse(base + shapes @ a)
+            predicted[row] = coded.warp.inverse(coded.field_at(data, row, modes, a))
     return mesh_errors(data.truth(), predicted)
 
 

@@ -109,6 +109,15 @@ class Coded:
         blocks = {name: data.blocks[row][name][nodes] for name in self.candidate.recipe}
         return self.describer.stack(blocks, self.candidate.recipe)
 
+    def field_at(self, data: FieldData, row: int, modes: Modes, sizes: Array) -> Array:
+        """Return a sum of modes of given sizes (K,) at the scored nodes of a training mesh, (n, c), still warped."""
+        nodes = data.scored[row]
+        coefficients = modes.coefficients(sizes)
+        descriptors = self.descriptors(data, row, nodes)
+        if self.basis is None or descriptors is None:
+            return np.asarray(coefficients.T[nodes])
+        return np.asarray(self.basis(descriptors) @ coefficients.T)
+
     def modes_at(self, data: FieldData, row: int, modes: Modes) -> tuple[Array, Array, Rows]:
         """Return mean and principal fields at the scored nodes of a training mesh, and places of truncation."""
         nodes = data.scored[row]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from swwl.design.domain import Reference, case_points, judge, make_reference, shapes_alone
+from swwl.design.domain import Looks, Reference, case_points, look, make_reference, shapes_alone, verdicts
 from swwl.errors import InputError
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
@@ -170,24 +170,34 @@ class Predictor:
         if not len(table):
             raise InputError("There are no rows to compare with the training cases.")
         rows = self._representations(table, progress, memory)
-        return self.judge_represented(table, rows, self._member_blocks(rows))
+        prediction, found = self.judge_represented(table, rows, self._member_blocks(rows))
+        return prediction, pd.DataFrame(found).set_index(table.index)
 
     def predict_represented(self, table: pd.DataFrame, blocks: Blocks) -> Prediction:
         """Predict from what kernels have made of a table already: the blocks of every member."""
         return self._mixed(self._parts(blocks, trend_matrix(self._trend, table)))
 
     def judge_represented(
-        self, table: pd.DataFrame, rows: Sequence[Sequence[Any]], blocks: Blocks
-    ) -> tuple[Prediction, pd.DataFrame]:
-        """Return the prediction and the domain of a table, from its representations and blocks."""
+        self, table: pd.DataFrame, rows: Sequence[Sequence[Any]], blocks: Blocks, looks: Looks | None = None
+    ) -> tuple[Prediction, dict[str, Any]]:
+        """Return the prediction and the columns of the domain of a table, from its representations and blocks.
+
+        ``looks`` is what :meth:`look_represented` found, if it has been asked already.
+        """
         parts = self._parts(blocks, trend_matrix(self._trend, table))
         prediction = self._mixed(parts)
         reference = self.domain_reference()
-        factors, own = self.kernel_.factors, self._own_rows(rows)
-        found = judge(reference, factors, own, self._shape_std(parts), numbers_of(factors, own))
+        own = self._own_rows(rows)
+        looks = look(reference, self.kernel_.factors, own, len(table)) if looks is None else looks
+        found = verdicts(reference, looks, self._shape_std(parts), number_columns(self.kernel_.factors, own))
         wide = reference.widened(prediction)
-        found["widened"] = [", ".join(np.array(self.target_names_)[row]) for row in wide]
-        return prediction, found.set_index(table.index)
+        names = self.target_names_
+        found["widened"] = [", ".join(n for n, w in zip(names, row, strict=True) if w) for row in wide.tolist()]
+        return prediction, found
+
+    def look_represented(self, rows: Sequence[Sequence[Any]], n: int) -> Looks:
+        """Compare the meshes alone of n rows with the training meshes, given what the kernels make of them."""
+        return look(self.domain_reference(), self.kernel_.factors, self._own_rows(rows), n)
 
     def domain_reference(self) -> Reference:
         """Return what :meth:`domain` compares cases with: learned from the training rows when it is first asked for."""
@@ -374,5 +384,10 @@ class Predictor:
 
 def numbers_of(factors: Sequence[Any], rows: Sequence[Any]) -> pd.DataFrame:
     """Return the numeric columns that factors represent, in their own units."""
+    return pd.DataFrame(number_columns(factors, rows))
+
+
+def number_columns(factors: Sequence[Any], rows: Sequence[Any]) -> dict[str, Array]:
+    """Return the numeric columns that factors represent, by name."""
     found = {factor.column: factor.numbers(own) for factor, own in zip(factors, rows, strict=True)}
-    return pd.DataFrame({name: values for name, values in found.items() if values is not None})
+    return {name: values for name, values in found.items() if values is not None}

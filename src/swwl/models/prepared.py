@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from swwl.design.domain import Looks
 from swwl.gp.blocks import Block
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor, Product
@@ -53,6 +54,7 @@ class Prepared:
         graphs = [factor for factor in self._factors if factor.takes == "graphs"]
         table = pd.DataFrame({name: pd.Series([mesh], dtype=object) for name, mesh in meshes.items()})
         self._known = dict(zip(map(id, graphs), _represented(graphs, table), strict=True))
+        self._looks: Looks | None = None  # of the meshes, when they are first asked for
         self._blocks = [self._held(member, own) for member, own in zip(model.members_, self._places, strict=True)]
 
     def predict_distribution(self, X: Any) -> Prediction:
@@ -71,14 +73,26 @@ class Prepared:
         table, _, blocks = self._represented(X)
         return self.model.predict_represented(table, blocks)
 
-    def predict_with_domain(self, X: Any) -> tuple[Prediction, pd.DataFrame]:
-        """Also say of every row whether it is like the training cases; see :meth:`swwl.RobustGPRegressor.domain`.
+    def predict_with_domain(self, X: Any) -> tuple[Prediction, dict[str, Any]]:
+        """Also say of every row whether it is like the training cases.
 
         Parameters
         ----------
         X : DataFrame of M rows
+
+        Returns
+        -------
+        prediction : Prediction
+        domain : dict of str to M values
+            The columns of what :meth:`swwl.RobustGPRegressor.domain` returns.
         """
-        return self.model.judge_represented(*self._represented(X))
+        table, rows, blocks = self._represented(X)
+        if self._looks is None and self._known:
+            found = self.model.look_represented(rows, len(table))
+            alone = all(place >= 0 for place, _ in self.model.domain_reference().clouds.values())
+            self._looks = found if alone else None
+        known = None if self._looks is None else self._looks.repeated(len(table))
+        return self.model.judge_represented(table, rows, blocks, known)
 
     def _represented(self, X: Any) -> tuple[pd.DataFrame, list[list[Any]], Blocks]:
         """Return the table, what the factors of every member make of it, and the blocks of every member."""

@@ -29,12 +29,12 @@ def domain(facts: Facts) -> str:
         "swwl predict, and model.domain in Python, compare a new case with the training cases: how far its mesh lies "
         "along their variations, off them and from the nearest one, and how unsure the prediction is. Each becomes a "
         f"p-value by training cases that were left out; a case whose mean of them is at most {LEVEL} is outside. "
-        f"Of the training cases themselves that would be {percent(float(np.mean(scores <= LEVEL)))}. Where the "
-        f"standard deviation exceeds that of 95 % of left-out training cases ({sure}), swwl predict doubles the "
-        "interval and says so."
+        f"Where the standard deviation exceeds that of 95 % of left-out training cases ({sure}), swwl predict doubles "
+        "the interval and says so."
     )
     if len(scores) != len(facts.labels):
         return paragraph(text)
+    text += f" Of the training cases themselves {percent(float(np.mean(scores <= LEVEL)))} would be outside."
     order = np.argsort(scores)[:_MOST_ROWS]
     rows = [[facts.labels[i], number(float(scores[i]))] for i in order]
     return paragraph(text) + table(["case", "score"], rows, "training cases at the edge: the lowest scores")

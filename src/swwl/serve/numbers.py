@@ -40,6 +40,8 @@ class ServedNumbers(Served):
         self.mesh_columns = graph_columns(model)
         self.targets, self.fields = list(model.target_names_), []
         self._prepared: Once[Prepared] = Once(_PREPARED)
+        # Beside the place the one it belongs to: as long as it is kept, nobody else has its id.
+        self._places: Once[tuple[Prepared, dict[str, Any] | None]] = Once(_PREPARED)
 
     def prepared(self, meshes: Mapping[str, Known]) -> Prepared:
         """Return the model with meshes embedded; that is done once for each."""
@@ -60,9 +62,9 @@ class ServedNumbers(Served):
             name: told({key: values[k] for key, values in found.items()}, bool(unsure[k]))
             for k, name in enumerate(self.targets)
         }
-        row = domain.iloc[0]
-        inside = None if pd.isna(row["inside"]) else bool(row["inside"])
-        place = self._place(prepared) if self.mesh_columns else None
+        row = {key: values[0] for key, values in domain.items()}
+        inside = None if row["inside"] is pd.NA else bool(row["inside"])
+        place = self._places.get(id(prepared), lambda: (prepared, self._place(prepared)))[1] if meshes else None
         return Judged(targets, inside, float(row["score"]), str(row["why"]), place)
 
     def unsure(self, prediction: Prediction) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -138,7 +140,8 @@ class ServedNumbers(Served):
         for row in scores.score_rows(model):
             tested[row["target"]].append({key: value for key, value in row.items() if key != "target"})
         importance = scores.importance_table(model)
-        held_out = (self.data.get("held_out") or {}).get("targets") or []
+        held_out = self.data.get("held_out") or {}
+        tested_on = held_out.get("targets") or []
         return {
             "name": self.name,
             "kind": "numbers",
@@ -155,7 +158,7 @@ class ServedNumbers(Served):
             "importance": {str(name): importance[name].to_dict() for name in importance.columns},
             "train": {name: y[:, k] for k, name in enumerate(self.targets)},
             "map": self._map(),
-            "cases": self.cases("train", model.train_inputs_, y) + self.cases("test", None, held_out),
+            "cases": self.cases("train", model.train_inputs_, y) + self.cases("test", self.given(held_out), tested_on),
             "sensitivity": bool(self.mesh_columns),
         }
 

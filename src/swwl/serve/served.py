@@ -110,14 +110,17 @@ class Served(ABC):
 
     def strange(self, column: str, known: Known) -> list[str]:
         """Say in what a mesh stands apart from the training meshes in plain sight: size, place, orientation."""
-        typical = self.typical(column)
+        typical = self._typical.get(column)
         found = [] if typical is None or known.facts is None else apart(known.facts, typical, "the training meshes")
         return [f"{known.name} {one.found}" for one in found]
 
-    def typical(self, column: str) -> Typical | None:
-        """Return what most training meshes of a column have in common, where the model knows it."""
+    @cached_property
+    def _typical(self) -> dict[str, Typical | None]:
+        """What most training meshes of a column have in common, where the model knows it."""
         kept = self.model.metadata_.get("typical")
-        return Typical.from_plain(kept.get(column)) if isinstance(kept, dict) else None
+        return (
+            {name: Typical.from_plain(kept.get(name)) for name in self.mesh_columns} if isinstance(kept, dict) else {}
+        )
 
     @cached_property
     def files(self) -> dict[str, Path]:
@@ -133,6 +136,13 @@ class Served(ABC):
                     if column in self.mesh_columns and file.is_relative_to(self.folder) and file.is_file():
                         found[f"{kind}:{column}:{number}"] = file
         return found
+
+    def given(self, known: Mapping[str, Any]) -> pd.DataFrame | None:
+        """Return the inputs of held-out cases, where all are known."""
+        names, found = [one["name"] for one in self.inputs], known.get("inputs") or {}
+        if not all(isinstance(found.get(name), list) and len(found[name]) == len(known["rows"]) for name in names):
+            return None
+        return pd.DataFrame({name: found[name] for name in names})
 
     def cases(self, kind: str, inputs: pd.DataFrame | None, targets: Any) -> list[dict[str, Any]]:
         """Return cases whose meshes can be shown, with what is known of them.

@@ -64,13 +64,20 @@ class ServedFields(Served):
         """The inputs beside the mesh: their names, what they hold, and the range of the training cases."""
         found: dict[str, dict[str, Any]] = {}
         for one in self.model.models_.values():
-            for factor, rows in zip(one.member.kernel.factors, one.member.rows, strict=True):
+            for factor in one.member.kernel.factors:
                 name = factor.column
                 if factor.takes == "categories":
                     found[name] = {"name": name, "holds": "categories", "categories": list(factor.categories_)}
                 elif factor.takes == "numbers":
-                    found[name] = {"name": name, "holds": "numbers"} | spread(factor.numbers(rows))
+                    found[name] = {"name": name, "holds": "numbers"} | spread(self._train[name])
         return [found[name] for name in self.model.feature_names_in_ if name in found]
+
+    @cached_property
+    def _train(self) -> pd.DataFrame:
+        """The numbers of the training cases, as the kernels keep them."""
+        members = [one.member for one in self.model.models_.values()]
+        pairs = [pair for member in members for pair in zip(member.kernel.factors, member.rows, strict=True)]
+        return pd.DataFrame({f.column: f.numbers(rows) for f, rows in pairs if f.takes == "numbers"})
 
     @cached_property
     def facts(self) -> dict[str, Any]:
@@ -85,7 +92,7 @@ class ServedFields(Served):
             "name": self.name,
             "kind": "fields",
             "kernel": repr(next(iter(self.model.models_.values())).member.kernel),
-            "n_train": len(next(iter(self.model.models_.values())).member.rows[0]),
+            "n_train": n or None,
             "table": self.data.get("table"),
             "mesh_columns": self.mesh_columns,
             "inputs": self.inputs,
@@ -101,9 +108,7 @@ class ServedFields(Served):
         }
 
     def _known(self, kind: str, known: dict[str, Any], n: int) -> list[dict[str, Any]]:
-        names = [one["name"] for one in self.inputs]
-        given = known.get("inputs") or {}
-        inputs = pd.DataFrame({name: given[name] for name in names}) if all(name in given for name in names) else None
+        inputs = self._train if kind == "train" else self.given(known) if known else None
         unknown = [[None] * len(self.targets)] * n
         cases = self.cases(kind, inputs if inputs is not None and len(inputs) == n else None, unknown)
         return [case | {"targets": {}} for case in cases]

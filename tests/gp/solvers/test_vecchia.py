@@ -358,3 +358,29 @@ def test_no_array_of_all_pairs_is_ever_made():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.5 * 8 * n**2, peak
+
+
+def test_features_need_not_be_kept():
+    """Computed for the neighbors alone, and not for all training rows: the same predictions, also from a state."""
+    rng = np.random.default_rng(0)
+    x, new = rng.random((60, 3)), [Coordinates(rng.random((5, 3)))]
+    y = np.sin(4 * x[:, 0]) + x[:, 1]
+    options = {"n_inducing": 15, "n_neighbors": 5, "n_predict_neighbors": 8}
+    fits = [
+        RobustGP(solver="vecchia", solver_options=options | {"keep_features": keep}, beta=2.0, nugget=1e-3).fit(
+            [Coordinates(x)], y
+        )
+        for keep in (0, 1)
+    ]
+    lean, full = (gp.predict_distribution(new) for gp in fits)
+    np.testing.assert_allclose(lean.mean, full.mean, rtol=1e-10)
+    np.testing.assert_allclose(lean.scale, full.scale, rtol=1e-8)
+    covariances = [gp.predict(new, return_cov=True)[1] for gp in fits]
+    np.testing.assert_allclose(*covariances, atol=1e-10)
+    state = fits[0].get_state()
+    assert state["inducing_factor"].shape == (15 * 16 // 2,)
+    again = RobustGP.from_state(state)
+    np.testing.assert_array_equal(again.predict(new), fits[0].predict(new))
+    with pytest.raises(InputError, match="log_posterior needs the training distances"):
+        fits[0].forget_solver()
+        fits[0].log_posterior(np.log(fits[0].beta_))

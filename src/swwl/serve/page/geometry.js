@@ -44,7 +44,7 @@ export class Geometry {
       this.sources[`std:${name}`] = { name: `${label(name)}, standard deviation`, later: true, map: "cividis" };
     }
     if (facts.sensitivity) {
-      for (const one of facts.targets) this.sources[`sens:${one.name}`] = { name: `sensitivity of ${label(one.name)}`, later: true, map: "signed", signed: true };
+      for (const one of facts.targets) this.sources[`sens:${one.name}`] = { name: `${label(one.name)} per outward shift`, later: true, map: "signed", signed: true };
     }
     const choice = at("color");
     choice.replaceChildren(new Option("nothing", ""), ...Object.entries(this.sources).map(([key, one]) => new Option(one.name, key)));
