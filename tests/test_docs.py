@@ -126,7 +126,7 @@ def test_console_blocks(name, folder):
             if rest[0] == "make" or (rest[0] in runs and all(Path(path).exists() for path in inputs)):
                 swwl(*small(rest))
         else:
-            assert program in ("pip", "make", "python", "pre-commit", "towncrier", "git"), words
+            assert program in ("curl", "pip", "make", "python", "pre-commit", "towncrier", "git"), words
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -298,9 +298,7 @@ def _differences(cloud: Cloud, scores: Array, p: Array, name: str) -> list[list[
 def _beyond(ranges: pd.DataFrame, numbers: Mapping[str, Any], n: int) -> list[list[str]]:
     """Say for every case which numbers lie well outside the training range."""
     found: list[list[str]] = [[] for _ in range(n)]
-    bounds = (
-        ranges.to_numpy(float).T.tolist() if len(ranges.columns) else []
-    )  # least, largest
+    bounds = ranges.to_numpy(float).T.tolist() if len(ranges.columns) else []  # least, largest
     for name, (low, high) in zip(ranges.columns, bounds, strict=True):
         values = np.asarray(numbers[name], dtype=float)
         margin = _MARGIN * (high - low)
