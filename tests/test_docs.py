@@ -102,7 +102,7 @@ def small(words):
     ):
         if option in words:
             words[words.index(option) + 1] = value
-    if words[0] == "fit" and "--kernel" not in words:
+    if words[0] == "fit" and not {"--kernel", "--target-field"} & set(words):
         words += ["--kernel", "swwl", *SMALL, "--no-calibrate"]
     return [re.sub(r"meshes/\d+", "meshes/00001", word) for word in words]
 
