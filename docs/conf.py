@@ -141,6 +141,13 @@ def _read(app: Any, docname: str, source: list[str]) -> None:
         source[0] = _relink(docname, HERE / f"{docname}.md", source[0])
 
 
+def _skip(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out methods that scikit-learn adds to every estimator."""
+    inherited = str(getattr(obj, "__module__", "")).startswith("sklearn")
+    return True if inherited or name.endswith("_request") or name == "get_metadata_routing" else None
+
+
 def setup(app: Any) -> None:
     """Connect what changes pages as they are read."""
+    app.connect("autodoc-skip-member", _skip)
     app.connect("source-read", _read)
