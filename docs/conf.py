@@ -91,7 +91,7 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "back_to_top_button": False,
 }
-html_sidebars = {"index": [], "gallery/index": []}
+html_sidebars = {"index": [], "gallery/index": [], "method/index": []}
 
 
 # Pages that stand elsewhere in the repository are pages of the site too; links between files become links of the site.
@@ -126,7 +126,10 @@ def _relink(docname: str, home: Path, text: str) -> str:
             return f"]({SOURCE}/{file.relative_to(ROOT).as_posix()})"
         return f"]({Path(os.path.relpath(page, here)).as_posix()}{'#' + anchor if anchor else ''})"
 
-    return re.sub(r"\]\(([^)\s]+)\)", changed, text)
+    def present(match: re.Match[str]) -> str:
+        return match[0] if (home.parent / match[1]).exists() else ""  # a picture of an experiment that was not run
+
+    return re.sub(r"\]\(([^)\s]+)\)", changed, re.sub(r"!\[[^\]]*\]\((results/[^)\s]+)\)", present, text))
 
 
 def _read(app: Any, docname: str, source: list[str]) -> None:
@@ -138,6 +141,13 @@ def _read(app: Any, docname: str, source: list[str]) -> None:
         source[0] = _relink(docname, HERE / f"{docname}.md", source[0])
 
 
+def _skip(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out methods that scikit-learn adds to every estimator."""
+    inherited = str(getattr(obj, "__module__", "")).startswith("sklearn")
+    return True if inherited or name.endswith("_request") or name == "get_metadata_routing" else None
+
+
 def setup(app: Any) -> None:
     """Connect what changes pages as they are read."""
+    app.connect("autodoc-skip-member", _skip)
     app.connect("source-read", _read)

@@ -39,5 +39,5 @@ figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
 displays = {}
 for ax, (name, model) in zip(axes, models.items(), strict=True):
     displays[name] = CalibrationDisplay.from_estimator(model, test, test["efficiency"], ax=ax)
-    ax.set_title(name)
+    ax.set_title(name, loc="left")
 plt.show()

@@ -25,7 +25,7 @@ print(chosen.head(4).to_string())
 # %%
 # How far is a case from the nearest one chosen? Compared with twelve at random, a hundred times.
 
-points = design_rows(pool)
+(points,) = design_rows(pool)
 
 
 def mean_gap(rows):

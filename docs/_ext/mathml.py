@@ -24,10 +24,14 @@ def _mathml(self: Any, node: nodes.Element, display: bool) -> str:
     for name, known in KNOWN.items():
         text = re.sub(rf"\\{name}(?![a-zA-Z])", lambda _, known=known: known, text)
     try:
-        return latex2mathml.tex2mathml(text, as_block=display)
+        drawn = latex2mathml.tex2mathml(text, as_block=display)
     except MathError as error:
         logger.warning("%s in %r", error, text, location=node)
         return f"<code>{html.escape(text)}</code>"
+    # Browsers take bars for operators that stretch and stand apart, and a logarithm for a name that does not.
+    bar = r'<mo stretchy="false" form="prefix" lspace="0" rspace="0">\1</mo>'
+    drawn = re.sub(r"<mo[^>]*>([|‖∥∣])</mo>", bar, drawn)
+    return drawn.replace("<mi>log</mi>", '<mspace width="0.17em"/><mi>log</mi><mspace width="0.17em"/>')
 
 
 def visit_inline(self: Any, node: nodes.math) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
 
 from swwl.errors import IndefiniteKernelWarning
 from swwl.gp import Prediction, RobustGP
@@ -144,7 +145,7 @@ def torch_quantiles(
     found = []
     for mesh in [*train, *new]:
         edges = torch.as_tensor(np.vstack([mesh.graph().edges, mesh.graph().edges[:, ::-1]]).T.astype(np.int64))
-        features = [torch.as_tensor(mesh.points, dtype=torch.float32)]
+        features = [torch.tensor(mesh.points, dtype=torch.float32)]
         for _ in range(3):
             features.append((features[-1] + mean_of_neighbors(features[-1], edges)) / 2)
         embedded = torch.hstack(features)
@@ -152,7 +153,7 @@ def torch_quantiles(
             directions = torch.nn.functional.normalize(torch.randn(embedded.shape[1], 50, generator=generator), dim=0)
         found.append(torch.quantile(embedded @ directions, levels, dim=0).ravel().numpy())
     rows = np.stack(found) / np.sqrt(50 * 500)
-    mesh_distances = np.linalg.norm(rows[:, None] - rows[None, : len(train)], axis=2)
+    mesh_distances = cdist(rows, rows[: len(train)])
     everything = np.vstack([numbers, new_numbers])
     by_number = [np.abs(column[:, None] - column[None, : len(train)]) for column in everything.T]
     distances = [mesh_distances, *by_number]

@@ -89,3 +89,14 @@ def test_modes_are_one_deviation_long(table, modes):
     assert len(modes.displacements) == 2
     for row, mesh in zip(modes.coordinates, table["mesh"], strict=True):
         assert np.allclose(modes.locate(mesh.points), row, atol=1e-6)
+
+
+def test_the_name_is_a_function_whatever_was_imported_before():
+    """A module of the same name would take its place in the package once it is imported."""
+    import importlib
+
+    import swwl.design
+
+    for home in set(swwl.design._HOMES.values()):
+        importlib.import_module(f"swwl.{home}")
+    assert all(not isinstance(getattr(swwl.design, name), type(importlib)) for name in swwl.design.__all__)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from swwl.design.acquire import suggest
+    from swwl.design.ascent import Improvement, improve
     from swwl.design.clusters import KernelKMeans, mmd_test
     from swwl.design.domain import far_from_others
-    from swwl.design.improve import Improvement, improve
     from swwl.design.subsets import select
     from swwl.embedding.modes import Modes, displacement_modes
 
@@ -28,12 +28,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Improvement": "design.improve",
+    "Improvement": "design.ascent",
     "KernelKMeans": "design.clusters",
     "Modes": "embedding.modes",
     "displacement_modes": "embedding.modes",
     "far_from_others": "design.domain",
-    "improve": "design.improve",
+    "improve": "design.ascent",
     "mmd_test": "design.clusters",
     "select": "design.subsets",
     "suggest": "design.acquire",
