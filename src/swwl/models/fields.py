@@ -27,7 +27,7 @@ from swwl.models.members import Member, columns_of
 from swwl.models.modelfile import save_model
 from swwl.models.processes import FitCounter
 from swwl.models.tables import as_rows, as_table, column
-from swwl.parallel import Progress
+from swwl.parallel import Progress, one_blas_thread
 from swwl.storage import MemoryLike, as_memory, fingerprint, storable
 
 Array = NDArray[np.float64]
@@ -160,7 +160,8 @@ class FieldRegressor(BaseEstimator):
         total = count_fits(len(names), len(kernels), settings.n_modes, 3 * len(settings.recipes) + 2, self.calibrate)
         counter = FitCounter(gp_progress, total)
         settings.on_fit = counter.one_more
-        fitted = [fit_field(data, inputs, settings, self.calibrate) for data in training.fields]
+        with one_blas_thread():  # thousands of small products, which threads only slow down
+            fitted = [fit_field(data, inputs, settings, self.calibrate) for data in training.fields]
         for one in inputs:
             for factor in one.member.kernel.factors:
                 factor.forget()
