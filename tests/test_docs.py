@@ -124,7 +124,7 @@ def test_console_blocks(name, folder):
             runs = ("fit", "predict", "curve", "report", "info", "check", "select")
             if "--target-field" in rest:
                 continue  # it takes long, and other tests do it
-            inputs = [rest[1], *(word for word in rest[2:3] if word.endswith((".csv", ".swwl")))]
+            inputs = [*rest[1:2], *(word for word in rest[2:3] if word.endswith((".csv", ".swwl")))]
             if rest[0] == "make" or (rest[0] in runs and all(Path(path).exists() for path in inputs)):
                 swwl(*small(rest))
         else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,10 +13,10 @@ from numpy.typing import NDArray
 from swwl.evaluation import scores
 from swwl.mesh.mesh import Mesh
 from swwl.parallel import one_blas_thread
-from swwl.plots.style import CYCLE, new_figure, style
+from swwl.plots.style import CYCLE, GREY, new_figure, style
 from swwl_paper.filesets import SETS, table_of
 from swwl_paper.measure import in_child, peak_memory
-from swwl_paper.peers import PEERS, lacking
+from swwl_paper.peers import PEERS, lacking, lines_of
 from swwl_paper.study import Skipped, Study
 
 KEYS = ("dataset", "target", "peer")
@@ -75,9 +74,9 @@ def run(study: Study) -> None:
 
 
 NOTES = (
-    "Error: RMSE over the deviation of the tests. CPU seconds are those of one process and one thread, from meshes in "
-    "memory to predictions, and so hardly depend on what else the machine does; MB is the peak of that process, with "
-    "Python and its libraries. Lines are those of the function in peers.py, without imports of swwl."
+    "Error and width are over the deviation of the tests. CPU time is that of one process and one thread, from meshes "
+    "in memory to predictions, over that of swwl's default; MB is the peak of that process, with Python and its "
+    "libraries. Lines are those of the functions in peers.py."
 )
 
 
@@ -122,8 +121,7 @@ def measure(
         start = time.process_time()
         found = function(meshes[:n_train], numbers[:n_train], y[:n_train], meshes[n_train:], numbers[n_train:])
         seconds = time.process_time() - start
-    lines = len([line for line in inspect.getsource(function).splitlines() if line.strip()])
-    known = {"seconds": seconds, "megabytes": peak_memory(), "lines": lines}
+    known = {"seconds": seconds, "megabytes": peak_memory(), "lines": lines_of(peer)}
     if found is None:
         return {"error": np.nan, "coverage": np.nan, "width": np.nan} | known
     truth = y[n_train:]
@@ -134,6 +132,8 @@ def measure(
 def table_of_peers(part: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of one task as texts, the best first."""
     lines = []
+    ours = part.loc[part["peer"] == "swwl", "seconds"]
+    unit = float(ours.iloc[0]) if len(ours) else float(part["seconds"].min())
     for row in part.sort_values("error", na_position="last").to_dict("records"):
         suits = bool(np.isfinite(row["error"]))
         lines.append(
@@ -142,7 +142,7 @@ def table_of_peers(part: pd.DataFrame) -> pd.DataFrame:
                 "error": f"{row['error']:.3g}" if suits else "needs one topology",
                 "inside 95 %": f"{100 * row['coverage']:.0f} %" if suits else "–",
                 "width": f"{row['width']:.2g}" if suits else "–",
-                "CPU s": f"{row['seconds']:.2g}" if suits else "–",
+                "CPU": f"{row['seconds'] / unit:.1g} ×" if suits else "–",
                 "MB": f"{row['megabytes']:.0f}" if suits else "–",
                 "lines": f"{row['lines']:.0f}",
             }
@@ -151,18 +151,19 @@ def table_of_peers(part: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(frame: pd.DataFrame) -> Any:
-    """Return a figure: error against CPU time, one panel for each task."""
+    """Return a figure: the error of each software, one panel for each task."""
     tasks = list(frame.groupby(["dataset", "target"], sort=False))
-    figure = new_figure(3.2 * len(tasks), 3.2)
+    figure = new_figure(9, 2.6 * -(-len(tasks) // 2))
+    names = [name for name in PEERS if name in set(frame["peer"])]
     with style():
-        axes = np.atleast_1d(figure.subplots(1, len(tasks)))
-        names = list(PEERS)
-        for ax, ((name, target), part) in zip(axes, tasks, strict=True):
-            for row in part.dropna(subset=["error"]).to_dict("records"):
-                color = CYCLE[names.index(row["peer"]) % len(CYCLE)]
-                ax.loglog(row["seconds"], row["error"], "o", color=color, ms=7)
-                ax.annotate(row["peer"], (row["seconds"], row["error"]), xytext=(4, 4), textcoords="offset points",
-                            fontsize=7)  # fmt: skip
-            ax.set(xlabel="CPU seconds", ylabel="error over deviation", title=f"{TASKS[str(name)].title}: {target}")
-            ax.margins(0.2)
+        axes = figure.subplots(-(-len(tasks) // 2), 2, squeeze=False).ravel()
+        for ax in axes[len(tasks) :]:
+            ax.axis("off")
+        for ax, ((name, target), part) in zip(axes, tasks, strict=False):
+            errors = part.set_index("peer")["error"].reindex(names)
+            colors = [CYCLE[0] if peer in ("swwl", "paper") else GREY for peer in names]
+            ax.barh(np.arange(len(names)), errors.fillna(0), color=colors, height=0.65)
+            ax.set_yticks(np.arange(len(names)), names)
+            ax.invert_yaxis()
+            ax.set(xlabel="error over deviation", title=f"{TASKS[str(name)].title}: {target}".replace("_", " "))
     return figure
