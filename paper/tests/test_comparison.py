@@ -27,6 +27,7 @@ def data():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["paper", "sklearn", "pot", "smt", "torch", "network"])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch itself
 def test_peers_learn(name, data, monkeypatch):
     if peers.lacking(name):
         pytest.skip(f"{peers.lacking(name)[0]} is not installed")
