@@ -164,7 +164,7 @@ def test_report(case, tmp_path):
     name, model, path = case
     swwl("report", path, "-o", tmp_path / "r.html")
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert text.count("<h2>") == 8
+    assert text.count("<h2>") == 9
     assert text.count('alt="map of the training cases') == (3 if name in MAPPED else 0)
     assert text.count("There is no map of the training cases here") == (0 if name in MAPPED else 2)
 

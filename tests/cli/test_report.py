@@ -60,6 +60,7 @@ def test_it_has_the_sections_and_the_numbers(report, fitted):
         "Whether its intervals can be believed",
         "Which inputs matter",
         "Where it is unsure",
+        "How it tells strange cases",
         "Training cases that look odd",
         "How to predict with it",
         "What the model is",
