@@ -25,8 +25,8 @@ gp.correlations gp.between gp.blocks gp.joint gp.radial gp.factors gp.prior gp.p
 kernels.indefinite kernels.base kernels.numeric kernels.elliptic kernels.categories kernels.sliced
 kernels.components kernels.precomputed kernels.together kernels
 kernels.baselines.common kernels.baselines.*
-fields.stiffness fields.panels fields.slitmap fields.walls fields.descriptors fields.basis fields.modes fields.warps
-fields.values fields.shapes fields.scores fields.derived fields
+fields.correspondence fields.stiffness fields.panels fields.slitmap fields.walls fields.descriptors fields.basis
+fields.modes fields.warps fields.values fields.shapes fields.scores fields.derived fields
 models.cells models.tablefile models.tables models.trend models.defaults models.processes models.selection
 models.calibration models.stacking models.members models.fitting models.large models.modelfile
 models.basis models.restored models.regressorstate design.clouds design.domain models.sensitivity models.slopes

@@ -52,6 +52,8 @@ class ShapeFactor(Factor):
         self.settle(as_mesh(values[0]))
         rows = self._rows(values, progress)
         mean, components, _ = principal_components(rows, self.n_components)
+        if not components.shape[1]:  # all alike: one component, of no size
+            components = np.zeros((rows.shape[1], 1))
         coordinates = project(rows, mean, components)
         deviations = coordinates.std(axis=0)
         kept = max(1, int((deviations > _LEAST * deviations.max(initial=0.0)).sum()))

@@ -73,7 +73,7 @@ def fields_from_state(kind: Any, state: dict[str, Any]) -> Any:
         {name: (Sizes().array("mean", mean, "s"), check_number("deviation", spread, above=0.0))
          for name, (mean, spread) in described["scales"].items()},
     )  # fmt: skip
-    model._geometry = Geometry(describer, bool(state["common"]), str(state["cells"]))
+    model._geometry = Geometry(describer, bool(state["common"]), Sizes().array("cells", state["cells"], "c", "u"))
     model.mesh_column_ = str(state["mesh_column"])
     model.models_ = {one.kind.name: one for one in models}
     model._choices, model._scores = list(state["choices"]), dict(state["scores"])

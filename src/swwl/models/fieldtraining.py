@@ -14,6 +14,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from swwl.errors import InputError, MeshWarning
+from swwl.fields.correspondence import Codes, cell_codes, correspond
 from swwl.fields.descriptors import Blocks, Describer, check_recipe, has_normals
 from swwl.fields.values import FieldKind, node_weights
 from swwl.fields.walls import inner_loops, loop_features
@@ -41,18 +42,18 @@ class Geometry:
     ----------
     describer : Describer
     common : bool
-        Whether all training meshes share their cells.
-    cells : str
-        Fingerprint of these cells.
+        Whether the nodes of all training meshes correspond.
+    cells : ndarray of uint64
+        Codes of the first mesh's cells.
     """
 
     describer: Describer
     common: bool
-    cells: str
+    cells: Codes
 
     def check(self, number: int, mesh: Mesh) -> None:
         """Refuse other cells than those of training, where all share them."""
-        if self.common and cells_key(mesh) != self.cells:
+        if self.common and not correspond(cell_codes(mesh), self.cells):
             error = InputError(
                 "has other cells than the training meshes, which all share theirs; for meshes of any cells fit "
                 "again with descriptors='smooth'."
@@ -67,12 +68,6 @@ class Geometry:
             return kept_blocks(self.describer, mesh, memory, item)
         except InputError as error:
             raise error.of_item(number, _title(number, mesh), continues=True) from None
-
-
-def cells_key(mesh: Mesh) -> str:
-    """Return a fingerprint of cells and number of nodes."""
-    return fingerprint(mesh.n_nodes, mesh.dimension, *(part for kind, block in mesh.cells.items()
-                                                       for part in (kind, block)))  # fmt: skip
 
 
 def kept_blocks(describer: Describer, mesh: Mesh, memory: Memory, item: Any) -> Blocks:
@@ -149,11 +144,12 @@ def load_training(
             kinds.append(FieldKind.of(first, name))
         except InputError as error:
             raise error.of_item(0, _title(0, first), continues=True) from None
-    looks = on_meshes(lambda number, item: _look(number, item, kinds, model.weights), items, model.n_jobs, None)
+    cells = cell_codes(first)
+    looks = on_meshes(lambda number, item: _look(number, item, kinds, model.weights, cells), items, model.n_jobs, None)
     _warn_about_missing(looks, names)
-    common = len({look.key for look in looks}) == 1 and model.descriptors in (None, "nodes")
+    common = all(look.corresponds for look in looks) and model.descriptors in (None, "nodes")
     if model.descriptors == "nodes" and not common:
-        odd = next(k for k, look in enumerate(looks) if look.key != looks[0].key)
+        odd = next(k for k, look in enumerate(looks) if not look.corresponds)
         raise InputError(f"descriptors is 'nodes', but mesh {odd} has other cells than mesh 0.")
     describer = Describer(
         first.dimension,
@@ -170,7 +166,7 @@ def load_training(
 
         def describe(number: int, item: Any) -> Blocks:
             mesh = kept[number] or mesh_of(number, item)
-            return Geometry(describer, False, "").described(number, mesh, memory, item)
+            return Geometry(describer, False, cells).described(number, mesh, memory, item)
 
         try:
             blocks = on_meshes(describe, items, model.n_jobs, progress)
@@ -186,13 +182,13 @@ def load_training(
         values = [look.values[j] for look in looks]
         scored = [scored_nodes(v, model.random_state + k) for k, v in enumerate(values)]
         fields.append(FieldData(kind, values, [look.weights[j] for look in looks], blocks, scored))
-    return Training(Geometry(describer, common, looks[0].key), fields)
+    return Training(Geometry(describer, common, cells), fields)
 
 
 @dataclass(frozen=True)
 class _Look:
     mesh: Mesh
-    key: str
+    corresponds: bool
     diagonal: float
     normals: bool
     n_bodies: int
@@ -200,7 +196,7 @@ class _Look:
     weights: list[Array]
 
 
-def _look(number: int, item: Any, kinds: Sequence[FieldKind], weights: str) -> _Look:
+def _look(number: int, item: Any, kinds: Sequence[FieldKind], weights: str, cells: Codes) -> _Look:
     mesh = mesh_of(number, item)
     try:
         values = [kind.nodal(mesh) for kind in kinds]
@@ -208,7 +204,8 @@ def _look(number: int, item: Any, kinds: Sequence[FieldKind], weights: str) -> _
     except InputError as error:
         raise error.of_item(number, _title(number, mesh), continues=True) from None
     diagonal = float(np.linalg.norm(np.ptp(mesh.points, axis=0)))
-    return _Look(mesh, cells_key(mesh), diagonal, has_normals(mesh), _count_bodies(mesh), values, shares)
+    same = correspond(cell_codes(mesh), cells)
+    return _Look(mesh, same, diagonal, has_normals(mesh), _count_bodies(mesh), values, shares)
 
 
 def _count_bodies(mesh: Mesh) -> int:
