@@ -45,6 +45,7 @@ def reproduce(
     rgasp             the robust Gaussian process beside R's
     defaults          the model without a named kernel beside others, on all data sets
     fields            whole fields on new meshes, beside nearest fields and transport
+    comparison        the same tasks with other software
 
     A run that was cut off goes on where it stopped. Classification and the sets of published simulations need the
     folder that SWWL_DATA names; the other kernels need pip install 'swwl[baselines,rpw]', coarse meshes

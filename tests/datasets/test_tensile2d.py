@@ -132,8 +132,9 @@ def test_return_map_satisfies_the_law(strain, plastic, exponent, viscosity):
     surface = material.flow_stress(state.plastic, np.maximum(increment, 0), 0.25)
     if increment[0] > 1e-12:
         np.testing.assert_allclose(von_mises(state.stress), surface, rtol=1e-3 if increment[0] < 1e-9 else 1e-6)
-    else:
-        assert von_mises(state.stress)[0] <= material.flow_stress(state.plastic, np.zeros(1), 0.25)[0] * 1.1
+    else:  # what flows so little is below the surface of the largest such increment
+        highest = material.flow_stress(state.plastic, np.full(1, 1e-12), 0.25)[0]
+        assert von_mises(state.stress)[0] <= highest * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("strain", [[4e-3, -1e-3, 1e-3], [1e-3, 2e-3, -3e-3], [2e-3, 2e-3, 0.0]])
