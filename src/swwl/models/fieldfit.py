@@ -26,6 +26,8 @@ _FOLDS = 5
 # A place of the basis counts as having seen so many errors of the average size before any of its own.
 _PSEUDO = 5.0
 _MOST_STEPS = 60
+# Samples of a field that say how uncertain its extremes are, and by how much samples may be wider for their sake.
+_DRAWS, _WIDEST = 100, 3.0
 # Fewer meshes than this cannot be left out in folds.
 FEWEST_TO_CALIBRATE = 10
 
@@ -120,6 +122,7 @@ def _leave_out(data: FieldData, coded: Coded, inputs: Inputs, settings: Settings
     variance, places = list(y), [np.empty(0, np.intp)] * n
     starts = [gp.beginning() for gp in gps]
     missed: Array | None = None
+    rng, extremes = np.random.default_rng(settings.seed), list[float]()
     for train, out in folds_of(n, settings.seed, _FOLDS):
         modes, fold_gps = _fit_rows(coded, inputs, train, settings, starts)
         mean, std = predict_sizes(fold_gps, inputs.cross(out, train), len(out))
@@ -130,6 +133,8 @@ def _leave_out(data: FieldData, coded: Coded, inputs: Inputs, settings: Settings
             y[row], sd = field_at((base, shapes), mean[k], std[k], np.zeros((len(base), c)))
             variance[row], places[row] = sd**2, at
             truth = coded.warp(data.values[row][data.scored[row]])
+            sizes = mean[k] + std[k] * rng.standard_normal((_DRAWS, len(mean[k])))
+            extremes += _extreme_errors(truth, base, shapes, sizes)
             rest = np.nan_to_num((truth - base - shapes @ coded.encoded.encode(modes, row)) ** 2)
             for j in range(c):
                 missed[:, j] += np.bincount(at, rest[:, j], len(missed))
@@ -137,27 +142,40 @@ def _leave_out(data: FieldData, coded: Coded, inputs: Inputs, settings: Settings
     assert missed is not None
     truncation = (missed + _PSEUDO * missed.sum(axis=0) / max(seen.sum(), 1.0)) / (seen + _PSEUDO)[:, None]
     truncation = np.maximum(truncation, 1e-14)
-    errors, extremes = [], []
+    errors = []
     for row in range(n):
         truth = coded.warp(data.values[row][data.scored[row]])
         sd = np.sqrt(variance[row] + truncation[places[row]])
         z = np.abs(truth - y[row]) / sd
         errors.append(z[np.isfinite(z)])
-        extremes.append(_extreme_errors(truth, y[row], sd))
     widths = np.maximum(np.quantile(np.concatenate(errors), LEVELS), 1e-6 * LEVELS)
     usual = float(norm.ppf(0.975))
-    wide = max(float(np.quantile(np.concatenate(errors), 0.95)), float(np.quantile(extremes, 0.95))) / usual
+    plain = float(np.quantile(np.concatenate(errors), 0.95)) / usual
+    # Extremes of samples are to be as uncertain as those of new fields; where they hardly vary that would be too much.
+    wide = float(np.clip(np.quantile(extremes, 0.95), plain, _WIDEST * plain)) if extremes else plain
     return LeftOut(y, variance, places, truncation, np.maximum.accumulate(widths), wide)
 
 
-def _extreme_errors(truth: Array, y: Array, sd: Array) -> list[float]:
-    """Return errors of the largest and the smallest value of every component, over the deviation where it is."""
-    found = []
-    for j in range(y.shape[1]):
-        for extreme, where in ((np.nanmax, np.argmax), (np.nanmin, np.argmin)):
-            node = int(where(y[:, j]))
-            found.append(float(abs(extreme(truth[:, j]) - y[node, j]) / sd[node, j]))
-    return found
+def _extreme_errors(truth: Array, base: Array, shapes: Array, sizes: Array) -> list[float]:
+    """Return how far the true extremes of every component lie from those of samples, in half widths of 95 % of these.
+
+    Parameters
+    ----------
+    truth, base : ndarray of shape (n, c)
+    shapes : ndarray of shape (n, c, K)
+    sizes : ndarray of shape (S, K)
+        Samples of the sizes of modes.
+    """
+    seen = np.isfinite(truth).all(axis=1)
+    if not seen.any() or not shapes.shape[2]:
+        return []
+    drawn = base[seen] + np.einsum("nck,sk->snc", shapes[seen], sizes, optimize=True)
+    errors = []
+    for extreme in (np.max, np.min):
+        low, middle, high = np.quantile(extreme(drawn, axis=1), [0.025, 0.5, 0.975], axis=0)
+        half = np.maximum((high - low) / 2, 1e-12)
+        errors += list(np.abs(extreme(truth[seen], axis=0) - middle) / half)
+    return errors
 
 
 def count_fits(n_fields: int, n_kernels: int, n_modes: int, n_candidates: int, calibrate: bool) -> int:
