@@ -127,3 +127,9 @@ def test_the_command_refuses_what_it_cannot_serve(plates, tmp_path):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         assert "--port" in swwl("serve", model, "--port", taken.getsockname()[1], code=2).stderr
+
+
+@pytest.mark.parametrize("port", ["99999", "-1"])
+def test_ports_that_do_not_exist_are_refused(port):
+    result = swwl("serve", "model.swwl", "--port", port)
+    assert result.exit_code == 2 and "--port" in result.output
