@@ -126,7 +126,8 @@ def read_file(path: str | os.PathLike[str], fields: Collection[str] | None = Non
     """
     path = Path(path)
     if not path.exists():
-        raise MissingFileError("no such file.")
+        where = "" if path.is_absolute() else " in the working folder; swwl.read_table looks beside the table"
+        raise MissingFileError(f"no such file{where}.")
     if path.is_dir():
         raise InputError("is a folder, but a mesh file is wanted.")
     reader = READERS.of(path)
