@@ -120,7 +120,7 @@ def test_a_stack_answers_all_that_one_kernel_does(stack, table):
     assert stack.left_out_by_ == "cross-validation"
     assert stack.importance_.mean().to_numpy() == pytest.approx(1)
     assert list(stack.importance_.index) == ["mesh", "load", "kind"]
-    assert len(stack.candidates_) == 8  # four for each of two targets
+    assert len(stack.candidates_) == 10  # five for each of two targets
     assert [member.name for member in stack.members_] == list(stack.weights_.index)
     assert repr(stack.kernel_).startswith("Stack(")
 

@@ -218,6 +218,8 @@ def _fit_targets(
     from swwl.jobs.many import store_beside, tell_sizes
     from swwl.jobs.plan import make_kernel
 
+    if store is not None and kernel is Kernel.auto:
+        options = options | {"few_rows": False}  # stores hold what the other candidates need
     made = make_kernel(kernel.value, plan, **options)
     if store is None and solver.large and keep and plan.meshes:
         seed, n_jobs = options["random_state"], options["n_jobs"]

@@ -291,7 +291,7 @@ def make_kernel(name: str, plan: Plan, **options: Any) -> Product | dict[str, Pr
         One of ``KERNELS``.
     plan : Plan
     **options
-        Those of :class:`swwl.SWWLEmbedding` and, for "principal", ``n_components``.
+        Those of :class:`swwl.SWWLEmbedding` and, for "principal", ``n_components``; for "auto", ``few_rows``.
     """
     if name == "auto":
         return default_kernels(plan.table().iloc[plan.split.train].drop(columns=plan.targets), **options)
@@ -303,7 +303,7 @@ def mesh_kernels(name: str, meshes: Mapping[str, Mapping[int, Path]], **options:
     """Return the kernels of a name on columns of meshes alone, given the files of some rows; options as above."""
     if name == "auto":
         rows = {column: pd.Series(dict(files), dtype=object) for column, files in meshes.items()}
-        return list(default_kernels(pd.DataFrame(rows).dropna(), **options).values())
+        return list(default_kernels(pd.DataFrame(rows).dropna(), few_rows=False, **options).values())
     if name not in GRAPH_KERNELS:
         raise InputError(f"The kernel {name!r} compares no meshes, so there is nothing to embed.")
     return [Product(*(GRAPH_KERNELS[name](column, **options) for column in meshes))]

@@ -32,6 +32,7 @@ WORDS = {
     "nodes by iteration": "attributes of nodes, averaged over near and over farther neighbors, each by itself",
     "far nodes, edges, summaries": "far averages of nodes, differences along edges, and plain numbers",
     "scaled nodes, edges, summaries": "nodes whose attributes all count alike, differences along edges, plain numbers",
+    "nodes, few ranges": "nodes, averaged over near and over farther neighbors, one range each: safe with few cases",
     "numbers": "all numbers together",
     "numbers, smooth": "all numbers together, for answers without kinks",
     "numbers one by one": "the product of the effects of single numbers",
@@ -45,6 +46,8 @@ _AREA = {"measure": "area", "n_iterations": 0, "directions": "orthogonal", "quan
 _EDGES = {"measure": "edges", "n_iterations": 0, "scale": True}
 # With so many training rows for each component of a measure it may have a range of its own.
 _ROWS_PER_COMPONENT = 4
+# With fewer training rows a dozen ranges are too many to be sure of, and a candidate of four comes in addition.
+FEW_ROWS = 120
 
 # (correlation, parts); a part is (options of the embedding or None for summaries, components with a range each)
 _Parts = Sequence[tuple[dict[str, Any] | None, int]]
@@ -60,9 +63,10 @@ _GRAPHS: dict[str, tuple[str, _Parts]] = {
     "far nodes, edges, summaries": ("matern52", [(_FAR, 6), (_EDGES, 6), (None, 6)]),
     "scaled nodes, edges, summaries": ("matern52", [({"scale": True}, 6), (_EDGES, 6), (None, 6)]),
 }
+_IF_FEW: dict[str, tuple[str, _Parts]] = {"nodes, few ranges": ("matern52", [({"per_iteration": True}, 0)])}
 
 
-def default_kernels(table: pd.DataFrame, **options: Any) -> dict[str, Product]:
+def default_kernels(table: pd.DataFrame, *, few_rows: bool = True, **options: Any) -> dict[str, Product]:
     """Return the candidates for a table of inputs, by name.
 
     Columns of numbers and of pandas' type "category" are in all of them; whether to learn from other texts is for the
@@ -73,6 +77,8 @@ def default_kernels(table: pd.DataFrame, **options: Any) -> dict[str, Product]:
     ----------
     table : DataFrame
         Training inputs.
+    few_rows : bool
+        Whether tables of graphs with fewer than 120 rows get one more candidate, of few ranges.
     **options
         For all embeddings, such as ``n_jobs``, ``random_state`` and ``n_projections``.
 
@@ -91,16 +97,17 @@ def default_kernels(table: pd.DataFrame, **options: Any) -> dict[str, Product]:
             "numbers, smooth": Elliptic(*map(clone, scalars), *map(Categories, others), correlation="gaussian"),
             "numbers one by one": plain,
         }
-    lists = [_MESHES if _has_skin(table[name], name) else _GRAPHS for name in graphs]
+    meshes = [_has_skin(table[name], name) for name in graphs]
+    extra = _IF_FEW if few_rows and len(table) < FEW_ROWS else {}
+    lists = [(_MESHES if mesh else _GRAPHS) | extra for mesh in meshes]
     most = max(1, len(table) // _ROWS_PER_COMPONENT)
     candidates: dict[str, Product] = {}
     for names in zip(*lists, strict=True):
         factors: list[Factor] = []
-        for own, name, title in zip(lists, graphs, names, strict=True):
-            kind = "mesh" if own is _MESHES else "graph"
+        for own, mesh, name, title in zip(lists, meshes, graphs, names, strict=True):
             for given, k in own[title][1]:
-                k = min(max(1, k // len(graphs)), most)
-                factors.append(_factor(name, k, kind, given, options))
+                k = min(max(1, k // len(graphs)), most) if k else 0
+                factors.append(_factor(name, k, "mesh" if mesh else "graph", given, options))
         correlation = lists[0][names[0]][0]
         title = " + ".join(dict.fromkeys(names))
         candidates[title] = Elliptic(*factors, *map(clone, scalars), *map(Categories, others), correlation=correlation)

@@ -59,4 +59,4 @@ def field_kernels(table: pd.DataFrame, mesh: str, model: Any, geometry: Any) -> 
     if geometry.common:
         return with_others(NodePositions(mesh), "positions")
     walls = with_others(WallShapes(mesh), "walls") if geometry.describer.bodies is not None else {}
-    return walls | default_kernels(table, **options)
+    return walls | default_kernels(table, few_rows=False, **options)

@@ -179,7 +179,7 @@ class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
         self._layout = Layout(self.target_names_, single, self.share_ranges)
         inputs = table.drop(columns=self.target_names_, errors="ignore")
         self.n_features_in_ = inputs.shape[1]
-        kernels = self._kernels(inputs)
+        kernels = self._kernels(inputs, few_rows=embeddings is None)  # stores hold what the other candidates need
         for name in columns_of(kernels):
             column(table, name)
         check_trend(self.trend)
@@ -243,10 +243,10 @@ class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
         tags.target_tags.multi_output = True
         return tags
 
-    def _kernels(self, inputs: pd.DataFrame) -> dict[str, Product]:
+    def _kernels(self, inputs: pd.DataFrame, few_rows: bool) -> dict[str, Product]:
         """Return the kernels to fit, by name."""
         if self.kernel is None:
-            return default_kernels(inputs, random_state=self.random_state, n_jobs=self.n_jobs)
+            return default_kernels(inputs, few_rows=few_rows, random_state=self.random_state, n_jobs=self.n_jobs)
         return named_kernels(self.kernel)
 
     def _make_gp(
