@@ -32,8 +32,8 @@ models.cells models.tablefile models.tables models.trend models.defaults models.
 models.calibration models.stacking models.members models.fitting models.large models.modelfile
 models.basis models.restored models.regressorstate design.clouds design.domain models.sensitivity models.slopes
 models.predicting models.regression models.prepared
-models.fieldkernels models.fieldmodel models.fieldcoding models.fieldnumbers models.fieldprocesses models.fieldchoice models.fieldfit
-models.fieldtraining models.fieldrestored models.fieldstate models.fields models.fieldmodes
+models.fieldkernels models.fieldmodel models.fieldcoding models.fieldnumbers models.fieldprocesses models.fieldchoice
+models.fieldfit models.fieldtraining models.fieldrestored models.fieldstate models.fields models.fieldmodes
 models.choice models.classification models
 evaluation.metadata evaluation.scores evaluation.fieldscores evaluation.fieldmetadata evaluation.curves
 evaluation.folds evaluation.nested_cv evaluation

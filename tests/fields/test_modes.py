@@ -183,7 +183,7 @@ def test_derived_numbers():
 def test_scores_by_hand():
     truth = [np.array([0.0, 4.0]), np.array([0.0, 2.0, np.nan])]
     predicted = [truth[0], np.array([0.0, 1.0, 9.0])]
-    found = pooled([mesh_score(t, p, t - 1, t + 0.5, name=str(k)) for k, (t, p) in enumerate(zip(truth, predicted))])
+    found = pooled([mesh_score(truth[k], predicted[k], truth[k] - 1, truth[k] + 0.5, name=str(k)) for k in range(2)])
     assert found.rrmse == pytest.approx(np.sqrt((0 + 0.5 / 4) / 2))
     assert found.q2 == pytest.approx(1 - 1 / 11)
     assert (found.worst, found.coverage) == ("1", 1.0)

@@ -371,7 +371,8 @@ class FieldRegressor(BaseEstimator):
             drawn = draw(model, mesh, *rest)
             return [derived_number(one, mesh, name, drawn) for one in numbers]
 
-        rows, columns = [row[name] for row in self._answers(X, answer, None, memory)], {}
+        rows = [row[name] for row in self._answers(X, answer, None, memory)]
+        columns: dict[str, Array] = {}
         for k, one in enumerate(numbers):
             found = np.array([row[k] for row in rows])
             for key, part in self.models_[name].number(one, found, level).items():
