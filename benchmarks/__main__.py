@@ -15,6 +15,7 @@ MODULES = (
     "design",
     "serve",
     "sensitivity",
+    "fields",
 )
 
 

@@ -26,13 +26,14 @@ kernels.indefinite kernels.base kernels.numeric kernels.elliptic kernels.categor
 kernels.components kernels.precomputed kernels.together kernels
 kernels.baselines.common kernels.baselines.*
 fields.correspondence fields.stiffness fields.panels fields.slitmap fields.walls fields.descriptors fields.basis
-fields.modes fields.warps fields.values fields.shapes fields.scores fields.derived fields
+fields.modes fields.warps fields.values fields.shapes fields.scores fields.derived
+fields.numbererrors fields
 models.cells models.tablefile models.tables models.trend models.defaults models.processes models.selection
 models.calibration models.stacking models.members models.fitting models.large models.modelfile
 models.basis models.restored models.regressorstate design.clouds design.domain models.sensitivity models.slopes
 models.predicting models.regression models.prepared
-models.fieldkernels models.fieldmodel models.fieldcoding models.fieldprocesses models.fieldchoice models.fieldfit
-models.fieldtraining models.fieldrestored models.fieldstate models.fields models.fieldmodes
+models.fieldkernels models.fieldmodel models.fieldcoding models.fieldnumbers models.fieldprocesses models.fieldchoice
+models.fieldfit models.fieldtraining models.fieldrestored models.fieldstate models.fields models.fieldmodes
 models.choice models.classification models
 evaluation.metadata evaluation.scores evaluation.fieldscores evaluation.fieldmetadata evaluation.curves
 evaluation.folds evaluation.nested_cv evaluation

@@ -7,6 +7,7 @@ reference's masses, and one on the reference back as Pv over the mesh's.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from swwl_paper.study import Skipped
 MOST_NODES = 1000  # of a mesh that take part in a plan; the others have the values of those around them
 NORMALS = 1.5  # weight of normals, in deviations of coordinates
 ITERATIONS = 3
+_LARGE = 30.0  # logarithm of a scaling that is taken into the potentials
 _NEAR = 8  # nodes of which another's value is made
 
 
@@ -33,20 +35,27 @@ class Transport:
     reference : Mesh
     deviations : ndarray of shape (d,)
         Of the coordinates of all training nodes, which are the units of features.
-    entropy : float
-        Regularization over the largest cost; 0 for exact plans.
     """
 
-    def __init__(self, reference: Mesh, deviations: np.ndarray, entropy: float = 0.0):
-        self.deviations, self.entropy = deviations, entropy
+    def __init__(self, reference: Mesh, deviations: np.ndarray):
+        self.deviations = deviations
         self.nodes = _some(reference.n_nodes)
         self.features = node_features(reference, deviations)[self.nodes]
 
-    def plan(self, mesh: Mesh) -> Plan:
-        """Return the plan of one mesh."""
+    def plans(self, mesh: Mesh, entropies: Sequence[float]) -> list[Plan]:
+        """Return the plans of one mesh.
+
+        Parameters
+        ----------
+        mesh : Mesh
+        entropies : sequence of float
+            Regularizations over the largest cost, falling; or 0 alone for the exact plan.
+        """
         nodes = _some(mesh.n_nodes)
         cost = cdist(node_features(mesh, self.deviations)[nodes], self.features, "sqeuclidean")
-        return Plan(mesh, nodes, _coupling(cost / max(float(cost.max()), 1e-300), self.entropy))
+        cost /= max(float(cost.max()), 1e-300)
+        found = [exact_plan(cost)] if list(entropies) == [0.0] else entropic_plans(cost, entropies)
+        return [Plan(mesh, nodes, coupling) for coupling in found]
 
 
 class Plan:
@@ -92,51 +101,59 @@ def _some(n: int) -> np.ndarray:
     return np.arange(n) if n <= MOST_NODES else np.sort(np.random.default_rng(0).permutation(n)[:MOST_NODES])
 
 
-def _coupling(cost: np.ndarray, entropy: float) -> np.ndarray:
-    """Return a plan between uniform measures for costs up to one."""
+def exact_plan(cost: np.ndarray) -> np.ndarray:
+    """Return an optimal plan between uniform measures."""
     n, m = cost.shape
-    if entropy > 0:
-        return entropic_plan(cost, entropy)
     return np.asarray(transport_library().emd(np.full(n, 1 / n), np.full(m, 1 / m), cost, numItermax=1_000_000))
 
 
-def entropic_plan(cost: np.ndarray, entropy: float, tolerance: float = 1e-4, most: int = 1000) -> np.ndarray:
-    """Return the entropic plan between uniform measures: Sinkhorn's iterations, stabilized.
+def entropic_plans(
+    cost: np.ndarray, entropies: Sequence[float], tolerance: float = 1e-2, most: int = 400
+) -> Iterator[np.ndarray]:
+    """Yield the entropic plans between uniform measures of several regularizations: Sinkhorn's, stabilized.
 
-    The regularization falls to the wanted one by factors of four, and scalings that grow large are taken into the
-    potentials, so that nothing overflows (Schmitzer, 2019, algorithm 2).
+    The regularization falls by factors of at most four and passes all that are wanted, each beginning with the
+    potentials of the one before; scalings that grow large are taken into the potentials, so that nothing overflows
+    (Schmitzer, 2019, algorithm 2). Kernels are in single precision.
 
     Parameters
     ----------
     cost : ndarray of shape (n, m)
-    entropy : float
+        Up to one.
+    entropies : sequence of float
+        Falling.
     tolerance : float
-        Largest relative deviation of a row's sum, at the end.
+        Largest relative deviation of a row's sum.
     most : int
-        Iterations at each regularization.
+        Iterations at each regularization, at which a plan is taken as it is.
 
     Examples
     --------
-    >>> plan = entropic_plan(np.array([[0.0, 1.0], [1.0, 0.0]]), 0.5)
+    >>> plan = next(entropic_plans(np.array([[0.0, 1.0], [1.0, 0.0]]), [0.5]))
     >>> (plan / plan.sum()).round(3).tolist()
     [[0.44, 0.06], [0.06, 0.44]]
     """
     n, m = cost.shape
-    f, g = np.zeros(n), np.zeros(m)
-    steps = entropy * 4.0 ** np.arange(max(0, int(np.ceil(np.log(1 / entropy) / np.log(4)))), -1, -1)
-    for step in steps:
-        f, g = _softened(cost, step, f, g)
-        kernel, u, v = np.exp((f[:, None] + g - cost) / step), np.ones(n), np.ones(m)
-        for iteration in range(most):
-            u = 1 / n / np.maximum(kernel @ v, 1e-300)
-            v = 1 / m / np.maximum(kernel.T @ u, 1e-300)
-            if max(np.abs(np.log(u)).max(), np.abs(np.log(v)).max()) > 50:
-                f, g = f + step * np.log(u), g + step * np.log(v)
-                kernel, u, v = np.exp((f[:, None] + g - cost) / step), np.ones(n), np.ones(m)
-            if iteration % 20 == 19 and np.abs(n * u * (kernel @ v) - 1).max() < tolerance:
-                break
-        f, g = f + step * np.log(u), g + step * np.log(v)
-    return np.exp((f[:, None] + g - cost) / steps[-1])
+    f, g, step = np.zeros(n), np.zeros(m), 1.0
+
+    def kernel() -> np.ndarray:
+        return np.exp(((f[:, None] + g - cost) / step).astype(np.float32))
+
+    for entropy in entropies:
+        parts = max(1, int(np.ceil(np.log(step / entropy) / np.log(4))))
+        for step in step * (entropy / step) ** (np.arange(1, parts + 1) / parts):  # noqa: B020
+            f, g = _softened(cost, step, f, g)
+            plan, u, v = kernel(), np.ones(n, np.float32), np.ones(m, np.float32)
+            for iteration in range(most):
+                u = 1 / n / np.maximum(plan @ v, 1e-30)
+                v = 1 / m / np.maximum(plan.T @ u, 1e-30)
+                if max(np.abs(np.log(u)).max(), np.abs(np.log(v)).max()) > _LARGE:
+                    f, g = f + step * np.log(u), g + step * np.log(v)
+                    plan, u, v = kernel(), np.ones(n, np.float32), np.ones(m, np.float32)
+                if iteration % 20 == 19 and np.abs(n * u * (plan @ v) - 1).max() < tolerance:
+                    break
+            f, g = f + step * np.log(u), g + step * np.log(v)
+        yield kernel()
 
 
 def _softened(cost: np.ndarray, entropy: float, f: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

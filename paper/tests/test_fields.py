@@ -64,7 +64,7 @@ def test_shared_nodes_are_predicted_best():
 
 def test_transport_between_equal_meshes_is_the_identity():
     mesh, values = grid(6, 1.0, 2.0), np.random.default_rng(0).normal(size=(36, 2))
-    plan = fieldtransport.Transport(mesh, np.ones(2)).plan(mesh)
+    plan = fieldtransport.Transport(mesh, np.ones(2)).plans(mesh, [0.0])[0]
     np.testing.assert_allclose(plan.decode(plan.encode(values)), values, atol=1e-6)
 
 
@@ -72,7 +72,7 @@ def test_meshes_of_many_nodes_are_carried_by_some(monkeypatch):
     monkeypatch.setattr(fieldtransport, "MOST_NODES", 60)
     mesh = grid(12, 1.0, 1.0)
     smooth = mesh.points[:, :1]
-    plan = fieldtransport.Transport(mesh, np.ones(2)).plan(mesh)
+    plan = fieldtransport.Transport(mesh, np.ones(2)).plans(mesh, [0.0])[0]
     assert np.abs(plan.decode(plan.encode(smooth)) - smooth).max() < 0.3
 
 
@@ -82,13 +82,22 @@ def test_entropic_plans_keep_masses_and_come_near_exact_ones(entropy):
     rng = np.random.default_rng(1)
     cost = fieldtransport.cdist(rng.normal(size=(40, 2)), rng.normal(size=(30, 2)), "sqeuclidean")
     cost /= cost.max()
-    plan = fieldtransport.entropic_plan(cost, entropy)
-    np.testing.assert_allclose(plan.sum(axis=0), 1 / 30, rtol=1e-6)
+    *_, plan = fieldtransport.entropic_plans(cost, [0.2, entropy], tolerance=1e-3, most=1000)
+    np.testing.assert_allclose(plan.sum(axis=0), 1 / 30, rtol=1e-4)
     np.testing.assert_allclose(plan.sum(axis=1), 1 / 40, rtol=0.05)
     least = ot.emd2(np.full(40, 1 / 40), np.full(30, 1 / 30), cost)
     assert (plan * cost).sum() > least - 1e-3
     if entropy < 1e-2:
         assert (plan * cost).sum() < least + 5e-3
+
+
+def test_entropic_plans_on_the_way_are_those_that_were_asked_for():
+    rng = np.random.default_rng(2)
+    cost = rng.uniform(size=(20, 25))
+    together = list(fieldtransport.entropic_plans(cost, [0.1, 0.02], tolerance=1e-6))
+    for entropy, plan in zip((0.1, 0.02), together, strict=True):
+        alone = next(fieldtransport.entropic_plans(cost, [entropy], tolerance=1e-6))
+        np.testing.assert_allclose(plan, alone, atol=1e-5)
 
 
 def test_scores_of_known_predictions():

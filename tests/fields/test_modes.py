@@ -10,7 +10,7 @@ from swwl.fields.basis import Basis, choose_centers, gram, pack, unpack
 from swwl.fields.derived import derived_number
 from swwl.fields.descriptors import Describer, box, check_recipe, has_normals, node_normals
 from swwl.fields.modes import Nodal, Smooth
-from swwl.fields.scores import field_scores
+from swwl.fields.scores import mesh_score, pooled
 from swwl.fields.values import FieldKind, node_weights
 from swwl.fields.warps import WARPS, Warp, possible_warps
 
@@ -182,8 +182,9 @@ def test_derived_numbers():
 
 def test_scores_by_hand():
     truth = [np.array([0.0, 4.0]), np.array([0.0, 2.0, np.nan])]
-    found = field_scores(truth, [truth[0], np.array([0.0, 1.0, 9.0])], [t - 1 for t in truth], [t + 0.5 for t in truth])
-    assert found["rrmse"] == pytest.approx(np.sqrt((0 + 0.5 / 4) / 2))
-    assert found["q2"] == pytest.approx(1 - 1 / 11)
-    assert (found["worst"], found["coverage"]) == (1, 1.0)
-    assert found["max_error"] == pytest.approx(np.sqrt(0.5) / 3)
+    predicted = [truth[0], np.array([0.0, 1.0, 9.0])]
+    found = pooled([mesh_score(truth[k], predicted[k], truth[k] - 1, truth[k] + 0.5, name=str(k)) for k in range(2)])
+    assert found.rrmse == pytest.approx(np.sqrt((0 + 0.5 / 4) / 2))
+    assert found.q2 == pytest.approx(1 - 1 / 11)
+    assert (found.worst, found.coverage) == ("1", 1.0)
+    assert found.max_error == pytest.approx(np.sqrt(0.5) / 3)

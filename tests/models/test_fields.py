@@ -112,8 +112,7 @@ def test_samples_spread_as_predictions_say(fitted):
     mean, std = model.predict(table[20:21], return_std=True)
     drawn = model.sample(table[20:21], 400, random_state=0)[0]
     assert drawn["v"].shape == (400, table["mesh"][20].n_nodes, 2)
-    one = model.models_["T"]
-    ratio = drawn["T"].std(axis=0) / std[0]["T"] * one.factor / one.sample_factor
+    ratio = drawn["T"].std(axis=0) / std[0]["T"]
     assert 0.7 < np.median(ratio) < 1.3
     assert np.abs(drawn["T"].mean(axis=0) - mean[0]["T"]).max() < 0.5 * std[0]["T"].max()
 
@@ -125,6 +124,17 @@ def test_derived_numbers(fitted):
     assert (np.abs(top["mean"] - truth) < 0.25).all()
     assert (top["lower"] <= top["upper"]).all()
     assert list(model.derived(table[20:22], "mean", field="v", n_samples=5).columns)[:2] == ["mean_0", "mean_1"]
+    both = model.derived(table[20:], ["max", "largest"], field="T")
+    np.testing.assert_array_equal(both["max_upper"], top["upper"])
+    assert list(both.columns)[4] == "largest_mean"
+    wide = model.derived(table[20:], "max", 0.999, field="T")
+    assert ((wide["lower"] <= top["lower"]) & (top["upper"] <= wide["upper"])).all()
+    own = model.derived(table[20:], lambda mesh: mesh.fields["T"].max(), field="T")
+    assert (np.abs(own["mean"] - truth) < 0.4).all()
+    assert {"max", "integral", "force"} <= set(model.models_["T"].numbers)
+    assert model.models_["v"].numbers["max"].scores.shape == (20, 2)
+    with pytest.raises(InputError, match="one of max, min"):
+        model.derived(table[20:], ["max", "median"], field="T")
     with pytest.raises(InputError, match="field is None, but one of T, v"):
         model.derived(table[20:], "max")
 
@@ -136,9 +146,19 @@ def test_a_model_comes_back_from_its_file(fitted, tmp_path):
     loaded = load_model(tmp_path / "plate.swwl")
     for a, b in zip(model.predict_interval(table[20:]), loaded.predict_interval(table[20:]), strict=True):
         assert all(np.array_equal(x["v"], y["v"]) for x, y in zip(a, b, strict=True))
+    pd.testing.assert_frame_equal(
+        loaded.derived(table[20:], "max", field="T"), model.derived(table[20:], "max", field="T")
+    )
     assert loaded.metadata_ == {"from": "a test"}
     pd.testing.assert_frame_equal(loaded.choices_, model.choices_)
     pd.testing.assert_frame_equal(loaded.cross_validated(), model.cross_validated())
+
+
+def test_scores_of_numbers_that_do_not_rise_are_refused(fitted):
+    state = fitted[0].get_state()
+    state["fields"][0]["numbers"]["max"]["scores"] = state["fields"][0]["numbers"]["max"]["scores"][::-1]
+    with pytest.raises(InputError, match="scores of 'max'"):
+        FieldRegressor.from_state(state)
 
 
 @pytest.mark.parametrize("spoil", ["truncation", "widths", "centers"])

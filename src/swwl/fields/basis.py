@@ -22,7 +22,7 @@ from sklearn.cluster import kmeans_plusplus
 
 Array = NDArray[np.float64]
 
-CHUNK = 16_384
+CHUNK = 2048  # nodes by 300 functions: few enough to stay near the processor
 _MOST_TO_CHOOSE_FROM = 6000
 _JITTER = 1e-7
 
@@ -82,7 +82,13 @@ class Basis:
 def _correlation(first: Array, second: Array, length: float) -> Array:
     r = cdist(first, second)
     r *= np.sqrt(5.0) / length
-    return np.asarray((1.0 + r + r * r / 3.0) * np.exp(-r))
+    found = r * r
+    found /= 3.0
+    found += r
+    found += 1.0
+    np.negative(r, out=r)
+    found *= np.exp(r, out=r)
+    return np.asarray(found)
 
 
 def choose_centers(pools: Sequence[Array], size: int, seed: int = 0) -> Array:

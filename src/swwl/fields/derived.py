@@ -14,7 +14,7 @@ from swwl.mesh.cells import lumped_measures
 from swwl.mesh.mesh import Mesh
 
 Array = NDArray[np.float64]
-NAMES = ("max", "min", "mean", "integral", "force")
+NAMES = ("max", "min", "mean", "integral", "force", "largest", "mean_size")
 
 
 def derived_number(what: str | Callable[[Mesh], Any], mesh: Mesh, name: str, samples: Array) -> Array:
@@ -22,10 +22,11 @@ def derived_number(what: str | Callable[[Mesh], Any], mesh: Mesh, name: str, sam
 
     Parameters
     ----------
-    what : {"max", "min", "mean", "integral", "force"} or callable
+    what : {"max", "min", "mean", "integral", "force", "largest", "mean_size"} or callable
         "mean" and "integral" are over the lengths, areas or volumes of cells; "force" is :math:`-\int p\, n` over the
-        skin, for a pressure p and outward normals n. A callable takes the mesh with the field, and returns a number or
-        an array of numbers.
+        skin, for a pressure p and outward normals n; "largest" is the largest :math:`|u|`, of a vector its length, and
+        "mean_size" the mean of :math:`|u|`. A callable takes the mesh with the field, and returns a number or an array
+        of numbers.
     mesh : Mesh
     name : str
         Of the field.
@@ -43,15 +44,62 @@ def derived_number(what: str | Callable[[Mesh], Any], mesh: Mesh, name: str, sam
     """
     if callable(what):
         return np.array([np.asarray(what(mesh.with_fields({name: one})), dtype=float) for one in samples])
+    check_name(what)
+    if what == "force" and samples.ndim == 3:
+        raise InputError(f"Field {name!r} has {samples.shape[2]} components, but a force is that of a pressure.")
+    shares = lumped_measures(mesh.points, mesh.cells)[:, None]
+    if what == "force":
+        shares = np.hstack([shares, normal_shares(mesh)])
+    found = numbers_of(what, samples if samples.ndim == 3 else samples[:, :, None], shares)
+    single = what in ("largest", "mean_size") or (what != "force" and samples.ndim == 2)
+    return found[:, 0] if single else found
+
+
+def check_name(what: Any) -> None:
+    """Refuse a number that has no name here."""
     if what not in NAMES:
         raise InputError(f"The derived number is {what!r}, but a function or one of {', '.join(NAMES)} is wanted.")
+
+
+def node_shares(mesh: Mesh) -> Array:
+    """Return every node's share of the cells and, where the mesh has a skin, of its normals, (n, 1) or (n, 1 + d).
+
+    Examples
+    --------
+    >>> node_shares(Mesh([[0, 0], [2, 0], [2, 2], [0, 2]], [[0, 1, 2], [0, 2, 3]]))[1].round(3).tolist()
+    [0.667, 1.0, -1.0]
+    """
+    cells = lumped_measures(mesh.points, mesh.cells)[:, None]
+    try:
+        return np.hstack([cells, normal_shares(mesh)])
+    except InputError:
+        return cells
+
+
+def numbers_of(what: str, samples: Array, shares: Array) -> Array:
+    """Return a number of every sample of a field, or one for each component or direction, (n_samples, k).
+
+    Parameters
+    ----------
+    what : str
+        One of ``NAMES``.
+    samples : ndarray of shape (n_samples, n, c)
+    shares : ndarray of shape (n, 1) or (n, 1 + d)
+        Of :func:`node_shares`.
+
+    Examples
+    --------
+    >>> numbers_of("largest", np.array([[[3.0, 4.0], [0.0, 1.0]]]), np.ones((2, 1))).tolist()
+    [[5.0]]
+    """
     if what in ("max", "min"):
         return np.asarray(getattr(samples, what)(axis=1))
+    if what == "largest":
+        return np.linalg.norm(samples, axis=2).max(axis=1)[:, None]
     if what == "force":
-        if samples.ndim == 3:
-            raise InputError(f"Field {name!r} has {samples.shape[2]} components, but a force is that of a pressure.")
-        return np.asarray(-samples @ normal_shares(mesh))
-    shares = lumped_measures(mesh.points, mesh.cells)
-    if what == "mean":
-        shares = shares / (shares.sum() or 1.0)
-    return np.tensordot(samples, shares, axes=(1, 0))
+        return np.asarray(-samples[:, :, 0] @ shares[:, 1:])
+    weights = shares[:, 0]
+    if what != "integral":  # nodes without cells count alike
+        weights = weights / weights.sum() if weights.any() else np.full(len(weights), 1 / len(weights))
+    values = np.linalg.norm(samples, axis=2)[:, :, None] if what == "mean_size" else samples
+    return np.tensordot(values, weights, axes=(1, 0))

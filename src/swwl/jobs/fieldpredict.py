@@ -17,7 +17,6 @@ from swwl.evaluation.fieldscores import MeshScore, pooled
 from swwl.jobs.fieldfit import HANDFUL, predicted_parts, score_mesh, truths
 from swwl.jobs.predict import OUTSIDE, PREDICTED
 from swwl.jobs.table import mesh_paths, require_numbers, require_texts, rows_named, where
-from swwl.mesh.cells import lumped_measures
 from swwl.mesh.mesh import Mesh, trusted_mesh
 from swwl.models.fields import FieldRegressor
 from swwl.parallel import Progress
@@ -127,7 +126,7 @@ def predict_fields(
             for name in model.field_names_:
                 score = found.get(name)
                 scores[name] += [score] if score is not None else []
-                for key, value in zip(_SCORES, _of_row(score), strict=True):
+                for key, value in zip(_SCORES, _of_row(score, known.get(name)), strict=True):
                     columns.setdefault(f"{name}_{key}", []).append(value)
         if progress is not None:
             progress(first + len(some), len(frame))
@@ -139,8 +138,11 @@ def predict_fields(
     return Predicted(pd.concat([frame, table, outside], axis=1), rows)
 
 
-def _of_row(score: MeshScore | None) -> tuple[float, ...]:
-    return (np.nan,) * 3 if score is None else (score.rrmse, score.largest, score.coverage)
+def _of_row(score: MeshScore | None, truth: NDArray[np.float64] | None) -> tuple[float, ...]:
+    if score is None or truth is None:
+        return (np.nan,) * 3
+    top = np.nanmax(np.linalg.norm(truth, axis=1) if truth.ndim == 2 else truth)
+    return score.rrmse, float(top), score.coverage
 
 
 def derived_numbers(
@@ -151,27 +153,12 @@ def derived_numbers(
     for name, one in model.models_.items():
         if one.kind.on_cells:
             continue
-        found = model.derived(inputs, _numbers_of(name), level, field=name, memory=memory)
-        for k, what in enumerate(DERIVED):
+        names = DERIVED if one.kind.flat else ("largest", "mean_size")
+        found = model.derived(inputs, names, level, field=name, memory=memory)
+        for what, number in zip(DERIVED, names, strict=True):
             for key, part in zip(PREDICTED, ("mean", "std", "lower", "upper"), strict=True):
-                columns[f"{name}_{what}_{key}"] = found[f"{part}_{k}"].to_numpy()
+                columns[f"{name}_{what}_{key}"] = found[f"{number}_{part}"].to_numpy()
     return columns
-
-
-def _numbers_of(name: str) -> Callable[[Mesh], NDArray[np.float64]]:
-    """Return a function that derives ``DERIVED`` from a field of a mesh; it remembers the sizes of cells."""
-    shares: dict[int, tuple[Any, NDArray[np.float64]]] = {}
-
-    def numbers(mesh: Mesh) -> NDArray[np.float64]:
-        key = id(mesh.points)  # the same for all samples on a mesh
-        if key not in shares:
-            found = lumped_measures(mesh.points, mesh.cells)
-            shares[key] = mesh.points, found / found.sum() if found.sum() > 0 else np.full(len(found), 1 / len(found))
-        values = mesh.fields[name]
-        sizes = np.linalg.norm(values, axis=1) if values.ndim == 2 else values
-        return np.array([sizes.max(), shares[key][1] @ sizes])
-
-    return numbers
 
 
 def with_truth(mesh: Mesh, truth: Mapping[str, NDArray[np.float64]]) -> Mesh:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swwl.fields.descriptors import Describer, Recipe
-from swwl.fields.scores import mesh_errors
+from swwl.fields.scores import mesh_score, pooled
 from swwl.fields.warps import possible_warps
 from swwl.gp import RobustGP
 from swwl.models.fieldcoding import Candidate, Coded, FieldData, code_nodes, code_smooth
@@ -91,7 +91,7 @@ def choose(data: FieldData, kernels: Sequence[Inputs], settings: Settings) -> Ch
             if key not in known:
                 known[key] = quick_fit(coded, inputs, settings)
             gps = known[key]
-            error = float(np.sqrt(fold_errors(data, coded, inputs, gps, settings.n_modes).mean()))
+            error = fold_error(data, coded, inputs, gps, settings.n_modes)
             tried.append((error, coded, inputs))
 
     def try_with(**changes: Any) -> None:
@@ -150,16 +150,17 @@ def _row(data: FieldData, error: float, coded: Coded, inputs: Inputs, *, chosen:
     }
 
 
-def fold_errors(data: FieldData, coded: Coded, inputs: Inputs, gps: Sequence[RobustGP], n_modes: int) -> Array:
-    """Return the error of every training mesh (:func:`mesh_errors`) from a fold without it, ranges fixed, (N,)."""
-    predicted: list[Array] = [np.empty(0)] * len(data)
+def fold_error(data: FieldData, coded: Coded, inputs: Inputs, gps: Sequence[RobustGP], n_modes: int) -> float:
+    """Return the relative error of training meshes from folds without them, ranges fixed."""
+    scores, truth = [], data.truth()
     for train, out in folds_of(len(data), inputs.seed + 1, _FOLDS):
         modes, sizes = coded.encoded.modes(train, n_modes)
         found = inputs.refit(gps, sizes, train, out, pair_of_groups(modes.number)[: len(gps)])
         found = np.pad(found, ((0, 0), (0, max(modes.number - found.shape[1], 0))))
         for a, row in zip(found, out, strict=True):
-            predicted[row] = coded.warp.inverse(coded.field_at(data, row, modes, a))
-    return mesh_errors(data.truth(), predicted)
+            if np.isfinite(truth[row]).any():
+                scores.append(mesh_score(truth[row], coded.warp.inverse(coded.field_at(data, row, modes, a))))
+    return pooled(scores).rrmse
 
 
 def quick_fit(coded: Coded, inputs: Inputs, settings: Settings) -> list[RobustGP]:

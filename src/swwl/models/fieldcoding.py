@@ -34,6 +34,8 @@ class FieldData:
         Descriptors of all nodes; empty for meshes that share their cells.
     scored : list of ndarray of int
         The nodes at which folds are scored.
+    shares : list of ndarray of shape (scored, 1) or (scored, 1 + d)
+        Shares of the scored nodes in cells and normals, see :func:`swwl.fields.derived.node_shares`.
     """
 
     kind: FieldKind
@@ -41,6 +43,7 @@ class FieldData:
     weights: list[Array]
     blocks: list[Blocks]
     scored: list[Rows]
+    shares: list[Array]
 
     def __len__(self) -> int:
         return len(self.values)
@@ -55,9 +58,8 @@ class FieldData:
         return [values[nodes] for values, nodes in zip(self.values, self.scored, strict=True)]
 
 
-def scored_nodes(values: Array, seed: int) -> Rows:
-    """Return the nodes of one mesh at which folds are scored: all, or some drawn at random."""
-    n = len(values)
+def scored_nodes(n: int, seed: int) -> Rows:
+    """Return the nodes of a mesh of n at which folds are scored: all, or some drawn at random."""
     return np.arange(n) if n <= MOST_SCORED else np.sort(np.random.default_rng(seed).permutation(n)[:MOST_SCORED])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from swwl.fields.modes import Modes
-from swwl.fields.scores import field_scores
+from swwl.fields.scores import mesh_score, pooled
 from swwl.gp import RobustGP
 from swwl.models.fieldchoice import Settings, choose
 from swwl.models.fieldcoding import Coded, FieldData, code_smooth
 from swwl.models.fieldmodel import LEVELS, FieldModel, field_at, predict_sizes
+from swwl.models.fieldnumbers import Fold, judge_numbers
 from swwl.models.fieldprocesses import Inputs, folds_of, groups_of, pair_of_groups
 from swwl.models.members import Member
 
@@ -26,8 +27,6 @@ _FOLDS = 5
 # A place of the basis counts as having seen so many errors of the average size before any of its own.
 _PSEUDO = 5.0
 _MOST_STEPS = 60
-# Samples of a field that say how uncertain its extremes are, and by how much samples may be wider for their sake.
-_DRAWS, _WIDEST = 100, 3.0
 # Fewer meshes than this cannot be left out in folds.
 FEWEST_TO_CALIBRATE = 10
 
@@ -60,14 +59,18 @@ def fit_field(data: FieldData, kernels: Sequence[Inputs], settings: Settings, ca
     left_out = None
     if calibrate and len(data) >= FEWEST_TO_CALIBRATE and modes.number:
         left_out = _leave_out(data, coded, inputs, settings, gps)
-        truncation, widths, wide = left_out.truncation, left_out.widths, left_out.sample_factor
+        truncation, widths = left_out.truncation, left_out.widths
     else:
         truncation = np.full((modes.mean.shape[1], data.kind.components), modes.noise / data.kind.components)
-        widths, wide = np.asarray(norm.ppf(0.5 + LEVELS / 2)), 1.0
+        widths = np.asarray(norm.ppf(0.5 + LEVELS / 2))
     member = Member(inputs.member.name, inputs.member.kernel, inputs.member.rows, gps)
     recipe = coded.candidate.recipe
-    model = FieldModel(data.kind, coded.warp, recipe, coded.basis, modes, member, truncation, widths, wide)
-    return Fitted(model, choice.rows, {} if left_out is None else left_out.scores(data, model))
+    model = FieldModel(data.kind, coded.warp, recipe, coded.basis, modes, member, truncation, widths)
+    if left_out is None:
+        return Fitted(model, choice.rows, {})
+    if not data.kind.on_cells:
+        model = replace(model, numbers=judge_numbers(data, coded, model, left_out.folds, settings.seed))
+    return Fitted(model, choice.rows, left_out.scores(data, model))
 
 
 def _fit_rows(
@@ -97,7 +100,7 @@ class LeftOut:
     places : list of ndarray of int
     truncation : ndarray of shape (M, c)
     widths : ndarray of shape (levels,)
-    sample_factor : float
+    folds : list of Fold
     """
 
     y: list[Array]
@@ -105,14 +108,27 @@ class LeftOut:
     places: list[Rows]
     truncation: Array
     widths: Array
-    sample_factor: float
+    folds: list[Fold]
 
     def scores(self, data: FieldData, model: FieldModel) -> dict[str, Any]:
         """Return the scores of these predictions."""
-        sds = [np.sqrt(v + model.truncation[at]) for v, at in zip(self.variance, self.places, strict=True)]
-        bounds = [model.bounds(y, sd, 0.95) for y, sd in zip(self.y, sds, strict=True)]
-        predicted = [model.warp.inverse(y) for y in self.y]
-        return field_scores(data.truth(), predicted, *map(list, zip(*bounds, strict=True)))
+        scores = []
+        for row, truth in enumerate(data.truth()):
+            if not np.isfinite(truth).any():
+                continue
+            sd = np.sqrt(self.variance[row] + model.truncation[self.places[row]])
+            bounds = model.bounds(self.y[row], sd, 0.95)
+            scores.append(mesh_score(truth, model.warp.inverse(self.y[row]), *bounds, name=str(row)))
+        found = pooled(scores)
+        return {
+            "rrmse": found.rrmse,
+            "q2": found.q2,
+            "max_error": found.max_error,
+            "coverage": found.coverage,
+            "least_coverage": found.worst_coverage,
+            "worst": int(found.worst),
+            "worst_rrmse": found.worst_rrmse,
+        }
 
 
 def _leave_out(data: FieldData, coded: Coded, inputs: Inputs, settings: Settings, gps: Sequence[RobustGP]) -> LeftOut:
@@ -122,10 +138,11 @@ def _leave_out(data: FieldData, coded: Coded, inputs: Inputs, settings: Settings
     variance, places = list(y), [np.empty(0, np.intp)] * n
     starts = [gp.beginning() for gp in gps]
     missed: Array | None = None
-    rng, extremes = np.random.default_rng(settings.seed), list[float]()
+    folds = []
     for train, out in folds_of(n, settings.seed, _FOLDS):
         modes, fold_gps = _fit_rows(coded, inputs, train, settings, starts)
         mean, std = predict_sizes(fold_gps, inputs.cross(out, train), len(out))
+        folds.append(Fold(out, modes, mean, std))
         if missed is None:
             missed, seen = np.zeros((modes.mean.shape[1], c)), np.zeros(modes.mean.shape[1])
         for k, row in enumerate(out):
@@ -133,8 +150,6 @@ def _leave_out(data: FieldData, coded: Coded, inputs: Inputs, settings: Settings
             y[row], sd = field_at((base, shapes), mean[k], std[k], np.zeros((len(base), c)))
             variance[row], places[row] = sd**2, at
             truth = coded.warp(data.values[row][data.scored[row]])
-            sizes = mean[k] + std[k] * rng.standard_normal((_DRAWS, len(mean[k])))
-            extremes += _extreme_errors(truth, base, shapes, sizes)
             rest = np.nan_to_num((truth - base - shapes @ coded.encoded.encode(modes, row)) ** 2)
             for j in range(c):
                 missed[:, j] += np.bincount(at, rest[:, j], len(missed))
@@ -149,33 +164,7 @@ def _leave_out(data: FieldData, coded: Coded, inputs: Inputs, settings: Settings
         z = np.abs(truth - y[row]) / sd
         errors.append(z[np.isfinite(z)])
     widths = np.maximum(np.quantile(np.concatenate(errors), LEVELS), 1e-6 * LEVELS)
-    usual = float(norm.ppf(0.975))
-    plain = float(np.quantile(np.concatenate(errors), 0.95)) / usual
-    # Extremes of samples are to be as uncertain as those of new fields; where they hardly vary that would be too much.
-    wide = float(np.clip(np.quantile(extremes, 0.95), plain, _WIDEST * plain)) if extremes else plain
-    return LeftOut(y, variance, places, truncation, np.maximum.accumulate(widths), wide)
-
-
-def _extreme_errors(truth: Array, base: Array, shapes: Array, sizes: Array) -> list[float]:
-    """Return how far the true extremes of every component lie from those of samples, in half widths of 95 % of these.
-
-    Parameters
-    ----------
-    truth, base : ndarray of shape (n, c)
-    shapes : ndarray of shape (n, c, K)
-    sizes : ndarray of shape (S, K)
-        Samples of the sizes of modes.
-    """
-    seen = np.isfinite(truth).all(axis=1)
-    if not seen.any() or not shapes.shape[2]:
-        return []
-    drawn = base[seen] + np.einsum("nck,sk->snc", shapes[seen], sizes, optimize=True)
-    errors = []
-    for extreme in (np.max, np.min):
-        low, middle, high = np.quantile(extreme(drawn, axis=1), [0.025, 0.5, 0.975], axis=0)
-        half = np.maximum((high - low) / 2, 1e-12)
-        errors += list(np.abs(extreme(truth[seen], axis=0) - middle) / half)
-    return errors
+    return LeftOut(y, variance, places, truncation, np.maximum.accumulate(widths), folds)
 
 
 def count_fits(n_fields: int, n_kernels: int, n_modes: int, n_candidates: int, calibrate: bool) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from swwl.errors import InputError
 from swwl.fields.basis import Basis, chunks
 from swwl.fields.descriptors import Recipe
 from swwl.fields.modes import Modes
+from swwl.fields.numbererrors import NumberErrors
 from swwl.fields.values import FieldKind
 from swwl.fields.warps import Warp
 from swwl.gp import RobustGP
@@ -47,8 +49,8 @@ class FieldModel:
         Variance that modes leave, by nearest center or by node, on the standardized scale.
     widths : ndarray of shape (levels,)
         How many standard deviations, before calibration, held each of ``LEVELS`` of the errors in folds.
-    sample_factor : float
-        By how much samples are wider than those of modes and truncation: as errors of extremes in folds ask for.
+    numbers : dict of str to NumberErrors
+        How far derived numbers of left-out meshes lay from those of samples, by name; empty without calibration.
     """
 
     kind: FieldKind
@@ -59,7 +61,7 @@ class FieldModel:
     member: Member
     truncation: Array
     widths: Array
-    sample_factor: float
+    numbers: dict[str, NumberErrors] = field(default_factory=dict)
 
     @property
     def factor(self) -> float:
@@ -117,14 +119,14 @@ class FieldModel:
         their cells it is left out.
         """
         c, out = self.kind.components, np.empty((n_samples, n, self.kind.components))
-        sizes = mean + self.sample_factor * std * rng.standard_normal((n_samples, len(mean)))
+        sizes = mean + self.factor * std * rng.standard_normal((n_samples, len(mean)))
         rough = rng.standard_normal((n_samples, c, self.modes.mean.shape[1])) if self.basis is not None else None
         for part, phi, places in self.pieces(descriptors, n):
             base, shapes = self._modes_at(part, phi)
             out[:, part] = base + np.einsum("nck,sk->snc", shapes, sizes, optimize=True)
             if phi is not None and rough is not None:
                 noise = np.einsum("nm,scm->snc", phi, rough, optimize=True)
-                out[:, part] += self.sample_factor * np.sqrt(self.truncation[places]) * noise
+                out[:, part] += self.factor * np.sqrt(self.truncation[places]) * noise
         return out
 
     def bounds(self, y: Array, sd: Array, level: float) -> tuple[Array, Array]:
@@ -136,6 +138,24 @@ class FieldModel:
     def deviation(self, y: Array, sd: Array) -> Array:
         """Return calibrated standard deviations in the units of the field."""
         return self.factor * sd * self.warp.slope(y)
+
+    def number(self, name: Any, drawn: Array, level: float) -> dict[str, Array]:
+        """Return ``mean``, ``std``, ``lower`` and ``upper`` of a derived number.
+
+        Parameters
+        ----------
+        name : str or callable
+        drawn : ndarray of shape (m, S) or (m, S, k)
+            The number of every sample, on m meshes.
+        level : float
+        """
+        if isinstance(name, str) and name in self.numbers and len(drawn):
+            found = self.numbers[name].interval(drawn.reshape(*drawn.shape[:2], -1), level)
+            parts = [part[:, 0] if drawn.ndim == 2 else part for part in found]
+        else:
+            ends = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2], axis=1) if len(drawn) else drawn[None][[0, 0]]
+            parts = [drawn.mean(axis=1), drawn.std(axis=1, ddof=min(1, drawn.shape[1] - 1)), *ends]
+        return dict(zip(("mean", "std", "lower", "upper"), parts, strict=True))
 
 
 def predict_sizes(gps: Sequence[RobustGP], cross: Sequence[Block], m: int) -> tuple[Array, Array]:

@@ -22,7 +22,7 @@ from swwl.models.fieldkernels import field_kernels, mesh_column
 from swwl.models.fieldmodel import FieldModel
 from swwl.models.fieldprocesses import Inputs
 from swwl.models.fieldstate import field_state, fields_from_state
-from swwl.models.fieldtraining import check_options, load_training, make_settings, mesh_of, on_meshes
+from swwl.models.fieldtraining import check_options, check_samples, load_training, make_settings, mesh_of, on_meshes
 from swwl.models.members import Member, columns_of
 from swwl.models.modelfile import save_model
 from swwl.models.processes import FitCounter
@@ -311,10 +311,8 @@ class FieldRegressor(BaseEstimator):
         list of dict of str to ndarray of shape (n_samples, n) or (n_samples, n, c)
             One dict per row. Rows are drawn independently of one another.
         """
-        if not isinstance(n_samples, (int, np.integer)) or isinstance(n_samples, bool) or n_samples < 1:
-            raise InputError(f"n_samples is {n_samples!r}, but a whole number of at least 1 is wanted.")
         seeds = np.random.SeedSequence(random_state)
-        return self._answers(X, self._drawer(int(n_samples), seeds), None, memory)
+        return self._answers(X, self._drawer(check_samples(n_samples), seeds), None, memory)
 
     def _drawer(self, n_samples: int, seeds: np.random.SeedSequence) -> Callable[..., Any]:
         entropy = int(np.random.default_rng(seeds).integers(2**62))
@@ -330,7 +328,7 @@ class FieldRegressor(BaseEstimator):
     def derived(
         self,
         X: Any,
-        function: str | Callable[[Mesh], Any],
+        function: str | Sequence[str] | Callable[[Mesh], Any],
         level: float = 0.95,
         n_samples: int = 200,
         *,
@@ -343,8 +341,9 @@ class FieldRegressor(BaseEstimator):
         Parameters
         ----------
         X : DataFrame or list of meshes
-        function : {"max", "min", "mean", "integral", "force"} or callable
-            See :func:`swwl.fields.derived.derived_number`; a callable takes a mesh with the field.
+        function : {"max", "min", "mean", "integral", "force", "largest", "mean_size"}, a list of them, or callable
+            See :func:`swwl.fields.derived.derived_number`; a callable takes a mesh with the field. Numbers that have
+            a name are calibrated on meshes that folds left out; those of a callable are as samples have them.
         level : float
         n_samples : int
         field : str, optional
@@ -355,31 +354,31 @@ class FieldRegressor(BaseEstimator):
         -------
         DataFrame
             One row per row: ``mean``, ``std``, ``lower``, ``upper``; of several numbers, ``mean_0``, ``mean_1``, …
+            With a list, the names stand before: ``max_mean``, ``max_std``, …
         """
         check_is_fitted(self, "models_")
         if not 0 < level < 1:
             raise InputError(f"level is {level!r}, but a number between 0 and 1 is wanted.")
-        name = self._field(field)
-        draw = self._drawer(n_samples, np.random.SeedSequence(random_state))
+        name, listed = self._field(field), not (isinstance(function, str) or callable(function))
+        numbers: list[Any] = list(function) if listed else [function]  # type: ignore[arg-type]
+        draw = self._drawer(check_samples(n_samples), np.random.SeedSequence(random_state))
 
         def answer(model: FieldModel, mesh: Mesh, *rest: Any) -> Any:
             if model.kind.name != name:
                 return None
             if model.kind.on_cells:
                 raise InputError(f"Field {name!r} is one of cells; numbers are derived from fields of nodes.")
-            return derived_number(function, mesh, name, draw(model, mesh, *rest))
+            drawn = draw(model, mesh, *rest)
+            return [derived_number(one, mesh, name, drawn) for one in numbers]
 
-        found = np.array([row[name] for row in self._answers(X, answer, None, memory)])
-        tails = (1 - level) / 2
-        columns = {
-            "mean": found.mean(axis=1),
-            "std": found.std(axis=1, ddof=min(1, n_samples - 1)),
-            "lower": np.quantile(found, tails, axis=1),
-            "upper": np.quantile(found, 1 - tails, axis=1),
-        }
-        if found.ndim == 2:
-            return pd.DataFrame(columns)
-        return pd.DataFrame({f"{key}_{j}": part[:, j] for key, part in columns.items() for j in range(part.shape[1])})
+        rows = [row[name] for row in self._answers(X, answer, None, memory)]
+        columns: dict[str, Array] = {}
+        for k, one in enumerate(numbers):
+            found = np.array([row[k] for row in rows])
+            for key, part in self.models_[name].number(one, found, level).items():
+                key = f"{one}_{key}" if listed else key
+                columns |= {key: part} if part.ndim == 1 else {f"{key}_{j}": own for j, own in enumerate(part.T)}
+        return pd.DataFrame(columns)
 
     def _field(self, name: str | None) -> str:
         if name is None and len(self.models_) == 1:
@@ -392,7 +391,7 @@ class FieldRegressor(BaseEstimator):
         """Return how well folds predicted training meshes that were not in them, one row per field.
 
         Columns: ``field``, ``rrmse``, ``q2``, ``max_error``, ``coverage`` and ``least_coverage`` of 95 % intervals,
-        ``worst`` (the number of the worst mesh) and ``worst_rrmse``; see :func:`swwl.fields.scores.field_scores`. Empty
+        ``worst`` (the number of the worst mesh) and ``worst_rrmse``; see :class:`swwl.fields.scores.FieldScore`. Empty
         without calibration, for few meshes and for constant fields.
         """
         check_is_fitted(self, "models_")

@@ -9,8 +9,10 @@ from sklearn.base import clone
 
 from swwl.errors import InputError
 from swwl.fields.basis import Basis
+from swwl.fields.derived import NAMES
 from swwl.fields.descriptors import Describer, n_factors
 from swwl.fields.modes import Modes
+from swwl.fields.numbererrors import NumberErrors
 from swwl.fields.values import FieldKind
 from swwl.fields.warps import WARPS, Warp
 from swwl.models.fieldmodel import LEVELS, FieldModel
@@ -53,7 +55,7 @@ def _one_state(field: FieldModel) -> dict[str, Any]:
         "member": field.member.state(),
         "truncation": field.truncation,
         "widths": field.widths,
-        "sample_factor": field.sample_factor,
+        "numbers": {name: {**vars(errors)} for name, errors in field.numbers.items()},
     }
 
 
@@ -96,8 +98,17 @@ def _one_from_state(state: dict[str, Any]) -> FieldModel:
     return FieldModel(
         kind, warp, {str(name): float(weight) for name, weight in state["recipe"].items()}, basis,
         Modes(**state["modes"]), Member.from_state(state["member"]), state["truncation"], state["widths"],
-        state["sample_factor"],
+        {str(name): NumberErrors(**errors) for name, errors in state["numbers"].items()},
     )  # fmt: skip
+
+
+def _check_numbers(name: str, errors: NumberErrors) -> None:
+    own = Sizes()
+    own.array("scores", errors.scores, "nk")
+    own.array("floor", errors.floor, "k")
+    rising = len(errors.scores) > 0 and (np.diff(errors.scores, axis=0) >= 0).all()
+    if name not in NAMES or not rising or not (errors.floor > 0).all():
+        raise InputError(f"the scores of {shown(name)} do not rise, or it has none")
 
 
 def _check(field: FieldModel, describer: Describer) -> None:
@@ -109,7 +120,8 @@ def _check(field: FieldModel, describer: Describer) -> None:
         width = sum(len(describer.scales[name][0]) for name in field.recipe) - field.basis.factors
         if width != sizes["d"]:
             raise InputError(f"centers have {sizes['d']} descriptors, but the recipe gives {width}")
-    check_number("sample_factor", field.sample_factor, 0.0)
+    for name, errors in field.numbers.items():
+        _check_numbers(name, errors)
     sizes.array("mean", field.modes.mean, "cm")
     sizes.array("shapes", field.modes.shapes, "cmk")
     sizes.array("variances", field.modes.variances, "k")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError, MeshWarning
 from swwl.fields.correspondence import Codes, cell_codes, correspond
+from swwl.fields.derived import node_shares
 from swwl.fields.descriptors import Blocks, Describer, check_recipe, has_normals
 from swwl.fields.values import FieldKind, node_weights
 from swwl.fields.walls import inner_loops, loop_features
@@ -145,7 +146,7 @@ def load_training(
         except InputError as error:
             raise error.of_item(0, _title(0, first), continues=True) from None
     cells = cell_codes(first)
-    looks = on_meshes(lambda number, item: _look(number, item, kinds, model.weights, cells), items, model.n_jobs, None)
+    looks = on_meshes(lambda number, item: _look(number, item, kinds, model, cells), items, model.n_jobs, None)
     _warn_about_missing(looks, names)
     common = all(look.corresponds for look in looks) and model.descriptors in (None, "nodes")
     if model.descriptors == "nodes" and not common:
@@ -177,11 +178,11 @@ def load_training(
             describer = replace(describer, bodies=None)
             blocks = on_meshes(describe, items, model.n_jobs, progress)
         describer = describer.scaled(blocks)
+    scored, shares = [look.scored for look in looks], [look.shares for look in looks]
     fields = []
     for j, kind in enumerate(kinds):
-        values = [look.values[j] for look in looks]
-        scored = [scored_nodes(v, model.random_state + k) for k, v in enumerate(values)]
-        fields.append(FieldData(kind, values, [look.weights[j] for look in looks], blocks, scored))
+        values, weights = [look.values[j] for look in looks], [look.weights[j] for look in looks]
+        fields.append(FieldData(kind, values, weights, blocks, scored, shares))
     return Training(Geometry(describer, common, cells), fields)
 
 
@@ -194,18 +195,22 @@ class _Look:
     n_bodies: int
     values: list[Array]
     weights: list[Array]
+    scored: NDArray[np.intp]
+    shares: Array
 
 
-def _look(number: int, item: Any, kinds: Sequence[FieldKind], weights: str, cells: Codes) -> _Look:
+def _look(number: int, item: Any, kinds: Sequence[FieldKind], model: Any, cells: Codes) -> _Look:
     mesh = mesh_of(number, item)
     try:
         values = [kind.nodal(mesh) for kind in kinds]
-        shares = [node_weights(mesh, weights, np.isfinite(v[:, 0])) for v in values]
+        weights = [node_weights(mesh, model.weights, np.isfinite(v[:, 0])) for v in values]
     except InputError as error:
         raise error.of_item(number, _title(number, mesh), continues=True) from None
     diagonal = float(np.linalg.norm(np.ptp(mesh.points, axis=0)))
     same = correspond(cell_codes(mesh), cells)
-    return _Look(mesh, same, diagonal, has_normals(mesh), _count_bodies(mesh), values, shares)
+    scored = scored_nodes(mesh.n_nodes, model.random_state + number)
+    shares = node_shares(mesh)[scored] * (mesh.n_nodes / len(scored))
+    return _Look(mesh, same, diagonal, has_normals(mesh), _count_bodies(mesh), values, weights, scored, shares)
 
 
 def _count_bodies(mesh: Mesh) -> int:
@@ -249,6 +254,13 @@ def check_options(model: Any) -> None:
     given = model.descriptors
     if isinstance(given, str) and given not in ("smooth", "nodes"):
         raise InputError(f"descriptors is {given!r}, but None, 'smooth', 'nodes' or a dict of weights is wanted.")
+
+
+def check_samples(n_samples: Any) -> int:
+    """Refuse a number of samples that makes no sense."""
+    if not isinstance(n_samples, (int, np.integer)) or isinstance(n_samples, bool) or n_samples < 1:
+        raise InputError(f"n_samples is {n_samples!r}, but a whole number of at least 1 is wanted.")
+    return int(n_samples)
 
 
 def make_settings(model: Any, training: Training) -> Settings:
