@@ -56,7 +56,7 @@ _HOMES = {
         "Rows",
         "Summaries",
     ],
-    "swwl.models": ["FieldRegressor", "GraphSVC", "RobustGPRegressor", "load_model", "read_table"],
+    "swwl.models": ["FieldRegressor", "GraphSVC", "RobustGPRegressor", "load_model", "read_embeddings", "read_table"],
     "swwl.evaluation": ["nested_cv"],
 }
 _PUBLIC = {name: home for home, names in _HOMES.items() for name in names}

@@ -34,6 +34,7 @@ from swwl.models import FieldRegressor as FieldRegressor
 from swwl.models import GraphSVC as GraphSVC
 from swwl.models import RobustGPRegressor as RobustGPRegressor
 from swwl.models import load_model as load_model
+from swwl.models import read_embeddings as read_embeddings
 from swwl.models import read_table as read_table
 
 __version__: str

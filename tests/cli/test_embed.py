@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from swwl import Mesh, load_model
+from swwl import Mesh, load_model, read_embeddings
 from swwl.embedding import sampled
 from swwl.embedding.store import Store
 from swwl.errors import InputError
@@ -57,6 +57,14 @@ def test_a_store_is_made_gone_on_with_and_read(data, tmp_path):
     means = [load_model(tmp_path / f"{name}.swwl").predict(frame) for name in "abc"]
     np.testing.assert_allclose(means[1], means[0], rtol=1e-5)
     np.testing.assert_array_equal(means[2], means[0])
+    (known,) = read_embeddings(store)
+    assert [str(path) for path in known.paths] == frame["mesh"].tolist()
+    rows = known.embedding.transform(known.paths)
+    np.testing.assert_allclose(known.transform(known.paths), known.coordinates, rtol=1e-5, atol=1e-6)
+    # distances of rows, of which coordinates leave little
+    exact, found = (np.linalg.norm(own[:1] - own, axis=1) for own in (rows, known.coordinates))
+    assert (np.abs(exact - found) <= known.left[0] + known.left + 1e-6).all()
+    assert np.median(known.left) < 0.5 * np.median(exact)
 
 
 @pytest.mark.usefixtures("small")

@@ -9,6 +9,7 @@ from swwl import (
     ASWWL,
     SWWL,
     Categories,
+    Components,
     Elliptic,
     Gaussian,
     Graph,
@@ -22,6 +23,7 @@ from swwl import (
     RobustGPRegressor,
 )
 from swwl.design import displacement_modes
+from swwl.models import large
 from swwl.models.sensitivity import displacements
 
 OPTIONS = {"n_iterations": 2, "n_projections": 8, "n_quantiles": 15}
@@ -230,11 +232,29 @@ def test_uncertain_ranges_have_a_mean_with_derivatives():
     assert model.sensitivity(TABLE[:1], std=False)[0].std is None
 
 
-def test_solvers_for_many_rows_are_refused():
-    kernel = SWWL("mesh", **OPTIONS) * Matern52("speed")
-    model = RobustGPRegressor(kernel, solver="vecchia", calibrate=False, n_starts=1).fit(TABLE, "y")
-    with pytest.raises(InputError, match='fit with solver="exact"'):
-        model.sensitivity(TABLE[:1])
+@pytest.fixture(scope="module")
+def many():
+    """Return so many eggs that a solver for many rows has fewer inducing rows and neighbors than there are."""
+    return make_table(90, seed=3)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        SWWL("mesh", **OPTIONS) * Matern52("speed") * Gaussian("load"),
+        ASWWL("mesh", **OPTIONS) * Matern52("speed") * Matern52("load"),
+        PrincipalSWWL("mesh", n_components=2, **OPTIONS) * Matern52("speed") * Matern52("load"),
+        Elliptic(Components("mesh", n_components=2, **OPTIONS), "speed", "load"),
+    ],
+    ids=repr,
+)
+def test_models_of_many_rows(kernel, many, monkeypatch):
+    monkeypatch.setattr(large, "MOST_EXACT_ROWS", 60)
+    monkeypatch.setattr(large, "N_RANGES", 50)
+    monkeypatch.setattr(large, "_N_INDUCING", 30)
+    model = RobustGPRegressor(kernel, calibrate=False, n_starts=1, nugget=1e-3).fit(many, "y")
+    assert model.solver_ == "vecchia"
+    check(model, 1e-5, 1e-4)
 
 
 def test_graphs_have_gradients_in_their_features():

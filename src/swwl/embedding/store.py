@@ -210,6 +210,11 @@ class Store:
             (np.vstack([z for z, _ in own])[rows], np.concatenate([left for _, left in own])[rows]) for own in found
         ]
 
+    def meshes(self, column: str) -> list[Path]:
+        """Return the meshes of a column that could be embedded."""
+        paths = [path for entry in self._shards if entry["column"] == column for path in entry["meshes"]]
+        return [self.root / path for path in paths if path not in self.bad]
+
     def nodes(self) -> dict[Path, int]:
         """Return the number of nodes of every mesh that can be used."""
         found: dict[Path, int] = {}

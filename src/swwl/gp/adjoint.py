@@ -16,12 +16,13 @@ import numpy as np
 from swwl.errors import InputError
 from swwl.gp.blocks import Block, Coordinates
 from swwl.gp.correlations import Array
-from swwl.gp.factors import Term, range_slices
+from swwl.gp.factors import Term, cross_correlation, range_slices
 from swwl.gp.joint import parts_of
 from swwl.gp.prediction import to_std
 from swwl.gp.solvers.base import Posterior
 from swwl.gp.solvers.cholesky import solve
 from swwl.gp.solvers.dense import DensePosterior
+from swwl.gp.solvers.vecchia_posterior import Slopes, VecchiaPosterior
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def linear_prediction(posterior: Posterior, cross: Sequence[Term], trend: Array,
     Parameters
     ----------
     posterior : Posterior
-        Of the exact solver.
+        Of either solver; that for many rows holds the neighbors of the new point fixed.
     cross : sequence of Term
         From the new point to the training points.
     trend : ndarray of shape (1, q)
@@ -77,38 +78,47 @@ def linear_prediction(posterior: Posterior, cross: Sequence[Term], trend: Array,
         Whether the derivative of the standard deviation is wanted. That of ranges which are themselves uncertain
         (``range_uncertainty``) is not known.
     """
-    posterior = differentiable(posterior, std)
-    cross = [term.held() for term in cross]
-    r = posterior._correlation(cross, 1)
-    half, part = posterior._solved(r, trend)
-    unit = 1.0 - float(np.sum(half**2)) + float(np.sum(part**2)) + posterior.nugget
-    scale = to_std(np.sqrt(max(unit, 0.0) * posterior.sigma2), posterior.df)
-    slope = -2.0 * solve(posterior.cholesky, r.T)
-    in_trend: Array = np.zeros((trend.shape[1], 1))
-    if len(part):
-        slope -= 2.0 * posterior.trend_solve @ part
-        in_trend = np.asarray(2.0 * np.linalg.solve(posterior.trend_factor.T, part), dtype=np.float64)
-    share = scale / (2 * unit) if unit > 0 else np.zeros_like(scale)
+    differentiable(posterior, std)
+    if isinstance(posterior, VecchiaPosterior):
+        found = posterior.slopes(cross, trend)
+        cross = [term.held() for term in cross]
+        r = cross_correlation(cross, posterior.beta, (1, len(posterior.y)))
+    else:
+        assert isinstance(posterior, DensePosterior)
+        cross = [term.held() for term in cross]
+        r = posterior._correlation(cross, 1)
+        found = _exact_slopes(posterior, r, trend)
+    scale = to_std(np.sqrt(max(found.unit, 0.0) * posterior.sigma2), posterior.df)
+    share = scale / (2 * found.unit) if found.unit > 0 else np.zeros_like(scale)
     return LinearPrediction(
-        posterior._location(r, trend)[0],
+        found.mean,
         scale,
-        (posterior.alpha, slope * share),
-        (posterior.theta, in_trend * share),
+        (found.of_mean, found.of_unit * share),
+        (posterior.theta, found.in_trend * share),
         cross,
         posterior.beta,
         r[0],
     )
 
 
-def differentiable(posterior: Posterior, std: bool = True) -> DensePosterior:
-    """Return the posterior, or say why it has no derivatives."""
-    if not isinstance(posterior, DensePosterior):
-        raise InputError('Derivatives of predictions need the exact solver: fit with solver="exact".')
-    if std and posterior.uncertainty is not None:
+def _exact_slopes(posterior: DensePosterior, r: Array, trend: Array) -> Slopes:
+    """Return what the exact solver says of one new observation, given its correlations (1, N)."""
+    half, part = posterior._solved(r, trend)
+    unit = 1.0 - float(np.sum(half**2)) + float(np.sum(part**2)) + posterior.nugget
+    slope = -2.0 * solve(posterior.cholesky, r.T)
+    in_trend: Array = np.zeros((trend.shape[1], 1))
+    if len(part):
+        slope -= 2.0 * posterior.trend_solve @ part
+        in_trend = np.asarray(2.0 * np.linalg.solve(posterior.trend_factor.T, part), dtype=np.float64)
+    return Slopes(posterior._location(r, trend)[0], unit, posterior.alpha, slope, in_trend)
+
+
+def differentiable(posterior: Posterior, std: bool = True) -> None:
+    """Say why a posterior has no derivatives, where it has none."""
+    if std and getattr(posterior, "uncertainty", None) is not None:
         raise InputError("The std of a model with range_uncertainty=True has no derivative here: ask with std=False.")
     if std and posterior.df <= 2:
         raise InputError("With so few training rows the std is infinite and has no derivative: ask with std=False.")
-    return posterior
 
 
 def _term_back(term: Term, beta: Array, weights: Array) -> list[Array]:

@@ -136,8 +136,8 @@ class KeptComponents(Factor):
             return linearize(self.embedding_, value)
 
     def of_row(self, row: Array) -> Kept:
-        """Return the coordinates of one embedding, (1, K), and the norm of what they leave."""
-        return self.keep(row[None])
+        """Return the coordinates of one embedding, (1, K), in double precision, and the norm of what they leave."""
+        return Basis(self.means_, self.components_).keep(row[None])
 
     def pull_back(self, new: Kept, train: Kept, gradients: Sequence[Array]) -> Array:
         """Return the gradient in the embedding of one mesh, (K, m): of every part through its own coordinates."""

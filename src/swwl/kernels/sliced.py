@@ -142,7 +142,7 @@ class SWWL(Factor):
         coordinates, left = Basis(self.basis_means_, self.basis_).keep(rows)
         return coordinates.astype(np.float32), left
 
-    def representation(self, coordinates: NDArray[np.float32], left: NDArray[np.float64]) -> Any:
+    def representation(self, coordinates: NDArray[Any], left: NDArray[np.float64]) -> Any:
         """Return what :meth:`represent` does, given the coordinates of graphs and what they leave."""
         return coordinates
 
@@ -190,8 +190,10 @@ class SWWL(Factor):
             return linearize(self.embedding_, value)
 
     def of_row(self, row: NDArray[np.float64]) -> Any:
-        """Return the embedding of one graph as rows (1, P Q), or what is kept of it."""
-        return self.representation(*self.coordinates(row[None])) if self._sampled else row[None]
+        """Return the embedding of one graph as rows (1, P Q), or what is kept of it; in double precision."""
+        if not self._sampled:
+            return row[None]
+        return self.representation(*Basis(self.basis_means_, self.basis_).keep(row[None]))
 
     def pull_back(self, new: Any, train: Any, gradients: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return the gradient in the embedding of one graph, (P Q, m), block by block."""
@@ -329,7 +331,7 @@ class PrincipalSWWL(SWWL):
         k = self.n_components
         self.use_components(0 if k == "auto" else min(int(k), self.components_.shape[1]))
 
-    def representation(self, coordinates: NDArray[np.float32], left: NDArray[np.float64]) -> Any:
+    def representation(self, coordinates: NDArray[Any], left: NDArray[np.float64]) -> Any:
         """Return what :meth:`represent` does, given the coordinates of graphs and what they leave."""
         return coordinates, coordinates
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from swwl.embedding.sampled import Kept, keep, learn
 from swwl.embedding.store import BASIS, Store
@@ -154,6 +158,63 @@ def keep_stored(store: Store, read: Any, name: str, factors: Sequence[Any]) -> l
         factor.adopt(basis.columns[name][place])
         places.append(place)
     return store.gather(name, list(read(name)), places)
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    """What a store holds for one measure of the meshes of a column.
+
+    Attributes
+    ----------
+    column : str
+    embedding : SWWLEmbedding or SummaryEmbedding
+        As fitted to a sample of the meshes; it embeds others.
+    paths : list of path
+        Of the N meshes that could be embedded.
+    coordinates : ndarray of shape (N, K), float32
+        Of their rows on the components of the sample: their distances are those of the rows, but for what is left.
+    left : ndarray of shape (N,)
+        The norm of what the coordinates leave of each row.
+    """
+
+    column: str
+    embedding: Any
+    paths: list[Path]
+    coordinates: NDArray[np.float32]
+    left: NDArray[np.float64]
+    _factor: Any = field(repr=False)
+
+    def transform(self, X: Any, **options: Any) -> NDArray[np.float32]:
+        """Return the coordinates of other meshes, (M, K), as those of the store were made.
+
+        Parameters
+        ----------
+        X, **options
+            As :meth:`swwl.SWWLEmbedding.transform` takes them.
+        """
+        kept: NDArray[np.float32] = self._factor.coordinates(self.embedding.transform(X, **options))[0]
+        return kept
+
+
+def read_embeddings(folder: str | os.PathLike[str]) -> list[Embeddings]:
+    """Read a store that ``swwl embed`` made.
+
+    Parameters
+    ----------
+    folder : str or path
+
+    Returns
+    -------
+    list of Embeddings
+        One for every measure of every column of meshes: one in all with ``--kernel principal``, several with ``auto``.
+    """
+    store = Store(folder)
+    found = []
+    for column, factors in basis_of(store.folder).columns.items():
+        paths = store.meshes(column)
+        kept = store.gather(column, paths, range(len(factors)))
+        found += [Embeddings(column, f.embedding_, paths, *own, f) for f, own in zip(factors, kept, strict=True)]
+    return found
 
 
 def stored(folder: str | os.PathLike[str], read: Any) -> Any:

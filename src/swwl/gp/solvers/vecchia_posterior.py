@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from swwl.errors import InputError
 from swwl.gp.blocks import Distances
@@ -45,7 +46,8 @@ _TRIANGLES = ("inducing_factor", "precision_factor")  # of which a state holds t
 class _Conditioned:
     """Some new points given their neighbors: weights b (B, m) of rows ``near`` (B, m), ``own`` residual variance (B,).
 
-    ``a`` (B, M) and ``h`` (B, q) are what is left of features and trend.
+    ``a`` (B, M) and ``h`` (B, q) are what is left of features ``v`` (B, M) and trend; ``matrix`` (B, m, m) and
+    ``v_near`` (B, m, M) are residual and features of the neighbors.
     """
 
     rows: slice
@@ -54,6 +56,23 @@ class _Conditioned:
     own: Array
     a: Array
     h: Array
+    v: Array
+    matrix: Array
+    v_near: Array
+
+
+class Slopes(NamedTuple):
+    """Mean (k,) and squared scale over sigma2 of one new observation, and their derivatives.
+
+    ``of_mean`` (N, k) and ``of_unit`` (N, 1) are those in the correlations with the training points, ``in_trend``
+    (q, 1) that of the squared scale in the trend's columns; of the mean that is ``theta``.
+    """
+
+    mean: Array
+    unit: float
+    of_mean: Array
+    of_unit: Array
+    in_trend: Array
 
 
 @dataclass(frozen=True)
@@ -163,6 +182,33 @@ class VecchiaPosterior:
         np.fill_diagonal(unit, np.maximum(np.diag(unit), 0.0) + (self.nugget if include_nugget else 0.0))
         return np.vstack([self._location(part) for part in parts]), self.sigma2[:, None, None] * unit
 
+    def slopes(self, cross: Sequence[Term], trend: Array) -> Slopes:
+        r"""Predict one new observation, with derivatives; its neighbors are held fixed.
+
+        With :math:`e = y_c - H_c\theta - V_c\xi` the mean has the derivatives :math:`K^{-1}e` in r and
+        :math:`\xi - V_c^\top K^{-1}e` in v. Those of the bracket are, with :math:`\bar a` and :math:`\bar h` its
+        derivatives in a and h, :math:`\bar r = -2b - K^{-1}(V_c\bar a + H_c\bar h)` and
+        :math:`-2v + \bar a - V_c^\top\bar r`; v is :math:`L_u^{-1}` times the correlations with the inducing rows.
+        """
+        (part,) = self._conditioned(cross, trend)
+        near, v_near, h_near = part.near[0], part.v_near[0], self.trend[part.near[0]]
+        half, rest = self._solved(part.a, part.h)
+        unit = float(part.own[0] + np.sum(half**2) + np.sum(rest**2)) + self.nugget
+        in_h = np.zeros((len(self.theta), 1))
+        if len(rest):
+            in_h = 2.0 * solve_triangular(self.trend_factor, rest, lower=True, trans="T")
+            half = half - 0.5 * self.shared @ in_h
+        in_a = 2.0 * solve_triangular(self.precision_factor, half, lower=True, trans="T") if len(half) else half
+        left = np.hstack([self.y[near] - h_near @ self.theta - v_near @ self.xi, -v_near @ in_a - h_near @ in_h])
+        in_r = np.linalg.solve(part.matrix[0], left) if len(near) else left
+        in_r[:, -1:] -= 2.0 * part.b.T
+        in_v = np.hstack([self.xi, in_a - 2.0 * part.v.T]) - v_near.T @ in_r
+        out = np.zeros((len(self.y), in_r.shape[1]))
+        out[near] = in_r
+        if len(in_v):
+            out[self.chosen] += solve_triangular(self.inducing_factor, in_v, lower=True, trans="T")
+        return Slopes(self._location(part)[0], unit, out[:, :-1], out[:, -1:], in_h)
+
     def leave_one_out(self) -> Prediction:
         """Predict every training observation from all others, arrays of shape (N, k)."""
         projected = self.inverse_diagonal - np.einsum("ij,ij->i", self.trend_solve, self.trend_solve)
@@ -223,7 +269,8 @@ class VecchiaPosterior:
             own = features(part, self.beta, self.chosen, self.inducing_factor, np.empty((len(points), m)))
             unit = 1.0 - np.einsum("ij,ij->i", own, own)
             if not near.shape[1]:
-                yield _Conditioned(rows, here, np.zeros(here.shape), unit, own, trend[rows])
+                none = np.zeros((len(points), 0, 0)), np.zeros((len(points), 0, m))
+                yield _Conditioned(rows, here, np.zeros(here.shape), unit, own, trend[rows], own, *none)
                 continue
             v_near = self._features(cross, here)
             _, matrix = residual_patches(terms, self.beta, self.nugget, here, np.zeros(here.shape, dtype=bool), v_near)
@@ -232,7 +279,7 @@ class VecchiaPosterior:
             b: Array = np.linalg.solve(matrix, r[:, :, None])[:, :, 0].astype(float, copy=False)
             a = own - (b[:, None] @ v_near)[:, 0]
             h = trend[rows] - (b[:, None] @ self.trend[here])[:, 0]
-            yield _Conditioned(rows, here, b, unit - np.einsum("ij,ij->i", b, r), a, h)
+            yield _Conditioned(rows, here, b, unit - np.einsum("ij,ij->i", b, r), a, h, own, matrix, v_near)
 
     def _location(self, part: _Conditioned) -> Array:
         return part.h @ self.theta + part.a @ self.xi + (part.b[:, None] @ self.y[part.near])[:, 0]
