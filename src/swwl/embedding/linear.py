@@ -284,8 +284,7 @@ def _summaries(embedding: SummaryEmbedding, source: _Source) -> Linear:
 
     def pull_back(gradient: Array) -> Array:
         found = source.skin(thing) if isinstance(thing, Mesh) else None
-        columns = [summaries_back(thing, moving * column, found) for column in gradient.T]
-        back = np.stack(columns, axis=2)
+        back = summaries_back(thing, moving[:, None] * gradient, found)
         merge = embedding.merge_nodes
         return source.from_mesh(back, merge) if isinstance(thing, Mesh) else source.from_graph(back, merge)
 

@@ -6,6 +6,7 @@ and through the levels at which they stand to the masses of all points before th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,15 +21,21 @@ Array = NDArray[np.float64]
 Order = NDArray[np.int64]
 
 
+# Bins into which the projections of points fall; only points in the bin of a quantile are sorted.
+_BINS = 4096
+# Projections that are made at a time, and points whose gradients are summed at a time, so that they stay in the cache.
+_PROJECTIONS, _POINTS = 8, 1 << 14
+
+
 @dataclass(frozen=True)
 class _Between:
     """Quantiles between two sorted points each: which points, the share of the upper one, and how steep the levels are.
 
     Attributes
     ----------
-    low, high : ndarray of shape (P, Q)
+    low, high : ndarray of shape (Q, P)
         Numbers of points.
-    share : ndarray of shape (P, Q)
+    share : ndarray of shape (Q, P)
     masses : _Levels or None
         Where points weigh what they weigh; None where all weigh the same.
     """
@@ -54,12 +61,13 @@ class _Levels:
 class _Means:
     """Means of the quantile function over equal parts: in which part each point lies, and which points lie in two."""
 
-    projected: Array  # (P, n)
-    parts: NDArray[np.int32]  # (P, n): the last one that a point lies in
+    points: Array  # (n, s)
+    parts: NDArray[np.int32]  # (P, n): the last one that a point lies in, counted through all projections
     shares: Array  # (n,): masses, with sum 1
     total: float  # of the masses before that
     ends: Order  # (P, Q - 1): which point's share each edge between parts cuts
     beyond: Array  # (P, Q - 1): what of it lies before the edge
+    heights: Array  # (P, Q - 1): where it lies
 
 
 class Quantiles:
@@ -110,17 +118,17 @@ class Quantiles:
         if weights is not None and not (weights > 0).all():
             self._kept = np.flatnonzero(weights > 0)
             points, weights = points[self._kept], weights[self._kept]
-        projected = directions.T @ points.T
-        order = sorting_order(projected)
         self.values: Array
         self._weighted = weights is not None
         self._found: _Between | _Means
         if rule == "mean":
-            self.values, self._found = _means(projected, order, n_quantiles, weights)
+            self.values, self._found = _means(points, directions, n_quantiles, weights)
         elif weights is None:
-            self.values, self._found = _picked(projected, order, n_quantiles, rule)
+            self.values, self._found = _picked(points, directions, n_quantiles, rule)
         else:
-            self.values, self._found = _interpolated(projected, order, quantile_levels(n_quantiles, rule), weights)
+            self.values, self._found = _interpolated(
+                directions.T @ points.T, quantile_levels(n_quantiles, rule), weights
+            )
 
     def pull_back(self, gradient: Array) -> tuple[Array, Array | None]:
         """Return the gradients in the points and in their masses.
@@ -138,16 +146,13 @@ class Quantiles:
         """
         m = gradient.shape[2]
         n = self._n if self._kept is None else len(self._kept)
-        points, masses = np.empty((n, len(self._directions), m)), np.zeros((n, m))
-        for j in range(m):
-            own = np.ascontiguousarray(gradient[:, :, j].T)
-            if isinstance(self._found, _Means):
-                along, masses[:, j] = _means_back(self._found, own)
-                points[:, :, j] = along.T @ self._directions.T
-            else:
-                points[:, :, j] = _points_back(self._found, own, n) @ self._directions.T
-                if self._found.masses is not None:
-                    masses[:, j] = _levels_back(self._found, self._found.masses, own)
+        masses = np.zeros((n, m))
+        if isinstance(self._found, _Means):
+            points, masses = _means_back(self._found, self._directions, gradient)
+        else:
+            points = _points_back(self._found, self._directions, gradient, n)
+            if self._found.masses is not None:
+                masses = _levels_back(self._found.share.T, self._found.masses, np.swapaxes(gradient, 0, 1), n)
         if self._kept is not None:
             whole, whole_masses = np.zeros((self._n, *points.shape[1:])), np.zeros((self._n, m))
             whole[self._kept], whole_masses[self._kept] = points, masses
@@ -207,18 +212,87 @@ def _summed(places: Order, amounts: Array, size: int) -> Array:
     return np.asarray(np.bincount(places.ravel(), amounts.ravel(), size), dtype=np.float64)
 
 
-def _picked(projected: Array, order: Order, n_quantiles: int, rule: str) -> tuple[Array, _Between]:
-    below, above, share = order_statistics(projected.shape[1], n_quantiles, rule)
-    low, high = order[:, below], order[:, above]
-    shares = np.broadcast_to(share if rule == "linear" else np.zeros_like(share), low.shape)
-    return ((1 - shares) * _at(projected, low) + shares * _at(projected, high)).T, _Between(low, high, shares)
+def _projections(points: Array, directions: Array) -> Iterator[tuple[int, Array]]:
+    """Yield projections (n,) of points with their numbers, a few of which are made at a time."""
+    across, rows = np.ascontiguousarray(directions.T), np.ascontiguousarray(points.T)
+    for start in range(0, len(across), _PROJECTIONS):
+        yield from enumerate(across[start : start + _PROJECTIONS] @ rows, start)
 
 
-def _interpolated(projected: Array, order: Order, levels: Array, weights: Array) -> tuple[Array, _Between]:
+def _reached(
+    row: Array, masses: Array | None, levels: Array, passed: NDArray[np.int32] | None = None
+) -> tuple[Order, Array]:
+    """Return the points at which masses that are summed from the lowest value on reach some levels.
+
+    Only points in the bins of these levels are sorted; of the others it is enough to know their bins.
+
+    Parameters
+    ----------
+    row : ndarray of shape (n,)
+        Where the points lie.
+    masses : ndarray of shape (n,), optional
+        By default every point weighs 1.
+    levels : ndarray of shape (L,)
+        Ascending, from 0 to less than the sum of the masses.
+    passed : ndarray of shape (n,), optional
+        Filled with the number of levels that are reached at a point or before it.
+
+    Returns
+    -------
+    reached : ndarray of shape (L,)
+        Numbers of points.
+    beyond : ndarray of shape (L,)
+        Levels less the masses of all points before that.
+
+    Examples
+    --------
+    >>> reached, beyond = _reached(np.array([5.0, 1.0, 3.0]), np.array([1.0, 2.0, 4.0]), np.array([0.5, 2.0, 6.5]))
+    >>> reached.tolist(), beyond.tolist()
+    ([1, 2, 0], [0.5, 0.0, 0.5])
+    """
+    low = row.min()
+    width = float(row.max() - low)
+    scaled = row - low
+    scaled *= _BINS * (1 - 1e-12) / width if width > np.finfo(float).tiny * _BINS else 0.0
+    bins = scaled.astype(np.int32).astype(np.intp)  # faster than in one step
+    below = np.zeros(_BINS + 1)
+    np.cumsum(np.bincount(bins, masses, _BINS), out=below[1:])
+    own = np.clip(np.searchsorted(below, levels, "right") - 1, 0, _BINS - 1)
+    sorted_bins = np.zeros(_BINS, bool)
+    sorted_bins[own] = True
+    inside = np.flatnonzero(sorted_bins[bins])
+    inside = inside[np.argsort(row[inside])]
+    places = bins[inside]
+    weights = np.ones(len(inside)) if masses is None else masses[inside]
+    before = np.cumsum(weights) - weights
+    before += below[places] - before[np.searchsorted(places, places)]
+    at = np.maximum(np.searchsorted(before, levels, "right") - 1, 0)
+    if passed is not None:
+        np.take(np.searchsorted(own, np.arange(_BINS)).astype(passed.dtype), bins, out=passed)
+        passed[inside] = np.searchsorted(at, np.arange(len(inside)), "right")
+    return inside[at], levels - before[at]
+
+
+def _picked(points: Array, directions: Array, n_quantiles: int, rule: str) -> tuple[Array, _Between]:
+    below, above, share = order_statistics(len(points), n_quantiles, rule)
+    ranks = np.union1d(below, above)
+    first, second = np.searchsorted(ranks, below), np.searchsorted(ranks, above)
+    shape = n_quantiles, directions.shape[1]
+    low, high, values = np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape)
+    share = share if rule == "linear" else np.zeros_like(share)
+    for p, row in _projections(points, directions):
+        reached, _ = _reached(row, None, ranks)
+        low[:, p], high[:, p] = reached[first], reached[second]
+        values[:, p] = (1 - share) * row[low[:, p]] + share * row[high[:, p]]
+    return values, _Between(low, high, np.broadcast_to(share[:, None], shape))
+
+
+def _interpolated(projected: Array, levels: Array, weights: Array) -> tuple[Array, _Between]:
     n = projected.shape[1]
     if n == 1:
-        only = np.zeros((len(projected), len(levels)), np.int64)
+        only = np.zeros((len(levels), len(projected)), np.int64)
         return projected.repeat(len(levels), axis=1).T, _Between(only, only, np.zeros(only.shape))
+    order = sorting_order(projected)
     masses = weights[order]
     tau = np.cumsum(masses, axis=1)
     tau -= 0.5 * (masses + masses[:, :1])
@@ -232,72 +306,87 @@ def _interpolated(projected: Array, order: Order, levels: Array, weights: Array)
     below, above = _at(projected, low), _at(projected, high)
     inside = (levels >= start) & (levels <= start + gap)
     slopes = np.where(inside, (above - below) / gap, 0.0)
-    found = _Between(low, high, share, _Levels(order, places, tau, totals, slopes))
+    found = _Between(low.T, high.T, share.T, _Levels(order, places, tau, totals, slopes))
     return (below + share * (above - below)).T, found
 
 
-def _points_back(found: _Between, gradient: Array, n: int) -> sparse.csr_array:
-    """Return what each point has of a gradient (P, Q) along each direction, (n, P)."""
+def _along(gradient: Array, directions: Array) -> Array:
+    """Return gradients (Q, P, m) in projections as those in points along the directions (s, P), (Q P, s m)."""
+    spread = gradient[:, :, None, :] * directions.T[:, :, None]
+    return np.asarray(spread.reshape(len(gradient) * directions.shape[1], -1))
+
+
+def _points_back(found: _Between, directions: Array, gradient: Array, n: int) -> Array:
+    """Return what each point has of a gradient (Q, P, m), as an array of shape (n, s, m)."""
     rows = np.concatenate([found.low.ravel(), found.high.ravel()])
-    columns = np.tile(np.repeat(np.arange(len(gradient)), gradient.shape[1]), 2)
-    shares = np.concatenate([((1 - found.share) * gradient).ravel(), (found.share * gradient).ravel()])
-    return sparse.coo_array((shares, (rows, columns)), shape=(n, len(gradient))).tocsr()
+    columns = np.tile(np.arange(found.low.size), 2)
+    shares = np.concatenate([(1 - found.share).ravel(), found.share.ravel()])
+    pairs = sparse.coo_array((shares, (rows, columns)), shape=(n, found.low.size)).tocsr()
+    return np.asarray(pairs @ _along(gradient, directions)).reshape(n, len(directions), -1)
 
 
-def _levels_back(found: _Between, own: _Levels, gradient: Array) -> Array:
-    """Return the gradient in the masses, (n,): a quantile falls where the levels of its two points rise."""
-    n_projections, n = own.order.shape
-    pull = own.slopes * gradient
+def _levels_back(share: Array, own: _Levels, gradient: Array, n: int) -> Array:
+    """Return the gradient in the masses, (n, m): a quantile falls where the levels of its two points rise.
+
+    Shares are (P, Q), the gradient (P, Q, m).
+    """
+    n_projections = len(own.order)
     first = np.arange(n_projections)[:, None] * n + own.places
     size = n_projections * n
-    in_levels = _summed(first, (found.share - 1) * pull, size)
-    in_levels -= _summed(first + 1, found.share * pull, size)
-    in_levels = in_levels.reshape(n_projections, n) / own.totals[:, None]
-    in_levels[:, -1] -= (in_levels * own.levels).sum(axis=1)
-    in_masses = np.cumsum(in_levels[:, ::-1], axis=1)[:, ::-1] - 0.5 * in_levels
-    in_masses[:, 0] -= 0.5 * in_levels.sum(axis=1)
-    return _summed(own.order, in_masses, n)
+    columns = []
+    for pull in own.slopes * np.moveaxis(gradient, 2, 0):
+        in_levels = _summed(first, (share - 1) * pull, size)
+        in_levels -= _summed(first + 1, share * pull, size)
+        in_levels = in_levels.reshape(n_projections, n) / own.totals[:, None]
+        in_levels[:, -1] -= (in_levels * own.levels).sum(axis=1)
+        in_masses = np.cumsum(in_levels[:, ::-1], axis=1)[:, ::-1] - 0.5 * in_levels
+        in_masses[:, 0] -= 0.5 * in_levels.sum(axis=1)
+        columns.append(_summed(own.order, in_masses, n))
+    return np.stack(columns, axis=1)
 
 
-def _means(projected: Array, order: Order, n_quantiles: int, weights: Array | None) -> tuple[Array, _Means]:
-    n_projections, n = projected.shape
+def _means(points: Array, directions: Array, n_quantiles: int, weights: Array | None) -> tuple[Array, _Means]:
+    n, n_projections = len(points), directions.shape[1]
     total = float(n) if weights is None else float(weights.sum())
     shares = np.full(n, 1.0 / n) if weights is None else weights / total
     edges = np.arange(1, n_quantiles) / n_quantiles
-    below, sums = np.zeros(n + 1), np.zeros(n + 1)
     values = np.empty((n_projections, n_quantiles))
     parts = np.empty((n_projections, n), np.int32)
-    ends, beyond = np.empty((n_projections, n_quantiles - 1), np.int64), np.empty((n_projections, n_quantiles - 1))
-    for p, (own, first) in enumerate(zip(projected, order, strict=True)):  # one by one: they stay in the cache
-        masses, ordered = shares[first], own[first]
-        np.cumsum(masses, out=below[1:])
-        np.cumsum(masses * ordered, out=sums[1:])
-        cut = np.clip(np.searchsorted(below, edges, "right") - 1, 0, n - 1)
-        beyond[p], ends[p] = edges - below[cut], first[cut]
-        values[p] = np.diff(sums[cut] + beyond[p] * ordered[cut], prepend=0.0, append=sums[-1])
-        parts[p, first] = np.repeat(np.arange(n_quantiles, dtype=np.int32), np.diff(cut, prepend=0, append=n))
-    return n_quantiles * values.T, _Means(projected, parts, shares, total, ends, beyond)
+    ends = np.empty((n_projections, len(edges)), np.int64)
+    beyond, heights = np.empty(ends.shape), np.empty(ends.shape)
+    for p, row in _projections(points, directions):
+        ends[p], beyond[p] = _reached(row, shares, edges, parts[p])
+        heights[p] = row[ends[p]]
+        values[p] = np.bincount(parts[p], shares * row, n_quantiles)
+        values[p] += np.diff(beyond[p] * heights[p], prepend=0.0, append=0.0)
+        parts[p] += p * n_quantiles
+    return n_quantiles * values.T, _Means(points, parts, shares, total, ends, beyond, heights)
 
 
-def _means_back(found: _Means, gradient: Array) -> tuple[Array, Array]:
-    r"""Return what each point has of a gradient (P, Q) along each direction, (P, n), and the gradient in masses, (n,).
+def _means_back(found: _Means, directions: Array, gradient: Array) -> tuple[Array, Array]:
+    r"""Return what each point has of a gradient (Q, P, m), (n, s, m), and the gradient in masses, (n, m).
 
     With :math:`G(t) = \sum_{j<k} m_j x_j + (t - \sum_{j<k} m_j) x_k` the integral of the quantile function up to t, in
     point k: :math:`\partial G/\partial m_j = x_j - x_k` for all j before k.
     """
-    n_projections, n = found.projected.shape
-    n_quantiles = gradient.shape[1]
-    along, in_masses = np.empty((n_projections, n)), np.zeros(n)
-    for p, (own, parts) in enumerate(zip(found.projected, found.parts, strict=True)):
-        slopes = n_quantiles * gradient[p]  # of a point, by the part that it lies in
-        steps = slopes[:-1] - slopes[1:]  # what an edge between two parts brings
-        pulled = slopes[parts]
-        np.multiply(found.shares, pulled, out=along[p])
-        np.add.at(along[p], found.ends[p], found.beyond[p] * steps)
-        later = np.zeros(n_quantiles)
-        later[:-1] = np.cumsum((steps * own[found.ends[p]])[::-1])[::-1]
-        pulled *= own
-        pulled -= later[parts]
-        pulled -= pulled @ found.shares
-        in_masses += pulled
-    return along, in_masses / found.total
+    (n_quantiles, n_projections, m), (n, s) = gradient.shape, found.points.shape
+    slopes = n_quantiles * np.swapaxes(gradient, 0, 1)  # of a point, by the part that it lies in: (P, Q, m)
+    steps = slopes[:, :-1] - slopes[:, 1:]  # what an edge between two parts brings
+    later = np.zeros(slopes.shape)
+    later[:, :-1] = np.cumsum((steps * found.heights[:, :, None])[:, ::-1], axis=1)[:, ::-1]
+    theta = directions.T[:, None, :, None]
+    by_part = np.concatenate([slopes[:, :, None] * theta, later[:, :, None]], axis=2).reshape(-1, (s + 1) * m)
+    summed = np.empty((n, (s + 1) * m))
+    for start in range(0, n, _POINTS):
+        own = found.parts[:, start : start + _POINTS].T.ravel()
+        places = np.arange(0, len(own) + 1, n_projections)
+        which = sparse.csr_array((np.ones(len(own)), own, places), shape=(len(places) - 1, len(by_part)))
+        summed[start : start + _POINTS] = which @ by_part
+    summed = summed.reshape(n, s + 1, m)
+    in_masses = np.einsum("ns,nsm->nm", found.points, summed[:, :s]) - summed[:, s]
+    in_masses -= found.shares @ in_masses
+    edges = sparse.coo_array((found.beyond.ravel(), (found.ends.ravel(), np.arange(found.ends.size))),
+                             shape=(n, found.ends.size)).tocsr()  # fmt: skip
+    in_points = found.shares[:, None, None] * summed[:, :s]
+    in_points += (edges @ (steps[:, :, None] * theta).reshape(-1, s * m)).reshape(n, s, m)
+    return in_points, in_masses / found.total

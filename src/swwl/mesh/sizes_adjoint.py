@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from swwl.mesh.boundary import coordinates, cross
 from swwl.mesh.cells import Cells, cell_corners, cell_dimension, cut_into_simplices, top_cells
 
 _Floats = NDArray[np.float64]
@@ -61,17 +62,16 @@ def simplex_sizes_back(points: _Floats, simplices: _Nodes, gradient: _Floats) ->
     """
     if simplices.shape[1] == 3:
         return _polygons_back(points, simplices, gradient)
-    x = _in_space(points)
-    first = x[simplices[:, 0]]
-    spokes = [x[node] - first for node in simplices.T[1:]]
+    spokes = _spokes(points, simplices)
     if len(spokes) == 1:
-        length = np.linalg.norm(spokes[0], axis=1)
-        at = [spokes[0] * (gradient / np.where(length > 0, length, 1.0))[:, None]]
+        length = np.sqrt((spokes[0] ** 2).sum(axis=0))
+        at = [spokes[0] * (gradient / np.where(length > 0, length, 1.0))]
     else:
         u, v, w = spokes
-        weight = (gradient * np.sign(np.einsum("ij,ij->i", np.cross(u, v), w)) / 6)[:, None]
-        at = [weight * np.cross(v, w), weight * np.cross(w, u), weight * np.cross(u, v)]
-    return _collected(points, simplices, [-np.sum(at, axis=0), *at])
+        last = cross(u, v)
+        weight = gradient * np.sign((last * w).sum(axis=0)) / 6
+        at = [weight * cross(v, w), weight * cross(w, u), weight * last]
+    return _collected(points, simplices, at)
 
 
 def pieces_back(points: _Floats, pieces: _Nodes, gradient: _Floats) -> _Floats:
@@ -90,38 +90,36 @@ def pieces_back(points: _Floats, pieces: _Nodes, gradient: _Floats) -> _Floats:
     ndarray of shape (n, d)
     """
     if pieces.shape[1] == 2:
-        along = np.column_stack([-gradient[:, 1], gradient[:, 0]])
-        return _collected(points, pieces, [-along, along])
-    first = points[pieces[:, 0]]
-    u, v = points[pieces[:, 1]] - first, points[pieces[:, 2]] - first
-    at = [0.5 * np.cross(v, gradient), 0.5 * np.cross(gradient, u)]
-    return _collected(points, pieces, [-np.sum(at, axis=0), *at])
+        return _collected(points, pieces, [np.stack([-gradient[:, 1], gradient[:, 0]])])
+    u, v = _spokes(points, pieces)
+    pull = 0.5 * gradient.T
+    return _collected(points, pieces, [cross(v, pull), cross(pull, u)])
 
 
 def _polygons_back(points: _Floats, corners: _Nodes, gradient: _Floats) -> _Floats:
     """Return the gradient (n, d) of areas of polygons (m, k): half the length of their triangles' summed normals."""
-    x = _in_space(points)
-    first = x[corners[:, 0]]
-    spokes = [x[node] - first for node in corners.T[1:]]
-    normals = sum(np.cross(u, v) for u, v in zip(spokes[:-1], spokes[1:], strict=True))
-    length = np.linalg.norm(normals, axis=1)
-    weight = normals * (0.5 * gradient / np.where(length > 0, length, 1.0))[:, None]
-    at = [np.zeros_like(first) for _ in spokes]
+    spokes = _spokes(points, corners)
+    normals = np.sum([cross(u, v) for u, v in zip(spokes[:-1], spokes[1:], strict=True)], axis=0)
+    length = np.sqrt((normals**2).sum(axis=0))
+    weight = normals * (0.5 * gradient / np.where(length > 0, length, 1.0))
+    at = [np.zeros_like(normals) for _ in spokes]
     for k, (u, v) in enumerate(zip(spokes[:-1], spokes[1:], strict=True)):
-        at[k] += np.cross(v, weight)
-        at[k + 1] += np.cross(weight, u)
-    return _collected(points, corners, [-np.sum(at, axis=0), *at])
+        at[k] += cross(v, weight)
+        at[k + 1] += cross(weight, u)
+    return _collected(points, corners, at)
 
 
-def _in_space(points: _Floats) -> _Floats:
-    if points.shape[1] == 3:
-        return points
-    return np.column_stack([points, np.zeros((len(points), 3 - points.shape[1]))])
+def _spokes(points: _Floats, corners: _Nodes) -> list[_Floats]:
+    """Return the vectors (3, m) from the first corner of cells (m, k) to the others, in space."""
+    n, d = points.shape
+    at = points if d == 3 else np.column_stack([points, np.zeros((n, 3 - d))])
+    first, *others = (coordinates(at, node) for node in corners.T)
+    return [other - first for other in others]
 
 
 def _collected(points: _Floats, nodes: _Nodes, at: list[_Floats]) -> _Floats:
-    """Sum what the corners (k of shape (m, 3)) of cells (m, k) have at their nodes, (n, d)."""
+    """Sum at the nodes, (n, d), what all corners of cells (m, k) but the first have, (3, m) each; that has the rest."""
     n, d = points.shape
     flat = nodes.T.ravel()
-    values = np.concatenate(at)
-    return np.column_stack([np.bincount(flat, values[:, k], n) for k in range(d)])
+    values = np.hstack([-np.sum(at, axis=0), *at])
+    return np.column_stack([np.bincount(flat, row, n) for row in values[:d]])

@@ -25,31 +25,35 @@ def summaries_back(item: Mesh | Graph, gradient: _Floats, found: Skin | None = N
     Parameters
     ----------
     item : Mesh or Graph
-    gradient : ndarray of shape (K,)
-        In the summaries.
+    gradient : ndarray of shape (K, m)
+        In the summaries, of m functions.
     found : Skin, optional
         Of the mesh, where it is known.
 
     Returns
     -------
-    ndarray of shape (n, d)
+    ndarray of shape (n, d, m)
         In the points of a mesh, or the features of a graph.
 
     Examples
     --------
     >>> rod = Mesh([[0.0], [2.0]], [[0, 1]])
-    >>> in_mean = np.eye(1, 12)[0]
+    >>> in_mean = np.eye(12, 1)
     >>> summaries_back(rod, in_mean).tolist()
-    [[0.5], [0.5]]
+    [[[0.5]], [[0.5]]]
     """
-    return _of_mesh(item, gradient, found) if isinstance(item, Mesh) else _of_graph(item, gradient)
+    if isinstance(item, Mesh):
+        return _of_mesh(item, gradient, found)
+    return np.stack([_of_graph(item, column) for column in gradient.T], axis=2)
 
 
 def _of_mesh(mesh: Mesh, gradient: _Floats, found: Skin | None) -> _Floats:
-    d, points = mesh.dimension, mesh.points
-    total = np.zeros(points.shape)
+    d, points, m = mesh.dimension, mesh.points, gradient.shape[1]
+    total = np.zeros((*points.shape, m))
     used = used_nodes(mesh.cells, mesh.n_nodes)
-    total[used] = _statistics_back(points[used], gradient[: 4 * d].reshape(4, d))
+    values = points[used]
+    for j, column in enumerate(gradient[: 4 * d].T):
+        total[used, :, j] = _statistics_back(values, column.reshape(4, d))
     in_size, in_cells, in_skin = gradient[4 * d + 3], gradient[4 * d + 4 : 6 * d + 4], gradient[6 * d + 4 :]
     simplices = cut_into_simplices(mesh.cells)
     try:
@@ -57,11 +61,16 @@ def _of_mesh(mesh: Mesh, gradient: _Floats, found: Skin | None) -> _Floats:
     except InputError:  # lines in space have their cells in place of a skin
         in_cells = in_cells + in_skin
     else:
-        moved, in_masses = _moments_back(points, found.pieces, found.masses, in_skin.reshape(2, d))
-        total += shared_by_place(mesh, moved + skin_back(points, found, in_masses))
+        moved, in_masses = _moments_back(points, found.pieces, found.masses, in_skin.reshape(2, d, m))
+        for j in range(m):
+            total[:, :, j] += shared_by_place(mesh, moved[:, :, j] + skin_back(points, found, in_masses[:, j]))
     sizes = simplex_sizes(points, simplices)
-    moved, in_masses = _moments_back(points, simplices, sizes, in_cells.reshape(2, d))
-    return total + moved + simplex_sizes_back(points, simplices, in_masses + in_size / sizes.sum())
+    moved, in_masses = _moments_back(points, simplices, sizes, in_cells.reshape(2, d, m))
+    total += moved
+    in_masses += in_size / sizes.sum()
+    for j in range(m):
+        total[:, :, j] += simplex_sizes_back(points, simplices, in_masses[:, j])
+    return total
 
 
 def _statistics_back(values: _Floats, gradient: _Floats) -> _Floats:
@@ -78,25 +87,32 @@ def _statistics_back(values: _Floats, gradient: _Floats) -> _Floats:
 def _moments_back(
     points: _Floats, simplices: NDArray[np.int32], masses: _Floats, gradient: _Floats
 ) -> tuple[_Floats, _Floats]:
-    """Return the gradients in points (n, d) and masses (m,) of means and deviations of masses that lie on simplices."""
+    """Return gradients in points (n, d, m) and masses (M, m) of means and deviations of masses that lie on simplices.
+
+    The gradient in these is (2, d, m).
+    """
     n, d = points.shape
     k = simplices.shape[1]
     shares = masses / masses.sum()
-    total, in_shares = np.zeros((n, d)), np.zeros(len(simplices))
+    nodes = simplices.T.ravel()
+    around = np.bincount(nodes, np.tile(shares, k), n) / k
+    total, in_shares = np.empty((n, d, gradient.shape[2])), np.zeros((len(simplices), gradient.shape[2]))
     for axis in range(d):
         in_mean, in_deviation = gradient[:, axis]
-        corners = points[simplices, axis]
-        centers = corners.mean(axis=1)
+        corners = points[:, axis].take(simplices.T)  # (k, M): long rows are fast
+        centers = corners.mean(axis=0)
         mean = shares @ centers
-        corners = corners - mean
-        sums = corners.sum(axis=1)
-        squares = ((corners**2).sum(axis=1) + sums**2) / (k * (k + 1))
+        corners -= mean
+        sums = k * (centers - mean)
+        squares = ((corners**2).sum(axis=0) + sums**2) / (k * (k + 1))
         deviation = np.sqrt(shares @ squares)
-        in_variance = in_deviation / (2 * deviation) if deviation > 0 else 0.0
-        in_corners = in_mean / k + in_variance * 2 * (corners + sums[:, None]) / (k * (k + 1))
-        total[:, axis] = np.bincount(simplices.ravel(), (shares[:, None] * in_corners).ravel(), n)
-        in_shares += in_mean * centers + in_variance * squares
-    return total, (in_shares - in_shares @ shares) / masses.sum()
+        in_variance = in_deviation / (2 * deviation) if deviation > 0 else np.zeros_like(in_deviation)
+        corners += sums
+        corners *= shares
+        moved = np.bincount(nodes, corners.ravel(), n) * (2 / (k * (k + 1)))
+        total[:, axis] = np.outer(around, in_mean) + np.outer(moved, in_variance)
+        in_shares += np.outer(centers, in_mean) + np.outer(squares, in_variance)
+    return total, (in_shares - shares @ in_shares) / masses.sum()
 
 
 def _of_graph(graph: Graph, gradient: _Floats) -> _Floats:
