@@ -53,7 +53,8 @@ class Prepared:
         self._factors, self._places = distinct_factors([member.kernel for member in model.members_])
         graphs = [factor for factor in self._factors if factor.takes == "graphs"]
         table = pd.DataFrame({name: pd.Series([mesh], dtype=object) for name, mesh in meshes.items()})
-        self._known = dict(zip(map(id, graphs), _represented(graphs, table), strict=True))
+        found = represent_columns([Product(*graphs)], partial(column, table))[0] if graphs else []
+        self._known = dict(zip(map(id, graphs), found, strict=True))
         self._looks: Looks | None = None  # of the meshes, when they are first asked for
         self._blocks = [self._held(member, own) for member, own in zip(model.members_, self._places, strict=True)]
 
@@ -99,7 +100,7 @@ class Prepared:
         others = [factor for factor in self._factors if factor.takes != "graphs"]
         table = as_rows(X, [factor.column for factor in others])
         rows = {id(factor): _repeated(known, len(table)) for factor, known in self._given()}
-        rows |= dict(zip(map(id, others), _represented(others, table), strict=True))
+        rows |= {id(factor): factor.represent(column(table, factor.column)) for factor in others}
         found = [[rows[id(self._factors[place])] for place in own] for own in self._places]
         blocks = [
             member.new_blocks(own, known=held if len(table) == 1 else None)
@@ -123,11 +124,6 @@ class Prepared:
 
     def _given(self) -> list[tuple[Factor, Any]]:
         return [(factor, self._known[id(factor)]) for factor in self._factors if id(factor) in self._known]
-
-
-def _represented(factors: list[Factor], table: pd.DataFrame) -> list[Any]:
-    """Return what factors make of the columns of a table."""
-    return represent_columns([Product(*factors)], partial(column, table))[0] if factors else []
 
 
 def _repeated(rows: Any, n: int) -> Any:

@@ -73,10 +73,11 @@ def domain_of(served: Served, meshes: Mapping[str, Known], table: pd.DataFrame, 
     dict
         ``inside``; ``outside``, the inputs that are not; ``notes`` in words; ``score`` where the model has one.
     """
+    values = dict(zip(table.columns, table.to_numpy()[0], strict=True))
     outside = [
         one["name"]
         for one in served.inputs
-        if "least" in one and not one["least"] <= float(table[one["name"]].iloc[0]) <= one["largest"]
+        if "least" in one and not one["least"] <= float(values[one["name"]]) <= one["largest"]
     ]
     notes = [f"{name} lies outside the training range" for name in outside]
     for column, known in meshes.items():

@@ -79,6 +79,11 @@ class Served(ABC):
         """The inputs beside meshes: their names, what they hold, and the range of the training cases."""
 
     @cached_property
+    def names(self) -> pd.Index:
+        """The names of the inputs beside meshes."""
+        return pd.Index([one["name"] for one in self.inputs])
+
+    @cached_property
     @abstractmethod
     def facts(self) -> dict[str, Any]:
         """All that can be told before anything is asked."""
