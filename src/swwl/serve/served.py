@@ -13,12 +13,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.errors import InputError
-from swwl.gp.prediction import Prediction
 from swwl.mesh.facts import Typical, apart
 from swwl.mesh.mesh import Mesh
 from swwl.serve.meshes import Known
 
-Array = NDArray[np.float64]
+# mean, std, lower and upper of every target, arrays of shape (M, k).
+Told = dict[str, NDArray[np.float64]]
+Apart = Mapping[int, list[str]]
 
 
 class Judged(NamedTuple):
@@ -92,13 +93,30 @@ class Served(ABC):
     def judge(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Judged:
         """Predict one case: a table of one row of checked inputs, and meshes by column."""
 
-    def along(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> Prediction:
-        """Predict many rows of one mesh, arrays of shape (M, k)."""
-        raise InputError(f"The model {self.name!r} predicts fields; curves are for models of numbers.")
+    @abstractmethod
+    def along(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Told:
+        """Predict many rows of one mesh: M rows of checked inputs."""
 
-    def interval(self, prediction: Prediction, level: float) -> tuple[Array, Array]:
-        """Return the bounds of intervals, arrays of shape (M, k)."""
-        return prediction.interval(level)
+    @abstractmethod
+    def rows(self, table: pd.DataFrame) -> Told:
+        """Predict M rows with meshes of their own, with 95 % intervals."""
+
+    @abstractmethod
+    def check_names(self, frame: pd.DataFrame, path: Path) -> None:
+        """Refuse a table that has columns where predictions go."""
+
+    @abstractmethod
+    def with_predictions(self, frame: pd.DataFrame, inputs: pd.DataFrame, apart: Apart) -> pd.DataFrame:
+        """Return a table with predictions beside its columns.
+
+        Parameters
+        ----------
+        frame : DataFrame of M rows
+        inputs : DataFrame of M rows
+            Checked: meshes, numbers, texts.
+        apart : mapping of int to list of str
+            By the places of rows: columns whose mesh is unlike the training meshes in plain sight.
+        """
 
     def fields_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return fields of one case and their standard deviations, by name."""
@@ -147,6 +165,11 @@ class Served(ABC):
                         found[f"{kind}:{column}:{number}"] = file
         return found
 
+    def labels(self, n: int) -> list[str]:
+        """Return names of n training cases: their first mesh, or their number."""
+        meshes = next(iter(((self.data.get("train") or {}).get("meshes") or {}).values()), None)
+        return [Path(name).name for name in meshes] if meshes else [f"case {i}" for i in range(n)]
+
     def given(self, known: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the inputs of held-out cases, where all are known."""
         names, found = [one["name"] for one in self.inputs], known.get("inputs") or {}
@@ -181,8 +204,3 @@ def spread(values: Any) -> dict[str, float]:
     """Return least, median and largest value."""
     array = np.asarray(values, dtype=float)
     return {"least": float(array.min()), "median": float(np.median(array)), "largest": float(array.max())}
-
-
-def told(values: Mapping[str, Any], unsure: bool) -> dict[str, Any]:
-    """Return mean, std and bounds of a number as plain ones."""
-    return {key: float(values[key]) for key in ("mean", "std", "lower", "upper")} | {"unsure": unsure}
