@@ -123,9 +123,7 @@ def curve(served: Served, meshes: Mapping[str, Known], asked: Mapping[str, Any],
     curves = []
     for j, value in enumerate(values):
         rows = slice(j * len(along), (j + 1) * len(along))
-        found = {
-            target: {key: part[rows, k] for key, part in told.items()} for k, target in enumerate(served.targets)
-        }
+        found = {target: {key: part[rows, k] for key, part in told.items()} for k, target in enumerate(served.targets)}
         curves.append({"each": value, "targets": found})
     return {
         "model": served.name,

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from swwl.design.domain import far_from_others
 from swwl.embedding.components import principal_components, project
-from swwl.plots.inputs import design_vectors
 
 _NEAREST = 5
 
@@ -29,12 +28,6 @@ class DesignMap:
         self._vectors, self._labels = vectors.astype(np.float64), labels
         self._mean, self._components, _ = principal_components(vectors, 2)
         self._places = self._projected(vectors)
-
-    @classmethod
-    def of(cls, factors: Sequence[Any], rows: Sequence[Any], labels: Sequence[str]) -> DesignMap | None:
-        """Return the map of what the factors of a kernel made of the training cases; None where there is none."""
-        vectors = design_vectors(factors, rows)
-        return None if vectors is None or len(vectors) < 3 else cls(vectors, labels)
 
     def _projected(self, vectors: NDArray[Any]) -> NDArray[np.float64]:
         places = np.zeros((len(vectors), 2))

@@ -19,7 +19,6 @@ from swwl.gp.prediction import Prediction
 from swwl.jobs.predict import check_names, graph_columns, prediction_table
 from swwl.models.prepared import Prepared
 from swwl.models.regression import RobustGPRegressor
-from swwl.serve.designmap import DesignMap
 from swwl.serve.meshes import Known
 from swwl.serve.once import Once
 from swwl.serve.served import Apart, Judged, Served, Told, spread
@@ -47,8 +46,7 @@ class ServedNumbers(Served):
 
         def make() -> tuple[Prepared, dict[str, Any] | None]:
             prepared = Prepared(self.model, {name: meshes[name].item for name in self.mesh_columns})
-            known = meshes and self._design is not None
-            return prepared, self._design.place(prepared.members.vectors()) if known else None
+            return prepared, self.design.place(prepared.members.vectors()) if meshes and self.design else None
 
         return self._prepared.get(key, make)
 
@@ -111,9 +109,9 @@ class ServedNumbers(Served):
             found[name] = {"name": name, "holds": "numbers"}
         return list(found.values())
 
-    @cached_property
-    def _design(self) -> DesignMap | None:
-        return DesignMap.of(self.model.kernel_.factors, self.model.train_rows_, self.labels(len(self.model.train_targets_)))
+    def training(self) -> tuple[list[Any], list[Any]]:
+        """Return the factors of the kernel, and what they made of the training cases."""
+        return self.model.kernel_.factors, self.model.train_rows_
 
     @cached_property
     def facts(self) -> dict[str, Any]:
@@ -138,10 +136,9 @@ class ServedNumbers(Served):
                 {"name": name, "scores": tested[name]} | spread(y[:, k]) for k, name in enumerate(self.targets)
             ],
             "fields": self.fields,
-            "curves": True,
             "importance": {str(name): importance[name].to_dict() for name in importance.columns},
             "train": {name: y[:, k] for k, name in enumerate(self.targets)},
-            "map": None if self._design is None else self._design.facts(),
+            "map": self.design and self.design.facts(),
             "cases": self.cases("train", model.train_inputs_, y) + self.cases("test", self.given(held_out), tested_on),
             "sensitivity": bool(self.mesh_columns),
         }

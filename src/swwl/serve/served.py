@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from swwl.errors import InputError
 from swwl.mesh.facts import Typical, apart
 from swwl.mesh.mesh import Mesh
+from swwl.plots.inputs import design_vectors
+from swwl.serve.designmap import DesignMap
 from swwl.serve.meshes import Known
 
 # mean, std, lower and upper of every target, arrays of shape (M, k).
@@ -88,6 +90,10 @@ class Served(ABC):
     @abstractmethod
     def facts(self) -> dict[str, Any]:
         """All that can be told before anything is asked."""
+
+    @abstractmethod
+    def training(self) -> tuple[list[Any], list[Any]]:
+        """Return the factors of a kernel, and what they made of the training cases."""
 
     @abstractmethod
     def judge(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Judged:
@@ -165,10 +171,15 @@ class Served(ABC):
                         found[f"{kind}:{column}:{number}"] = file
         return found
 
-    def labels(self, n: int) -> list[str]:
-        """Return names of n training cases: their first mesh, or their number."""
+    @cached_property
+    def design(self) -> DesignMap | None:
+        """Where the training cases lie, called after their first mesh or by number; None where there is no map."""
+        vectors = design_vectors(*self.training())
+        if vectors is None or len(vectors) < 3:
+            return None
         meshes = next(iter(((self.data.get("train") or {}).get("meshes") or {}).values()), None)
-        return [Path(name).name for name in meshes] if meshes else [f"case {i}" for i in range(n)]
+        named = [Path(name).name for name in meshes or ()]
+        return DesignMap(vectors, named if len(named) == len(vectors) else [f"case {i}" for i in range(len(vectors))])
 
     def given(self, known: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the inputs of held-out cases, where all are known."""
