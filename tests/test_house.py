@@ -33,7 +33,8 @@ models.calibration models.stacking models.members models.fitting models.large mo
 models.basis models.restored models.regressorstate design.clouds design.domain models.sensitivity models.slopes
 models.predicting models.regression models.prepared
 models.fieldkernels models.fieldmodel models.fieldcoding models.fieldnumbers models.fieldprocesses models.fieldchoice
-models.fieldfit models.fieldtraining models.fieldrestored models.fieldstate models.fields models.fieldmodes
+models.fieldfit models.fieldtraining models.fieldrestored models.fieldstate models.fields models.fieldprepared
+models.fieldmodes
 models.choice models.classification models
 evaluation.metadata evaluation.scores evaluation.fieldscores evaluation.fieldmetadata evaluation.curves
 evaluation.folds evaluation.nested_cv evaluation

@@ -1,5 +1,7 @@
 """Models of fields, served: values, downloads, numbers derived from them."""
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -88,9 +90,51 @@ def test_a_sample_of_plaid_gets_fields(client, folder, truth, tmp_path):
     assert {"u_std", "v_x", "v_y", "v_std_x"} <= set(found.fields)
 
 
-def test_what_is_for_numbers_alone_is_refused(client):
-    curve = client.post("/api/curve", json=ASKED | {"sweep": {"name": "load"}})
-    table = client.post("/api/table", content="mesh,load\n3.vtu,2\n", headers={"content-type": "text/csv"})
-    explained = client.post("/api/sensitivity", json=ASKED)
-    assert {one.status_code for one in (curve, table, explained)} == {400}
-    assert all("predicts fields" in one.json()["error"] for one in (curve, table, explained))
+def test_curves_are_derived_numbers_along_an_input(client, folder):
+    asked = ASKED | {"sweep": {"name": "load", "from": 1.5, "to": 2.5, "n": 3}}
+    answer = client.post("/api/curve", json=asked).json()
+    table = pd.DataFrame({"mesh": [folder / "3.vtu"] * 3, "load": [1.5, 2.0, 2.5]})
+    found = load_model(folder / "fields.swwl").derived(table, "max", field="u")
+    for key in ("mean", "std", "lower", "upper"):
+        np.testing.assert_allclose(answer["curves"][0]["targets"]["u_max"][key], found[key], rtol=1e-9)
+    middle = client.post("/api/predict", json=ASKED).json()["targets"]["u_max"]
+    assert answer["curves"][0]["targets"]["u_max"]["upper"][1] == pytest.approx(middle["upper"], rel=1e-9)
+
+
+def test_too_many_fields_at_once_are_refused(client):
+    sweep = {"name": "load", "n": 400}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("swwl.serve.wholefields._MOST_VALUES", 400 * 50 - 1)
+        answer = client.post("/api/curve", json=ASKED | {"sweep": sweep})
+    assert answer.status_code == 400 and "fewer points" in answer.json()["error"]
+
+
+def test_the_map_puts_a_training_mesh_on_itself(client):
+    facts = client.get("/api/model").json()
+    answer = client.post("/api/predict", json=ASKED).json()["map"]
+    assert answer["nearest"][0]["case"] == 3
+    assert answer["place"] == pytest.approx(facts["map"]["places"][3], abs=1e-6)
+
+
+def test_a_table_comes_back_with_derived_numbers(client):
+    text = "mesh,load,note\n3.vtu,2,a\n4.vtu,9,b\n"
+    sent = client.post("/api/table", content=text, headers={"content-type": "text/csv"})
+    found = pd.read_csv(io.StringIO(sent.text))
+    one = client.post("/api/predict", json=ASKED).json()["targets"]["v_mean"]
+    keys = {"mean": "mean", "std": "std", "lower": "lower95", "upper": "upper95"}
+    for key, column in keys.items():
+        assert found[f"v_mean_{column}"][0] == pytest.approx(one[key], rel=1e-9)
+    assert list(found["note"]) == ["a", "b"] and len(found) == 2
+    taken = client.post("/api/table", content="mesh,load,u_max_mean\n3.vtu,2,1\n", headers={"content-type": "text/csv"})
+    assert taken.status_code == 400 and "u_max_mean" in taken.json()["error"]
+
+
+def test_mlflow_gets_derived_numbers(client):
+    answer = client.post("/invocations", json={"instances": [{"mesh": "3.vtu", "load": 2.0}]}).json()
+    one = client.post("/api/predict", json=ASKED).json()["targets"]["u_mean"]
+    assert answer["predictions"][0]["u_mean_upper95"] == pytest.approx(one["upper"], rel=1e-9)
+
+
+def test_sensitivities_are_of_numbers(client):
+    answer = client.post("/api/sensitivity", json=ASKED)
+    assert answer.status_code == 400 and "predicts fields" in answer.json()["error"]

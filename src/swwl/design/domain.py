@@ -70,6 +70,11 @@ class Reference:
         """The standard deviation (k,) up to which intervals stay as they are."""
         return np.asarray(np.quantile(self.std, _SURE, axis=0))
 
+    @cached_property
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        """Lowest and highest training value by column of numbers."""
+        return {str(name): (float(own.iloc[0]), float(own.iloc[1])) for name, own in self.ranges.items()}
+
     def widened(self, prediction: Prediction) -> NDArray[np.bool_]:
         """Return of which predictions, (M, k), intervals are to be doubled."""
         return np.asarray(prediction.columns().std > self.sure)
@@ -216,7 +221,7 @@ def verdicts(reference: Reference, looks: Looks, shape_std: Array, numbers: Mapp
     n = len(shape_std)
     parts, words = looks.parts | {"std": reference.unsure(shape_std)}, looks.words
     score = harmonic_mean(np.column_stack(list(parts.values())))
-    beyond = _beyond(reference.ranges, numbers, n)
+    beyond = _beyond(reference.bounds, numbers, n)
     inside = (score > LEVEL) & np.array([not names for names in beyond], dtype=bool)
     kinds, reasons = [], []
     for row in range(n):
@@ -261,7 +266,7 @@ def agreement(y: Array, prediction: Prediction, train: Array, left_out: Predicti
 
 
 def _preference(factor: Any) -> int:
-    measure = factor.get_params(deep=False).get("measure")
+    measure = getattr(factor, "measure", None)
     return _MEASURES.index(measure) if measure in _MEASURES else len(_MEASURES)
 
 
@@ -295,11 +300,10 @@ def _differences(cloud: Cloud, scores: Array, p: Array, name: str) -> list[list[
     return found
 
 
-def _beyond(ranges: pd.DataFrame, numbers: Mapping[str, Any], n: int) -> list[list[str]]:
+def _beyond(bounds: Mapping[str, tuple[float, float]], numbers: Mapping[str, Any], n: int) -> list[list[str]]:
     """Say for every case which numbers lie well outside the training range."""
     found: list[list[str]] = [[] for _ in range(n)]
-    bounds = ranges.to_numpy(float).T.tolist() if len(ranges.columns) else []  # least, largest
-    for name, (low, high) in zip(ranges.columns, bounds, strict=True):
+    for name, (low, high) in bounds.items():
         values = np.asarray(numbers[name], dtype=float)
         margin = _MARGIN * (high - low)
         for row in np.flatnonzero((values < low - margin) | (values > high + margin)):

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import accumulate, chain, pairwise
 
 import numpy as np
 from scipy.linalg import blas
@@ -56,7 +56,8 @@ class Term:
 
     def held(self) -> Term:
         """Return the term with its distances computed."""
-        return Term(self.correlation, self.block.held())
+        block = self.block.held()
+        return self if block is self.block else Term(self.correlation, block)
 
     def distances(self, rows: slice, columns: slice) -> Array:
         """Return a part of the distances, a view where they are held."""
@@ -65,8 +66,8 @@ class Term:
 
 def range_slices(terms: Sequence[Term]) -> list[slice]:
     """Say which entries of the vector of ranges belong to each term."""
-    ends = np.cumsum([0] + [term.block.n_ranges for term in terms])
-    return [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    ends = list(accumulate((term.block.n_ranges for term in terms), initial=0))
+    return [slice(a, b) for a, b in pairwise(ends)]
 
 
 def triangle_blocks(n: int) -> Iterator[tuple[int, int]]:

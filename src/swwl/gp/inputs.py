@@ -100,12 +100,15 @@ def _check_symmetric(d: Array, who: str) -> None:
 def as_block(item: BlockLike, who: str, wanted: str, *, symmetric: bool) -> Block:
     """Return an item of ``fit`` or ``predict`` as a block; arrays are distances, kept by reference."""
     if isinstance(item, Joint):
-        return Joint([as_block(part, who, wanted, symmetric=symmetric) for part in item.parts], item.names)
+        parts = [as_block(part, who, wanted, symmetric=symmetric) for part in item.parts]
+        return item.with_parts(parts)
     if isinstance(item, Block) and not isinstance(item, Distances):
         return item
     d = np.ascontiguousarray(item.matrix if isinstance(item, Distances) else item, dtype=float)
     if d.ndim != 2:
         raise InputError(f"The distances of {who} have shape {d.shape}, but {wanted} is wanted.")
+    if isinstance(item, Distances) and d is item.matrix and item.symmetric == symmetric:
+        return item
     return Distances(d, symmetric=symmetric)
 
 

@@ -54,6 +54,7 @@ class Joint(Block):
         columns = {shape[1] for part, shape in zip(self.parts, shapes, strict=True) if not _rows_alone(part)}
         if len({shape[0] for shape in shapes}) > 1 or len(columns) > 1:
             raise InputError(f"Joint is given blocks of shapes {', '.join(map(str, shapes))}, but all must be alike.")
+        self._n_ranges = sum(part.n_ranges for part in self.parts)
         if names is not None and len(names) != self.n_ranges:
             raise InputError(f"Joint is given {len(names)} names, but its blocks have {self.n_ranges} ranges.")
         self._shape = shapes[0][0], columns.pop() if columns else shapes[0][0]
@@ -71,14 +72,14 @@ class Joint(Block):
     @property
     def n_ranges(self) -> int:
         """Those of all parts."""
-        return sum(part.n_ranges for part in self.parts)
+        return self._n_ranges
 
     def take(self, rows: Index, columns: Index | None = None) -> Joint:
         """Return the block of some rows and columns."""
         if self.symmetric:
-            return self._of([part.take(rows, columns) for part in self.parts])
+            return self.with_parts([part.take(rows, columns) for part in self.parts])
         columns = slice(None) if columns is None else columns
-        return self._of([part.take(rows, None if _rows_alone(part) else columns) for part in self.parts])
+        return self.with_parts([part.take(rows, None if _rows_alone(part) else columns) for part in self.parts])
 
     def dense(self) -> Array:
         """Return the distances where all ranges are one, shape (M, N)."""
@@ -91,19 +92,19 @@ class Joint(Block):
 
     def held(self) -> Joint:
         """Return the same block with all distances of its parts computed."""
-        return self._of([part.held() for part in self.parts])
+        return self.with_parts([part.held() for part in self.parts])
 
     def among(self) -> Joint | None:
         """Return the block of the rows among themselves, or None where a part does not know it."""
         found = [part.among() for part in self.parts]
         known = [part for part in found if part is not None]
-        return self._of(known) if len(known) == len(found) else None
+        return self.with_parts(known) if len(known) == len(found) else None
 
     def among_columns(self) -> Joint | None:
         """Return the block of the columns among themselves, or None where a part does not know it."""
         found = [part.among_columns() for part in self.parts]
         known = [part for part in found if part is not None]
-        return self._of(known) if len(known) == len(found) else None
+        return self.with_parts(known) if len(known) == len(found) else None
 
     def pairs(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
         """Return the distances of chosen pairs for each range, shape (pairs, n_ranges)."""
@@ -113,8 +114,10 @@ class Joint(Block):
         """Return the largest distance for each range, shape (n_ranges,)."""
         return np.concatenate([part.largest() for part in self.parts])
 
-    def _of(self, parts: Sequence[Block]) -> Joint:
-        return Joint(parts, self.names)
+    def with_parts(self, parts: Sequence[Block]) -> Joint:
+        """Return the same names of other parts; itself where they are its own."""
+        same = len(parts) == len(self.parts) and all(a is b for a, b in zip(parts, self.parts, strict=True))
+        return self if same else Joint(parts, self.names)
 
     def __repr__(self) -> str:
         return f"Joint of {len(self.parts)} blocks, shape {self.shape}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,7 @@ class Prediction:
         return cls(mean, std / to_std(np.ones(1), df)[0], df)
 
 
+@lru_cache(maxsize=256)
 def quantile(df: float, level: float) -> float:
     """Return the half width, in scales, of the central interval: Student-t, or normal where df is inf.
 

@@ -153,17 +153,16 @@ class Stack(Product):
 
     def __init__(self, kernels: dict[str, Product]):
         self.kernels = kernels
-        self.factors, _ = distinct_factors(list(kernels.values()))
+        self.factors, places = distinct_factors(list(kernels.values()))
+        found = {one: (i, j) for i, own in enumerate(places) for j, one in enumerate(own)}
+        self._homes = [found[one] for one in range(len(self.factors))]  # kernel and place in it, of every factor
 
     def __repr__(self) -> str:
         return "Stack(" + ", ".join(f"{name!r}: {kernel!r}" for name, kernel in self.kernels.items()) + ")"
 
     def rows(self, of_kernels: Sequence[Sequence[Any]]) -> list[Any]:
         """Return the representations of the factors, given those of all kernels."""
-        known: dict[Any, Any] = {}
-        for kernel, rows in zip(self.kernels.values(), of_kernels, strict=True):
-            known |= {factor.source(): row for factor, row in zip(kernel.factors, rows, strict=True)}
-        return [known[factor.source()] for factor in self.factors]
+        return [of_kernels[i][j] for i, j in self._homes]
 
     def range_names(self) -> list[str]:
         """Return one name per range, behind that of its kernel."""

@@ -5,7 +5,7 @@ A page with sliders asks again and again about the same mesh; reading and embedd
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,61 @@ from swwl.models.members import Member
 from swwl.models.predicting import Blocks
 from swwl.models.regression import RobustGPRegressor
 from swwl.models.tables import as_rows, column
+
+
+class PreparedMembers:
+    """Members of a fitted model, and what their kernels make of one mesh for each column of graphs.
+
+    Parameters
+    ----------
+    members : sequence of Member
+    meshes : mapping of str to mesh
+        By column: anything :func:`swwl.as_graph` takes.
+    """
+
+    def __init__(self, members: Sequence[Member], meshes: Mapping[str, Any]):
+        self._members = members
+        self._factors, self._places = distinct_factors([member.kernel for member in members])
+        graphs = [factor for factor in self._factors if factor.takes == "graphs"]
+        table = pd.DataFrame({name: pd.Series([mesh], dtype=object) for name, mesh in meshes.items()})
+        found = represent_columns([Product(*graphs)], partial(column, table))[0] if graphs else []
+        self._known = dict(zip(map(id, graphs), found, strict=True))
+        self._blocks = [self._held(member, own) for member, own in zip(members, self._places, strict=True)]
+
+    @property
+    def has_meshes(self) -> bool:
+        """Whether any kernel looks at a mesh."""
+        return bool(self._known)
+
+    def represented(self, X: Any) -> tuple[pd.DataFrame, list[list[Any]], Blocks]:
+        """Return a table of other inputs, what the factors of every member make of it, and their blocks."""
+        others = [factor for factor in self._factors if factor.takes != "graphs"]
+        table = as_rows(X, [factor.column for factor in others])
+        rows = {id(factor): _repeated(known, len(table)) for factor, known in self._given()}
+        rows |= {id(factor): factor.represent(column(table, factor.column)) for factor in others}
+        found = [[rows[id(self._factors[place])] for place in own] for own in self._places]
+        blocks = [
+            member.new_blocks(own, known=held if len(table) == 1 else None)
+            for member, own, held in zip(self._members, found, self._blocks, strict=True)
+        ]
+        return table, found, blocks
+
+    def vectors(self) -> np.ndarray[Any, Any] | None:
+        """Return the mesh as the vector (K,) that a map of the training cases shows, or None where there is none."""
+        found = (factor.vectors(known) for factor, known in self._given())
+        return next((vectors[0] for vectors in found if vectors is not None), None)
+
+    def _held(self, member: Member, places: list[int]) -> dict[int, list[Block]]:
+        """Return the blocks from the mesh to the training meshes, by the place of their factor in the kernel."""
+        found = {}
+        for place, (factor, train) in enumerate(zip(member.kernel.factors, member.rows, strict=True)):
+            known = self._known.get(id(self._factors[places[place]]))
+            if known is not None:
+                found[place] = [block.held() for block in factor.new_blocks(known, train)]
+        return found
+
+    def _given(self) -> list[tuple[Factor, Any]]:
+        return [(factor, self._known[id(factor)]) for factor in self._factors if id(factor) in self._known]
 
 
 class Prepared:
@@ -50,12 +105,8 @@ class Prepared:
 
     def __init__(self, model: RobustGPRegressor, meshes: Mapping[str, Any]):
         self.model = model
-        self._factors, self._places = distinct_factors([member.kernel for member in model.members_])
-        graphs = [factor for factor in self._factors if factor.takes == "graphs"]
-        table = pd.DataFrame({name: pd.Series([mesh], dtype=object) for name, mesh in meshes.items()})
-        self._known = dict(zip(map(id, graphs), _represented(graphs, table), strict=True))
+        self.members = PreparedMembers(model.members_, meshes)
         self._looks: Looks | None = None  # of the meshes, when they are first asked for
-        self._blocks = [self._held(member, own) for member, own in zip(model.members_, self._places, strict=True)]
 
     def predict_distribution(self, X: Any) -> Prediction:
         """Predict at rows of other inputs; bit for bit what the model predicts for one row.
@@ -70,7 +121,7 @@ class Prepared:
         Prediction
             Arrays of shape (M,) or (M, k).
         """
-        table, _, blocks = self._represented(X)
+        table, _, blocks = self.members.represented(X)
         return self.model.predict_represented(table, blocks)
 
     def predict_with_domain(self, X: Any) -> tuple[Prediction, dict[str, Any]]:
@@ -86,48 +137,13 @@ class Prepared:
         domain : dict of str to M values
             The columns of what :meth:`swwl.RobustGPRegressor.domain` returns.
         """
-        table, rows, blocks = self._represented(X)
-        if self._looks is None and self._known:
+        table, rows, blocks = self.members.represented(X)
+        if self._looks is None and self.members.has_meshes:
             found = self.model.look_represented(rows, len(table))
             alone = all(place >= 0 for place, _ in self.model.domain_reference().clouds.values())
             self._looks = found if alone else None
         known = None if self._looks is None else self._looks.repeated(len(table))
         return self.model.judge_represented(table, rows, blocks, known)
-
-    def _represented(self, X: Any) -> tuple[pd.DataFrame, list[list[Any]], Blocks]:
-        """Return the table, what the factors of every member make of it, and the blocks of every member."""
-        others = [factor for factor in self._factors if factor.takes != "graphs"]
-        table = as_rows(X, [factor.column for factor in others])
-        rows = {id(factor): _repeated(known, len(table)) for factor, known in self._given()}
-        rows |= dict(zip(map(id, others), _represented(others, table), strict=True))
-        found = [[rows[id(self._factors[place])] for place in own] for own in self._places]
-        blocks = [
-            member.new_blocks(own, known=held if len(table) == 1 else None)
-            for member, own, held in zip(self.model.members_, found, self._blocks, strict=True)
-        ]
-        return table, found, blocks
-
-    def vectors(self) -> np.ndarray[Any, Any] | None:
-        """Return the mesh as the vector (K,) that a map of the training cases shows, or None where there is none."""
-        found = (factor.vectors(known) for factor, known in self._given())
-        return next((vectors[0] for vectors in found if vectors is not None), None)
-
-    def _held(self, member: Member, places: list[int]) -> dict[int, list[Block]]:
-        """Return the blocks from the mesh to the training meshes, by the place of their factor in the kernel."""
-        found = {}
-        for place, (factor, train) in enumerate(zip(member.kernel.factors, member.rows, strict=True)):
-            known = self._known.get(id(self._factors[places[place]]))
-            if known is not None:
-                found[place] = [block.held() for block in factor.new_blocks(known, train)]
-        return found
-
-    def _given(self) -> list[tuple[Factor, Any]]:
-        return [(factor, self._known[id(factor)]) for factor in self._factors if id(factor) in self._known]
-
-
-def _represented(factors: list[Factor], table: pd.DataFrame) -> list[Any]:
-    """Return what factors make of the columns of a table."""
-    return represent_columns([Product(*factors)], partial(column, table))[0] if factors else []
 
 
 def _repeated(rows: Any, n: int) -> Any:

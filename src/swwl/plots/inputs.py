@@ -143,7 +143,7 @@ class DesignDisplay(Display):
         if color not in ("target", "std"):
             raise InputError(f"color must be 'target' or 'std', not {color!r}.")
         k = pick_target(estimator, target)
-        rows = design_vectors(estimator)
+        rows = design_vectors(estimator.kernel_.factors, estimator.train_rows_)
         if rows is None:
             raise InputError(
                 f"There is no map of {estimator.kernel_!r}: it compares cases by distances that need not be those "
@@ -178,14 +178,20 @@ class DesignDisplay(Display):
         ax.set_title("map of the training cases")
 
 
-def design_vectors(estimator: RobustGPRegressor) -> NDArray[np.floating] | None:
+def design_vectors(factors: Sequence[Any], rows: Sequence[Any]) -> NDArray[np.floating] | None:
     """Return what a map shows, (N, K): the vectors of the first column of graphs or rows, or else all numbers.
 
     None where the columns of graphs and rows have no vectors: a map of the numbers alone would leave out what the
     cases are.
+
+    Parameters
+    ----------
+    factors : sequence of Factor
+        Of a fitted kernel.
+    rows : sequence
+        Their training representations.
     """
-    pairs = zip(estimator.kernel_.factors, estimator.train_rows_, strict=True)
-    found = [(factor.takes, factor.vectors(rows)) for factor, rows in pairs]
+    found = [(factor.takes, factor.vectors(own)) for factor, own in zip(factors, rows, strict=True)]
     things = [vectors for takes, vectors in found if takes in ("graphs", "rows")]
     if things:
         return next((vectors for vectors in things if vectors is not None), None)

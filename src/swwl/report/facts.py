@@ -59,7 +59,7 @@ def gather(model: RobustGPRegressor, model_path: Path | None) -> Facts:
     """Collect the facts of a fitted model."""
     data = data_of(model)
     y = model.train_targets_
-    vectors = design_vectors(model)
+    vectors = design_vectors(model.kernel_.factors, model.train_rows_)
     known = data.get("train") or {}
     return Facts(
         model=model,

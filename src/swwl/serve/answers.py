@@ -12,13 +12,11 @@ import numpy as np
 import pandas as pd
 
 from swwl.errors import InputError
-from swwl.jobs.predict import check_names, prediction_table
 from swwl.jobs.table import read_table, require_numbers, require_rows, require_texts, rows_named, where
 from swwl.restore import shown
 from swwl.serve.cases import a_level, a_number, an_object, case_table, input_value, known_keys
 from swwl.serve.limits import Limits
 from swwl.serve.meshes import Known, MeshStore
-from swwl.serve.numbers import ServedNumbers
 from swwl.serve.served import Judged, Served
 
 _STEPS = 41
@@ -73,10 +71,11 @@ def domain_of(served: Served, meshes: Mapping[str, Known], table: pd.DataFrame, 
     dict
         ``inside``; ``outside``, the inputs that are not; ``notes`` in words; ``score`` where the model has one.
     """
+    values = dict(zip(table.columns, table.to_numpy()[0], strict=True))
     outside = [
         one["name"]
         for one in served.inputs
-        if "least" in one and not one["least"] <= float(table[one["name"]].iloc[0]) <= one["largest"]
+        if "least" in one and not one["least"] <= float(values[one["name"]]) <= one["largest"]
     ]
     notes = [f"{name} lies outside the training range" for name in outside]
     for column, known in meshes.items():
@@ -120,16 +119,11 @@ def curve(served: Served, meshes: Mapping[str, Known], asked: Mapping[str, Any],
     table[name] = np.tile(along, len(values))
     if each is not None:
         table[each] = np.repeat(np.array(values, dtype=float), len(along))
-    prediction = served.along(meshes, table)
-    lower, upper = served.interval(prediction, level)
+    told = served.along(meshes, table, level)
     curves = []
     for j, value in enumerate(values):
         rows = slice(j * len(along), (j + 1) * len(along))
-        found = {
-            target: {"mean": prediction.mean[rows, k], "std": prediction.std[rows, k]}
-            | {"lower": lower[rows, k], "upper": upper[rows, k]}
-            for k, target in enumerate(served.targets)
-        }
+        found = {target: {key: part[rows, k] for key, part in told.items()} for k, target in enumerate(served.targets)}
         curves.append({"each": value, "targets": found})
     return {
         "model": served.name,
@@ -161,7 +155,7 @@ def _swept(served: Served, what: str, asked: Any, limits: Limits) -> tuple[str, 
     return str(name), [float(input_value(served, str(name), value)) for value in values]
 
 
-def table_inputs(served: ServedNumbers, store: MeshStore, file: Path, limits: Limits) -> pd.DataFrame:
+def table_inputs(served: Served, store: MeshStore, file: Path, limits: Limits) -> pd.DataFrame:
     """Read and check a table that a client sent; its meshes are paths under the folder of meshes.
 
     Mistakes name the line; the table is called "table" whatever its file.
@@ -173,7 +167,7 @@ def table_inputs(served: ServedNumbers, store: MeshStore, file: Path, limits: Li
         raise InputError(str(error).replace(str(file), str(path))) from None
     if len(frame) > limits.rows:
         raise InputError(f"{path}: has {len(frame)} rows, but at most {limits.rows} are taken.")
-    check_names(served.model, frame, path)
+    served.check_names(frame, path)
     _numbers(served, frame, path)
     for column in served.mesh_columns:
         if column not in frame.columns:
@@ -186,7 +180,7 @@ def table_inputs(served: ServedNumbers, store: MeshStore, file: Path, limits: Li
     return frame
 
 
-def _numbers(served: ServedNumbers, frame: pd.DataFrame, path: Path) -> dict[str, Any]:
+def _numbers(served: Served, frame: pd.DataFrame, path: Path) -> dict[str, Any]:
     """Return the columns of a table that a model needs beside meshes, checked."""
     columns: dict[str, Any] = {}
     for one in served.inputs:
@@ -196,7 +190,7 @@ def _numbers(served: ServedNumbers, frame: pd.DataFrame, path: Path) -> dict[str
     return columns
 
 
-def table_lines(served: ServedNumbers, store: MeshStore, frame: pd.DataFrame) -> Iterator[str]:
+def table_lines(served: Served, store: MeshStore, frame: pd.DataFrame) -> Iterator[str]:
     """Yield the lines of a CSV file, with predictions beside the columns of a checked table; some rows at a time."""
     path = Path("table.csv")
     for start in range(0, len(frame), _CHUNK):
@@ -210,8 +204,7 @@ def table_lines(served: ServedNumbers, store: MeshStore, frame: pd.DataFrame) ->
                 for row, one in enumerate(known):
                     if served.strange(name, one):
                         strange.setdefault(row, []).append(name)
-            prediction, domain = served.model.predict_with_domain(pd.DataFrame(columns, index=part.index))
-        result = prediction_table(served.model, part, prediction.columns(), strange, domain)
+            result = served.with_predictions(part, pd.DataFrame(columns, index=part.index), strange)
         yield _as_csv(result, header=start == 0)
 
 

@@ -26,7 +26,6 @@ from swwl.serve.cases import parse
 from swwl.serve.guard import Guard, RefusedError, Workshop, extra_headers, status_of
 from swwl.serve.limits import Limits
 from swwl.serve.meshes import Known, MeshStore
-from swwl.serve.numbers import ServedNumbers
 from swwl.serve.openapi import describe
 from swwl.serve.questions import Question, limits_facts, meshes_of, model_of, question_of, sent_mesh
 from swwl.serve.served import Served
@@ -142,18 +141,11 @@ class Service:
         """Return where moving the surface changes a prediction."""
         return Response(fields.sensitivity(served, meshes, asked), media_type="application/octet-stream")
 
-    def _of_numbers(self, name: Any) -> ServedNumbers:
-        """Return a model of numbers; tables are for those."""
-        served = model_of(self.models, name)
-        if not isinstance(served, ServedNumbers):
-            raise InputError(f"The model {served.name!r} predicts fields; tables are for models of numbers.")
-        return served
-
     async def table(self, request: Request) -> Response:
         """Predict the rows of a CSV file, streamed back as they are done."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         question = Question({}) if kind == "text/csv" else await question_of(request)
-        served = self._of_numbers(question.asked.get("model") or request.query_params.get("model"))
+        served = model_of(self.models, question.asked.get("model") or request.query_params.get("model"))
         try:
             body = await request.body() if kind == "text/csv" else None
             frame = await self.workshop.run(self._table, served, question, body)
@@ -170,7 +162,7 @@ class Service:
 
         return StreamingResponse(lines(), media_type="text/csv")
 
-    def _table(self, served: ServedNumbers, question: Question, body: bytes | None) -> Any:
+    def _table(self, served: Served, question: Question, body: bytes | None) -> Any:
         ending = ".csv"
         with private_file(self.private, ending) as path:
             if body is not None:
@@ -187,7 +179,7 @@ class Service:
 
     async def invocations(self, request: Request) -> Response:
         """Predict in MLflow's form."""
-        served = self._of_numbers(request.query_params.get("model"))
+        served = model_of(self.models, request.query_params.get("model"))
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind not in ("application/json", "text/csv"):
             raise RefusedError(415, f"JSON or CSV is wanted, not {kind[:60]!r}.")

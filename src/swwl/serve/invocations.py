@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from swwl.errors import InputError
+from swwl.jobs.predict import PREDICTED
 from swwl.restore import shown
 from swwl.serve.cases import input_value, parse
 from swwl.serve.limits import Limits
 from swwl.serve.meshes import MeshStore
-from swwl.serve.numbers import ServedNumbers
 from swwl.serve.served import Served
 
 _FORMS = ("dataframe_split", "dataframe_records", "instances", "inputs")
@@ -67,12 +66,12 @@ def frame_of(kind: str, body: bytes) -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series([row.get(name) for row in records], dtype=object) for name in records[0]})
 
 
-def invoke(served: ServedNumbers, store: MeshStore, frame: pd.DataFrame, limits: Limits) -> dict[str, Any]:
+def invoke(served: Served, store: MeshStore, frame: pd.DataFrame, limits: Limits) -> dict[str, Any]:
     """Predict every row of a table; columns of meshes hold references.
 
     Parameters
     ----------
-    served : ServedNumbers
+    served : Served
     store : MeshStore
     frame : DataFrame
     limits : Limits
@@ -91,9 +90,7 @@ def invoke(served: ServedNumbers, store: MeshStore, frame: pd.DataFrame, limits:
     for one in served.inputs:
         values = [_checked(served, one["name"], value, row) for row, value in enumerate(frame[one["name"]])]
         columns[one["name"]] = pd.Series(values) if one["holds"] != "rows" else pd.Series(values, dtype=object)
-    prediction = served.model.predict_distribution(pd.DataFrame(columns)).columns()
-    lower, upper = prediction.interval(0.95)
-    found: Mapping[str, Any] = {"mean": prediction.mean, "std": prediction.std, "lower95": lower, "upper95": upper}
+    found = dict(zip(PREDICTED, served.rows(pd.DataFrame(columns)).values(), strict=True))
     return {
         "predictions": [
             {

@@ -10,20 +10,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from swwl.design.domain import WIDER, far_from_others
-from swwl.embedding.components import principal_components, project
+from swwl.design.domain import WIDER
 from swwl.errors import located
 from swwl.evaluation import scores
 from swwl.evaluation.curves import trend_columns
 from swwl.evaluation.metadata import data_of
 from swwl.gp.prediction import Prediction
-from swwl.jobs.predict import graph_columns
+from swwl.jobs.predict import check_names, graph_columns, prediction_table
 from swwl.models.prepared import Prepared
 from swwl.models.regression import RobustGPRegressor
-from swwl.plots.inputs import design_vectors
 from swwl.serve.meshes import Known
 from swwl.serve.once import Once
-from swwl.serve.served import Array, Judged, Served, spread, told
+from swwl.serve.served import Apart, Judged, Served, Told, spread
 
 _PREPARED = 64  # meshes whose embedding is kept, of every model
 
@@ -39,49 +37,60 @@ class ServedNumbers(Served):
             self.data = data_of(model)
         self.mesh_columns = graph_columns(model)
         self.targets, self.fields = list(model.target_names_), []
-        self._prepared: Once[Prepared] = Once(_PREPARED)
-        # Beside the place the one it belongs to: as long as it is kept, nobody else has its id.
-        self._places: Once[tuple[Prepared, dict[str, Any] | None]] = Once(_PREPARED)
+        self._prepared: Once[tuple[Prepared, dict[str, Any] | None]] = Once(_PREPARED)
 
-    def prepared(self, meshes: Mapping[str, Known]) -> Prepared:
-        """Return the model with meshes embedded; that is done once for each."""
+    def _prepare(self, meshes: Mapping[str, Known]) -> tuple[Prepared, dict[str, Any] | None]:
+        """Return the model with meshes embedded, and where they lie on the map; that is done once for each."""
         self.check_meshes(meshes)
         key = tuple((name, meshes[name].key) for name in self.mesh_columns)
-        items = {name: meshes[name].item for name in self.mesh_columns}
-        return self._prepared.get(key, lambda: Prepared(self.model, items))
+
+        def make() -> tuple[Prepared, dict[str, Any] | None]:
+            prepared = Prepared(self.model, {name: meshes[name].item for name in self.mesh_columns})
+            return prepared, self.design.place(prepared.members.vectors()) if meshes and self.design else None
+
+        return self._prepared.get(key, make)
 
     def judge(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Judged:
         """Predict one case, and say whether it is like the training cases."""
-        prepared = self.prepared(meshes)
+        prepared, place = self._prepare(meshes)
         prediction, domain = prepared.predict_with_domain(table)
-        prediction = prediction.columns()
-        unsure = self.unsure(prediction)[0]
-        lower, upper = self.interval(prediction, level)
-        found = {"mean": prediction.mean[0], "std": prediction.std[0], "lower": lower[0], "upper": upper[0]}
+        unsure = self.unsure(prediction.columns())[0]
+        found = self._told(prediction.columns(), level)
         targets = {
-            name: told({key: values[k] for key, values in found.items()}, bool(unsure[k]))
+            name: {key: float(values[0, k]) for key, values in found.items()} | {"unsure": bool(unsure[k])}
             for k, name in enumerate(self.targets)
         }
-        row = {key: values[0] for key, values in domain.items()}
-        inside = None if row["inside"] is pd.NA else bool(row["inside"])
-        place = self._places.get(id(prepared), lambda: (prepared, self._place(prepared)))[1] if meshes else None
-        return Judged(targets, inside, float(row["score"]), str(row["why"]), place)
+        inside = None if domain["inside"][0] is pd.NA else bool(domain["inside"][0])
+        return Judged(targets, inside, float(domain["score"][0]), str(domain["why"][0]), place)
 
     def unsure(self, prediction: Prediction) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Return where the model is less sure than of 95 of 100 left-out training cases, (M, k)."""
         return np.asarray(self.model.domain_reference().widened(prediction)).reshape(prediction.mean.shape)
 
-    def interval(self, prediction: Prediction, level: float) -> tuple[Array, Array]:
-        """Return the bounds of intervals (M, k), doubled where the model is unsure, as ``swwl predict`` does."""
+    def _told(self, prediction: Prediction, level: float) -> Told:
+        """Return numbers (M, k); intervals are doubled where the model is unsure, as ``swwl predict`` does."""
         lower, upper = prediction.interval(level)
-        if not (unsure := self.unsure(prediction)).any():
-            return lower, upper
-        wide = prediction.widened(np.where(unsure, WIDER, 1.0)).interval(level)
-        return np.where(unsure, wide[0], lower), np.where(unsure, wide[1], upper)
+        if (unsure := self.unsure(prediction)).any():
+            wide = prediction.widened(np.where(unsure, WIDER, 1.0)).interval(level)
+            lower, upper = np.where(unsure, wide[0], lower), np.where(unsure, wide[1], upper)
+        return {"mean": prediction.mean, "std": prediction.std, "lower": lower, "upper": upper}
 
-    def along(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> Prediction:
-        """Predict many rows of one mesh, arrays of shape (M, k)."""
-        return self.prepared(meshes).predict_distribution(table).columns()
+    def along(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Told:
+        """Predict many rows of one mesh."""
+        return self._told(self._prepare(meshes)[0].predict_distribution(table).columns(), level)
+
+    def rows(self, table: pd.DataFrame) -> Told:
+        """Predict rows with meshes of their own."""
+        return self._told(self.model.predict_distribution(table).columns(), 0.95)
+
+    def check_names(self, frame: pd.DataFrame, path: Path) -> None:
+        """Refuse a table that has columns where predictions go."""
+        check_names(self.model, frame, path)
+
+    def with_predictions(self, frame: pd.DataFrame, inputs: pd.DataFrame, apart: Apart) -> pd.DataFrame:
+        """Return a table with predictions beside its columns."""
+        prediction, domain = self.model.predict_with_domain(inputs)
+        return prediction_table(self.model, frame, prediction.columns(), apart, domain)
 
     @cached_property
     def inputs(self) -> list[dict[str, Any]]:
@@ -100,36 +109,9 @@ class ServedNumbers(Served):
             found[name] = {"name": name, "holds": "numbers"}
         return list(found.values())
 
-    @cached_property
-    def _design(self) -> tuple[Array, Array, Array, Array] | None:
-        """A map of the training cases: their vectors (N, K), coordinates (N, 2), center and components; or None."""
-        rows = design_vectors(self.model)
-        if rows is None or len(rows) < 3:
-            return None
-        mean, components, _ = principal_components(rows, 2)
-        places = np.zeros((len(rows), 2))
-        places[:, : components.shape[1]] = project(rows, mean, components)
-        return rows.astype(np.float64), places, mean, components
-
-    def _place(self, prepared: Prepared) -> dict[str, Any] | None:
-        """Return where a mesh lies on the map, and the training cases that are nearest to it."""
-        vector = prepared.vectors()
-        if self._design is None or vector is None or vector.shape != self._design[0].shape[1:]:
-            return None
-        rows, _, mean, components = self._design
-        place = np.zeros(2)
-        place[: components.shape[1]] = project(vector[None], mean, components)[0]
-        distances = np.sqrt(((rows - vector) ** 2).sum(axis=1))
-        order = np.argsort(distances, kind="stable")[:5]
-        near = [{"case": int(i), "label": self.labels[i], "distance": float(distances[i])} for i in order]
-        return {"place": place.tolist(), "nearest": near}
-
-    @cached_property
-    def labels(self) -> list[str]:
-        """Names of the training cases: their first mesh, or their number."""
-        meshes = next(iter(((self.data.get("train") or {}).get("meshes") or {}).values()), None)
-        n = len(self.model.train_targets_)
-        return [Path(name).name for name in meshes] if meshes else [f"case {i}" for i in range(n)]
+    def training(self) -> tuple[list[Any], list[Any]]:
+        """Return the factors of the kernel, and what they made of the training cases."""
+        return self.model.kernel_.factors, self.model.train_rows_
 
     @cached_property
     def facts(self) -> dict[str, Any]:
@@ -154,16 +136,9 @@ class ServedNumbers(Served):
                 {"name": name, "scores": tested[name]} | spread(y[:, k]) for k, name in enumerate(self.targets)
             ],
             "fields": self.fields,
-            "curves": True,
             "importance": {str(name): importance[name].to_dict() for name in importance.columns},
             "train": {name: y[:, k] for k, name in enumerate(self.targets)},
-            "map": self._map(),
+            "map": self.design and self.design.facts(),
             "cases": self.cases("train", model.train_inputs_, y) + self.cases("test", self.given(held_out), tested_on),
             "sensitivity": bool(self.mesh_columns),
         }
-
-    def _map(self) -> dict[str, Any] | None:
-        if self._design is None:
-            return None
-        rows, places, _, _ = self._design
-        return {"places": places, "labels": self.labels, "far": far_from_others(rows)}

@@ -13,12 +13,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.errors import InputError
-from swwl.gp.prediction import Prediction
 from swwl.mesh.facts import Typical, apart
 from swwl.mesh.mesh import Mesh
+from swwl.plots.inputs import design_vectors
+from swwl.serve.designmap import DesignMap
 from swwl.serve.meshes import Known
 
-Array = NDArray[np.float64]
+# mean, std, lower and upper of every target, arrays of shape (M, k).
+Told = dict[str, NDArray[np.float64]]
+Apart = Mapping[int, list[str]]
 
 
 class Judged(NamedTuple):
@@ -79,21 +82,47 @@ class Served(ABC):
         """The inputs beside meshes: their names, what they hold, and the range of the training cases."""
 
     @cached_property
+    def names(self) -> pd.Index:
+        """The names of the inputs beside meshes."""
+        return pd.Index([one["name"] for one in self.inputs])
+
+    @cached_property
     @abstractmethod
     def facts(self) -> dict[str, Any]:
         """All that can be told before anything is asked."""
 
     @abstractmethod
+    def training(self) -> tuple[list[Any], list[Any]]:
+        """Return the factors of a kernel, and what they made of the training cases."""
+
+    @abstractmethod
     def judge(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Judged:
         """Predict one case: a table of one row of checked inputs, and meshes by column."""
 
-    def along(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> Prediction:
-        """Predict many rows of one mesh, arrays of shape (M, k)."""
-        raise InputError(f"The model {self.name!r} predicts fields; curves are for models of numbers.")
+    @abstractmethod
+    def along(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Told:
+        """Predict many rows of one mesh: M rows of checked inputs."""
 
-    def interval(self, prediction: Prediction, level: float) -> tuple[Array, Array]:
-        """Return the bounds of intervals, arrays of shape (M, k)."""
-        return prediction.interval(level)
+    @abstractmethod
+    def rows(self, table: pd.DataFrame) -> Told:
+        """Predict M rows with meshes of their own, with 95 % intervals."""
+
+    @abstractmethod
+    def check_names(self, frame: pd.DataFrame, path: Path) -> None:
+        """Refuse a table that has columns where predictions go."""
+
+    @abstractmethod
+    def with_predictions(self, frame: pd.DataFrame, inputs: pd.DataFrame, apart: Apart) -> pd.DataFrame:
+        """Return a table with predictions beside its columns.
+
+        Parameters
+        ----------
+        frame : DataFrame of M rows
+        inputs : DataFrame of M rows
+            Checked: meshes, numbers, texts.
+        apart : mapping of int to list of str
+            By the places of rows: columns whose mesh is unlike the training meshes in plain sight.
+        """
 
     def fields_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return fields of one case and their standard deviations, by name."""
@@ -142,6 +171,16 @@ class Served(ABC):
                         found[f"{kind}:{column}:{number}"] = file
         return found
 
+    @cached_property
+    def design(self) -> DesignMap | None:
+        """Where the training cases lie, called after their first mesh or by number; None where there is no map."""
+        vectors = design_vectors(*self.training())
+        if vectors is None or len(vectors) < 3:
+            return None
+        meshes = next(iter(((self.data.get("train") or {}).get("meshes") or {}).values()), None)
+        named = [Path(name).name for name in meshes or ()]
+        return DesignMap(vectors, named if len(named) == len(vectors) else [f"case {i}" for i in range(len(vectors))])
+
     def given(self, known: Mapping[str, Any]) -> pd.DataFrame | None:
         """Return the inputs of held-out cases, where all are known."""
         names, found = [one["name"] for one in self.inputs], known.get("inputs") or {}
@@ -176,8 +215,3 @@ def spread(values: Any) -> dict[str, float]:
     """Return least, median and largest value."""
     array = np.asarray(values, dtype=float)
     return {"least": float(array.min()), "median": float(np.median(array)), "largest": float(array.max())}
-
-
-def told(values: Mapping[str, Any], unsure: bool) -> dict[str, Any]:
-    """Return mean, std and bounds of a number as plain ones."""
-    return {key: float(values[key]) for key in ("mean", "std", "lower", "upper")} | {"unsure": unsure}

@@ -1,29 +1,41 @@
-"""A model of fields, served: whole fields, and their largest values and means, of a FieldRegressor."""
+"""A model of fields, served: whole fields, and numbers derived from them, of a FieldRegressor."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
-from swwl.errors import located
+from swwl.design.domain import Reference
+from swwl.errors import InputError, located
 from swwl.evaluation.fieldmetadata import field_data_of, field_score_rows
-from swwl.jobs.fieldpredict import DERIVED, derived_numbers
-from swwl.jobs.predict import PREDICTED
+from swwl.jobs.fieldpredict import DERIVED, check_field_names, derived_numbers, outside_fields
+from swwl.jobs.predict import OUTSIDE, PREDICTED
 from swwl.mesh.mesh import Mesh
+from swwl.models.fieldprepared import PreparedFields, field_references
 from swwl.models.fields import FieldRegressor
 from swwl.serve.meshes import Known
 from swwl.serve.once import Once
-from swwl.serve.served import Judged, Served, spread, told
+from swwl.serve.served import Apart, Judged, Served, Told, spread
 
 _KEPT = 8  # cases whose fields are kept: cards, colors and downloads ask for the same one
+_NODES = 400_000  # of meshes with descriptors and embeddings, which are kept, too
+_MOST_VALUES = 10_000_000  # of fields along curves
+
+
+class Prepared(NamedTuple):
+    """A model on one mesh, and where that lies on the map."""
+
+    fields: PreparedFields
+    place: dict[str, Any] | None
 
 
 class ServedFields(Served):
-    """A FieldRegressor to answer questions."""
+    """A FieldRegressor to answer questions: numbers are those that are derived from its fields."""
 
     model: FieldRegressor
 
@@ -36,34 +48,89 @@ class ServedFields(Served):
         nodal = [one.kind.name for one in model.models_.values() if not one.kind.on_cells]
         self.targets = [f"{field}_{what}" for field in nodal for what in DERIVED]
         self._fields: Once[tuple[dict[str, Any], dict[str, Any]]] = Once(_KEPT)
+        self._prepared: Once[Prepared] = Once(_NODES, weight=lambda one: float(one.fields.mesh.n_nodes))
+
+    def _prepare(self, meshes: Mapping[str, Known]) -> Prepared:
+        """Return the model on a mesh; what does not depend on inputs is computed once for each."""
+        self.check_meshes(meshes)
+        known = meshes[self.mesh_columns[0]]
+
+        def make() -> Prepared:
+            found = PreparedFields(self.model, known.mesh)
+            return Prepared(found, self.design.place(found.members.vectors()) if self.design else None)
+
+        return self._prepared.get(known.key, make)
 
     def judge(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Judged:
-        """Predict the largest value and the mean of every field."""
-        self.check_meshes(meshes)
-        numbers = derived_numbers(self.model, self.with_meshes(table, meshes), level=level)
-        keys = dict(zip(("mean", "std", "lower", "upper"), PREDICTED, strict=True))
-        found = {name: {key: numbers[f"{name}_{own}"][0] for key, own in keys.items()} for name in self.targets}
-        return Judged({name: told(values, unsure=False) for name, values in found.items()})
+        """Predict numbers derived from the fields of one case, and say whether it is like the training cases."""
+        prepared, place = self._prepare(meshes)
+        found = self._told(prepared, table, level)
+        targets = {
+            name: {key: float(values[0, k]) for key, values in found.items()} | {"unsure": False}
+            for k, name in enumerate(self.targets)
+        }
+        domain = prepared.judged(table, self._references)
+        if not domain:
+            return Judged(targets, place=place)
+        inside = None if domain["inside"][0] is pd.NA else bool(domain["inside"][0])
+        return Judged(targets, inside, float(domain["score"][0]), str(domain["why"][0]), place)
+
+    def _told(self, model: FieldRegressor, table: pd.DataFrame, level: float) -> Told:
+        numbers = derived_numbers(model, table, level=level)
+        return {
+            key: np.column_stack([numbers[f"{name}_{own}"] for name in self.targets])
+            if self.targets
+            else np.empty((len(table), 0))
+            for key, own in zip(("mean", "std", "lower", "upper"), PREDICTED, strict=True)
+        }
+
+    def along(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Told:
+        """Predict numbers derived from the fields of many rows of one mesh."""
+        prepared = self._prepare(meshes).fields
+        size = len(table) * prepared.mesh.n_nodes
+        if size > _MOST_VALUES:
+            raise InputError(
+                f"{len(table)} fields of {prepared.mesh.n_nodes} nodes each are too many at once; ask for fewer points."
+            )
+        return self._told(prepared, table, level)
+
+    def rows(self, table: pd.DataFrame) -> Told:
+        """Predict numbers derived from the fields of rows with meshes of their own."""
+        return self._told(self.model, table, 0.95)
+
+    def check_names(self, frame: pd.DataFrame, path: Path) -> None:
+        """Refuse a table that has columns where predictions go."""
+        check_field_names(self.model, frame, path)
+
+    def with_predictions(self, frame: pd.DataFrame, inputs: pd.DataFrame, apart: Apart) -> pd.DataFrame:
+        """Return a table with numbers derived from fields beside its columns."""
+        columns: dict[str, Any] = dict(derived_numbers(self.model, inputs))
+        columns[OUTSIDE] = outside_fields(self.model, frame, apart)
+        return pd.concat([frame, pd.DataFrame(columns, index=frame.index)], axis=1)
 
     def fields_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return fields of one case and their standard deviations, by name."""
-        self.check_meshes(meshes)
+        prepared = self._prepare(meshes).fields
         key = (meshes[self.mesh_columns[0]].key, repr(table.iloc[0].to_dict()))
 
         def make() -> tuple[dict[str, Any], dict[str, Any]]:
-            means, stds = self.model.predict(self.with_meshes(table, meshes), return_std=True)
+            means, stds = prepared.predict(table, return_std=True)
             return means[0], stds[0]
 
         return self._fields.get(key, make)
 
     def mesh_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> Mesh:
         """Return the mesh of one case with its predicted fields, their standard deviations and bounds."""
-        self.check_meshes(meshes)
-        return self.model.predict_meshes(self.with_meshes(table, meshes))[0]
+        return self._prepare(meshes).fields.predict_meshes(table)[0]
 
-    def with_meshes(self, table: pd.DataFrame, meshes: Mapping[str, Known]) -> pd.DataFrame:
-        """Return a table of one case with its mesh."""
-        return table.assign(**{name: pd.Series([known.item], dtype=object) for name, known in meshes.items()})
+    @cached_property
+    def _references(self) -> dict[str, Reference]:
+        return field_references(self.model)
+
+    def training(self) -> tuple[list[Any], list[Any]]:
+        """Return the factors of the first field's kernel, and what they made of the training cases."""
+        member = next(iter(self.model.models_.values())).member
+        return member.kernel.factors, member.rows
 
     @cached_property
     def inputs(self) -> list[dict[str, Any]]:
@@ -105,10 +172,9 @@ class ServedFields(Served):
             "targets": [{"name": name, "scores": []} for name in self.targets],
             "fields": self.fields,
             "field_scores": tested,
-            "curves": False,
             "importance": {},
             "train": {},
-            "map": None,
+            "map": self.design and self.design.facts(),
             "cases": self._known("train", train, n) + self._known("test", held_out, m),
             "sensitivity": False,
         }
