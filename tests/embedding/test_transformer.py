@@ -268,7 +268,7 @@ def test_bad_graphs_are_named(n_jobs, tmp_path):
     rng = np.random.default_rng(0)
     good = random_graph(rng)
     embedding = SWWLEmbedding(**SMALL, n_jobs=n_jobs).fit([good])
-    (tmp_path / "broken.vtk").write_text("this is no mesh\n")
+    (tmp_path / "broken.vtk").write_text("this is not a mesh\n")
     write_graph(tmp_path / "flat.npz", random_graph(rng, 10, 2))
     cases = [
         (tmp_path / "flat.npz", ValueError, r"Graph 3 \(flat.npz\) has 2 features per node, but fit saw 3"),

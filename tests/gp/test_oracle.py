@@ -1,7 +1,7 @@
 """The same numbers as R's RobustGaSP, at the tolerances an independent version reached.
 
 Left out, as the reference's notes say: R's gradient of products of several matern_3_2 (it misses a factor, so
-those fits are no stationary points either), and its leave-one-out where the matrix is ill-conditioned. Fits
+those fits are not stationary points either), and its leave-one-out where the matrix is ill-conditioned. Fits
 under the exact reference priors (ref_xi, ref_gamma) have other optima: all at given parameters is compared.
 """
 

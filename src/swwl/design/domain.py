@@ -230,7 +230,7 @@ def verdicts(reference: Reference, looks: Looks, shape_std: Array, numbers: Mapp
         reasons.append(why)
     found: dict[str, Any] = {"score": score, "inside": inside, "kind": kinds, "why": reasons} | parts
     if reference.n_cases < FEWEST:
-        few = f"cannot tell: {reference.n_cases} training cases are too few, at least {FEWEST} are needed"
+        few = f"{reference.n_cases} training cases are too few, at least {FEWEST} are needed"
         found["inside"] = pd.array([pd.NA] * n, dtype="boolean")
         found["kind"] = ["cannot tell"] * n
         found["why"] = [f"{few}; {why}" if why else few for why in reasons]

@@ -30,7 +30,7 @@ Recipe = dict[str, float]
 # Lengths of lags, as parts of the typical diagonal.
 LENGTHS = (0.03, 0.1, 0.3)
 _LAGS = tuple(f"lag{length:g}" for length in LENGTHS)
-# The block that is no place but a factor: a basis has all its functions a second time, times the squared gain.
+# The block that is not a place but a factor: a basis has all its functions a second time, times the squared gain.
 FACTOR = "gain"
 
 

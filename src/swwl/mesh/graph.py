@@ -131,7 +131,7 @@ class Graph(Frozen):
 
         Notes
         -----
-        Nodes that no cell uses are left out, with a warning: they are no part of the shape.
+        Nodes that no cell uses are left out, with a warning: they do not belong to the shape.
 
         Examples
         --------

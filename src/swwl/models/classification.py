@@ -101,7 +101,7 @@ def machine_of(svc: SVC) -> Machine:
 
 @storable
 class GraphSVC(ClassifierMixin, BaseEstimator):
-    r"""Support vector classification of graphs, which chooses its kernel by itself unless it is given one.
+    r"""Support vector classification of graphs, which chooses its own kernel unless it is given one.
 
     .. math:: k(G, G') = \exp\Bigl(-\gamma \sum_l D_l(G, G')^\alpha\Bigr) \prod_m k_m(G, G')
 

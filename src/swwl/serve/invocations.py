@@ -35,7 +35,7 @@ def frame_of(kind: str, body: bytes) -> pd.DataFrame:
     if kind == "text/csv":
         try:
             return pd.read_csv(io.BytesIO(body))
-        except Exception as error:  # pandas has many ways to say that this is no table
+        except Exception as error:  # pandas has many ways to say that this is not a table
             raise InputError(f"The table is not CSV: {str(error)[:120]}.") from None
     asked = parse(body)
     forms = [name for name in _FORMS if name in asked]

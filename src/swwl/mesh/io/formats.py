@@ -43,13 +43,13 @@ def _reader(read: Callable[[Path], Mesh | Graph]) -> Reader:
 
 
 def _read_inp(path: Path, fields: Collection[str] | None = None) -> Mesh:
-    """Read a file of AVS or Abaqus, who share an ending."""
+    """Read a file of AVS or Abaqus, which share an ending."""
     refuse_empty(path)
     return (plain.read_avs if plain.is_avs(path) else read_abaqus)(path, fields)
 
 
 def _read_msh(path: Path) -> Mesh:
-    """Read a file of Gmsh or Fluent, who share an ending."""
+    """Read a file of Gmsh or Fluent, which share an ending."""
     refuse_empty(path)
     with open(path, "rb") as file:
         start = file.read(4096).lstrip()
@@ -63,7 +63,7 @@ def _read_msh(path: Path) -> Mesh:
 
 
 def _read_dat(path: Path) -> Mesh:
-    """Read a file of Nastran or Tecplot, who share an ending."""
+    """Read a file of Nastran or Tecplot, which share an ending."""
     refuse_empty(path)
     return read_nastran(path) if is_nastran(path) else meshio_files.read(path, "tecplot")
 
