@@ -114,10 +114,8 @@ def show_field_scores(out: Output, rows: list[dict[str, Any]], title: str = "how
             + [percent(r["max_error"]), percent(r["coverage"]), percent(r["worst_coverage"])]
         )
     out.table(title, columns, cells)
-    out.say(
-        "RRMSE is relative to the largest value of each mesh; so much the largest value itself is off. Intervals hold"
-    )
-    out.say("so many nodes on average, and so many on the worst mesh.")
+    out.say("RRMSE is relative to the largest value of each mesh, and so is by how much the largest value is off.")
+    out.say("Intervals hold on average, not on every mesh: see the worst.")
     for r in rows:
         out.say(f"largest error, {r['field']}, {r['test']}: {r['worst']} ({r['worst_rrmse']:.4f})")
 
