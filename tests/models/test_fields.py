@@ -220,7 +220,7 @@ def test_a_missing_value_does_not_count():
     u[5] = np.nan
     spoiled = table.copy()
     spoiled.at[3, "mesh"] = table["mesh"][3].with_fields({"T": u})
-    with pytest.warns(MeshWarning, match="Field 'T' is not finite at 1 nodes of mesh 3; these nodes do not count"):
+    with pytest.warns(MeshWarning, match="Field 'T' is not finite at 1 node of mesh 3; they do not count"):
         model = quick().fit(spoiled[:14], "T")
     whole = quick().fit(table[:14], "T")
     difference = model.predict(table[14:])[0]["T"] - whole.predict(table[14:])[0]["T"]
@@ -298,6 +298,17 @@ def test_tables_that_make_no_sense_are_refused():
     table.at[4, "mesh"] = Mesh(table["mesh"][4].points, dict(table["mesh"][4].cells))
     with pytest.raises(InputError, match="Mesh 4 has no field 'T'"):
         smooth().fit(table, "T")
+
+
+def test_points_without_cells_need_a_kernel_on_other_columns():
+    table = plates(12)
+    table["mesh"] = [Mesh(mesh.points, {}, dict(mesh.fields)) for mesh in table["mesh"]]
+    with pytest.raises(InputError, match="Mesh 0 has no cells; join its nodes by lines, or name a kernel"):
+        FieldRegressor().fit(table, "T")
+    model = FieldRegressor(Matern52("load"), n_modes=2, basis_size=20, warp="none").fit(table[:10], "T")
+    found = model.predict(table[10:])[0]["T"]
+    assert np.abs(found - table["mesh"][10].fields["T"]).max() < 1.5
+    assert model.derived(table[10:], "mean")["mean"].between(0, 4).all()
 
 
 def test_node_positions_refuse_other_numbers_of_nodes():

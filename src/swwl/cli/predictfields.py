@@ -50,7 +50,8 @@ def predict_field_table(
     out.say(f"{len(frame)} rows predicted, written to {output}: a .vtu file each, and {TABLE}")
     outside = int((result[OUTSIDE] != "").sum())
     if outside:
-        out.say(f"{outside} of them leave the training range, where nothing has been tested: see column {OUTSIDE}")
+        leave = "leaves" if outside == 1 else "leave"
+        out.say(f"{outside} of them {leave} the training range, where nothing has been tested: see column {OUTSIDE}")
     title = "against the fields that the meshes hold (rows that the model was fitted to count too)"
     show_field_scores(out, found.scores, title)
     facts = {"rows": len(frame), "output": output, "files": names, "table": output / TABLE, "outside": outside}

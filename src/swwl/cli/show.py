@@ -106,7 +106,7 @@ def show_field_scores(out: Output, rows: list[dict[str, Any]], title: str = "how
     """Print the table of scores of fields, and which mesh is worst."""
     if not rows:
         return
-    columns = ["field", "test", "meshes", "RRMSE", "Q²", "error of max", "inside 95 %", "worst mesh"]
+    columns = ["field", "test", "meshes", "RRMSE", "Q²", "max off", "in 95 %", "worst"]
     cells = []
     for r in rows:
         cells.append(
@@ -114,7 +114,8 @@ def show_field_scores(out: Output, rows: list[dict[str, Any]], title: str = "how
             + [percent(r["max_error"]), percent(r["coverage"]), percent(r["worst_coverage"])]
         )
     out.table(title, columns, cells)
-    out.say("RRMSE is relative to the largest value of each mesh. Intervals hold on average, not on every mesh.")
+    out.say("RRMSE is relative to the largest value of each mesh, and so is by how much the largest value is off.")
+    out.say("Intervals hold on average, not on every mesh: see the worst.")
     for r in rows:
         out.say(f"largest error, {r['field']}, {r['test']}: {r['worst']} ({r['worst_rrmse']:.4f})")
 

@@ -202,6 +202,8 @@ class _Look:
 def _look(number: int, item: Any, kinds: Sequence[FieldKind], model: Any, cells: Codes) -> _Look:
     mesh = mesh_of(number, item)
     try:
+        if model.kernel is None and not mesh.cells:
+            raise InputError("has no cells; join its nodes by lines, or name a kernel on other columns.")
         values = [kind.nodal(mesh) for kind in kinds]
         weights = [node_weights(mesh, model.weights, np.isfinite(v[:, 0])) for v in values]
     except InputError as error:
@@ -236,7 +238,8 @@ def _warn_about_missing(looks: Sequence[_Look], names: Sequence[str]) -> None:
         odd = [number for number, count in enumerate(counts) if count]
         if odd:
             some = ", ".join(map(str, odd[:5])) + (", …" if len(odd) > 5 else "")
-            text = f"Field {name!r} is not finite at {sum(counts)} nodes of mesh {some}; these nodes do not count."
+            nodes = f"{sum(counts)} node{'s' * (sum(counts) > 1)}"
+            text = f"Field {name!r} is not finite at {nodes} of mesh {some}; they do not count."
             warnings.warn(text, MeshWarning, stacklevel=4)
 
 
