@@ -185,3 +185,9 @@ def test_commands_work_on_models_of_many_rows(data, tmp_path):
     sweep = ["--sweep", "pressure=1.36:1.46:5", "--each", "speed=17000,17400"]
     swwl("curve", model, "--mesh", mesh, *sweep, "-o", tmp_path / "c.png", "-q")
     assert json.loads(swwl("info", model, "--json").output)["solver"] == "vecchia"
+    case = ["speed=17188", "pressure=1.41"]
+    said = swwl("explain", model, "--mesh", mesh, *case, "-o", tmp_path / "s.vtu", "--along", "modes").output
+    assert "pressure" in said and "mode 1" in said
+    for goal in ("learn", "maximize:efficiency"):
+        swwl("suggest", model, table, "-n", 3, "--goal", goal, "-o", tmp_path / "next.csv", "-q", "-f")
+        assert len(pd.read_csv(tmp_path / "next.csv")) == 3

@@ -16,7 +16,7 @@ def small(monkeypatch):
     """Many rows are sixty, so that tests are quick."""
     monkeypatch.setattr(large, "MOST_EXACT_ROWS", 60)
     monkeypatch.setattr(large, "N_RANGES", 50)
-    monkeypatch.setattr(large, "_N_INDUCING", 40)
+    monkeypatch.setattr(large, "SETTINGS", ({"n_inducing": 40},))
 
 
 def numbers(n, seed=0):

@@ -251,7 +251,7 @@ def many():
 def test_models_of_many_rows(kernel, many, monkeypatch):
     monkeypatch.setattr(large, "MOST_EXACT_ROWS", 60)
     monkeypatch.setattr(large, "N_RANGES", 50)
-    monkeypatch.setattr(large, "_N_INDUCING", 30)
+    monkeypatch.setattr(large, "SETTINGS", ({"n_inducing": 30},))
     model = RobustGPRegressor(kernel, calibrate=False, n_starts=1, nugget=1e-3).fit(many, "y")
     assert model.solver_ == "vecchia"
     check(model, 1e-5, 1e-4)

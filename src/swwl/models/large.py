@@ -1,8 +1,8 @@
 """Many rows: which solver runs, and how a model is fitted where no matrix of all pairs of rows can be held.
 
 Ranges and nugget come from an exact process on a random subset; everything else from all rows, by inducing rows and
-neighbors (``gp/solvers/vecchia.py``). Rows that are held out, and not folds, say how members weigh and how wide
-intervals are; then they are learned from as well.
+neighbors (``gp/solvers/vecchia.py``), as many as suit the answer (``gp/large.py``). Rows that are held out, and not
+folds, say how members weigh and how wide intervals are; then they are learned from as well.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from swwl.errors import GPWarning, InputError
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.correlations import get_correlation
 from swwl.gp.factors import Term
+from swwl.gp.large import SETTINGS, choose_setting
 from swwl.gp.prediction import Prediction
 from swwl.gp.solvers.neighbors import can_be_near
 from swwl.models.calibration import interval_factor
@@ -37,7 +39,6 @@ SOLVERS = ("auto", "exact", "vecchia")
 # Up to so many rows "auto" is exact: from here on one exact fit takes minutes, and its time grows with the third power.
 MOST_EXACT_ROWS = 3000
 N_RANGES = 2000  # rows that ranges are estimated on
-_N_INDUCING = 1000
 _MOST_HELD_OUT, _HELD_OUT_SHARE = 1000, 5
 _HELD_OUT_FOLDS = 5  # whose weights never saw their own rows
 _MOST_FEATURES = 1 << 28  # numbers of features, of all processes together, that predictions keep in memory
@@ -116,20 +117,17 @@ def fit_large_members(members: Sequence[Member], task: Task, progress: Progress 
     hold_out = (stacked or task.calibrate) and len(rows.out) > 0
     tried = sum(len(ladder(factor, n)) for member in members for factor in member.kernel.factors)
     counter = FitCounter(progress, len(task.groups) * (len(members) * (2 + hold_out) + tried))
-    options = {"n_inducing": _N_INDUCING, "n_threads": task.n_threads}
-    numbers = n * min(n, _N_INDUCING) * len(members) * len(task.groups)
-    options["keep_features"] = int(numbers <= _MOST_FEATURES)
     found, selection, left_out = [], [], []
     for member in members:
         with warnings.catch_warnings(record=True) as member.notes:
             warnings.simplefilter("always", GPWarning)
             blocks, chosen = choose_for_member(member, task, counter)
             check_large(member, blocks)
-            exact = _fit_ranges(member, blocks, task, rows.ranges, counter)
+            ready = _ready(member, blocks, task, rows, counter)
         selection.append(chosen)
-        found.append((blocks, exact))
+        found.append((blocks, ready))
         if hold_out:
-            gps = _fit_rows(member, blocks, exact, task, rows.train, options | {"keep_features": 0}, counter)
+            gps = _fit_rows(member, blocks, ready, task, rows.train, False, counter)
             left_out.append(_predict(member, blocks, gps, task, rows))
     folds = [rows.out[i::_HELD_OUT_FOLDS] for i in range(_HELD_OUT_FOLDS)]
     places = [np.searchsorted(rows.out, fold) for fold in folds if len(fold)]
@@ -146,10 +144,11 @@ def fit_large_members(members: Sequence[Member], task: Task, progress: Progress 
         known = task.targets[rows.out]
         widths = np.array([interval_factor(y, together.column(j)) for j, y in enumerate(known.T)])
     used = []
-    for member, weight, (blocks, exact) in zip(members, weights, found, strict=True):
+    numbers = sum(n * min(n, gp.solver_options["n_inducing"]) for _, ready in found for gp in ready)
+    for member, weight, (blocks, ready) in zip(members, weights, found, strict=True):
         member.notes = []
         if weight.any():
-            member.gps = _fit_rows(member, blocks, exact, task, np.arange(n), options, counter)
+            member.gps = _fit_rows(member, blocks, ready, task, np.arange(n), numbers <= _MOST_FEATURES, counter)
             member.shares = input_shares(member.kernel, member.kernel.join(blocks), member.gps, task.seed)
             used.append(member)
         for factor in member.kernel.factors:
@@ -171,35 +170,44 @@ def check_large(member: Member, blocks: Sequence[Sequence[Block]]) -> None:
             )
 
 
-def _fit_ranges(
-    member: Member, blocks: list[list[Block]], task: Task, rows: Positions, counter: FitCounter
-) -> list[RobustGP]:
-    """Fit exact processes to some rows."""
-    held = [[block.take(rows).held() for block in group] for group in blocks]
-    trend = None if task.trend_columns is None else task.trend_columns[rows]
+def _ready(member: Member, blocks: list[list[Block]], task: Task, rows: _Rows, counter: FitCounter) -> list[RobustGP]:
+    """Return large processes that need only be fitted: ranges of exact ones on some rows, and a setting that suits.
+
+    Settings are compared on training rows alone, so that those held out know nothing of the choice.
+    """
+    held = [[block.take(rows.ranges).held() for block in group] for group in blocks]
+    trend = None if task.trend_columns is None else task.trend_columns[rows.ranges]
     make_gp = partial(task.make_gp, member.kernel, n_starts=task.n_starts)
-    return fit_processes(make_gp, member.kernel, held, task.layout.groups(task.targets[rows]), trend, counter)
+    exact = fit_processes(make_gp, member.kernel, held, task.layout.groups(task.targets[rows.ranges]), trend, counter)
+    some = [[block.take(rows.train) for block in group] for group in blocks]
+    joined, names = member.kernel.join(some), member.kernel.block_names(some)
+    trend = None if task.trend_columns is None else task.trend_columns[rows.train]
+    ready = []
+    for group, known in zip(task.layout.groups(task.targets[rows.train]), exact, strict=True):
+        gp = task.make_gp(member.kernel, names, n_starts=1)
+        gp.set_params(solver="vecchia", beta=known.beta_, nugget=known.nugget_)
+        settings = [setting | {"n_threads": task.n_threads} for setting in SETTINGS]
+        ready.append(gp.set_params(solver_options=choose_setting(gp, joined, group, trend, settings)))
+    return ready
 
 
 def _fit_rows(
     member: Member,
     blocks: list[list[Block]],
-    exact: Sequence[RobustGP],
+    ready: Sequence[RobustGP],
     task: Task,
     rows: Positions,
-    options: dict[str, int],
+    keep_features: bool,
     counter: FitCounter,
 ) -> list[RobustGP]:
-    """Fit large processes to many rows, with the ranges of exact ones."""
-    some = [[block.take(rows) for block in group] for group in blocks]
-    joined, names = member.kernel.join(some), member.kernel.block_names(some)
+    """Fit large processes to many rows."""
+    joined = member.kernel.join([[block.take(rows) for block in group] for group in blocks])
     trend = None if task.trend_columns is None else task.trend_columns[rows]
     gps = []
-    for group, known in zip(task.layout.groups(task.targets[rows]), exact, strict=True):
-        gp = task.make_gp(member.kernel, names, n_starts=1)
-        gp.set_params(solver="vecchia", solver_options=options, beta=known.beta_, nugget=known.nugget_)
-        gps.append(gp.fit(joined, group, trend))
-        gp.forget_solver()
+    for group, known in zip(task.layout.groups(task.targets[rows]), ready, strict=True):
+        options = known.solver_options | {"keep_features": int(keep_features)}
+        gps.append(clone(known).set_params(solver_options=options).fit(joined, group, trend))
+        gps[-1].forget_solver()
         counter.one_more()
     return gps
 

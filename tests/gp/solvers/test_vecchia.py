@@ -12,6 +12,7 @@ from swwl.errors import InputError
 from swwl.gp import Coordinates, Distances, Joint, RobustGP, RowDistances, fit_large
 from swwl.gp.correlations import get_correlation
 from swwl.gp.factors import Term, cross_correlation
+from swwl.gp.large import choose_setting
 from swwl.gp.prior import default_prior
 from swwl.gp.solvers.base import NotPositiveDefinite, Problem, standardize
 from swwl.gp.solvers.dense import DenseSolver
@@ -327,6 +328,42 @@ def test_fit_large_takes_ranges_of_a_subset_and_rows_of_all():
     assert refined.log_posterior_ > found.log_posterior_
     with pytest.raises(InputError, match="n_exact is 1 and refine 0"):
         fit_large(gp, borehole_items(x), y, n_exact=1)
+
+
+def test_held_out_rows_choose_a_setting():
+    """A sum of many short waves wants neighbors, a smooth answer inducing rows."""
+    rng = np.random.default_rng(0)
+    x = rng.random((600, 2))
+    settings = [{"n_inducing": 60, "n_neighbors": 0}, {"n_inducing": 0, "n_neighbors": 15}]
+    settings = [setting | {"n_predict_neighbors": 2 * setting["n_neighbors"]} for setting in settings]
+    for beta, answer, wanted in ((20.0, np.sin(40 * x[:, 0]) * np.sin(40 * x[:, 1]), 1), (1.0, np.sin(2 * x[:, 0]), 0)):
+        gp = RobustGP(["matern52"], beta=[beta, beta], nugget=1e-4)
+        chosen = choose_setting(gp, [Coordinates(x)], answer + 0.01 * rng.normal(size=600), None, settings)
+        assert chosen == settings[wanted]
+    assert choose_setting(gp, [Coordinates(x)], x[:, 0], None, settings[:1] * 2) == settings[0]
+
+
+@pytest.mark.parametrize("sizes", [(20, 6), (0, 8), (20, 0), (60, 0)], ids=str)
+@pytest.mark.parametrize("method", ["posterior", "likelihood"])
+def test_slopes_are_those_of_central_differences(sizes, method):
+    """In coordinates and in the trend of a new point, of mean and deviation, neighbors held as they are."""
+    rng = np.random.default_rng(1)
+    x, trend = rng.normal(size=(60, 3)), rng.normal(size=(60, 1))
+    y = np.column_stack([np.sin(x[:, 0]) + x[:, 1], x[:, 1] * x[:, 2]]) + 0.05 * rng.normal(size=(60, 2))
+    options = {"n_inducing": sizes[0], "n_neighbors": sizes[1], "n_predict_neighbors": sizes[1]}
+    gp = RobustGP(["matern52"], trend="linear", nugget=0.01, beta=[0.5, 0.6, 0.7], method=method, solver="vecchia",
+                  solver_options=options).fit([Coordinates(x)], y, trend)  # fmt: skip
+    new, column, step = rng.normal(size=(1, 3)), rng.normal(size=(1, 1)), 1e-5
+
+    def both(by, trend_by=0.0):
+        return np.hstack(gp.predict([Coordinates(new + by)], return_std=True, trend_columns=column + trend_by))[0]
+
+    found = gp.linearize([Coordinates(new)], trend_columns=column)
+    assert_allclose(np.concatenate([found.mean, found.std]), both(0.0), rtol=1e-10)
+    (slopes,), in_trend = found.pull_back(np.eye(2, 4), np.eye(2, 4, 2))
+    wanted = [(both(by) - both(-by)) / (2 * step) for by in step * np.eye(3)]
+    assert_allclose(slopes, wanted, rtol=1e-6, atol=1e-8)
+    assert_allclose(in_trend[-1], (both(0.0, step) - both(0.0, -step)) / (2 * step), rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.slow
