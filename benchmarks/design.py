@@ -17,12 +17,15 @@ from swwl import Elliptic, RobustGPRegressor, SWWLEmbedding
 from swwl.datasets.blade import BLADE
 from swwl.datasets.sample import Unsolvable
 from swwl.design import select, suggest
+from swwl.design.acquire import CRITERIA
+from swwl.design.subsets import METHODS
 from swwl.embedding.components import principal_components, project
 
 N_NODES, N_POOL, N_TEST, N_START, BATCH, N_MORE, N_SELECT = 300, 400, 500, 40, 20, 80, 120
-CLUSTERED, UNIFORM, TEST, BEST = range(5401, 5411), range(5201, 5211), 5001, range(5301, 5307)
+CLUSTERED, UNIFORM, TEST, BEST = range(7401, 7411), range(7201, 7211), 7001, range(5301, 5307)
 # Of designers, in half ranges: so that a trail is a group of blades and does not wander through the whole space.
 STEP = 0.04
+N_OTHERS = N_POOL // 5
 N_BEST_POOL, N_BEST_START, BEST_BATCH, N_BEST_MORE = 240, 10, 3, 18
 COMPONENTS = [f"z{j + 1}" for j in range(12)]
 INPUTS = [*COMPONENTS, "speed", "pressure"]
@@ -54,27 +57,41 @@ def _learn(
     limit: float,
     select_limit: float | None,
 ) -> Iterator[Line]:
-    """Print the error after suggestions, and after a first choice, over that of random choice."""
-    ratios: dict[str, list[float]] = {"imse": [], "select": []}
+    """Print the error after suggestions, and after a first choice, over that of random choice.
+
+    Of clustered pools also what there is to gain: the error with all of the other blades, which come first in a pool,
+    and with as many of the designers' as then fit in.
+    """
+    ratios: dict[str, list[float]] = {}
     for seed, pool, rows in pools:
         rng = np.random.default_rng(seed)
         table, (known,) = numbers(pool, rows, [test])
         order = rng.permutation(len(table))
         random = _error(table.iloc[order[: N_START + N_MORE]], known)
-        chosen = list(order[:N_START])
-        while len(chosen) < N_START + N_MORE:
-            free = np.setdiff1d(np.arange(len(table)), chosen)
-            chosen += free[suggest(fitted(table.iloc[chosen]), table.iloc[free], BATCH)["row"]].tolist()
-        ratios["imse"].append(_error(table.iloc[chosen], known) / random)
+        found = {}
+        for rule in CRITERIA["learn"]:
+            chosen = list(order[:N_START])
+            while len(chosen) < N_START + N_MORE:
+                free = np.setdiff1d(np.arange(len(table)), chosen)
+                more = suggest(fitted(table.iloc[chosen]), table.iloc[free], BATCH, criterion=rule)["row"]
+                chosen += free[more].tolist()
+            found[rule] = _error(table.iloc[chosen], known) / random
+        if name == "clustered":
+            first = np.concatenate([np.arange(N_OTHERS), order[order >= N_OTHERS]])[: N_START + N_MORE]
+            found["all others"] = _error(table.iloc[first], known) / random
         at_random = np.mean([_error(table.iloc[rng.permutation(len(table))[:N_SELECT]], known) for _ in range(3)])
-        first = select(table[INPUTS].drop(columns=COMPONENTS[8:]), N_SELECT)["row"]
-        ratios["select"].append(_error(table.iloc[first], known) / float(at_random))
-        note = ", ".join(f"{rule} {values[-1]:.2f}" for rule, values in ratios.items())
+        for method in METHODS:
+            first = select(table[INPUTS].drop(columns=COMPONENTS[8:]), N_SELECT, method)["row"].to_numpy()
+            found[f"select, {method}"] = _error(table.iloc[first], known) / float(at_random)
+        for rule, ratio in found.items():
+            ratios.setdefault(rule, []).append(ratio)
+        note = ", ".join(f"{rule} {ratio:.2f}" for rule, ratio in found.items())
         yield Line(f"{name} pool {seed}: error after {N_MORE} at random", 1e4 * random, unit="1e-4", note=note)
+    limits = {"imse": limit, f"select, {METHODS[0]}": select_limit}
     for rule, values in ratios.items():
-        what = f"{name}: {rule}, {N_SELECT if rule == 'select' else N_MORE} chosen / random, median of {len(values)}"
-        bound = {"imse": limit, "select": select_limit}.get(rule)
-        yield Line(what, float(np.median(values)), bound, note=f"better in {sum(value < 1 for value in values)}")
+        what = f"{name}: {rule}, error / random, median of {len(values)}"
+        note = f"better in {sum(value < 1 for value in values)}"
+        yield Line(what, float(np.median(values)), limits.get(rule), note=note)
 
 
 def _find_best(skin: SWWLEmbedding) -> Iterator[Line]:
@@ -126,10 +143,10 @@ def numbers(pool: pd.DataFrame, rows: np.ndarray, others: list[Case]) -> tuple[p
 def trails(n: int, seed: int) -> pd.DataFrame:
     """Simulate the blades that three designers tried, small step by small step, and a fifth of others."""
     rng = np.random.default_rng(seed)
-    parts = [blades(n // 5, 1.0, seed, n_nodes=N_NODES)]
+    parts = [blades(N_OTHERS, 1.0, seed, n_nodes=N_NODES)]
     for _ in range(3):
         at, rows = rng.uniform(-1, 1, len(BLADE.shape)), []
-        while len(rows) < (n - n // 5) // 3 + 1:
+        while len(rows) < (n - N_OTHERS) // 3 + 1:
             at = np.clip(at + rng.normal(0, STEP, len(at)), -1, 1)
             inputs = {name: float(rng.uniform(*pair)) for name, pair in BLADE.scalars.items()}
             for value, (name, (low, high)) in zip(at, BLADE.shape.items(), strict=True):

@@ -98,6 +98,15 @@ def test_ids_names_and_dates_are_not_inputs(data):
     assert fit(data, "--inputs", "id,speed")["inputs"] == ["mesh", "id", "speed"]
 
 
+def test_columns_of_choices_are_not_inputs(data):
+    rng = np.random.default_rng(0)
+    change(data / "table.csv", rank=rng.permutation(40), score=rng.uniform(size=40), why=["farthest"] * 20 + ["near"] * 20)
+    facts = fit(data)
+    assert facts["inputs"] == ["mesh", "speed", "pressure"]
+    assert {facts["ignored"][name] for name in ("rank", "score", "why")} == {"swwl select or swwl suggest wrote it"}
+    assert fit(data, "--inputs", "speed,score")["inputs"] == ["mesh", "speed", "score"]
+
+
 def test_categories_are_learned_and_remembered(data):
     change(data / "table.csv", material=["steel", "copper", "none"] * 13 + ["steel"])
     facts = fit(data)

@@ -11,8 +11,9 @@ from scipy.stats import t as student
 from swwl import Components, Elliptic, Matern52, RobustGPRegressor
 from swwl.design import pool as pools
 from swwl.design import suggest
-from swwl.design.acquire import expected_improvement, probability_between
+from swwl.design.acquire import coordinates, expected_improvement, probability_between
 from swwl.design.pool import Pool
+from swwl.design.space import even_weights
 from swwl.errors import InputError, InputTypeError
 from swwl.gp.prediction import Prediction
 from tests.design.test_domain import SKIN, plates
@@ -59,12 +60,22 @@ def test_integrated_variance_is_taken_away_as_the_formula_says(single):
     new = cases(40, 2)[["a", "b"]]
     _, cov = single.predict(new, return_cov=True, include_nugget=False)
     noise = Pool(single, new).noise[:, 0]
-    gains = (cov**2).sum(axis=0) / (np.diag(cov) + noise) / np.trace(cov)
+    weights = even_weights(coordinates(Pool(single, new))[0])
+    gains = weights @ cov**2 / (np.diag(cov) + noise) / (weights @ np.diag(cov))
     found = suggest(single, new, 3)
     assert found["row"][0] == gains.argmax() and found["score"][0] == pytest.approx(gains.max())
     assert found["score"].is_monotonic_decreasing and len(set(found["row"])) == 3
     assert suggest(single, new, 1, criterion="variance")["row"][0] == np.diag(cov).argmax()
     assert suggest(single, new, 2, pending=found["row"][:1])["row"].tolist() == found["row"][1:].tolist()
+
+
+def test_copies_of_candidates_do_not_draw_suggestions_to_them(single):
+    new = cases(30, 2)[["a", "b"]]
+    crowded = pd.concat([new, *[new[:1]] * 200], ignore_index=True)
+    weights = even_weights(crowded.to_numpy())
+    assert weights[0] + weights[30:].sum() < 0.1  # 201 of 230 candidates
+    assert suggest(single, crowded, 1)["row"][0] == suggest(single, new, 1)["row"][0]
+    np.testing.assert_array_equal(even_weights(np.zeros((4, 2))), np.full(4, 0.25))
 
 
 def test_large_pools_are_worked_through_in_blocks(stack, monkeypatch):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from swwl import Graph
 from swwl.embedding.sliced import measure_quantiles, projected_quantiles
-from swwl.embedding.sliced_adjoint import Quantiles, sorting_order
+from swwl.embedding.sliced_adjoint import Quantiles, _reached, sorting_order
 from swwl.embedding.wl import neighbor_average, wl_iterations
 from swwl.embedding.wl_adjoint import wl_transposed
 
@@ -75,3 +75,32 @@ def test_orders_sort(seed, n):
     values = np.random.default_rng(seed).normal(size=(2, n)) * 10.0 ** np.random.default_rng(seed).integers(-9, 9)
     ordered = np.take_along_axis(values, sorting_order(values), axis=1)
     assert np.allclose(ordered, np.sort(values, axis=1), rtol=1e-12, atol=0)
+
+
+@given(seeds, st.integers(1, 300), st.sampled_from(["spread", "ties", "all alike", "one far away", "tiny"]))
+def test_levels_are_reached_where_sorting_says(seed, n, kind):
+    rng = np.random.default_rng(seed)
+    row = rng.normal(size=n)
+    if kind == "ties":
+        row = np.round(row)
+    elif kind == "all alike":
+        row[:] = 3.0
+    elif kind == "one far away":  # all others fall into one bin
+        row[0] = 1e9
+    elif kind == "tiny":
+        row *= 1e-310
+    masses = rng.integers(1, 5, n).astype(float)  # sums are exact, in any order
+    levels = np.sort(rng.integers(0, int(masses.sum()), 7)) + 0.5
+    passed = np.empty(n, np.int32)
+    reached, beyond = _reached(row, masses, levels, passed)
+    order = np.argsort(row, kind="stable")
+    ends = np.cumsum(masses[order])
+    at = np.searchsorted(ends, levels, "right")
+    np.testing.assert_array_equal(row[reached], row[order][at])
+    assert ((beyond > 0) & (beyond < masses[reached])).all()
+    # Before what is passed lies less than the next level, and ties stand in some order.
+    for k, level in enumerate(levels):
+        assert masses[passed <= k].sum() == pytest.approx(level - beyond[k])
+    whole, _ = _reached(row, None, np.arange(n))
+    np.testing.assert_array_equal(row[whole], np.sort(row))
+    assert sorted(whole.tolist()) == list(range(n))

@@ -23,8 +23,8 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from sklearn.utils.validation import check_is_fitted
 
-from swwl.design.pool import Pool
-from swwl.design.space import N_COMPONENTS, as_positions, check_count, chosen_table
+from swwl.design.pool import Pool, take
+from swwl.design.space import N_COMPONENTS, as_positions, check_count, chosen_table, even_weights
 from swwl.embedding.distances import pairwise_distances
 from swwl.errors import InputError, InputTypeError
 from swwl.gp.prediction import Prediction, to_std
@@ -275,13 +275,14 @@ class _Integrated:
         self.pool, self.targets = pool, aim.targets
         self.places = pool.places(seed)
         self.among = pool.among(self.places)[aim.targets]
-        total = pool.variance[self.places][:, aim.targets].sum(axis=0)
+        self.weights = _place_weights(pool, self.places)
+        total = self.weights @ pool.variance[self.places][:, aim.targets]
         self.total = np.maximum(total, np.finfo(float).tiny)
 
     def scores(self) -> Array:
         """Return which share of the variance each candidate takes away, averaged over targets, (M,)."""
         own = (self.pool.variance + self.pool.noise)[:, self.targets].T
-        gains = np.einsum("trm,trm->tm", self.among, self.among) / np.maximum(own, np.finfo(float).tiny)
+        gains = np.einsum("r,trm->tm", self.weights, self.among**2) / np.maximum(own, np.finfo(float).tiny)
         return np.asarray((gains / self.total[:, None]).mean(axis=0))
 
     def choose(self, case: int) -> None:
@@ -369,6 +370,14 @@ def coordinates(pool: Pool) -> tuple[Array, Array]:
     """Return candidates (M, K) and training cases (N, K) as points: whitened components, standardized numbers."""
     model = pool.model
     return model.coordinates(pool.rows, N_COMPONENTS), model.coordinates(None, N_COMPONENTS)
+
+
+def _place_weights(pool: Pool, places: NDArray[np.intp]) -> Array:
+    """Return weights (R,) that spread places evenly; equal ones where cases have no coordinates."""
+    try:
+        return even_weights(pool.model.coordinates(take(pool.rows, places), N_COMPONENTS))
+    except InputError:  # kernels that know distances alone
+        return np.full(len(places), 1 / len(places))
 
 
 def _place(model: RobustGPRegressor, name: str) -> int:

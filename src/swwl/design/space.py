@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from swwl.embedding.distances import pairwise_distances
 from swwl.errors import InputError
 from swwl.kernels.elliptic import Elliptic
 from swwl.kernels.together import fit_kernels, represent_columns
@@ -26,8 +27,11 @@ Array = NDArray[np.float64]
 
 # Components of a mesh that count, and the least share of the first one's standard deviation that is more than noise.
 N_COMPONENTS, _LEAST = 8, 1e-2
+# How far a case counts as one of a crowd, in root mean square distances between cases.
+_NEAR = 1 / 3
 # Components are learned from so many cases at most.
 _MOST_ROWS = 2000
+_BLOCK = 512
 
 
 def design_rows(
@@ -85,6 +89,31 @@ def design_rows(
         found = represent_columns([kernel], partial(column, together), **options)[0]
     rows = np.hstack([_points(factor, own) for factor, own in zip(kernel.factors, found, strict=True)])
     return np.split(rows, np.cumsum([len(frame) for frame in frames])[:-1])
+
+
+def even_weights(rows: Array) -> Array:
+    r"""Return weights (N,), with sum 1, under which a crowd of cases counts no more than a lonely one.
+
+    They are inverse to the density of the cases, :math:`\sum_j \exp(-d_{ij}^2 / 2h^2)`, with h a third of the root
+    mean square distance: so an average over cases becomes one over the space that they fill.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (N, K)
+
+    Examples
+    --------
+    >>> even_weights(np.array([[0.0], [0.0], [0.0], [9.0], [18.0]])).round(1).tolist()
+    [0.1, 0.1, 0.1, 0.3, 0.3]
+    """
+    width = _NEAR * float(np.sqrt(2 * rows.var(axis=0).sum()))
+    if not width:
+        return np.full(len(rows), 1 / len(rows))
+    parts = [rows[start : start + _BLOCK] for start in range(0, len(rows), _BLOCK)]
+    density = np.concatenate(
+        [np.exp(-0.5 * (pairwise_distances(part, rows) / width) ** 2).sum(axis=1) for part in parts]
+    )
+    return np.asarray(1 / density / (1 / density).sum())
 
 
 def as_positions(rows: Any, n: int, what: str) -> NDArray[np.intp]:

@@ -19,7 +19,7 @@ from swwl.errors import InputError
 from swwl.jobs.outputs import picture_metadata
 from swwl.jobs.plan import Plan, plan_fit
 from swwl.jobs.predict import input_columns
-from swwl.jobs.table import mesh_paths, read_table, require_column, rows_named
+from swwl.jobs.table import CHOSEN, mesh_paths, read_table, require_column, rows_named
 from swwl.models.regression import RobustGPRegressor
 from swwl.models.tablefile import mesh_columns
 from swwl.parallel import Progress
@@ -27,8 +27,6 @@ from swwl.plots.choices import ChoicesDisplay
 from swwl.plots.style import new_figure
 from swwl.storage import Memory, atomic_write
 
-# Columns that choices add to those of the table.
-CHOSEN = ("rank", "score", "why")
 # What a column may say of cases of a pool; other cells mean that a case is free.
 _RUNNING, _FAILED = ("running", "pending"), ("failed",)
 PICTURES = (".png", ".svg", ".pdf")

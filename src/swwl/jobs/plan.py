@@ -15,6 +15,7 @@ from swwl.errors import InputError
 from swwl.jobs.columns import all_different, as_numbers, categories_of, counts_rows, is_categories, kind_of
 from swwl.jobs.split import Split, says_split, split_rows
 from swwl.jobs.table import (
+    CHOSEN,
     is_missing,
     known_outputs,
     mesh_paths,
@@ -179,6 +180,9 @@ def _sort_columns(
         columns.ignored |= {name: "not among the named inputs" for name in frame.columns if name not in known}
         return
     outputs = known_outputs(path)
+    if set(CHOSEN) <= set(frame.columns):
+        reason = "swwl select or swwl suggest wrote it"
+        columns.ignored |= {name: reason for name in CHOSEN if name not in columns.used}
     for name in frame.columns:
         if name in columns.used or name in columns.ignored:
             continue

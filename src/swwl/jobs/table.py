@@ -22,6 +22,8 @@ from swwl.storage import Memory, atomic_write
 from swwl.words import place
 
 CACHE_FOLDER = ".swwl-cache"
+# Columns that swwl select and swwl suggest add to those of a table.
+CHOSEN = ("rank", "score", "why")
 # What to do about a cell that holds nothing, or no number.
 _CURE = "fill it, leave such rows out (--drop-incomplete), or leave the column out (--inputs names the others)"
 _TARGET_CURE = "fill it, or leave such rows out (--drop-incomplete)"
