@@ -140,5 +140,5 @@ class ServedNumbers(Served):
             "train": {name: y[:, k] for k, name in enumerate(self.targets)},
             "map": self.design and self.design.facts(),
             "cases": self.cases("train", model.train_inputs_, y) + self.cases("test", self.given(held_out), tested_on),
-            "sensitivity": bool(self.mesh_columns),
+            "sensitivity": len(self.mesh_columns) == 1,
         }

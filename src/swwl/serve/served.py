@@ -205,7 +205,7 @@ class Served(ABC):
                 continue
             case: dict[str, Any] = {"label": Path(str(files[0])).name, "meshes": references}
             case |= {"learned": kind == "train", "targets": dict(zip(self.targets, known, strict=True))}
-            if inputs is not None:
+            if inputs is not None and len(inputs.columns):
                 case["inputs"] = inputs.iloc[i].to_dict()
             found.append(case)
         return found

@@ -19,6 +19,11 @@ function complain(error) {
   at("error").hidden = !error;
 }
 
+/** Say something in the place of the predictions. */
+function say(text) {
+  at("answers").replaceChildren(element("div", "card quiet", text));
+}
+
 /** Return a function that does its work for the newest state, once at a time, however often it is called. */
 function latest(work) {
   let running = false;
@@ -53,33 +58,40 @@ const tried = new Tried((row) => {
 
 const predict = latest(async () => {
   if (!complete()) return;
+  clearTimeout(settled);
   at("answers").classList.add("busy");
   try {
     answer = await (await post("/api/predict", question())).json();
     complain(null);
+  } catch (error) {
+    answer = null; // numbers of another case would mislead
+    at("notes").hidden = true;
+    say("There is no prediction for this case.");
+    throw error;
   } finally {
     at("answers").classList.remove("busy");
   }
   showAnswers();
-  clearTimeout(settled);
   settled = setTimeout(() => tried.add(state, answer), 1200);
 });
 
 const curves = latest(async () => {
-  if (!complete() || !state.sweep || !facts.curves) return;
+  if (!answer || !state.sweep || !state.target) return;
   const input = facts.inputs.find((one) => one.name === state.sweep);
   const [low, high] = [Math.min(input.least, state.inputs[state.sweep]), Math.max(input.largest, state.inputs[state.sweep])];
-  const asked = { ...question(), sweep: { name: state.sweep, from: low, to: high > low ? high : low + 1, n: 49 } };
+  const asked = { ...question(), inputs: { ...state.inputs }, sweep: { name: state.sweep, from: low, to: high > low ? high : low + 1, n: points() } };
   const other = facts.inputs.find((one) => one.name === state.each);
   if (other) asked.each = { name: other.name, values: [0.1, 0.5, 0.9].map((share) => Number((other.least + share * (other.largest - other.least)).toPrecision(4))) };
   const found = await (await post("/api/curve", asked)).json();
-  const one = answer?.targets[state.target];
-  const now = one ? { x: state.inputs[state.sweep], ...one } : null;
-  drawCurves(at("curves"), found, state.target, input, now);
+  if (!answer) return;
+  drawCurves(at("curves"), found, state.target, input, { x: asked.inputs[state.sweep], ...answer.targets[state.target] });
 });
 
+/** Return how many points a curve has: each is a whole field where the model predicts fields. */
+const points = () => (facts.kind !== "fields" ? 49 : geometry.header?.nodes > 20000 ? 5 : 13);
+
 const showMap = latest(async () => {
-  if (!facts.map) return;
+  if (at("map-card").hidden) return;
   const values = facts.train[state.target];
   const found = answer?.map;
   drawMap(at("map"), facts.map, values, state.target, found?.place, found?.nearest ?? [], chooseTraining);
@@ -99,7 +111,7 @@ async function showMesh() {
   try {
     await geometry.load(question(), facts);
     const { header } = geometry;
-    at("mesh-name").textContent = `${state.label} · ${header.nodes.toLocaleString("en")} nodes, ${header.cells.toLocaleString("en")} cells`;
+    at("mesh-name").textContent = `${header.name} · ${header.nodes.toLocaleString("en")} nodes, ${header.cells.toLocaleString("en")} cells`;
   } catch (error) {
     complain(error);
   }
@@ -146,7 +158,7 @@ function showAnswers() {
   });
   at("answers").replaceChildren(...cards);
   at("notes").hidden = answer.domain.notes.length === 0;
-  at("notes").textContent = answer.domain.notes.join(" · ");
+  at("notes").replaceChildren(...answer.domain.notes.flatMap((note) => note.split("; ")).map((note) => element("div", "", note)));
   showMap();
 }
 
@@ -197,6 +209,7 @@ function chooseTraining(place) {
 
 async function take(file) {
   if (!file) return;
+  const before = at("mesh-name").textContent;
   at("mesh-name").textContent = `Reading ${file.name} …`;
   try {
     const found = (await send("/api/mesh", { mesh: file })).meshes[0];
@@ -207,7 +220,7 @@ async function take(file) {
     complain(null);
     await showMesh();
   } catch (error) {
-    at("mesh-name").textContent = state.label ? `Shown: ${state.label}` : "";
+    at("mesh-name").textContent = before;
     complain(error);
   }
 }
@@ -250,8 +263,8 @@ async function start(name, kept = {}) {
   Object.assign(at("sweep"), { value: state.sweep ?? "" });
   Object.assign(at("each"), { value: state.each });
   at("mesh-card").hidden = at("view-card").hidden = facts.mesh_columns.length === 0;
-  at("map-card").hidden = !facts.map;
-  at("curve-card").hidden = names.length === 0 || !facts.curves;
+  at("map-card").hidden = !facts.map || facts.mesh_columns.length === 0;
+  at("curve-card").hidden = names.length === 0 || targets.length === 0;
   at("column").replaceChildren(...facts.mesh_columns.map((one) => new Option(one, one)));
   at("column-row").hidden = facts.mesh_columns.length < 2;
   at("cases-row").hidden = facts.cases.length === 0;
@@ -276,7 +289,7 @@ async function start(name, kept = {}) {
   } else {
     await showMesh();
   }
-  if (!complete()) at("answers").replaceChildren(element("div", "card quiet", "Drop a mesh file to see predictions."));
+  if (!complete()) say(facts.mesh_columns.length > 1 ? `Drop mesh files for ${facts.mesh_columns.join(" and ")} to see predictions.` : "Drop a mesh file to see predictions.");
 }
 
 function listen() {
@@ -292,8 +305,8 @@ function listen() {
     event.preventDefault();
     take(event.dataTransfer.files[0]);
   });
-  drop.addEventListener("keydown", (event) => (event.key === "Enter" || event.key === " ") && at("file").click());
   at("file").addEventListener("change", () => take(at("file").files[0]));
+  at("column").addEventListener("change", showMesh);
   at("cases").addEventListener("change", () => chooseCase(at("cases").value));
   at("medians").addEventListener("click", () => {
     Object.assign(state.inputs, medians(facts.inputs));

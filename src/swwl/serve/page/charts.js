@@ -44,13 +44,11 @@ export function drawCurves(box, found, target, input, now) {
       hovertemplate: `${label(found.sweep.name)} %{x:.4g}<br><b>%{y:.5g}</b>, 95 %: %{customdata[0]} to %{customdata[1]}<extra>${found.each === null ? "" : name}</extra>`,
     });
   });
-  if (now) {
-    traces.push({
-      x: [now.x], y: [now.mean], type: "scatter", mode: "markers", marker: { size: 11, color: ink, line: { color: card, width: 2 } },
-      error_y: { type: "data", symmetric: false, array: [now.upper - now.mean], arrayminus: [now.mean - now.lower], color: ink, thickness: 1.6, width: 5 },
-      name: "this case", hovertemplate: "this case: <b>%{y:.5g}</b><extra></extra>", showlegend: found.each !== null,
-    });
-  }
+  traces.push({
+    x: [now.x], y: [now.mean], type: "scatter", mode: "markers", marker: { size: 11, color: ink, line: { color: card, width: 2 } },
+    error_y: { type: "data", symmetric: false, array: [now.upper - now.mean], arrayminus: [now.mean - now.lower], color: ink, thickness: 1.6, width: 5 },
+    name: "this case", hovertemplate: "this case: <b>%{y:.5g}</b><extra></extra>", showlegend: found.each !== null,
+  });
   const inside = [input.least, input.largest];
   const edge = (value) => ({ type: "line", x0: value, x1: value, y0: 0, y1: 1, yref: "paper", line: { color: quiet, width: 1, dash: "dot" } });
   const shapes = inside.filter((value) => value > x[0] && value < x[x.length - 1]).map(edge);
@@ -60,19 +58,20 @@ export function drawCurves(box, found, target, input, now) {
   }), CONFIG);
 }
 
-/** Draw the training cases on their two main components, and this mesh among them. */
+/** Draw the training cases on their two main components, in the colors of their values if known, and this mesh among them. */
 export function drawMap(box, map, values, target, place, nearest, onPick) {
-  const { ink, quiet, card } = look();
+  const { ink, quiet, card, accent } = look();
   const [x, y] = [0, 1].map((k) => map.places.map((one) => one[k]));
   const traces = [{
-    x, y, type: "scatter", mode: "markers", name: "training cases", text: map.labels, customdata: values.map((value) => number(value)),
-    marker: {
-      color: values, colorscale: scale("viridis"), size: 8, line: { color: card, width: 0.6 },
-      symbol: map.far.map((far) => (far ? "diamond-open" : "circle")),
-      colorbar: { title: { text: label(target), side: "right", font: { size: 11, color: quiet } }, thickness: 10, outlinewidth: 0, tickfont: { size: 10, color: quiet } },
-    },
-    hovertemplate: `%{text}<br>${label(target)} %{customdata}<extra></extra>`,
+    x, y, type: "scatter", mode: "markers", name: "training cases", text: map.labels,
+    marker: { color: accent, size: 8, line: { color: card, width: 0.6 }, symbol: map.far.map((far) => (far ? "diamond-open" : "circle")) },
+    hovertemplate: "%{text}<extra></extra>",
   }];
+  if (values) {
+    const colorbar = { title: { text: label(target), side: "right", font: { size: 11, color: quiet } }, thickness: 10, outlinewidth: 0, tickfont: { size: 10, color: quiet } };
+    Object.assign(traces[0].marker, { color: values, colorscale: scale("viridis"), colorbar });
+    Object.assign(traces[0], { customdata: values.map((value) => number(value)), hovertemplate: `%{text}<br>${label(target)} %{customdata}<extra></extra>` });
+  }
   if (place) {
     const lines = nearest.slice(0, 3).flatMap((one) => [place, map.places[one.case], [null, null]]);
     traces.unshift({ x: lines.map((p) => p[0]), y: lines.map((p) => p[1]), type: "scatter", mode: "lines", line: { color: quiet, width: 1 }, hoverinfo: "skip" });

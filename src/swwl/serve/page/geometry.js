@@ -32,7 +32,11 @@ export class Geometry {
   /** Show the mesh of a question; facts are those of the model. */
   async load(question, facts) {
     if (!this.view) return;
-    const { header, arrays } = await unpacked(await post("/api/surface", { model: question.model, mesh: question.mesh }));
+    const wanted = (this.loading = this.key(question));
+    const { model, mesh } = question;
+    const { header, arrays } = await unpacked(await post("/api/surface", { model, mesh, column: at("column").value }));
+    if (wanted !== this.loading) return; // another mesh was chosen meanwhile
+    this.shown = wanted;
     this.header = header;
     this.nodes = arrays.nodes;
     this.points = arrays.points;
@@ -54,19 +58,27 @@ export class Geometry {
     this.paint();
   }
 
+  /** Return what tells one mesh that is drawn from another: the model, the meshes, and which of them. */
+  key(question) {
+    return JSON.stringify([question.model, question.mesh, at("column").value]);
+  }
+
   /** Take over another case: what depends on inputs is asked again, if it is shown. */
   async update(question, facts) {
-    if (!this.view || !this.header) return;
-    this.question = question;
     const key = at("color").value;
+    const stale = () => this.key(question) !== this.shown;
+    if (!this.view || stale()) return; // it is asked for again as soon as the mesh is there
+    this.question = { ...question, column: at("column").value };
     if (facts.fields.length && /^(mean|std):/.test(key)) {
-      const { arrays } = await unpacked(await post("/api/field", question));
+      const { arrays } = await unpacked(await post("/api/field", this.question));
+      if (stale()) return;
       for (const name of facts.fields) {
         this.sources[`mean:${name}`].values = this.chosen(arrays[`value:${name}`]);
         this.sources[`std:${name}`].values = this.chosen(arrays[`std:${name}`]);
       }
     } else if (key.startsWith("sens:")) {
-      const { arrays } = await unpacked(await post("/api/sensitivity", question));
+      const { arrays } = await unpacked(await post("/api/sensitivity", this.question));
+      if (stale()) return;
       for (const [name, values] of Object.entries(arrays)) {
         const source = this.sources[`sens:${name.slice("value:".length)}`];
         if (source) source.values = this.chosen(values);

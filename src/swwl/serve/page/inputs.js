@@ -84,6 +84,7 @@ function numeric(row, top, one, values, changed) {
     show(field);
     changed();
   });
+  field.addEventListener("change", () => show(null)); // what is not a number gives way to the last one
   function show(source) {
     const value = values[one.name];
     if (source !== field) field.value = Number(value.toPrecision(7));

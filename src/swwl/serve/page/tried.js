@@ -40,6 +40,7 @@ export class Tried {
     const body = this.rows.map((row) => {
       const line = element("tr");
       line.tabIndex = 0;
+      line.title = "Show this case again";
       line.append(element("td", "", row.mesh || "–"));
       for (const name of inputs) line.append(element("td", "", typeof row.inputs[name] === "number" ? number(row.inputs[name]) : String(row.inputs[name])));
       for (const name of targets) {
