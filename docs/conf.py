@@ -17,9 +17,8 @@ import swwl  # noqa: E402
 
 project = "swwl"
 author = "The swwl developers"
-copyright = "The swwl developers"  # noqa: A001
-release = swwl.__version__
-version = release
+release = version = swwl.__version__
+copyright = f"The swwl developers, version {release}"  # noqa: A001
 
 extensions = [
     "sphinx.ext.autodoc",
@@ -70,6 +69,7 @@ sphinx_gallery_conf: dict[str, Any] = {
 }
 warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
 
+toc_object_entries_show_parents = "hide"
 html_theme = "pydata_sphinx_theme"
 html_title = "swwl"
 templates_path = ["_templates"]
