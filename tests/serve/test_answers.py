@@ -6,13 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from swwl import load_model, read_mesh
+from swwl import SWWL, Matern52, RobustGPRegressor, load_model, read_mesh
 from swwl.design.domain import WIDER
+from swwl.serve.app import make_app
+from swwl.serve.library import load_served
 from swwl.serve.limits import Limits
 from swwl.serve.surface import surface_of, unpack
 from tests.cli.conftest import swwl
 from tests.mesh.shapes import FILLINGS, solid
-from tests.serve.conftest import client_of
+from tests.serve.conftest import LIMITS, TestClient, client_of
 
 MESH = "data/meshes/003.vtu"
 
@@ -211,6 +213,61 @@ def test_a_long_computation_is_given_up_and_many_are_sent_away(plates, monkeypat
         busy = client.post("/api/predict", json={"mesh": MESH, "inputs": {"load": 2}})
     assert (slow.status_code, busy.status_code) == (503, 503)
     assert "took longer" in slow.json()["error"] and "busy" in busy.json()["error"]
+
+
+@pytest.fixture(scope="module")
+def others(plates, tmp_path_factory):
+    """A client of a model of meshes alone, of one of two columns of meshes, and of one of numbers alone."""
+    folder = tmp_path_factory.mktemp("others")
+    names = [plates / "data" / "meshes" / f"{k:03d}.vtu" for k in range(16)]
+    width = np.array([np.ptp(read_mesh(name).points[:, 0]) for name in names])
+    load = np.linspace(1, 2, 16)
+    table = pd.DataFrame({"hull": names, "rotor": names[::-1], "load": load})
+    own = {"n_iterations": 0, "n_projections": 4, "n_quantiles": 5, "n_jobs": 1}
+    hull, rotor = SWWL("hull", **own), SWWL("rotor", **own)
+    wanted = {"alone": (hull, width), "two": (hull * rotor, width + width[::-1]), "none": (Matern52("load"), load**2)}
+    for name, (kernel, y) in wanted.items():
+        found = RobustGPRegressor(kernel, calibrate=False).fit(table, pd.Series(y, name="y"))
+        columns = [column for column in ("hull", "rotor") if column in repr(kernel)]
+        meshes = {column: [str(path) for path in table[column]] for column in columns}
+        train = {"rows": list(range(16)), "meshes": meshes, "nodes": []}
+        found.metadata_ = {"table": "t.csv", "split": "all rows", "n_rows": 16, "ignored": {}, "train": train}
+        found.save(folder / f"{name}.swwl")
+    models = load_served([folder / f"{name}.swwl" for name in wanted], plates)
+    with TestClient(make_app(models, plates, limits=LIMITS), base_url="http://127.0.0.1") as client:
+        yield client
+
+
+def test_models_without_numbers_are_served(others):
+    facts = others.get("/api/model?model=alone").json()
+    assert facts["inputs"] == [] and len(facts["cases"]) == 16 and facts["sensitivity"]
+    answer = others.post("/api/predict", json={"model": "alone", "mesh": MESH}).json()
+    assert np.isfinite(answer["targets"]["y"]["mean"])
+    curve = others.post("/api/curve", json={"model": "alone", "mesh": MESH, "sweep": {"name": "load"}})
+    assert curve.status_code == 400 and "no numeric input" in curve.json()["error"]
+
+
+def test_models_without_meshes_are_served(others):
+    facts = others.get("/api/model?model=none").json()
+    assert facts["mesh_columns"] == [] and not facts["sensitivity"]
+    assert others.post("/api/predict", json={"model": "none", "inputs": {"load": 1.5}}).status_code == 200
+    refused = others.post("/api/predict", json={"model": "none", "mesh": MESH, "inputs": {"load": 1.5}})
+    assert refused.status_code == 400 and "no meshes" in refused.json()["error"]
+
+
+def test_models_of_two_meshes_are_served(others):
+    facts = others.get("/api/model?model=two").json()
+    assert facts["mesh_columns"] == ["hull", "rotor"] and not facts["sensitivity"]
+    asked = {"model": "two", "mesh": {"hull": "train:hull:1", "rotor": "train:rotor:1"}}
+    assert others.post("/api/predict", json=asked).status_code == 200
+    names = [
+        unpack(others.post("/api/surface", json=asked | {"column": c}).content)[0]["name"] for c in ("hull", "rotor")
+    ]
+    assert names == ["001.vtu", "014.vtu"]
+    missing = others.post("/api/predict", json={"model": "two", "mesh": {"hull": "train:hull:1"}})
+    assert missing.status_code == 400 and "rotor" in missing.json()["error"]
+    explained = others.post("/api/sensitivity", json=asked)
+    assert explained.status_code == 400 and "several columns" in explained.json()["error"]
 
 
 def test_json_holds_no_nan(client):

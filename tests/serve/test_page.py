@@ -142,3 +142,19 @@ def test_the_token_of_the_link_opens_the_page_and_leaves_the_address(browser, pl
         browser.wait_for("document.getElementById('error').textContent.includes('token')")
         open_page(browser, f"{link}?token=secret", 1400, 900)
         assert "secret" not in browser.ask("location.href")
+
+
+def test_numbers_of_another_case_never_stand_beside_a_mistake(browser, link):
+    open_page(browser, link, 1400, 900)
+    typed = (
+        "(() => {{ const n = document.querySelector('#inputs input[type=number]'); n.value = '{}';"
+        " n.dispatchEvent(new Event('input')); n.dispatchEvent(new Event('change')); }})()"
+    )
+    browser.ask(typed.format("1e20"))
+    browser.wait_for("document.getElementById('answers').textContent.includes('no prediction')")
+    assert "too far away" in browser.ask("document.getElementById('error').textContent")
+    browser.ask(typed.format("2"))
+    browser.wait_for("document.querySelector('.answer .mean') && document.getElementById('error').hidden")
+    browser.ask(typed.format("fast"))
+    assert browser.ask("document.querySelector('#inputs input[type=number]').value") == "2"
+    assert [one for one in problems(browser, link) if "status of 400" not in one] == []
