@@ -41,6 +41,17 @@ def test_rows_are_those_of_each_alone(files, n_jobs):
         np.testing.assert_array_equal(own[7:8], new)
 
 
+def test_large_files_are_taken_one_at_a_time_with_the_same_rows(files, monkeypatch):
+    few = files[:6]
+    whole = fit_transform_together(several(2), few)
+    monkeypatch.setattr("swwl.embedding.together._MOST_NODES", 1)
+    calls = []
+    alone = fit_transform_together(several(2), few, progress=lambda done, total: calls.append(done))
+    assert set(calls) == set(range(len(set(few)) + 1))  # two passes: every mesh counts half in each
+    for ours, theirs in zip(alone, whole, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
 def test_files_are_read_once_or_not_at_all(files, monkeypatch, tmp_path):
     read = []
     original = once.read_file

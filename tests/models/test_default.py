@@ -133,7 +133,20 @@ def test_one_target_at_a_time_gives_the_same(stack, table):
     kernels = default_kernels(inputs[:45], **QUICK)
     shared = RobustGPRegressor(kernels, share_ranges=True).fit(table[:45], ["stiffness", "weight"])
     assert shared.predict(table[45:]).shape == (15, 2)
-    assert len(shared.candidates_) == 8
+    assert len(shared.candidates_) == 10
+
+
+@pytest.mark.parametrize("made", [octahedron, lambda size: Graph([[0.0], [size]], [(0, 1)])])
+def test_few_rows_get_one_more_candidate_of_few_ranges(made):
+    sizes = np.linspace(1, 2, 120)
+    table = pd.DataFrame({"mesh": column(map(made, sizes)), "load": sizes})
+    few = default_kernels(table[:119], **QUICK)
+    assert [*default_kernels(table, **QUICK), "nodes, few ranges"] == list(few)
+    assert "nodes, few ranges" not in default_kernels(table[:20], few_rows=False, **QUICK)
+    kernel = few["nodes, few ranges"]
+    model = RobustGPRegressor(kernel).fit(table[:20], sizes[:20] ** 2)
+    by_iteration = [f"mesh (iteration {h}, components)" for h in range(4)]
+    assert list(model.ranges_.index) == [*by_iteration, "load"]
 
 
 def test_users_may_stack_kernels_of_their_own(table, tmp_path):
@@ -180,7 +193,7 @@ def test_two_columns_of_meshes_and_few_rows():
     assert set(model.feature_names_in_) == {"part", "graph"}
     assert model.score(table[18:], "y") > 0.5
     few = RobustGPRegressor(default_kernels(table[:6].drop(columns="y"), **QUICK)).fit(table[:6], "y")
-    assert (few.weights_ == 0.25).all(axis=None)  # too few rows for folds
+    assert (few.weights_ == 0.2).all(axis=None)  # too few rows for folds
     assert few.left_out_by_ == "leave-one-out"
 
 

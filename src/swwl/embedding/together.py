@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence, Sized
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Sequence, Sized
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -15,9 +15,13 @@ from swwl.mesh.io.once import MeshFile
 from swwl.parallel import Progress, check_memory, each_once, one_blas_thread
 from swwl.storage import Memory, MemoryLike, as_memory
 
-_CHUNK = 32
+# A thread takes so many meshes at a time, and no more than about so many nodes.
+_MOST_MESHES, _MOST_NODES = 32, 60_000
+_BYTES_PER_NODE = 60  # of a file, about
 # So many nodes of files stay in memory from the first look to the embedding; other files are read twice.
-_MOST_NODES_WAITING = 500_000
+_MOST_NODES_WAITING = 200_000
+
+Found = TypeVar("Found")
 
 
 class Stepwise(Protocol):
@@ -85,18 +89,34 @@ class _Items:
         self.memory: Memory = as_memory(memory)
         self._progress, self._done, self._passes = progress, 0, n_passes
 
-    def chunks(self) -> Iterator[slice]:
-        """Yield which items to take at a time; count them when they are done."""
-        for start in range(0, len(self.items), _CHUNK):
-            chunk = slice(start, start + _CHUNK)
-            yield chunk
-            self._done += len(self.items[chunk])
-            if self._progress is not None:
-                self._progress(self._done // self._passes, len(self.items))
+    def each_chunk(self, function: Callable[[slice], Found], workers: int) -> Iterator[tuple[slice, Found]]:
+        """Yield which items were taken together, and what a function made of them; count them.
 
-    def batch(self, chunk: slice, n_jobs: int | None) -> Batch:
-        """Return some items as a batch that knows their numbers in the column."""
-        return Batch(self.items[chunk], self.memory, n_jobs, None, self.numbers[chunk], most_waiting=0)
+        The same threads work from the first chunk to the last: memory that a thread lets go of stays with it, so that
+        new threads would need more.
+        """
+        chunks = list(self._chunks(workers))
+        with one_blas_thread():
+            parallel = Parallel(n_jobs=workers, prefer="threads", return_as="generator", batch_size=1)
+            results = parallel(delayed(_with_one_blas_thread)(function, chunk) for chunk in chunks)
+            for chunk, found in zip(chunks, results, strict=True):
+                yield chunk, found
+                self._done += len(self.items[chunk])
+                if self._progress is not None:
+                    self._progress(self._done // self._passes, len(self.items))
+
+    def _chunks(self, workers: int) -> Iterator[slice]:
+        most = min(_MOST_MESHES, -(-len(self.items) // workers))
+        start = nodes = 0
+        for stop, item in enumerate(self.items, 1):
+            nodes += _about_nodes(item)
+            if nodes >= _MOST_NODES or stop - start == most or stop == len(self.items):
+                yield slice(start, stop)
+                start, nodes = stop, 0
+
+    def batch(self, chunk: slice) -> Batch:
+        """Return some items, for one thread, as a batch that knows their numbers in the column."""
+        return Batch(self.items[chunk], self.memory, 1, None, self.numbers[chunk], most_waiting=0)
 
     def release(self, chunk: slice, budget: int = 0) -> int:
         """Let go of the content of files, as far as they hold more nodes than the budget; return what is left of it."""
@@ -107,6 +127,18 @@ class _Items:
                     budget += item.n_nodes
                     item.release()
         return budget
+
+
+def _with_one_blas_thread(function: Callable[[slice], Found], chunk: slice) -> Found:
+    with one_blas_thread():  # the context around all holds in this process, but not in workers
+        return function(chunk)
+
+
+def _about_nodes(item: Any) -> int:
+    """Return how many nodes an item has, about, without reading it."""
+    if isinstance(item, MeshFile):
+        return os.path.getsize(item) // _BYTES_PER_NODE if os.path.exists(item) else 0
+    return int(getattr(item, "n_nodes", 0))
 
 
 def fit_transform_together(
@@ -141,16 +173,22 @@ def fit_transform_together(
     first = any(embedding.looks_first for embedding in embeddings)
     items = _Items(X, memory, progress, 2 if first else 1, numbers)
     check_memory(8 * len(items.items) * sum(embedding.row_length for embedding in embeddings), "The embeddings")
-    looks: list[list[Any]] = [[] for _ in embeddings]
+    for embedding in embeddings:
+        if not embedding.looks_first:
+            embedding.settle(embedding.look(items.batch(slice(1))))
+    looking = [embedding for embedding in embeddings if embedding.looks_first]
+    looks: list[list[Any]] = [[] for _ in looking]
     budget = _MOST_NODES_WAITING
-    for chunk in items.chunks() if first else [slice(1)]:
-        for embedding, found in zip(embeddings, looks, strict=True):
-            if embedding.looks_first or not found:
-                part = chunk if embedding.looks_first else slice(1)
-                found += embedding.look(items.batch(part, embedding.n_jobs))
+
+    def look(chunk: slice) -> list[list[Any]]:
+        return [embedding.look(items.batch(chunk)) for embedding in looking]
+
+    for chunk, found in items.each_chunk(look, _workers(embeddings)) if looking else ():
+        for own, new in zip(looks, found, strict=True):
+            own += new
         budget = items.release(chunk, budget)
-    for embedding, found in zip(embeddings, looks, strict=True):
-        embedding.settle([found[k] for k in items.inverse] if embedding.looks_first else found)
+    for embedding, own in zip(looking, looks, strict=True):
+        embedding.settle([own[k] for k in items.inverse])
     return _rows(embeddings, items, fit=True)
 
 
@@ -166,20 +204,24 @@ def transform_together(
     return _rows(embeddings, _Items(X, memory, progress, 1, numbers), fit=False)
 
 
+def _workers(embeddings: Sequence[Stepwise]) -> int:
+    return max((effective_n_jobs(embedding.n_jobs) for embedding in embeddings), default=1)
+
+
 def _rows(embeddings: Sequence[Stepwise], items: _Items, fit: bool) -> list[NDArray[Any]]:
     pieces: list[list[Any]] = [[] for _ in embeddings]
-    workers = max((effective_n_jobs(embedding.n_jobs) for embedding in embeddings), default=1)
+    workers = _workers(embeddings)
     few = len(items.items) < workers  # too few meshes to share out among workers: embeddings are
-    with one_blas_thread():
-        for chunk in items.chunks():
-            if few:
-                jobs = (delayed(embedding.take)(items.batch(chunk, 1)) for embedding in embeddings)
-                found = Parallel(n_jobs=workers, prefer="threads")(jobs)
-            else:
-                found = [embedding.take(items.batch(chunk, embedding.n_jobs)) for embedding in embeddings]
-            for own, new in zip(pieces, found, strict=True):
-                own += new
-            items.release(chunk)
+
+    def take(chunk: slice) -> list[list[Any]]:
+        parallel = Parallel(n_jobs=workers if few else 1, prefer="threads")
+        found: list[list[Any]] = parallel(delayed(embedding.take)(items.batch(chunk)) for embedding in embeddings)
+        items.release(chunk)
+        return found
+
+    for _, found in items.each_chunk(take, 1 if few else workers):
+        for own, new in zip(pieces, found, strict=True):
+            own += new
     return [
         embedding.finish([own[k] for k in items.inverse], fit=fit)
         for embedding, own in zip(embeddings, pieces, strict=True)
