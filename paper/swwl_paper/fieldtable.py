@@ -52,8 +52,8 @@ def tables(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, str]]:
             "Q²": found["q2"].mean().map("{:.4f}".format),
             "in 95 %": found["coverage"].mean().map("{:.3f}".format),
             "worst mesh": found["worst_coverage"].min().map("{:.2f}".format),
-            "largest in 95 %": found["largest_in"].mean().map("{:.3f}".format),
-            "CPU s": found["seconds"].median().map("{:.0f}".format),
+            "largest in 95 %": found["largest_in"].mean().map("{:.3f}".format).replace("nan", "–"),
+            "CPU s": found["seconds"].median().map("{:.0f}".format).replace("nan", "–"),
         }
     )
     table = table.reindex([name for name in SETS if name in table.index])
@@ -62,21 +62,26 @@ def tables(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, str]]:
         "Nodes in 95 % intervals: mean over meshes and seeds, and the mesh with the least; meshes whose largest |u| "
         "lies in its interval."
     )
-    yield "FieldRegressor, without options", table, "\n".join([notes, "", *verdicts(errors)])
+    yield "FieldRegressor, without options", table, "\n".join([notes, "", *verdicts(frame)])
 
 
-def verdicts(errors: pd.DataFrame) -> list[str]:
-    """Return in sentences how the regressor's errors compare with the others'."""
-    others = errors.drop(columns="ours", errors="ignore")
-    if "ours" not in errors or others.empty:
-        return []
+def verdicts(frame: pd.DataFrame) -> list[str]:
+    """Return in sentences how the regressor's errors compare with the best of the others', on seeds that both have."""
     sentences = []
-    for name, line in errors.iterrows():
-        rest = others.loc[name].dropna()
-        if len(rest) and np.isfinite(line["ours"]):
-            best = rest.idxmin()
-            share = line["ours"] / rest.min()
-            sentences.append(f"- {SETS[str(name)].title}: {share:.2f} times the error of {TITLES[str(best)]}.")
+    for name, own in frame.groupby("dataset", sort=False):
+        table = own.pivot_table(index="seed", columns="model", values="rrmse")
+        if "ours" not in table:
+            continue
+        shares = {}
+        for model in table.columns.drop("ours"):
+            both = table[["ours", model]].dropna()
+            if len(both):
+                shares[model] = float(both["ours"].mean() / both[model].mean()), len(both)
+        if shares:
+            best = max(shares, key=lambda model: shares[model][0])
+            share, seeds = shares[best]
+            many = f"{seeds} seed{'s' * (seeds > 1)}"
+            sentences.append(f"- {SETS[str(name)].title}: {share:.2f} times the error of {TITLES[best]} ({many}).")
     return sentences
 
 
@@ -87,7 +92,7 @@ def _texts(table: pd.DataFrame, digits: int) -> pd.DataFrame:
 
 
 def _about(frame: pd.DataFrame) -> str:
-    seeds = frame.groupby("dataset")["seed"].nunique()
+    seeds = frame.groupby(["dataset", "model"])["seed"].nunique()
     many = f"{seeds.min()} to {seeds.max()}" if seeds.min() < seeds.max() else f"{seeds.max()}"
     plural = "s" * (many != "1")
     return (

@@ -130,7 +130,7 @@ def entropic_plans(
     Examples
     --------
     >>> plan = next(entropic_plans(np.array([[0.0, 1.0], [1.0, 0.0]]), [0.5]))
-    >>> (plan / plan.sum()).round(3).tolist()
+    >>> (plan / plan.sum()).astype(float).round(3).tolist()
     [[0.44, 0.06], [0.06, 0.44]]
     """
     n, m = cost.shape

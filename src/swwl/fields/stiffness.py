@@ -7,6 +7,7 @@ depend on how fine the mesh is, as the iterations of Weisfeiler-Lehman do.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,9 +100,14 @@ def lags(mesh: Mesh, lengths: Sequence[float], values: Array | None = None) -> l
     for length in lengths:
         system = (sparse.diags_array(mass) + length**2 * matrix).tocsc()
         iterate = len(mass) > (_MOST_SOLID_NODES if solid else _MOST_NODES)
-        solved = _iterate(system, mass[:, None] * centered) if iterate else splu(system).solve(mass[:, None] * centered)
-        found.append(solved - centered)
+        right = mass[:, None] * centered
+        found.append((_iterate(system, right) if iterate else _factor(system).solve(right)) - centered)
     return [_on_sides(mesh, lag, touched) for lag in found]
+
+
+def _factor(system: sparse.csc_array) -> Any:
+    """Factorize a symmetric positive definite matrix, which needs no pivots."""
+    return splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 
 
 def _iterate(system: sparse.csc_array, right: Array) -> Array:
