@@ -143,3 +143,19 @@ def test_a_linear_trend_and_shared_ranges():
     assert model.predict(new).shape == (30, 2)
     assert len(model.gps_) == 1
     assert np.sqrt(np.mean((model.predict(new)[:, 1] - new["z"]) ** 2)) < 0.1  # which depends on the kind, too
+
+
+@pytest.mark.usefixtures("small")
+def test_every_process_has_the_setting_that_suits_it(monkeypatch):
+    """One answer is smooth, the other has short waves, for which ten inducing rows are of no use."""
+    settings = [{"n_inducing": 10, "n_neighbors": 0}, {"n_inducing": 0, "n_neighbors": 15}]
+    settings = [setting | {"n_predict_neighbors": 2 * setting["n_neighbors"]} for setting in settings]
+    monkeypatch.setattr(large, "SETTINGS", settings)
+    monkeypatch.setattr(large, "N_RANGES", 150)
+    table = numbers(500)[["a", "b"]]
+    noise = 0.03 * np.random.default_rng(0).normal(size=(2, 500))
+    table["smooth"] = table["a"] + 0.1 * table["b"] + noise[0]
+    table["waves"] = np.sin(12 * table["a"]) * np.sin(12 * table["b"]) + noise[1]
+    model = RobustGPRegressor(Elliptic("a", "b"), calibrate=False, n_starts=1).fit(table, ["smooth", "waves"])
+    assert [gp.solver_options["n_inducing"] for gp in model.gps_] == [10, 0]
+    assert all(gp.solver_options["keep_features"] == 1 for gp in model.gps_)

@@ -211,3 +211,15 @@ def test_choices_are_numbered_on_the_map_of_the_pool():
     np.testing.assert_allclose(drawn.collections[2].get_offsets(), display.coordinates[[4, 9]])
     with pytest.raises(InputError, match="Rows from 0 to 29 can be chosen, not 30"):
         ChoicesDisplay.from_points(rows, [30], ax=axis())
+
+
+def test_very_many_points_become_pixels():
+    """So that pages about many cases stay small; a few hundred points stay lines that can be enlarged."""
+    sizes = {}
+    for n in (500, 20_000):
+        y = np.random.default_rng(0).normal(size=n)
+        display = ParityDisplay(y, Prediction(y, np.full(n, 0.1), 30.0)).plot(axis())
+        sizes[n] = io.BytesIO()
+        display.figure_.savefig(sizes[n], format="svg")
+    assert b"<image" in sizes[20_000].getvalue() and b"<image" not in sizes[500].getvalue()
+    assert len(sizes[20_000].getvalue()) < 1e6

@@ -144,7 +144,7 @@ def fit_large_members(members: Sequence[Member], task: Task, progress: Progress 
         known = task.targets[rows.out]
         widths = np.array([interval_factor(y, together.column(j)) for j, y in enumerate(known.T)])
     used = []
-    numbers = sum(n * min(n, gp.solver_options["n_inducing"]) for _, ready in found for gp in ready)
+    numbers = sum(n * min(n, (gp.solver_options or {})["n_inducing"]) for _, ready in found for gp in ready)
     for member, weight, (blocks, ready) in zip(members, weights, found, strict=True):
         member.notes = []
         if weight.any():
@@ -205,7 +205,7 @@ def _fit_rows(
     trend = None if task.trend_columns is None else task.trend_columns[rows]
     gps = []
     for group, known in zip(task.layout.groups(task.targets[rows]), ready, strict=True):
-        options = known.solver_options | {"keep_features": int(keep_features)}
+        options = (known.solver_options or {}) | {"keep_features": int(keep_features)}
         gps.append(clone(known).set_params(solver_options=options).fit(joined, group, trend))
         gps[-1].forget_solver()
         counter.one_more()

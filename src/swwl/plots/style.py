@@ -17,6 +17,7 @@ PURPLE, SKY, BLACK, GREY = "#CC79A7", "#56B4E9", "#222222", "#8A8A8A"
 CYCLE = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 SCALE = "viridis"  # even in grey
+_MANY = 2000  # points, or lines, of one color
 
 RC: Any = {
     "font.size": 9.0,
@@ -90,6 +91,16 @@ def axes_for(ax: Any) -> Any:
     return pyplot.subplots(figsize=(4.4, 3.5), layout="constrained")[1]
 
 
+def _rasterize(ax: Any) -> None:
+    """Make pixels of what has very many points or lines: as vectors, a page about many cases would take megabytes."""
+    for line in ax.lines:
+        if len(line.get_xdata()) > _MANY:
+            line.set_rasterized(True)
+    for own in ax.collections:
+        if max(len(own.get_offsets()), len(own.get_paths())) > _MANY:
+            own.set_rasterized(True)
+
+
 class Display:
     """What all displays have in common: they draw on an axis, remember it, and return themselves.
 
@@ -114,6 +125,7 @@ class Display:
             self.ax_ = axes_for(ax)
             self.figure_ = self.ax_.figure
             self._draw(self.ax_)
+            _rasterize(self.ax_)
         return self
 
     def _draw(self, ax: Any) -> None:

@@ -305,11 +305,17 @@ def test_what_cannot_be_whitened_says_so():
         VecchiaSolver(problem, 0, 19)(np.zeros(1), -np.inf)
 
 
-def test_a_joint_prediction_of_too_many_points_is_refused(small, monkeypatch):
+def test_joint_predictions_of_very_many_points_leave_residuals_independent(small, monkeypatch):
     gp, x, _ = small
+    new = borehole_items(borehole(30, 4)[0], x)
+    _, whole = gp.predict(new, return_cov=True)
     monkeypatch.setattr("swwl.gp.solvers.vecchia_posterior._MOST_JOINT", 20)
-    with pytest.raises(InputError, match="solver='vecchia' takes at most 20: ask for fewer points at once"):
-        gp.predict(borehole_items(borehole(30, 4)[0], x), return_cov=True)
+    mean, cov = gp.predict(new, return_cov=True)
+    wanted, std = gp.predict(new, return_std=True)
+    assert_allclose(mean, wanted, rtol=1e-12)
+    assert_allclose(np.diag(cov), std**2, rtol=1e-9)
+    assert_allclose(np.diag(cov), np.diag(whole), rtol=1e-9)
+    assert np.linalg.eigvalsh(cov).min() > 0
 
 
 def test_fit_large_takes_ranges_of_a_subset_and_rows_of_all():

@@ -13,7 +13,7 @@ where :math:`\tilde h = h - H_c^\top b - G_{HV}B^{-1}a`; all other symbols are t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -153,34 +153,41 @@ class VecchiaPosterior:
     ) -> tuple[Array, Array]:
         """Return the location (M, k) and the joint squared scales (k, M, M); ``among`` is of the new points.
 
-        Every point is conditioned on its own neighbors as in `predict`, so both give the same variances.
+        Every point is conditioned on its own neighbors as in `predict`, so both give the same variances. Where there
+        are more than 8192 of these in all, what they leave of different points is taken as independent, so that
+        covariances are those of trend and features.
         """
-        n_new = len(trend)
-        parts = list(self._conditioned(cross, trend))
-        near = np.vstack([part.near for part in parts])
-        union, place = np.unique(near, return_inverse=True)
+        nothing = np.empty((0, 0, 0))  # features of all neighbors at once would fill the memory
+        parts = [replace(part, matrix=nothing, v_near=nothing) for part in self._conditioned(cross, trend)]
+        union, place = np.unique(np.vstack([part.near for part in parts]), return_inverse=True)
         if len(union) > _MOST_JOINT:
-            raise InputError(
-                f"A joint prediction of {n_new} points has {len(union)} neighbors, but solver='vecchia' takes at most "
-                f"{_MOST_JOINT}: ask for fewer points at once."
-            )
-        b, v = np.zeros((n_new, len(union))), self._features(cross, union[None])[0]
-        np.put_along_axis(b, place.reshape(near.shape), np.vstack([part.b for part in parts]), axis=1)
-        own = features(cross, self.beta, self.chosen, self.inducing_factor, np.empty((n_new, len(self.chosen))))
-        unit = _dense(among, self.beta, n_new) - own @ own.T
-        if len(union):
-            known = [term.take(union) for term in self._terms(cross)]
-            residual = _dense(known, self.beta, len(union)) - v @ v.T
-            residual.flat[:: len(union) + 1] += self.nugget
-            to_known = [term.take(np.arange(n_new), union).held() for term in cross]
-            r = cross_correlation(to_known, self.beta, b.shape) - own @ v.T
-            across = b @ r.T
-            unit += b @ residual @ b.T - across - across.T
+            unit = np.diag(np.concatenate([part.own for part in parts]))
+        else:
+            unit = self._joint_residual(cross, among, parts, union, place)
         half, rest = self._solved(np.vstack([p.a for p in parts]), np.vstack([p.h for p in parts]))
         unit += half.T @ half + rest.T @ rest
         unit = 0.5 * (unit + unit.T)
         np.fill_diagonal(unit, np.maximum(np.diag(unit), 0.0) + (self.nugget if include_nugget else 0.0))
         return np.vstack([self._location(part) for part in parts]), self.sigma2[:, None, None] * unit
+
+    def _joint_residual(
+        self, cross: Sequence[Term], among: Sequence[Term], parts: Sequence[_Conditioned], union: Positions, place: Any
+    ) -> Array:
+        """Return the covariances (M, M) of what neighbors leave; their ``union`` holds the ``place`` of each."""
+        near = np.vstack([part.near for part in parts])
+        n_new = len(near)
+        own = np.vstack([part.v for part in parts])
+        unit = _dense(among, self.beta, n_new) - own @ own.T
+        if not len(union):
+            return unit
+        b, v = np.zeros((n_new, len(union))), self._features(cross, union[None])[0]
+        np.put_along_axis(b, place.reshape(near.shape), np.vstack([part.b for part in parts]), axis=1)
+        known = [term.take(union) for term in self._terms(cross)]
+        residual = _dense(known, self.beta, len(union)) - v @ v.T
+        residual.flat[:: len(union) + 1] += self.nugget
+        to_known = [term.take(np.arange(n_new), union).held() for term in cross]
+        across = b @ (cross_correlation(to_known, self.beta, b.shape) - own @ v.T).T
+        return np.asarray(unit + b @ residual @ b.T - across - across.T)
 
     def slopes(self, cross: Sequence[Term], trend: Array) -> Slopes:
         r"""Predict one new observation, with derivatives; its neighbors are held fixed.
