@@ -1,8 +1,9 @@
 r"""Which cases to simulate next: to learn most, or to find the best.
 
 Learning: each choice takes away the most of the predictive variance that is left in the space that the pool fills,
-:math:`\sum_x w_x C_{xc}^2 / (C_{cc} + \nu)`, with weights inverse to the density of the pool. Finding the best: expected improvement of a Student-t prediction with mean m,
-scale s and d degrees of freedom over the best answer f,
+:math:`\sum_x w_x C_{xc}^2 / (C_{cc} + \nu)`, with weights inverse to the density of the pool. Finding the
+best: expected improvement of a Student-t prediction with mean m, scale s and d degrees of freedom over the best answer
+f,
 
 .. math:: (m - f)\, T_d(z) + s\, \frac{d + z^2}{d - 1}\, t_d(z), \qquad z = (m - f) / s .
 
