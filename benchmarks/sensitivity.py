@@ -51,7 +51,7 @@ def run() -> Iterator[Line]:
     one, whole = cpu_times(
         lambda: model.predict(table[30:], return_std=True), lambda: model.sensitivity(table[30:]), repeats=3
     )
-    yield Line("sensitivity of mean and std / prediction, 30 000 nodes, default model", whole / one)
+    yield Line("sensitivity of mean and std / prediction, 30 000 nodes, default model", whole / one, 6)
 
 
 def cpu_times(*functions: Any, repeats: int = 5) -> list[float]:

@@ -100,7 +100,9 @@ def test_ids_names_and_dates_are_not_inputs(data):
 
 def test_columns_of_choices_are_not_inputs(data):
     rng = np.random.default_rng(0)
-    change(data / "table.csv", rank=rng.permutation(40), score=rng.uniform(size=40), why=["farthest"] * 20 + ["near"] * 20)
+    change(
+        data / "table.csv", rank=rng.permutation(40), score=rng.uniform(size=40), why=["farthest"] * 20 + ["near"] * 20
+    )
     facts = fit(data)
     assert facts["inputs"] == ["mesh", "speed", "pressure"]
     assert {facts["ignored"][name] for name in ("rank", "score", "why")} == {"swwl select or swwl suggest wrote it"}

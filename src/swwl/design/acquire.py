@@ -1,8 +1,9 @@
 r"""Which cases to simulate next: to learn most, or to find the best.
 
-Learning: each choice takes away the most of the predictive variance that is left in the pool,
-:math:`\sum_x C_{xc}^2 / (C_{cc} + \nu)`. Finding the best: expected improvement of a Student-t prediction with mean m,
-scale s and d degrees of freedom over the best answer f,
+Learning: each choice takes away the most of the predictive variance that is left in the space that the pool fills,
+:math:`\sum_x w_x C_{xc}^2 / (C_{cc} + \nu)`, with weights inverse to the density of the pool. Finding the
+best: expected improvement of a Student-t prediction with mean m, scale s and d degrees of freedom over the best answer
+f,
 
 .. math:: (m - f)\, T_d(z) + s\, \frac{d + z^2}{d - 1}\, t_d(z), \qquad z = (m - f) / s .
 
@@ -74,7 +75,8 @@ def suggest(
     target : str or list of str, optional
         What to learn (by default all targets) or to improve (needed where the model has several).
     criterion : str, optional
-        For "learn" "imse" (default, takes away most variance in the pool), "variance" (the least sure case), or
+        For "learn" "imse" (default, takes away most variance, with the places of the pool weighted by
+        :func:`swwl.design.space.even_weights`), "variance" (the least sure case), or
         "maximin" (the case farthest from training cases and choices); otherwise "ei" (default, expected improvement) or
         "ucb" (mean and two standard deviations).
     constraints : mapping of str to (low, high), optional

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 Order = NDArray[np.int64]
 
 
-# Bins into which the projections of points fall; only points in the bin of a quantile are sorted.
+# Bins into which the projections of points fall; for means, only points in the bin of an edge are sorted.
 _BINS = 4096
 # Projections that are made at a time, and points whose gradients are summed at a time, so that they stay in the cache.
 _PROJECTIONS, _POINTS = 8, 1 << 14
@@ -33,9 +33,9 @@ class _Between:
 
     Attributes
     ----------
-    low, high : ndarray of shape (Q, P)
+    low, high : ndarray of shape (P, Q)
         Numbers of points.
-    share : ndarray of shape (Q, P)
+    share : ndarray of shape (P, Q)
     masses : _Levels or None
         Where points weigh what they weigh; None where all weigh the same.
     """
@@ -124,11 +124,10 @@ class Quantiles:
         if rule == "mean":
             self.values, self._found = _means(points, directions, n_quantiles, weights)
         elif weights is None:
-            self.values, self._found = _picked(points, directions, n_quantiles, rule)
+            self.values, self._found = _picked(directions.T @ points.T, n_quantiles, rule)
         else:
-            self.values, self._found = _interpolated(
-                directions.T @ points.T, quantile_levels(n_quantiles, rule), weights
-            )
+            levels = quantile_levels(n_quantiles, rule)
+            self.values, self._found = _interpolated(directions.T @ points.T, levels, weights)
 
     def pull_back(self, gradient: Array) -> tuple[Array, Array | None]:
         """Return the gradients in the points and in their masses.
@@ -150,9 +149,10 @@ class Quantiles:
         if isinstance(self._found, _Means):
             points, masses = _means_back(self._found, self._directions, gradient)
         else:
-            points = _points_back(self._found, self._directions, gradient, n)
+            along = np.ascontiguousarray(np.moveaxis(gradient, 2, 0).swapaxes(1, 2))  # (m, P, Q)
+            points = np.stack([_points_back(self._found, own, n) @ self._directions.T for own in along], axis=2)
             if self._found.masses is not None:
-                masses = _levels_back(self._found.share.T, self._found.masses, np.swapaxes(gradient, 0, 1), n)
+                masses = np.stack([_levels_back(self._found, self._found.masses, own) for own in along], axis=1)
         if self._kept is not None:
             whole, whole_masses = np.zeros((self._n, *points.shape[1:])), np.zeros((self._n, m))
             whole[self._kept], whole_masses[self._kept] = points, masses
@@ -219,9 +219,7 @@ def _projections(points: Array, directions: Array) -> Iterator[tuple[int, Array]
         yield from enumerate(across[start : start + _PROJECTIONS] @ rows, start)
 
 
-def _reached(
-    row: Array, masses: Array | None, levels: Array, passed: NDArray[np.int32] | None = None
-) -> tuple[Order, Array]:
+def _reached(row: Array, masses: Array, levels: Array, passed: NDArray[np.int32]) -> tuple[Order, Array]:
     """Return the points at which masses that are summed from the lowest value on reach some levels.
 
     Only points in the bins of these levels are sorted; of the others it is enough to know their bins.
@@ -230,12 +228,11 @@ def _reached(
     ----------
     row : ndarray of shape (n,)
         Where the points lie.
-    masses : ndarray of shape (n,), optional
-        By default every point weighs 1.
+    masses : ndarray of shape (n,)
     levels : ndarray of shape (L,)
         Ascending, from 0 to less than the sum of the masses.
-    passed : ndarray of shape (n,), optional
-        Filled with the number of levels that are reached at a point or before it.
+    passed : ndarray of shape (n,)
+        Is filled with the number of levels that are reached at a point or before it.
 
     Returns
     -------
@@ -246,9 +243,10 @@ def _reached(
 
     Examples
     --------
-    >>> reached, beyond = _reached(np.array([5.0, 1.0, 3.0]), np.array([1.0, 2.0, 4.0]), np.array([0.5, 2.0, 6.5]))
-    >>> reached.tolist(), beyond.tolist()
-    ([1, 2, 0], [0.5, 0.0, 0.5])
+    >>> row, masses, passed = np.array([5.0, 1.0, 3.0]), np.array([1.0, 2.0, 4.0]), np.empty(3, np.int32)
+    >>> reached, beyond = _reached(row, masses, np.array([0.5, 2.0, 6.5]), passed)
+    >>> reached.tolist(), beyond.tolist(), passed.tolist()
+    ([1, 2, 0], [0.5, 0.0, 0.5], [3, 1, 2])
     """
     low = row.min()
     width = float(row.max() - low)
@@ -263,34 +261,26 @@ def _reached(
     inside = np.flatnonzero(sorted_bins[bins])
     inside = inside[np.argsort(row[inside])]
     places = bins[inside]
-    weights = np.ones(len(inside)) if masses is None else masses[inside]
-    before = np.cumsum(weights) - weights
+    before = np.cumsum(masses[inside]) - masses[inside]
     before += below[places] - before[np.searchsorted(places, places)]
     at = np.maximum(np.searchsorted(before, levels, "right") - 1, 0)
-    if passed is not None:
-        np.take(np.searchsorted(own, np.arange(_BINS)).astype(passed.dtype), bins, out=passed)
-        passed[inside] = np.searchsorted(at, np.arange(len(inside)), "right")
+    np.take(np.searchsorted(own, np.arange(_BINS)).astype(passed.dtype), bins, out=passed)
+    passed[inside] = np.searchsorted(at, np.arange(len(inside)), "right")
     return inside[at], levels - before[at]
 
 
-def _picked(points: Array, directions: Array, n_quantiles: int, rule: str) -> tuple[Array, _Between]:
-    below, above, share = order_statistics(len(points), n_quantiles, rule)
-    ranks = np.union1d(below, above)
-    first, second = np.searchsorted(ranks, below), np.searchsorted(ranks, above)
-    shape = n_quantiles, directions.shape[1]
-    low, high, values = np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape)
-    share = share if rule == "linear" else np.zeros_like(share)
-    for p, row in _projections(points, directions):
-        reached, _ = _reached(row, None, ranks)
-        low[:, p], high[:, p] = reached[first], reached[second]
-        values[:, p] = (1 - share) * row[low[:, p]] + share * row[high[:, p]]
-    return values, _Between(low, high, np.broadcast_to(share[:, None], shape))
+def _picked(projected: Array, n_quantiles: int, rule: str) -> tuple[Array, _Between]:
+    below, above, share = order_statistics(projected.shape[1], n_quantiles, rule)
+    order = sorting_order(projected)
+    low, high = order[:, below], order[:, above]
+    shares = np.broadcast_to(share if rule == "linear" else np.zeros_like(share), low.shape)
+    return ((1 - shares) * _at(projected, low) + shares * _at(projected, high)).T, _Between(low, high, shares)
 
 
 def _interpolated(projected: Array, levels: Array, weights: Array) -> tuple[Array, _Between]:
     n = projected.shape[1]
     if n == 1:
-        only = np.zeros((len(levels), len(projected)), np.int64)
+        only = np.zeros((len(projected), len(levels)), np.int64)
         return projected.repeat(len(levels), axis=1).T, _Between(only, only, np.zeros(only.shape))
     order = sorting_order(projected)
     masses = weights[order]
@@ -306,43 +296,31 @@ def _interpolated(projected: Array, levels: Array, weights: Array) -> tuple[Arra
     below, above = _at(projected, low), _at(projected, high)
     inside = (levels >= start) & (levels <= start + gap)
     slopes = np.where(inside, (above - below) / gap, 0.0)
-    found = _Between(low.T, high.T, share.T, _Levels(order, places, tau, totals, slopes))
+    found = _Between(low, high, share, _Levels(order, places, tau, totals, slopes))
     return (below + share * (above - below)).T, found
 
 
-def _along(gradient: Array, directions: Array) -> Array:
-    """Return gradients (Q, P, m) in projections as those in points along the directions (s, P), (Q P, s m)."""
-    spread = gradient[:, :, None, :] * directions.T[:, :, None]
-    return np.asarray(spread.reshape(len(gradient) * directions.shape[1], -1))
-
-
-def _points_back(found: _Between, directions: Array, gradient: Array, n: int) -> Array:
-    """Return what each point has of a gradient (Q, P, m), as an array of shape (n, s, m)."""
+def _points_back(found: _Between, gradient: Array, n: int) -> sparse.csr_array:
+    """Return what each point has of a gradient (P, Q) along each direction, (n, P)."""
     rows = np.concatenate([found.low.ravel(), found.high.ravel()])
-    columns = np.tile(np.arange(found.low.size), 2)
-    shares = np.concatenate([(1 - found.share).ravel(), found.share.ravel()])
-    pairs = sparse.coo_array((shares, (rows, columns)), shape=(n, found.low.size)).tocsr()
-    return np.asarray(pairs @ _along(gradient, directions)).reshape(n, len(directions), -1)
+    columns = np.tile(np.repeat(np.arange(len(gradient)), gradient.shape[1]), 2)
+    shares = np.concatenate([((1 - found.share) * gradient).ravel(), (found.share * gradient).ravel()])
+    return sparse.coo_array((shares, (rows, columns)), shape=(n, len(gradient))).tocsr()
 
 
-def _levels_back(share: Array, own: _Levels, gradient: Array, n: int) -> Array:
-    """Return the gradient in the masses, (n, m): a quantile falls where the levels of its two points rise.
-
-    Shares are (P, Q), the gradient (P, Q, m).
-    """
-    n_projections = len(own.order)
+def _levels_back(found: _Between, own: _Levels, gradient: Array) -> Array:
+    """Return the gradient in the masses, (n,): a quantile falls where the levels of its two points rise."""
+    n_projections, n = own.order.shape
+    pull = own.slopes * gradient
     first = np.arange(n_projections)[:, None] * n + own.places
     size = n_projections * n
-    columns = []
-    for pull in own.slopes * np.moveaxis(gradient, 2, 0):
-        in_levels = _summed(first, (share - 1) * pull, size)
-        in_levels -= _summed(first + 1, share * pull, size)
-        in_levels = in_levels.reshape(n_projections, n) / own.totals[:, None]
-        in_levels[:, -1] -= (in_levels * own.levels).sum(axis=1)
-        in_masses = np.cumsum(in_levels[:, ::-1], axis=1)[:, ::-1] - 0.5 * in_levels
-        in_masses[:, 0] -= 0.5 * in_levels.sum(axis=1)
-        columns.append(_summed(own.order, in_masses, n))
-    return np.stack(columns, axis=1)
+    in_levels = _summed(first, (found.share - 1) * pull, size)
+    in_levels -= _summed(first + 1, found.share * pull, size)
+    in_levels = in_levels.reshape(n_projections, n) / own.totals[:, None]
+    in_levels[:, -1] -= (in_levels * own.levels).sum(axis=1)
+    in_masses = np.cumsum(in_levels[:, ::-1], axis=1)[:, ::-1] - 0.5 * in_levels
+    in_masses[:, 0] -= 0.5 * in_levels.sum(axis=1)
+    return _summed(own.order, in_masses, n)
 
 
 def _means(points: Array, directions: Array, n_quantiles: int, weights: Array | None) -> tuple[Array, _Means]:

@@ -181,8 +181,7 @@ def _sort_columns(
         return
     outputs = known_outputs(path)
     if set(CHOSEN) <= set(frame.columns):
-        reason = "swwl select or swwl suggest wrote it"
-        columns.ignored |= {name: reason for name in CHOSEN if name not in columns.used}
+        columns.ignored |= {name: "swwl select or swwl suggest wrote it" for name in CHOSEN if name not in columns.used}
     for name in frame.columns:
         if name in columns.used or name in columns.ignored:
             continue
