@@ -92,8 +92,8 @@ def test_python_blocks(name, folder, monkeypatch):
     from swwl import datasets
 
     if "fetch_tu" in "".join(blocks(name, "python")):
-        pytest.importorskip("ot", reason="needs POT")
-        pytest.importorskip("grakel", reason="needs GraKeL")
+        pytest.importorskip("ot", reason="POT is not installed")
+        pytest.importorskip("grakel", reason="GraKeL is not installed")
         monkeypatch.setattr(datasets, "fetch_tu", two_classes)
 
     datasets.write_dataset("blade", 16, folder / "d", n_nodes=200, random_state=0)

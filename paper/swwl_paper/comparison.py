@@ -142,12 +142,23 @@ def table_of_peers(part: pd.DataFrame) -> pd.DataFrame:
                 "error": f"{row['error']:.3g}" if suits else "needs one topology",
                 "inside 95 %": f"{100 * row['coverage']:.0f} %" if suits else "–",
                 "width": f"{row['width']:.2g}" if suits else "–",
-                "CPU": f"{row['seconds'] / unit:.1g} ×" if suits else "–",
+                "CPU": f"{_one_digit(row['seconds'] / unit)} ×" if suits else "–",
                 "MB": f"{row['megabytes']:.0f}" if suits else "–",
                 "lines": f"{row['lines']:.0f}",
             }
         )
     return pd.DataFrame(lines)
+
+
+def _one_digit(ratio: float) -> str:
+    """Return a ratio to one digit, without an exponent.
+
+    Examples
+    --------
+    >>> _one_digit(21.09), _one_digit(0.068)
+    ('20', '0.07')
+    """
+    return f"{float(f'{ratio:.1g}'):g}"
 
 
 def draw(frame: pd.DataFrame) -> Any:
