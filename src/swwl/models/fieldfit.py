@@ -17,7 +17,7 @@ from swwl.models.fieldchoice import Settings, choose
 from swwl.models.fieldcoding import Coded, FieldData, code_smooth
 from swwl.models.fieldmodel import LEVELS, FieldModel, field_at, predict_sizes
 from swwl.models.fieldnumbers import Fold, judge_numbers
-from swwl.models.fieldprocesses import Inputs, folds_of, groups_of, pair_of_groups
+from swwl.models.fieldprocesses import OWN_OF_NODES, Inputs, folds_of, groups_of, pair_of_groups
 from swwl.models.members import Member
 
 Array = NDArray[np.float64]
@@ -85,7 +85,7 @@ def _fit_rows(
         quick = inputs.fit(sizes, rows, pair_of_groups(modes.number), max_iter=_MOST_STEPS, on_fit=settings.on_fit)
         others = np.hstack([gp.leave_one_out().columns().mean for gp in quick])
         modes, sizes = coded.encoded.modes(rows, settings.n_modes, modes.coefficients(others))
-    groups = groups_of(modes.number)
+    groups = groups_of(modes.number, OWN_OF_NODES) if coded.basis is None else groups_of(modes.number)
     return modes, inputs.fit(sizes, rows, groups, starts, steps, settings.on_fit)
 
 

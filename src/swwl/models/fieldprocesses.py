@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 _OWN = 6
+# Of shared nodes more modes are exact enough to learn ranges from.
+OWN_OF_NODES = 12
 # From so many ranges on, the robust prior would pull all of them to long ones.
 _MANY_RANGES = 10
 
