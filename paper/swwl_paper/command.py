@@ -32,7 +32,7 @@ def reproduce(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """Run the paper's experiments again: a table, a figure and where they come from, each in a file.
+    """Run the paper's experiments again, with tables and figures.
 
     \b
     table2 table3     graph classification: accuracy, and time to build the matrices

@@ -29,7 +29,9 @@ def test_help_has_an_example(command):
 def test_help_lists_all_commands_and_without_arguments_too():
     for arguments in ([], ["--help"]):
         text = swwl(*arguments).stdout
-        assert all(f"\n  {command} " in text for command in COMMANDS)
+        listed = text.partition("Commands:")[2]
+        assert all(f"\n  {command} " in listed for command in COMMANDS)
+        assert "..." not in listed  # every summary fits its line
     assert swwl("--version").stdout == f"swwl {package.__version__}\n"
 
 

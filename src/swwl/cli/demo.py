@@ -23,7 +23,7 @@ def demo(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """Generate simulations, learn from them, test, and write a report: about a minute, offline.
+    """Simulate, learn, test and report, offline: about a minute.
 
     Notched plates under tension, each with a mesh, a material and a load of its own, are simulated by finite elements;
     the largest stress is learned with and without the meshes, and predicted for plates that were held out.

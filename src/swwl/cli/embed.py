@@ -49,7 +49,9 @@ def embed(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """Embed very many meshes once; swwl fit --embeddings then reads none of them.
+    """Embed very many meshes once and for all, on a cluster too.
+
+    swwl fit --embeddings then reads none of them.
 
     A sample of at most 2000 training meshes settles the embeddings; of every mesh 64 numbers per measure are kept, in
     shards of 256 meshes. The same command goes on after a kill. Options must be those of the fit.

@@ -17,7 +17,7 @@ def info(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only: is it a sound file?")] = False,
 ) -> None:
-    """Say what a mesh, a table, a data folder, a PLAID folder or a model holds.
+    """Say what a mesh, a table, a folder or a model holds.
 
     \b
     Example:

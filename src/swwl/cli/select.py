@@ -34,7 +34,7 @@ def select(
     as_json: Annotated[bool, typer.Option("--json", help="Print the choices as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """Choose the cases of a table to simulate first, before any answer is known.
+    """Choose which cases to simulate first, from inputs alone.
 
     The output has the chosen rows of the table, the best first, with rank, score and in words why. No column of the
     table may hold answers: name inputs with --inputs where it does.

@@ -35,7 +35,9 @@ def serve(
     as_json: Annotated[bool, typer.Option("--json", help="Print the link and the models as JSON, then serve.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """Serve models: a page to drop meshes on and move operating conditions, and the same over HTTP.
+    """Show models in a browser, and answer over HTTP.
+
+    Drop a mesh on the page, move the operating conditions, and see predictions with intervals, curves and fields.
 
     Nothing leaves this machine. Ctrl-C ends it. The addresses are described in /openapi.json.
 

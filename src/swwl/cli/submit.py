@@ -25,9 +25,9 @@ def submit(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """Predict the test split of a PLAID data folder, in the form that PLAID's benchmarks take.
+    """Predict the test split of a PLAID folder, for its benchmarks.
 
-    That is a pickled list with one dict per sample, in the order of the split: fields as arrays, scalars as numbers.
+    They take a pickled list with one dict per sample, in the order of the split: fields as arrays, scalars as numbers.
     swwl fit takes such a folder in place of a table.
 
     \b

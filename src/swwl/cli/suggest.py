@@ -39,7 +39,7 @@ def suggest(
     as_json: Annotated[bool, typer.Option("--json", help="Print the choices as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """Choose the cases of a pool to simulate next: to learn most, or to find the best.
+    """Choose which cases to simulate next: to learn, or for the best.
 
     The output has the chosen rows of the pool, the best first, with rank, score and in words why.
 
