@@ -38,3 +38,12 @@ def test_plain_lines_elsewhere(monkeypatch):
         "blade: 2 of 4, 0.333 per second, 0:06 left",
         "blade: 4 of 4 in 0:09, 0.444 per second",
     ]
+
+
+def test_what_takes_no_time_has_no_rate(monkeypatch):
+    clock(monkeypatch, [0, 0, 0.001])
+    log = io.StringIO()
+    show = ProgressBar("meshes", log)
+    for done in (0, 30):
+        show(done, 30)
+    assert log.getvalue() == "meshes: 30 of 30 in 0:00\n"

@@ -21,6 +21,7 @@ from swwl.errors import InputError
 Progress = Callable[[int, int | None], None]
 
 _LINE_EVERY = 5.0  # seconds between plain lines
+_LEAST = 0.5  # seconds after which a rate means something: what is taken from memory has none
 _WIDTH = 30
 
 
@@ -131,7 +132,7 @@ class ProgressBar:
         if self._start is None:  # what an earlier run did must not count into the rate
             self._start = (now, done)
         elapsed, made = now - self._start[0], done - self._start[1]
-        rate = made / elapsed if elapsed > 0 and made else 0.0
+        rate = made / elapsed if elapsed >= _LEAST and made else 0.0
         if total is None:
             status, total = f"{done} so far", done + 1
         else:
