@@ -26,6 +26,7 @@ from swwl.mesh.mesh import Mesh
 from swwl.models.members import Member
 from swwl.models.tables import as_rows, column
 from swwl.models.trend import trend_matrix
+from swwl.parallel import one_blas_thread
 
 Array = NDArray[np.float64]
 
@@ -113,11 +114,12 @@ def sensitivities(
             gp.check_differentiable(std)
     table = as_rows(X, model.feature_names_in_)
     found = []
-    for number in range(len(table)):
-        try:
-            found += _of_row(model, table.iloc[[number]], chosen, along, where, std)
-        except InputError as error:
-            raise error.of_item(number, f"Row {number}") if len(table) > 1 else error from None
+    with one_blas_thread():  # many thin products, as in predictions: more threads wait longer than they work
+        for number in range(len(table)):
+            try:
+                found += _of_row(model, table.iloc[[number]], chosen, along, where, std)
+            except InputError as error:
+                raise error.of_item(number, f"Row {number}") if len(table) > 1 else error from None
     return found
 
 
