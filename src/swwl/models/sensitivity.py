@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from swwl.embedding.linear import Linear, as_movable
+from swwl.embedding.linear import Linear
 from swwl.embedding.modes import Modes, same_cells
+from swwl.embedding.source import Source, as_movable
 from swwl.errors import InputError, located
 from swwl.kernels.together import distinct_factors
 from swwl.mesh.density import skin_density
@@ -135,7 +136,8 @@ def _of_row(
     values = {name: column(row, name).iloc[0] for name in model.feature_names_in_}
     if graphs:
         with located(f"Column {graphs[0]!r}"):
-            mesh = values[graphs[0]] = as_movable(values[graphs[0]])
+            mesh = as_movable(values[graphs[0]])
+        values[graphs[0]] = Source(mesh)  # all factors share what is found of it
     moments, columns = _pulled(model, values, row, chosen, std)
     gradient = columns.pop(graphs[0]) if graphs else np.zeros((0, 0, moments.size))
     movable = movable_nodes(where, mesh)
