@@ -311,7 +311,7 @@ def _picked(points: Array, directions: Array, n_quantiles: int, rule: str) -> tu
         places[:, p] = _ranked(row, np.concatenate([below, above])).reshape(2, -1)
         low, high = row[places[:, p]]
         values[p] = (1 - shares[p]) * low + shares[p] * high
-    return values.T, _Between(*places, shares)
+    return values.T, _Between(places[0], places[1], shares)
 
 
 def _interpolated(points: Array, directions: Array, levels: Array, weights: Array) -> tuple[Array, _Between]:
@@ -360,7 +360,7 @@ def _levels_back(own: _Levels, share: Array, gradient: Array) -> Array:
     total = np.zeros(n)
     for p, order in enumerate(own.order):
         places = np.concatenate([own.places[p], own.places[p] + 1])
-        in_levels = np.bincount(places, np.concatenate([low[p], high[p]]), n)
+        in_levels: Array = np.asarray(np.bincount(places, np.concatenate([low[p], high[p]]), n), np.float64)
         in_levels[-1] -= last[p]
         in_masses = np.cumsum(in_levels[::-1])[::-1]
         whole = in_masses[0]
@@ -411,8 +411,8 @@ def _means_back(found: _Means, directions: Array, gradient: Array) -> tuple[Arra
             in_points[j, :, here] = pull * found.shares[here]
     in_masses -= (in_masses @ found.shares)[:, None]
     in_masses /= found.total
-    edges = sparse.coo_array((found.beyond.ravel(), (found.ends.ravel(), np.arange(found.ends.size))),
-                             shape=(n, found.ends.size)).tocsr()  # fmt: skip
-    theta = directions.T[:, None, :, None]
-    in_points += (edges @ (steps[:, :, None] * theta).reshape(-1, s * m)).reshape(n, s, m).T
+    for j in range(m):
+        at_edges = found.beyond * steps[:, :, j]
+        for axis, theta in enumerate(directions):
+            in_points[j, axis] += np.bincount(found.ends.ravel(), (at_edges * theta[:, None]).ravel(), n)
     return in_points.T, in_masses.T

@@ -144,7 +144,7 @@ def _centers_back(
     start = 0
     for chosen, weights in parts:
         count, stop = len(weights), start + len(chosen) * len(weights)
-        nodes = simplices[chosen].T.ravel()
+        nodes = simplices[chosen].T.astype(np.intp, order="C").ravel()
         for j, own in enumerate(total):
             shares[j, chosen] = in_masses.T[j, start:stop].reshape(count, -1).mean(axis=0)
             for axis, row in enumerate(own):

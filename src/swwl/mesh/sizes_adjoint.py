@@ -94,12 +94,17 @@ def pieces_back(points: _Floats, pieces: _Nodes, gradient: _Floats) -> _Floats:
     ndarray of shape (n, d) or (n, d, k)
     """
     pulls = gradient.reshape(*gradient.shape[:2], -1).T  # (k, d, m)
-    if pieces.shape[1] == 2:
-        found = [_collected(points, pieces, [np.stack([-y, x])]) for x, y in pulls]
-    else:
-        u, v = (0.5 * spoke for spoke in _spokes(points, pieces))
-        found = [_collected(points, pieces, [cross(v, pull), cross(pull, u)]) for pull in pulls]
-    return np.stack(found).T.reshape(*points.shape, *gradient.shape[2:])
+    nodes = pieces.T.astype(np.intp, order="C")
+    total = np.empty((len(pulls), *points.T.shape))
+    spokes = _spokes(points, pieces)
+    for back, pull in zip(total, pulls, strict=True):
+        if len(spokes) == 1:
+            at = [np.stack([-pull[1], pull[0]])]
+        else:
+            at = [cross(spokes[1], 0.5 * pull), cross(0.5 * pull, spokes[0])]
+        for axis, row in enumerate(back):
+            _collect(nodes, [own[axis] for own in at], row)
+    return total.T.reshape(*points.shape, *gradient.shape[2:])
 
 
 def _polygons_back(points: _Floats, corners: _Nodes, gradient: _Floats) -> _Floats:
@@ -123,16 +128,18 @@ def _spokes(points: _Floats, corners: _Nodes) -> list[_Floats]:
     return [other - first for other in others]
 
 
-def _scaled(points: _Floats, nodes: _Nodes, at: list[_Floats], gradient: _Floats) -> _Floats:
-    """Sum slopes of sizes at the corners, (3, m) each, times gradients in the sizes, (m,) or (m, k)."""
-    columns = gradient.reshape(len(gradient), -1).T
-    found = [_collected(points, nodes, [own * column for own in at]) for column in columns]
-    return np.stack(found).T.reshape(*points.shape, *gradient.shape[1:])
+def _scaled(points: _Floats, cells: _Nodes, at: list[_Floats], gradient: _Floats) -> _Floats:
+    """Sum at the nodes the slopes of sizes at all corners but the first, (3, m) each, times gradients in the sizes."""
+    nodes, columns = cells.T.astype(np.intp, order="C"), gradient.reshape(len(gradient), -1).T
+    total = np.empty((len(columns), *points.T.shape))
+    for back, column in zip(total, columns, strict=True):
+        for axis, row in enumerate(back):
+            _collect(nodes, [own[axis] * column for own in at], row)
+    return total.T.reshape(*points.shape, *gradient.shape[1:])
 
 
-def _collected(points: _Floats, nodes: _Nodes, at: list[_Floats]) -> _Floats:
-    """Sum at the nodes, (d, n), what all corners of cells (m, k) but the first have, (3, m) each; that has the rest."""
-    n, d = points.shape
-    flat = nodes.T.ravel()
-    values = np.hstack([-np.sum(at, axis=0), *at])
-    return np.stack([np.bincount(flat, row, n) for row in values[:d]])
+def _collect(nodes: NDArray[np.intp], at: list[_Floats], total: _Floats) -> None:
+    """Sum at the nodes, (n,), what all corners (k, m) but the first have, (m,) each; that has the rest."""
+    total[:] = np.bincount(nodes[0], -sum(at[1:], at[0]), len(total))
+    for node, own in zip(nodes[1:], at, strict=True):  # one by one: fresh memory would cost more than the sums
+        total += np.bincount(node, own, len(total))

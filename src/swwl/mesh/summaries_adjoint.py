@@ -98,7 +98,7 @@ def _moments_back(
     k = simplices.shape[1]
     whole = masses.sum()
     shares = masses / whole
-    nodes = np.ascontiguousarray(simplices.T)
+    nodes = simplices.T.astype(np.intp, order="C")
     around = np.bincount(nodes.ravel(), np.tile(shares, k), n) / k
     total, in_shares = np.empty((gradient.shape[2], d, n)), np.zeros((gradient.shape[2], len(simplices)))
     for axis in range(d):
