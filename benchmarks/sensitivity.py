@@ -40,7 +40,7 @@ def run() -> Iterator[Line]:
     rng = np.random.default_rng(0)
     meshes = [Mesh(*shell_mesh(30_000, seed)) for seed in range(31)]
     table = pd.DataFrame({"mesh": meshes, "speed": rng.uniform(0.9, 1.1, 31)})
-    lift = np.array([np.ptp(mesh.points[:, 1]) for mesh in meshes]) * table["speed"] ** 2
+    lift = np.array([np.ptp(mesh.points[:, 1]) for mesh in meshes]) * table["speed"].to_numpy() ** 2
     for weights in ("uniform", "area"):
         kernel = SWWL("mesh", node_weights=weights) * Matern52("speed")
         model = RobustGPRegressor(kernel, calibrate=False, n_starts=1).fit(table[:30], lift[:30])

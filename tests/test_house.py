@@ -17,7 +17,7 @@ errors words parallel storage restore
 mesh.arrays mesh.endings mesh.cells mesh.boundary mesh.adjacency mesh.graph mesh.mesh mesh.turns
 mesh.skin mesh.facts mesh.sampling mesh.sizes_adjoint mesh.sampling_adjoint mesh.summaries mesh.summaries_adjoint
 mesh.density mesh.labels mesh.io.* mesh.transfer mesh.outline mesh.coarsen mesh
-embedding.wl embedding.wl_adjoint embedding.sliced embedding.sliced_adjoint embedding.clouds
+embedding.wl embedding.wl_adjoint embedding.sliced embedding.sliced_adjoint embedding.clouds embedding.source
 embedding.options embedding.pipeline embedding.batches
 embedding.distances embedding.components embedding.transformer embedding.summaries embedding.linear embedding.modes
 embedding.together embedding.sampled embedding.store embedding

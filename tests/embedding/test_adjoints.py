@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from swwl import Graph
 from swwl.embedding.sliced import measure_quantiles, projected_quantiles
-from swwl.embedding.sliced_adjoint import Quantiles, _reached, sorting_order
+from swwl.embedding.sliced_adjoint import Quantiles, _ranked, _reached, sorting_order
 from swwl.embedding.wl import neighbor_average, wl_iterations
 from swwl.embedding.wl_adjoint import wl_transposed
 
@@ -101,3 +101,20 @@ def test_levels_are_reached_where_sorting_says(seed, n, kind):
     # Before what is passed lies less than the next level, and ties stand in some order.
     for k, level in enumerate(levels):
         assert masses[passed <= k].sum() == pytest.approx(level - beyond[k])
+
+
+@given(seeds, st.integers(1, 300), st.sampled_from(["spread", "ties", "all alike", "one far away", "tiny"]))
+def test_ranks_are_where_sorting_says(seed, n, kind):
+    rng = np.random.default_rng(seed)
+    row = rng.normal(size=n)
+    if kind == "ties":
+        row = np.round(row)
+    elif kind == "all alike":
+        row[:] = 3.0
+    elif kind == "one far away":
+        row[0] = 1e5
+    elif kind == "tiny":
+        row *= 1e-310
+    ranks = np.concatenate([rng.integers(n, size=9), [0, n - 1]])
+    np.testing.assert_array_equal(row[_ranked(row, ranks)], np.sort(row)[ranks])
+    assert len(set(_ranked(row, np.arange(n)).tolist())) == n

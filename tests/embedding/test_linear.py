@@ -6,6 +6,7 @@ from scipy.spatial import ConvexHull, Delaunay
 
 from swwl import Graph, InputError, Mesh, SWWLEmbedding
 from swwl.embedding.linear import linearize
+from swwl.embedding.source import Source
 from swwl.embedding.summaries import SummaryEmbedding
 from swwl.mesh.mesh import trusted_mesh
 
@@ -190,3 +191,18 @@ def test_graphs_without_cells_are_refused_where_these_are_needed():
     embedding = SWWLEmbedding(0, n_projections=3, n_quantiles=4, measure="skin").fit([disc()])
     with pytest.raises(InputError, match="needs the cells of a mesh"):
         linearize(embedding, disc().graph())
+
+
+def test_embeddings_that_share_a_mesh_find_the_same():
+    mesh, options = shell(), {"n_projections": 3, "n_quantiles": 5}
+    embeddings = [
+        SWWLEmbedding(2, **options).fit([mesh]),
+        SWWLEmbedding(0, measure="skin", quantiles="mean", **options).fit([mesh]),
+        SummaryEmbedding().fit([mesh, moved(mesh, mesh.points)]),
+    ]
+    source = Source(mesh)
+    for embedding in embeddings:
+        alone, shared = linearize(embedding, mesh), linearize(embedding, source)
+        functions = np.random.default_rng(0).normal(size=(len(alone.row), 2))
+        np.testing.assert_array_equal(alone.row, shared.row)
+        np.testing.assert_array_equal(alone.pull_back(functions), shared.pull_back(functions))

@@ -20,6 +20,7 @@ from swwl.mesh.graph import Graph
 from swwl.mesh.io import as_graph, as_mesh
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.sampling import cell_samples, skin_samples
+from swwl.mesh.skin import Skin
 
 # Measures of clouds; the others are made of nodes.
 CLOUDS = ("area", "skin", "edges")
@@ -77,7 +78,9 @@ class Cloud:
         return replace(self, features=np.stack([*rows[:d], *normals**2, *products]).T)
 
 
-def cloud_of(item: Any, measure: str, fields: Sequence[str] = (), merge_nodes: bool = False) -> Cloud:
+def cloud_of(
+    item: Any, measure: str, fields: Sequence[str] = (), merge_nodes: bool = False, found: Skin | None = None
+) -> Cloud:
     """Make a cloud of an item.
 
     Parameters
@@ -92,6 +95,8 @@ def cloud_of(item: Any, measure: str, fields: Sequence[str] = (), merge_nodes: b
         Node fields that features have beside coordinates, for edges.
     merge_nodes : bool
         Make nodes of a mesh at the same place one.
+    found : Skin, optional
+        Of the mesh, where it is known.
 
     Examples
     --------
@@ -108,15 +113,15 @@ def cloud_of(item: Any, measure: str, fields: Sequence[str] = (), merge_nodes: b
     mesh = as_mesh(item).merged() if merge_nodes else as_mesh(item)
     if isinstance(item, (str, os.PathLike)):
         with located(str(item)):
-            return _sampled(mesh, measure)
-    return _sampled(mesh, measure)
+            return _sampled(mesh, measure, found)
+    return _sampled(mesh, measure, found)
 
 
-def _sampled(mesh: Mesh, measure: str) -> Cloud:
+def _sampled(mesh: Mesh, measure: str, found: Skin | None) -> Cloud:
     if measure == "area":
         samples = cell_samples(mesh)
         return Cloud(samples.points, samples.masses, mesh.n_nodes, mesh.name)
-    samples = skin_samples(mesh)
+    samples = skin_samples(mesh, found=found)
     assert samples.normals is not None
     features = np.concatenate([samples.points.T, samples.normals.T]).T
     return Cloud(features, samples.masses, mesh.n_nodes, mesh.name, samples.reason)

@@ -18,19 +18,18 @@ from numpy.typing import NDArray
 from swwl.embedding.clouds import CLOUDS, Cloud, cloud_of
 from swwl.embedding.pipeline import Recipe
 from swwl.embedding.sliced_adjoint import Quantiles, check_rule
+from swwl.embedding.source import Source, as_movable
 from swwl.embedding.summaries import SummaryEmbedding
 from swwl.embedding.transformer import SWWLEmbedding
-from swwl.embedding.wl import is_averaging, neighbor_average, wl_iterations
+from swwl.embedding.wl import is_averaging, neighbor_average, side_by_side, wl_iterations
 from swwl.embedding.wl_adjoint import wl_transposed
 from swwl.errors import InputError
-from swwl.mesh.arrays import first_at_place
 from swwl.mesh.cells import used_nodes
 from swwl.mesh.graph import Graph
-from swwl.mesh.io import as_graph, as_mesh
+from swwl.mesh.io import as_graph
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.sampling_adjoint import cell_samples_back, skin_samples_back
 from swwl.mesh.sizes_adjoint import lumped_measures_back
-from swwl.mesh.skin import Skin, skin
 from swwl.mesh.summaries import summaries
 from swwl.mesh.summaries_adjoint import summaries_back
 
@@ -53,16 +52,6 @@ class Linear:
     pull_back: Callable[[Array], Array]
 
 
-def as_movable(item: Any) -> Mesh | Graph:
-    """Return what is to be differentiated as a mesh, or as a graph where it has no cells."""
-    if isinstance(item, (Mesh, Graph)):
-        return item
-    try:
-        return as_mesh(item)
-    except InputError:
-        return as_graph(item)
-
-
 def linearize(embedding: SWWLEmbedding | SummaryEmbedding, item: Any) -> Linear:
     """Embed one mesh or graph in double precision, ready to pull gradients in its row back to its nodes.
 
@@ -71,7 +60,8 @@ def linearize(embedding: SWWLEmbedding | SummaryEmbedding, item: Any) -> Linear:
     embedding : SWWLEmbedding or SummaryEmbedding
         Fitted. Of those with r = 2, and quantiles that do not jump.
     item : object
-        Anything that :func:`swwl.as_mesh` or :func:`swwl.as_graph` takes. Area weights need the cells of a mesh.
+        Anything that :func:`swwl.as_mesh` or :func:`swwl.as_graph` takes, or a :class:`Source` that several embeddings
+        share. Area weights need the cells of a mesh.
 
     Returns
     -------
@@ -87,7 +77,7 @@ def linearize(embedding: SWWLEmbedding | SummaryEmbedding, item: Any) -> Linear:
     >>> np.abs(found.pull_back(np.array([[0.0], [1.0]])).ravel()).round(4).tolist()  # the second quantile: one end
     [0.0, 0.7071]
     """
-    source = _Source(as_movable(item))
+    source = item if isinstance(item, Source) else Source(as_movable(item))
     if isinstance(embedding, SummaryEmbedding):
         return _summaries(embedding, source)
     if embedding.r != 2:
@@ -96,74 +86,27 @@ def linearize(embedding: SWWLEmbedding | SummaryEmbedding, item: Any) -> Linear:
     return (_cloud if recipe.measure in CLOUDS else _nodes)(embedding, recipe, source)
 
 
-class _Source:
-    """What was given, as mesh and as graph, and how gradients come back from these to all of its nodes."""
-
-    def __init__(self, given: Mesh | Graph):
-        self._given = given
-        self._skins: dict[int, Skin | None] = {}
-
-    def skin(self, mesh: Mesh) -> Skin | None:
-        """Return the skin of the mesh, found once; None where it has none."""
-        if id(mesh) not in self._skins:
-            try:
-                self._skins[id(mesh)] = skin(mesh)
-            except InputError:
-                self._skins[id(mesh)] = None
-        return self._skins[id(mesh)]
-
-    def mesh(self, merge: bool, what: str) -> Mesh:
-        if isinstance(self._given, Graph):
-            raise InputError(
-                f"{what} needs the cells of a mesh, which a Graph does not have: give the Mesh or its file."
-            )
-        return self._given.merged() if merge else self._given
-
-    def thing(self, merge: bool) -> Mesh | Graph:
-        return self._given if isinstance(self._given, Graph) or not merge else self._given.merged()
-
-    def from_graph(self, gradient: Array, merge: bool) -> Array:
-        """Bring gradients (k, d, m) in the features of the graph to all nodes of what was given."""
-        mesh = self.thing(merge)
-        if isinstance(mesh, Graph):
-            return gradient
-        gradient = gradient[:, : mesh.dimension]
-        used = used_nodes(mesh.cells, mesh.n_nodes)
-        if not used.all():
-            whole = np.zeros((mesh.n_nodes, *gradient.shape[1:]))
-            whole[used] = gradient
-            gradient = whole
-        return self.from_mesh(gradient, merge)
-
-    def from_mesh(self, gradient: Array, merge: bool) -> Array:
-        """Bring gradients in the nodes of the merged mesh to those that became one, in equal shares."""
-        given = self._given
-        if isinstance(given, Graph) or not merge or len(gradient) == given.n_nodes:
-            return gradient
-        number = np.unique(first_at_place(given.points), return_inverse=True)[1]
-        return gradient[number] / np.bincount(number)[number][:, None, None]
-
-
-def _nodes(embedding: SWWLEmbedding, recipe: Recipe, source: _Source) -> Linear:
+def _nodes(embedding: SWWLEmbedding, recipe: Recipe, source: Source) -> Linear:
     thing, merge = source.thing(recipe.merge_nodes), recipe.merge_nodes
     by_area = recipe.node_weights == "area"
     if isinstance(thing, Graph) and recipe.node_weights != "uniform" and (by_area or thing.node_weights is not None):
         raise InputError(
             "The weights of the nodes change when nodes move, and a Graph does not know how: give the Mesh or its file."
         )
-    graph = thing if isinstance(thing, Graph) else thing.graph("area" if by_area else None, recipe.fields)
+    graph = source.graph(merge, "area" if by_area else None, recipe.fields)
     check_rule(recipe.quantiles, by_area)
     averaging = is_averaging(graph, recipe.normalization)
     (n, d), count = graph.features.shape, recipe.n_iterations + 1
     scale = np.asarray(recipe.scale)
     mean = graph.features.mean(axis=0) if averaging else np.zeros(d)
     matrix = neighbor_average(graph, recipe.normalization, np.float64)
-    kept = wl_iterations(matrix, (graph.features - mean) / scale, count - 1, recipe.step, recipe.tolerance)
-    nodes = np.hstack(kept).reshape(n, len(recipe.directions), -1)
+    features = side_by_side((graph.features.T.copy() - mean[:, None]) / scale[:, None])
+    kept = wl_iterations(matrix, features, count - 1, recipe.step, recipe.tolerance)
+    rows = np.concatenate([own.T[:d] for own in kept]).reshape(len(recipe.directions), -1, n)
     masses = graph.node_weights if by_area else None
     found = [
-        Quantiles(nodes[:, b], theta, recipe.n_quantiles, recipe.quantiles, masses)
-        for b, theta in enumerate(recipe.directions)
+        Quantiles(own.T, theta, recipe.n_quantiles, recipe.quantiles, masses)
+        for own, theta in zip(rows, recipe.directions, strict=True)
     ]
     offset = (np.tile(mean / scale, count) - embedding.center_).reshape(len(found), -1)
 
@@ -180,8 +123,7 @@ def _nodes(embedding: SWWLEmbedding, recipe: Recipe, source: _Source) -> Linear:
             assert isinstance(thing, Mesh)
             whole = np.zeros((thing.n_nodes, m))
             whole[used_nodes(thing.cells, thing.n_nodes)] = in_masses
-            areas = [lumped_measures_back(thing.points, thing.cells, column) for column in whole.T]
-            back = back + source.from_mesh(np.stack(areas, axis=2), merge)
+            back = back + source.from_mesh(lumped_measures_back(thing.points, thing.cells, whole), merge)
         return back
 
     return Linear(_row(found, recipe, offset), pull_back)
@@ -207,13 +149,14 @@ def _quantiles_back(found: list[Quantiles], recipe: Recipe, gradient: Array) -> 
     return points, np.sum(masses, axis=0) if masses else None, np.concatenate(shifts)
 
 
-def _cloud(embedding: SWWLEmbedding, recipe: Recipe, source: _Source) -> Linear:
+def _cloud(embedding: SWWLEmbedding, recipe: Recipe, source: Source) -> Linear:
     merge = recipe.merge_nodes
     if recipe.measure == "edges":
         item: Any = source.thing(merge)
     else:
         item = source.mesh(merge, f'measure="{recipe.measure}"')
-    cloud = cloud_of(item, recipe.measure, recipe.fields)
+    found_skin = source.skin(merge) if recipe.measure == "skin" else None
+    cloud = cloud_of(item, recipe.measure, recipe.fields, found=found_skin)
     plain = cloud if recipe.directed else cloud.without_directions()
     scale = np.asarray(recipe.scale)
     (theta,) = recipe.directions
@@ -226,39 +169,27 @@ def _cloud(embedding: SWWLEmbedding, recipe: Recipe, source: _Source) -> Linear:
         in_points /= scale[:, None]
         if not recipe.directed:
             in_points = _without_directions_back(cloud, in_points)
-        columns = [
-            _cloud_back(item, recipe, in_points[:, :, j], None if in_masses is None else in_masses[:, j], source)
-            for j in range(gradient.shape[1])
-        ]
-        back = np.stack(columns, axis=2)
-        return source.from_graph(back, merge) if recipe.measure == "edges" else source.from_mesh(back, merge)
+        if recipe.measure == "edges":
+            return source.from_graph(_edges_back(as_graph(item, fields=recipe.fields), in_points), merge)
+        assert in_masses is not None
+        if recipe.measure == "area":
+            return source.from_mesh(cell_samples_back(item, in_points, in_masses), merge)
+        d = item.dimension
+        back = skin_samples_back(item, in_points[:, :d], in_masses, in_points[:, d:], found=found_skin)
+        return source.from_mesh(back, merge)
 
     return Linear(_row([found], recipe, -embedding.center_[None]), pull_back)
 
 
-def _cloud_back(
-    item: Mesh | Graph, recipe: Recipe, in_points: Array, in_masses: Array | None, source: _Source
-) -> Array:
-    """Return the gradient (n, d) in the nodes of what a cloud was made of."""
-    if recipe.measure == "edges":
-        return _edges_back(as_graph(item, fields=recipe.fields), in_points)
-    assert isinstance(item, Mesh) and in_masses is not None
-    if recipe.measure == "area":
-        return cell_samples_back(item, in_points, in_masses)
-    d = item.dimension
-    return skin_samples_back(item, in_points[:, :d], in_masses, in_points[:, d:], found=source.skin(item))
-
-
 def _edges_back(graph: Graph, in_points: Array) -> Array:
+    """Return gradients in the features (n, d, k), given those in means and differences along edges, (m, 2 d, k)."""
     ends = graph.edges.T if graph.n_edges else np.arange(graph.n_nodes)[None].repeat(2, axis=0)
-    d = graph.n_features
-    sign = np.sign(graph.features[ends[0]] - graph.features[ends[1]])
-    halves = in_points[:, :d] / 2
-    pulls = [halves + sign * in_points[:, d:], halves - sign * in_points[:, d:]]
-    rows = zip(ends, pulls, strict=True)
-    return np.sum(
-        [np.column_stack([np.bincount(end, own, graph.n_nodes) for own in pull.T]) for end, pull in rows], axis=0
-    )
+    (n, d), k = graph.features.shape, in_points.shape[2]
+    sign = np.sign(graph.features[ends[0]] - graph.features[ends[1]])[:, :, None]
+    halves, along = in_points[:, :d] / 2, sign * in_points[:, d:]
+    first, second = ((halves + turn * along).reshape(-1, d * k).T for turn in (1, -1))
+    rows = [np.bincount(ends[0], a, n) + np.bincount(ends[1], b, n) for a, b in zip(first, second, strict=True)]
+    return np.stack(rows, axis=1).reshape(n, d, k)
 
 
 def _without_directions_back(cloud: Cloud, gradient: Array) -> Array:
@@ -272,18 +203,18 @@ def _without_directions_back(cloud: Cloud, gradient: Array) -> Array:
     return np.concatenate([gradient[:, :d], in_normals], axis=1)
 
 
-def _summaries(embedding: SummaryEmbedding, source: _Source) -> Linear:
+def _summaries(embedding: SummaryEmbedding, source: Source) -> Linear:
     thing = source.thing(embedding.merge_nodes)
     if embedding.kind == "mesh":
         thing = source.mesh(embedding.merge_nodes, "The summary of a mesh")
     elif isinstance(thing, Mesh):
-        thing = thing.graph()
-    raw = summaries(thing)
+        thing = source.graph(embedding.merge_nodes)
+    found = source.skin(embedding.merge_nodes) if isinstance(thing, Mesh) else None
+    raw = summaries(thing, found)
     row = embedding.finish([raw], fit=False)[0]
     moving = (row == (raw - embedding.mean_) / embedding.spread_) / embedding.spread_
 
     def pull_back(gradient: Array) -> Array:
-        found = source.skin(thing) if isinstance(thing, Mesh) else None
         back = summaries_back(thing, moving[:, None] * gradient, found)
         merge = embedding.merge_nodes
         return source.from_mesh(back, merge) if isinstance(thing, Mesh) else source.from_graph(back, merge)

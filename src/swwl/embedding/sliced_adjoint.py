@@ -21,10 +21,12 @@ Array = NDArray[np.float64]
 Order = NDArray[np.int64]
 
 
-# Bins into which the projections of points fall; for means, only points in the bin of an edge are sorted.
+# Bins into which the projections of points fall; only points in a bin where something is looked for are sorted.
 _BINS = 4096
+# Ranges that nothing can be divided by.
+_TINY = 2.0**62 * np.finfo(float).tiny
 # Projections that are made at a time, and points whose gradients are summed at a time, so that they stay in the cache.
-_PROJECTIONS, _POINTS = 8, 1 << 14
+_PROJECTIONS, _POINTS = 8, 1 << 11
 
 
 @dataclass(frozen=True)
@@ -48,13 +50,14 @@ class _Between:
 
 @dataclass(frozen=True)
 class _Levels:
-    """The levels of sorted, weighted points: their order (P, n), levels and the slopes (P, Q) of quantiles in them."""
+    """The levels of sorted, weighted points: their order (P, n), and of every quantile (P, Q) what lies around it."""
 
-    order: Order
-    places: Order  # (P, Q), of the lower point in the order
-    levels: Array  # (P, n)
-    totals: Array  # (P,)
-    slopes: Array
+    order: NDArray[np.int32]
+    places: Order  # of the lower point in the order
+    start: Array  # the levels of the lower and the upper point
+    stop: Array
+    slopes: Array  # of the quantile in its level
+    totals: Array  # (P,), by which levels are divided
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class _Means:
     """Means of the quantile function over equal parts: in which part each point lies, and which points lie in two."""
 
     points: Array  # (n, s)
-    parts: NDArray[np.int32]  # (P, n): the last one that a point lies in, counted through all projections
+    parts: NDArray[Any]  # (P, n), small integers: the last one that a point lies in
     shares: Array  # (n,): masses, with sum 1
     total: float  # of the masses before that
     ends: Order  # (P, Q - 1): which point's share each edge between parts cuts
@@ -124,10 +127,10 @@ class Quantiles:
         if rule == "mean":
             self.values, self._found = _means(points, directions, n_quantiles, weights)
         elif weights is None:
-            self.values, self._found = _picked(directions.T @ points.T, n_quantiles, rule)
+            self.values, self._found = _picked(points, directions, n_quantiles, rule)
         else:
             levels = quantile_levels(n_quantiles, rule)
-            self.values, self._found = _interpolated(directions.T @ points.T, levels, weights)
+            self.values, self._found = _interpolated(points, directions, levels, weights)
 
     def pull_back(self, gradient: Array) -> tuple[Array, Array | None]:
         """Return the gradients in the points and in their masses.
@@ -149,10 +152,11 @@ class Quantiles:
         if isinstance(self._found, _Means):
             points, masses = _means_back(self._found, self._directions, gradient)
         else:
-            along = np.ascontiguousarray(np.moveaxis(gradient, 2, 0).swapaxes(1, 2))  # (m, P, Q)
-            points = np.stack([_points_back(self._found, own, n) @ self._directions.T for own in along], axis=2)
+            along = np.ascontiguousarray(gradient.swapaxes(0, 1))  # (P, Q, m)
+            points = _points_back(self._found, self._directions, along, n)
             if self._found.masses is not None:
-                masses = np.stack([_levels_back(self._found, self._found.masses, own) for own in along], axis=1)
+                levels, columns = self._found.masses, np.moveaxis(along, 2, 0)
+                masses = np.stack([_levels_back(levels, self._found.share, own) for own in columns]).T
         if self._kept is not None:
             whole, whole_masses = np.zeros((self._n, *points.shape[1:])), np.zeros((self._n, m))
             whole[self._kept], whole_masses[self._kept] = points, masses
@@ -193,23 +197,18 @@ def sorting_order(values: Array) -> Order:
     keys = np.empty(values.shape, np.int64)
     for row, key in zip(values, keys, strict=True):  # one by one: they stay in the cache
         low = row.min()
+        width = float(row.max() - low)
+        if width < _TINY:
+            key[:] = np.argsort(row)
+            continue
         scaled = row - low
-        scaled *= 2.0 ** (62 - bits) / (float(row.max() - low) or 1.0)
+        scaled *= 2.0 ** (62 - bits) / width
         key[:] = scaled  # rounded down
         key <<= bits
         key |= places
         key.sort()
         key &= (1 << bits) - 1
     return keys
-
-
-def _at(values: NDArray[Any], order: Order) -> NDArray[Any]:
-    return np.take_along_axis(values, order, axis=1)
-
-
-def _summed(places: Order, amounts: Array, size: int) -> Array:
-    """Sum amounts at places of an array of some size."""
-    return np.asarray(np.bincount(places.ravel(), amounts.ravel(), size), dtype=np.float64)
 
 
 def _projections(points: Array, directions: Array) -> Iterator[tuple[int, Array]]:
@@ -219,7 +218,49 @@ def _projections(points: Array, directions: Array) -> Iterator[tuple[int, Array]
         yield from enumerate(across[start : start + _PROJECTIONS] @ rows, start)
 
 
-def _reached(row: Array, masses: Array, levels: Array, passed: NDArray[np.int32]) -> tuple[Order, Array]:
+def _binned(row: Array) -> Order:
+    """Return the bins into which values (n,) fall: no value is larger than one in a later bin."""
+    low = row.min()
+    width = float(row.max() - low)
+    scaled = row - low
+    scaled *= _BINS * (1 - 1e-12) / width if width >= _TINY else 0.0
+    return scaled.astype(np.int32).astype(np.intp)  # faster than in one step
+
+
+def _sorted_inside(row: Array, bins: Order, wanted: Order) -> Order:
+    """Return the numbers of the points in some bins, sorted by where they lie."""
+    marked = np.zeros(_BINS, bool)
+    marked[wanted] = True
+    inside = np.flatnonzero(marked.take(bins))
+    return inside[sorting_order(row[inside][None])[0]]
+
+
+def _ranked(row: Array, ranks: Order) -> Order:
+    """Return which points have some ranks among all: only points in their bins are sorted.
+
+    Parameters
+    ----------
+    row : ndarray of shape (n,)
+        Where the points lie.
+    ranks : ndarray of shape (L,)
+        From 0 to n - 1.
+
+    Examples
+    --------
+    >>> _ranked(np.array([5.0, 1.0, 3.0]), np.array([0, 2, 2])).tolist()
+    [1, 0, 0]
+    """
+    bins = _binned(row)
+    counts = np.bincount(bins, minlength=_BINS)
+    ends = np.cumsum(counts)
+    own = np.searchsorted(ends, ranks, "right")
+    inside = _sorted_inside(row, bins, own)
+    skipped = counts.copy()
+    skipped[own] = 0  # points in bins that are not sorted
+    return inside[ranks - np.cumsum(skipped)[own]]
+
+
+def _reached(row: Array, masses: Array, levels: Array, passed: NDArray[Any]) -> tuple[Order, Array]:
     """Return the points at which masses that are summed from the lowest value on reach some levels.
 
     Only points in the bins of these levels are sorted; of the others it is enough to know their bins.
@@ -248,79 +289,85 @@ def _reached(row: Array, masses: Array, levels: Array, passed: NDArray[np.int32]
     >>> reached.tolist(), beyond.tolist(), passed.tolist()
     ([1, 2, 0], [0.5, 0.0, 0.5], [3, 1, 2])
     """
-    low = row.min()
-    width = float(row.max() - low)
-    scaled = row - low
-    scaled *= _BINS * (1 - 1e-12) / width if width > np.finfo(float).tiny * _BINS else 0.0
-    bins = scaled.astype(np.int32).astype(np.intp)  # faster than in one step
+    bins = _binned(row)
     below = np.zeros(_BINS + 1)
     np.cumsum(np.bincount(bins, masses, _BINS), out=below[1:])
     own = np.clip(np.searchsorted(below, levels, "right") - 1, 0, _BINS - 1)
-    sorted_bins = np.zeros(_BINS, bool)
-    sorted_bins[own] = True
-    inside = np.flatnonzero(sorted_bins[bins])
-    inside = inside[np.argsort(row[inside])]
+    inside = _sorted_inside(row, bins, own)
     places = bins[inside]
     before = np.cumsum(masses[inside]) - masses[inside]
     before += below[places] - before[np.searchsorted(places, places)]
     at = np.maximum(np.searchsorted(before, levels, "right") - 1, 0)
-    np.take(np.searchsorted(own, np.arange(_BINS)).astype(passed.dtype), bins, out=passed)
+    passed[:] = np.searchsorted(own, np.arange(_BINS)).astype(passed.dtype).take(bins)
     passed[inside] = np.searchsorted(at, np.arange(len(inside)), "right")
     return inside[at], levels - before[at]
 
 
-def _picked(projected: Array, n_quantiles: int, rule: str) -> tuple[Array, _Between]:
-    below, above, share = order_statistics(projected.shape[1], n_quantiles, rule)
-    order = sorting_order(projected)
-    low, high = order[:, below], order[:, above]
-    shares = np.broadcast_to(share if rule == "linear" else np.zeros_like(share), low.shape)
-    return ((1 - shares) * _at(projected, low) + shares * _at(projected, high)).T, _Between(low, high, shares)
+def _picked(points: Array, directions: Array, n_quantiles: int, rule: str) -> tuple[Array, _Between]:
+    below, above, share = order_statistics(len(points), n_quantiles, rule)
+    shares = np.broadcast_to(share if rule == "linear" else np.zeros_like(share), (directions.shape[1], n_quantiles))
+    places, values = np.empty((2, *shares.shape), np.int64), np.empty(shares.shape)
+    for p, row in _projections(points, directions):
+        places[:, p] = _ranked(row, np.concatenate([below, above])).reshape(2, -1)
+        low, high = row[places[:, p]]
+        values[p] = (1 - shares[p]) * low + shares[p] * high
+    return values.T, _Between(places[0], places[1], shares)
 
 
-def _interpolated(projected: Array, levels: Array, weights: Array) -> tuple[Array, _Between]:
-    n = projected.shape[1]
+def _interpolated(points: Array, directions: Array, levels: Array, weights: Array) -> tuple[Array, _Between]:
+    n, shape = len(points), (directions.shape[1], len(levels))
     if n == 1:
-        only = np.zeros((len(projected), len(levels)), np.int64)
-        return projected.repeat(len(levels), axis=1).T, _Between(only, only, np.zeros(only.shape))
-    order = sorting_order(projected)
-    masses = weights[order]
-    tau = np.cumsum(masses, axis=1)
-    tau -= 0.5 * (masses + masses[:, :1])
-    totals = tau[:, -1].copy()
-    tau /= totals[:, None]
-    places = np.array([np.searchsorted(row, levels, "right") - 1 for row in tau])
-    np.clip(places, 0, n - 2, out=places)
-    low, high = _at(order, places), _at(order, places + 1)
-    start, gap = _at(tau, places), _at(tau, places + 1) - _at(tau, places)
+        only = np.zeros(shape, np.int64)
+        return np.repeat(directions.T @ points.T, len(levels), axis=1).T, _Between(only, only, np.zeros(shape))
+    orders, totals = np.empty((shape[0], n), np.int32), np.empty(shape[0])
+    places, low, high = np.empty((3, *shape), np.int64)
+    start, stop, below, above = np.empty((4, *shape))
+    for p, row in _projections(points, directions):
+        order = sorting_order(row[None])[0]
+        masses = weights[order]
+        tau = np.cumsum(masses)
+        tau -= 0.5 * (masses + masses[0])
+        totals[p] = tau[-1]
+        tau /= totals[p]
+        at = np.clip(np.searchsorted(tau, levels, "right") - 1, 0, n - 2)
+        orders[p], places[p], low[p], high[p] = order, at, order[at], order[at + 1]
+        start[p], stop[p], below[p], above[p] = tau[at], tau[at + 1], row[low[p]], row[high[p]]
+    gap = stop - start
     share = np.clip((levels - start) / gap, 0.0, 1.0)
-    below, above = _at(projected, low), _at(projected, high)
-    inside = (levels >= start) & (levels <= start + gap)
+    inside = (levels >= start) & (levels <= stop)
     slopes = np.where(inside, (above - below) / gap, 0.0)
-    found = _Between(low, high, share, _Levels(order, places, tau, totals, slopes))
+    found = _Between(low, high, share, _Levels(orders, places, start, stop, slopes, totals))
     return (below + share * (above - below)).T, found
 
 
-def _points_back(found: _Between, gradient: Array, n: int) -> sparse.csr_array:
-    """Return what each point has of a gradient (P, Q) along each direction, (n, P)."""
+def _points_back(found: _Between, directions: Array, gradient: Array, n: int) -> Array:
+    """Return what each point has of a gradient (P, Q, m), (n, s, m)."""
     rows = np.concatenate([found.low.ravel(), found.high.ravel()])
-    columns = np.tile(np.repeat(np.arange(len(gradient)), gradient.shape[1]), 2)
-    shares = np.concatenate([((1 - found.share) * gradient).ravel(), (found.share * gradient).ravel()])
-    return sparse.coo_array((shares, (rows, columns)), shape=(n, len(gradient))).tocsr()
+    columns = np.tile(np.arange(found.low.size), 2)
+    shares = np.concatenate([(1 - found.share).ravel(), found.share.ravel()])
+    which = sparse.coo_array((shares, (rows, columns)), shape=(n, found.low.size)).tocsr()
+    (s, _), m = directions.shape, gradient.shape[2]
+    pulls = gradient[:, :, None] * directions.T[:, None, :, None]  # (P, Q, s, m)
+    return (which @ pulls.reshape(-1, s * m)).reshape(n, s, m)
 
 
-def _levels_back(found: _Between, own: _Levels, gradient: Array) -> Array:
+def _levels_back(own: _Levels, share: Array, gradient: Array) -> Array:
     """Return the gradient in the masses, (n,): a quantile falls where the levels of its two points rise."""
-    n_projections, n = own.order.shape
-    pull = own.slopes * gradient
-    first = np.arange(n_projections)[:, None] * n + own.places
-    size = n_projections * n
-    in_levels = _summed(first, (found.share - 1) * pull, size)
-    in_levels -= _summed(first + 1, found.share * pull, size)
-    in_levels = in_levels.reshape(n_projections, n) / own.totals[:, None]
-    in_levels[:, -1] -= (in_levels * own.levels).sum(axis=1)
-    in_masses = np.cumsum(in_levels[:, ::-1], axis=1)[:, ::-1] - 0.5 * in_levels
-    in_masses[:, 0] -= 0.5 * in_levels.sum(axis=1)
-    return _summed(own.order, in_masses, n)
+    n = own.order.shape[1]
+    pull = own.slopes * gradient / own.totals[:, None]
+    low, high = (share - 1) * pull, -share * pull
+    last = (low * own.start + high * own.stop).sum(axis=1)
+    total = np.zeros(n)
+    for p, order in enumerate(own.order):
+        places = np.concatenate([own.places[p], own.places[p] + 1])
+        in_levels: Array = np.asarray(np.bincount(places, np.concatenate([low[p], high[p]]), n), np.float64)
+        in_levels[-1] -= last[p]
+        in_masses = np.cumsum(in_levels[::-1])[::-1]
+        whole = in_masses[0]
+        in_masses -= 0.5 * in_levels
+        in_masses[0] -= 0.5 * whole
+        total[order] += in_masses  # every point once
+    return total
 
 
 def _means(points: Array, directions: Array, n_quantiles: int, weights: Array | None) -> tuple[Array, _Means]:
@@ -329,7 +376,7 @@ def _means(points: Array, directions: Array, n_quantiles: int, weights: Array | 
     shares = np.full(n, 1.0 / n) if weights is None else weights / total
     edges = np.arange(1, n_quantiles) / n_quantiles
     values = np.empty((n_projections, n_quantiles))
-    parts = np.empty((n_projections, n), np.int32)
+    parts = np.empty((n_projections, n), np.min_scalar_type(n_quantiles))
     ends = np.empty((n_projections, len(edges)), np.int64)
     beyond, heights = np.empty(ends.shape), np.empty(ends.shape)
     for p, row in _projections(points, directions):
@@ -337,7 +384,6 @@ def _means(points: Array, directions: Array, n_quantiles: int, weights: Array | 
         heights[p] = row[ends[p]]
         values[p] = np.bincount(parts[p], shares * row, n_quantiles)
         values[p] += np.diff(beyond[p] * heights[p], prepend=0.0, append=0.0)
-        parts[p] += p * n_quantiles
     return n_quantiles * values.T, _Means(points, parts, shares, total, ends, beyond, heights)
 
 
@@ -352,19 +398,21 @@ def _means_back(found: _Means, directions: Array, gradient: Array) -> tuple[Arra
     steps = slopes[:, :-1] - slopes[:, 1:]  # what an edge between two parts brings
     later = np.zeros(slopes.shape)
     later[:, :-1] = np.cumsum((steps * found.heights[:, :, None])[:, ::-1], axis=1)[:, ::-1]
-    theta = directions.T[:, None, :, None]
-    by_part = np.concatenate([slopes[:, :, None] * theta, later[:, :, None]], axis=2).reshape(-1, (s + 1) * m)
-    summed = np.empty((n, (s + 1) * m))
+    by_part = [np.moveaxis(own, 2, 0).reshape(m, -1) for own in (slopes, later)]
+    first = np.arange(n_projections)[:, None] * n_quantiles
+    in_points, in_masses = np.empty((m, s, n)), np.empty((m, n))
     for start in range(0, n, _POINTS):
-        own = found.parts[:, start : start + _POINTS].T.ravel()
-        places = np.arange(0, len(own) + 1, n_projections)
-        which = sparse.csr_array((np.ones(len(own)), own, places), shape=(len(places) - 1, len(by_part)))
-        summed[start : start + _POINTS] = which @ by_part
-    summed = summed.reshape(n, s + 1, m)
-    in_masses = np.einsum("ns,nsm->nm", found.points, summed[:, :s]) - summed[:, s]
-    in_masses -= found.shares @ in_masses
-    edges = sparse.coo_array((found.beyond.ravel(), (found.ends.ravel(), np.arange(found.ends.size))),
-                             shape=(n, found.ends.size)).tocsr()  # fmt: skip
-    in_points = found.shares[:, None, None] * summed[:, :s]
-    in_points += (edges @ (steps[:, :, None] * theta).reshape(-1, s * m)).reshape(n, s, m)
-    return in_points, in_masses / found.total
+        here = slice(start, start + _POINTS)
+        parts = found.parts[:, here] + first
+        along = np.ascontiguousarray(found.points[here].T)
+        for j in range(m):
+            pull = directions @ by_part[0][j].take(parts)
+            in_masses[j, here] = (along * pull).sum(axis=0) - by_part[1][j].take(parts).sum(axis=0)
+            in_points[j, :, here] = pull * found.shares[here]
+    in_masses -= (in_masses @ found.shares)[:, None]
+    in_masses /= found.total
+    for j in range(m):
+        at_edges = found.beyond * steps[:, :, j]
+        for axis, theta in enumerate(directions):
+            in_points[j, axis] += np.bincount(found.ends.ravel(), (at_edges * theta[:, None]).ravel(), n)
+    return in_points.T, in_masses.T

@@ -62,18 +62,28 @@ def wl_transposed(
 
 
 def _clenshaw(back: sparse.csr_array, parts: Sequence[Array], series: Sequence[Array]) -> Array:
+    """Sum series of a matrix times parts by b_k = t_k + 2 M b_{k+1} - b_{k+2}, with t_k what the parts have of term k.
+
+    With signs + + - - + + - - ... that is a sum in the memory of b_{k+2}, as on the way forward. Few nodes have
+    gradients where few quantiles are taken, and t_k is made for these alone.
+    """
     coefficients = np.zeros((max(map(len, series)), len(parts)))
     for h, own in enumerate(series):
         coefficients[: len(own), h] = own
-    stacked = np.stack([np.ravel(part) for part in parts])
+    coefficients[2::4] *= -1
+    coefficients[3::4] *= -1
+    has = np.zeros(len(parts[0]), bool)
+    for part in parts:
+        for column in part.T:  # long rows: many times faster than part.any(axis=1)
+            has |= column != 0
+    moved = np.flatnonzero(has)
+    stacked = np.stack([part[moved].ravel() for part in parts])
+    even, odd = 2.0 * back, -2.0 * back
     one, two = np.zeros_like(parts[0]), np.zeros_like(parts[0])
     for start in reversed(range(0, len(coefficients), _TERMS)):
         terms = coefficients[start : start + _TERMS] @ stacked  # several at a time: memory is what takes time here
         for k in reversed(range(start, start + len(terms))):
-            new = back @ one
-            if k:
-                new *= 2.0
-            new -= two
-            new += terms[k - start].reshape(new.shape)
-            one, two = new, one
+            two[moved] += terms[k - start].reshape(len(moved), -1)
+            two += (odd if k % 2 else even if k else back) @ one
+            one, two = two, one
     return one

@@ -183,7 +183,8 @@ class Factor(BaseEstimator):
     def linear(self, value: Any) -> Linear | None:
         """Return the row of one entry of the column, and what pulls gradients in it back to the entry.
 
-        None for what has no derivative because it cannot change by little, such as a category.
+        None for what has no derivative because it cannot change by little, such as a category. Meshes and graphs come
+        as :class:`~swwl.embedding.source.Source`, which all factors of their column share.
         """
         raise InputError(f"{type(self).__name__} has no derivatives, so a model with it has no sensitivities.")
 

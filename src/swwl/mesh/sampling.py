@@ -19,7 +19,7 @@ from swwl.mesh.arrays import counted
 from swwl.mesh.boundary import coordinates, cross
 from swwl.mesh.cells import cut_into_simplices
 from swwl.mesh.mesh import Mesh
-from swwl.mesh.skin import extent, skin
+from swwl.mesh.skin import Skin, extent, skin
 
 _Floats = NDArray[np.float64]
 _Nodes = NDArray[np.int32]
@@ -57,7 +57,7 @@ class Samples:
     reason: str = ""
 
 
-def skin_samples(mesh: Mesh, least: int | None = None) -> Samples:
+def skin_samples(mesh: Mesh, least: int | None = None, found: Skin | None = None) -> Samples:
     """Sample the skin of a mesh, see :func:`swwl.mesh.skin.skin`: every connected part weighs the same.
 
     Parameters
@@ -65,6 +65,8 @@ def skin_samples(mesh: Mesh, least: int | None = None) -> Samples:
     mesh : Mesh
     least : int, optional
         No point stands for more than one part in so many of the whole. By default 2000 in the plane and 5000 in space.
+    found : Skin, optional
+        Of the mesh, where it is known.
 
     Returns
     -------
@@ -83,7 +85,7 @@ def skin_samples(mesh: Mesh, least: int | None = None) -> Samples:
     >>> found.points[:2].round(4).tolist(), found.normals[:2].tolist(), found.masses[:2].round(4).tolist()
     ([[0.1667, 0.0], [1.0, 0.1667]], [[0.0, -1.0], [1.0, -0.0]], [0.0833, 0.0833])
     """
-    found = skin(mesh)
+    found = found or skin(mesh)
     points, masses, piece = _sampled(mesh.points, found.pieces, found.masses, least or least_on_skin(mesh))
     normals = coordinates(found.normals, piece).T
     return Samples(points, masses, normals, found.oriented, found.reason)

@@ -1,6 +1,11 @@
-"""How points on cells and skins, their masses and normals change with the nodes: the transpose of ``sampling.py``."""
+"""How points on cells and skins, their masses and normals change with the nodes: the transpose of ``sampling.py``.
+
+Gradients are those of k functions, along the last axis; arrays are fastest where ``gradient.T`` is in C order.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,37 +14,39 @@ from swwl.mesh.arrays import first_at_place
 from swwl.mesh.boundary import piece_normals
 from swwl.mesh.cells import cell_dimension, top_cells
 from swwl.mesh.mesh import Mesh
-from swwl.mesh.sampling import LEAST, least_on_skin, proper_simplices, simplex_sizes, subdivision
+from swwl.mesh.sampling import LEAST, least_on_skin, proper_simplices, subdivision
 from swwl.mesh.sizes_adjoint import pieces_back, simplex_sizes_back
-from swwl.mesh.skin import Skin, skin
+from swwl.mesh.skin import Skin, extent, skin
 
 _Floats = NDArray[np.float64]
 _Nodes = NDArray[np.int32]
+_Part = tuple[NDArray[np.intp], _Floats]
 
 
 def cell_samples_back(mesh: Mesh, in_points: _Floats, in_masses: _Floats, least: int = LEAST) -> _Floats:
-    """Return the gradient in the nodes of what is made of :func:`swwl.mesh.sampling.cell_samples`.
+    """Return the gradients in the nodes of what is made of :func:`swwl.mesh.sampling.cell_samples`.
 
     Into how many parts a cell is cut is taken to stay the same.
 
     Parameters
     ----------
     mesh : Mesh
-    in_points : ndarray of shape (m, d)
-    in_masses : ndarray of shape (m,)
+    in_points : ndarray of shape (m, d, k)
+    in_masses : ndarray of shape (m, k)
         Gradients in the points and masses of the samples.
     least : int
         As for the samples.
 
     Returns
     -------
-    ndarray of shape (n, d)
+    ndarray of shape (n, d, k)
     """
     simplices, sizes = proper_simplices(mesh)
     masses = sizes / sizes.sum()
-    total, shares = _centers_back(mesh.points, simplices, masses, least, in_points, in_masses)
-    whole = simplex_sizes(mesh.points, simplices).sum()
-    return total + simplex_sizes_back(mesh.points, simplices, (shares - shares @ masses) / whole)
+    parts = list(subdivision(masses, simplices.shape[1] - 1, least))
+    total, shares = _centers_back(mesh.points, simplices, parts, in_points, in_masses)
+    whole = sizes.sum() * extent(mesh.points) ** (simplices.shape[1] - 1)
+    return total + simplex_sizes_back(mesh.points, simplices, (shares - masses @ shares) / whole)
 
 
 def skin_samples_back(
@@ -50,15 +57,15 @@ def skin_samples_back(
     least: int | None = None,
     found: Skin | None = None,
 ) -> _Floats:
-    """Return the gradient in the nodes of what is made of :func:`swwl.mesh.sampling.skin_samples`.
+    """Return the gradients in the nodes of what is made of :func:`swwl.mesh.sampling.skin_samples`.
 
     Where several nodes stand at one place, they have equal shares of its gradient.
 
     Parameters
     ----------
     mesh : Mesh
-    in_points, in_normals : ndarray of shape (m, d)
-    in_masses : ndarray of shape (m,)
+    in_points, in_normals : ndarray of shape (m, d, k)
+    in_masses : ndarray of shape (m, k)
         Gradients in the points, normals and masses of the samples.
     least : int, optional
         As for the samples.
@@ -67,32 +74,53 @@ def skin_samples_back(
 
     Returns
     -------
-    ndarray of shape (n, d)
+    ndarray of shape (n, d, k)
     """
     found = found or skin(mesh)
-    least = least or least_on_skin(mesh)
-    total, shares = _centers_back(mesh.points, found.pieces, found.masses, least, in_points, in_masses)
-    normals = np.zeros(found.normals.shape)
+    parts = list(subdivision(found.masses, found.pieces.shape[1] - 1, least or least_on_skin(mesh)))
+    total, shares = _centers_back(mesh.points, found.pieces, parts, in_points, in_masses)
+    normals = np.empty((*in_normals.T.shape[:2], len(found.pieces)))  # (k, d, pieces)
     start = 0
-    for chosen, weights in subdivision(found.masses, found.pieces.shape[1] - 1, least):
+    for chosen, weights in parts:
         stop = start + len(chosen) * len(weights)
-        normals[chosen] = in_normals[start:stop].reshape(len(weights), len(chosen), -1).sum(axis=0)
+        several = in_normals.T[:, :, start:stop].reshape(*normals.shape[:2], len(weights), len(chosen))
+        normals[:, :, chosen] = several.sum(axis=2)
         start = stop
-    return shared_by_place(mesh, total + skin_back(mesh.points, found, shares, normals))
+    return shared_by_place(mesh, total + skin_back(mesh.points, found, shares, normals.T))
 
 
 def skin_back(points: _Floats, found: Skin, in_masses: _Floats, in_normals: _Floats | None = None) -> _Floats:
-    """Return the gradient in the points (n, d) of what is made of masses (m,) and normals (m, d) of a skin's pieces."""
-    sizes = np.linalg.norm(piece_normals(points, found.pieces), axis=1)
+    """Return the gradients in the points of what is made of masses and normals of a skin's pieces.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    found : Skin
+        Of m pieces.
+    in_masses : ndarray of shape (m, k)
+    in_normals : ndarray of shape (m, d, k), optional
+
+    Returns
+    -------
+    ndarray of shape (n, d, k)
+    """
+    sizes = np.sqrt((piece_normals(points, found.pieces).T ** 2).sum(axis=0))
+    normals = np.ascontiguousarray(found.normals.T)
     totals = np.bincount(found.parts, sizes)
-    # Every part has the same mass, and its pieces share it by their sizes.
-    means = np.bincount(found.parts, in_masses * sizes) / totals
-    in_sizes = (in_masses - means[found.parts]) / (totals * len(totals))[found.parts]
-    in_vectors = found.normals * in_sizes[:, None]
-    if in_normals is not None:
-        along = np.einsum("ij,ij->i", found.normals, in_normals)[:, None]
-        in_vectors += (in_normals - along * found.normals) / sizes[:, None]
-    return pieces_back(points, found.pieces, in_vectors)
+    weights = 1 / (totals * len(totals))[found.parts]
+    in_vectors = np.empty((in_masses.shape[1], *normals.shape))  # (k, d, m)
+    for j, masses in enumerate(in_masses.T):
+        # Every part has the same mass, and its pieces share it by their sizes.
+        means = np.bincount(found.parts, masses * sizes) / totals
+        along = (masses - means[found.parts]) * weights
+        if in_normals is not None:
+            own = in_normals.T[j]
+            along -= (normals * own).sum(axis=0) / sizes
+            np.divide(own, sizes, out=in_vectors[j])
+            in_vectors[j] += normals * along
+        else:
+            np.multiply(normals, along, out=in_vectors[j])
+    return pieces_back(points, found.pieces, in_vectors.T)
 
 
 def shared_by_place(mesh: Mesh, gradient: _Floats) -> _Floats:
@@ -101,22 +129,26 @@ def shared_by_place(mesh: Mesh, gradient: _Floats) -> _Floats:
         return gradient
     place = first_at_place(mesh.points)
     counts = np.bincount(place, minlength=len(place))
-    return gradient if counts.max() == 1 else gradient[place] / counts[place][:, None]
+    return gradient if counts.max() == 1 else gradient[place] / counts[place][:, None, None]
 
 
 def _centers_back(
-    points: _Floats, simplices: _Nodes, masses: _Floats, least: int, in_points: _Floats, in_masses: _Floats
+    points: _Floats, simplices: _Nodes, parts: Sequence[_Part], in_points: _Floats, in_masses: _Floats
 ) -> tuple[_Floats, _Floats]:
-    """Return the gradient in the points (n, d) that centers of parts have, and that in the masses of simplices (m,)."""
+    """Return the gradients in the points (n, d, k) that centers of parts have, and those in the masses of simplices.
+
+    The latter are (m, k); ``parts`` come from :func:`swwl.mesh.sampling.subdivision`.
+    """
     n, d = points.shape
-    total, shares = np.zeros((n, d)), np.zeros(len(simplices))
+    total, shares = np.zeros((in_masses.shape[1], d, n)), np.zeros((in_masses.shape[1], len(simplices)))
     start = 0
-    for chosen, weights in subdivision(masses, simplices.shape[1] - 1, least):
-        parts, stop = len(weights), start + len(chosen) * len(weights)
-        shares[chosen] = in_masses[start:stop].reshape(parts, -1).mean(axis=0)
-        nodes = simplices[chosen].T.ravel()
-        for k in range(d):
-            corners = weights.T @ in_points[start:stop, k].reshape(parts, -1)  # (corners, chosen)
-            total[:, k] += np.bincount(nodes, corners.ravel(), n)
+    for chosen, weights in parts:
+        count, stop = len(weights), start + len(chosen) * len(weights)
+        nodes = simplices[chosen].T.astype(np.intp, order="C").ravel()
+        for j, own in enumerate(total):
+            shares[j, chosen] = in_masses.T[j, start:stop].reshape(count, -1).mean(axis=0)
+            for axis, row in enumerate(own):
+                corners = weights.T @ in_points.T[j, axis, start:stop].reshape(count, -1)  # (corners, chosen)
+                row += np.bincount(nodes, corners.ravel(), n)
         start = stop
-    return total, shares
+    return total.T, shares.T

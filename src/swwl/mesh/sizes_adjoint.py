@@ -1,6 +1,7 @@
 """How lengths, areas, volumes and normals change with the nodes: the transposes of ``cells.py`` and ``sampling.py``.
 
-Every function takes a gradient in what its original returns and gives that in the points, (n, d).
+Every function takes a gradient in what its original returns and gives that in the points, (n, d); or those of k
+functions, along a last axis, and gives (n, d, k). Rows of such arrays are long in memory, ``gradient.T`` is in C order.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ def lumped_measures_back(points: _Floats, cells: Cells, gradient: _Floats) -> _F
     ----------
     points : ndarray of shape (n, d)
     cells : mapping of type to ndarray of shape (m, k)
-    gradient : ndarray of shape (n,)
+    gradient : ndarray of shape (n,) or (n, k)
         In the length, area or volume around each node.
 
     Returns
     -------
-    ndarray of shape (n, d)
+    ndarray of shape (n, d) or (n, d, k)
 
     Examples
     --------
@@ -35,14 +36,17 @@ def lumped_measures_back(points: _Floats, cells: Cells, gradient: _Floats) -> _F
     >>> lumped_measures_back(rod, {"line": np.array([[0, 1], [1, 2]], np.int32)}, np.array([0.0, 2.0, 0.0])).tolist()
     [[-1.0], [0.0], [1.0]]
     """
-    total = np.zeros(points.shape)
+    total: _Floats = np.zeros((*points.shape, *gradient.shape[1:]))
     for kind, block in top_cells(cells).items():
-        share = gradient[block].mean(axis=1)  # a cell's size is shared equally among all its nodes
+        nodes = np.ascontiguousarray(block.T)
+        # A cell's size is shared equally among all its nodes.
+        share = np.stack([row.take(nodes).mean(axis=0) for row in gradient.reshape(len(gradient), -1).T]).T
         if cell_dimension(kind) == 2:
-            total += _polygons_back(points, cell_corners(kind, block), share)
+            back = _polygons_back(points, cell_corners(kind, block), share)
         else:
             simplices = cut_into_simplices({kind: block})
-            total += simplex_sizes_back(points, simplices, np.tile(share, len(simplices) // len(block)))
+            back = simplex_sizes_back(points, simplices, np.concatenate([share] * (len(simplices) // len(block))))
+        total += back.reshape(total.shape)
     return total
 
 
@@ -53,25 +57,25 @@ def simplex_sizes_back(points: _Floats, simplices: _Nodes, gradient: _Floats) ->
     ----------
     points : ndarray of shape (n, d)
     simplices : ndarray of shape (m, 2), (m, 3) or (m, 4)
-    gradient : ndarray of shape (m,)
+    gradient : ndarray of shape (m,) or (m, k)
         In lengths, areas or volumes.
 
     Returns
     -------
-    ndarray of shape (n, d)
+    ndarray of shape (n, d) or (n, d, k)
     """
     if simplices.shape[1] == 3:
         return _polygons_back(points, simplices, gradient)
     spokes = _spokes(points, simplices)
     if len(spokes) == 1:
         length = np.sqrt((spokes[0] ** 2).sum(axis=0))
-        at = [spokes[0] * (gradient / np.where(length > 0, length, 1.0))]
+        at = [spokes[0] / np.where(length > 0, length, 1.0)]
     else:
         u, v, w = spokes
         last = cross(u, v)
-        weight = gradient * np.sign((last * w).sum(axis=0)) / 6
-        at = [weight * cross(v, w), weight * cross(w, u), weight * last]
-    return _collected(points, simplices, at)
+        sign = np.sign((last * w).sum(axis=0)) / 6
+        at = [sign * cross(v, w), sign * cross(w, u), sign * last]
+    return _scaled(points, simplices, at, gradient)
 
 
 def pieces_back(points: _Floats, pieces: _Nodes, gradient: _Floats) -> _Floats:
@@ -82,31 +86,38 @@ def pieces_back(points: _Floats, pieces: _Nodes, gradient: _Floats) -> _Floats:
     points : ndarray of shape (n, d)
     pieces : ndarray of shape (m, d)
         Sides in the plane or triangles in space.
-    gradient : ndarray of shape (m, d)
+    gradient : ndarray of shape (m, d) or (m, d, k)
         In normals that are as long as the pieces are large.
 
     Returns
     -------
-    ndarray of shape (n, d)
+    ndarray of shape (n, d) or (n, d, k)
     """
-    if pieces.shape[1] == 2:
-        return _collected(points, pieces, [np.stack([-gradient[:, 1], gradient[:, 0]])])
-    u, v = _spokes(points, pieces)
-    pull = 0.5 * gradient.T
-    return _collected(points, pieces, [cross(v, pull), cross(pull, u)])
+    pulls = gradient.reshape(*gradient.shape[:2], -1).T  # (k, d, m)
+    nodes = pieces.T.astype(np.intp, order="C")
+    total = np.empty((len(pulls), *points.T.shape))
+    spokes = _spokes(points, pieces)
+    for back, pull in zip(total, pulls, strict=True):
+        if len(spokes) == 1:
+            at = [np.stack([-pull[1], pull[0]])]
+        else:
+            at = [cross(spokes[1], 0.5 * pull), cross(0.5 * pull, spokes[0])]
+        for axis, row in enumerate(back):
+            _collect(nodes, [own[axis] for own in at], row)
+    return total.T.reshape(*points.shape, *gradient.shape[2:])
 
 
 def _polygons_back(points: _Floats, corners: _Nodes, gradient: _Floats) -> _Floats:
-    """Return the gradient (n, d) of areas of polygons (m, k): half the length of their triangles' summed normals."""
+    """Return the gradient of areas of polygons (m, k): half the length of their triangles' summed normals."""
     spokes = _spokes(points, corners)
     normals = np.sum([cross(u, v) for u, v in zip(spokes[:-1], spokes[1:], strict=True)], axis=0)
     length = np.sqrt((normals**2).sum(axis=0))
-    weight = normals * (0.5 * gradient / np.where(length > 0, length, 1.0))
+    normals *= 0.5 / np.where(length > 0, length, 1.0)
     at = [np.zeros_like(normals) for _ in spokes]
     for k, (u, v) in enumerate(zip(spokes[:-1], spokes[1:], strict=True)):
-        at[k] += cross(v, weight)
-        at[k + 1] += cross(weight, u)
-    return _collected(points, corners, at)
+        at[k] += cross(v, normals)
+        at[k + 1] += cross(normals, u)
+    return _scaled(points, corners, at, gradient)
 
 
 def _spokes(points: _Floats, corners: _Nodes) -> list[_Floats]:
@@ -117,9 +128,18 @@ def _spokes(points: _Floats, corners: _Nodes) -> list[_Floats]:
     return [other - first for other in others]
 
 
-def _collected(points: _Floats, nodes: _Nodes, at: list[_Floats]) -> _Floats:
-    """Sum at the nodes, (n, d), what all corners of cells (m, k) but the first have, (3, m) each; that has the rest."""
-    n, d = points.shape
-    flat = nodes.T.ravel()
-    values = np.hstack([-np.sum(at, axis=0), *at])
-    return np.column_stack([np.bincount(flat, row, n) for row in values[:d]])
+def _scaled(points: _Floats, cells: _Nodes, at: list[_Floats], gradient: _Floats) -> _Floats:
+    """Sum at the nodes the slopes of sizes at all corners but the first, (3, m) each, times gradients in the sizes."""
+    nodes, columns = cells.T.astype(np.intp, order="C"), gradient.reshape(len(gradient), -1).T
+    total = np.empty((len(columns), *points.T.shape))
+    for back, column in zip(total, columns, strict=True):
+        for axis, row in enumerate(back):
+            _collect(nodes, [own[axis] * column for own in at], row)
+    return total.T.reshape(*points.shape, *gradient.shape[1:])
+
+
+def _collect(nodes: NDArray[np.intp], at: list[_Floats], total: _Floats) -> None:
+    """Sum at the nodes, (n,), what all corners (k, m) but the first have, (m,) each; that has the rest."""
+    total[:] = np.bincount(nodes[0], -sum(at[1:], at[0]), len(total))
+    for node, own in zip(nodes[1:], at, strict=True):  # one by one: fresh memory would cost more than the sums
+        total += np.bincount(node, own, len(total))

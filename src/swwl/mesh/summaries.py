@@ -13,19 +13,21 @@ from swwl.mesh.cells import cut_into_simplices, used_nodes
 from swwl.mesh.graph import Graph
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.sampling import simplex_sizes
-from swwl.mesh.skin import extent, skin
+from swwl.mesh.skin import Skin, extent, skin
 
 _Floats = NDArray[np.float64]
 
 _STATISTICS = ("mean", "deviation", "minimum", "maximum")
 
 
-def summaries(item: Mesh | Graph) -> _Floats:
+def summaries(item: Mesh | Graph, found: Skin | None = None) -> _Floats:
     r"""Summarize a mesh or a graph by :math:`8 d + 4` or :math:`5 d + 5` numbers; :func:`summary_names` names them.
 
     Parameters
     ----------
     item : Mesh or Graph
+    found : Skin, optional
+        Of the mesh, where it is known.
 
     Returns
     -------
@@ -45,7 +47,7 @@ def summaries(item: Mesh | Graph) -> _Floats:
     >>> dict(zip(summary_names(square), summaries(square).round(3).tolist(), strict=True))["deviation of skin, axis 0"]
     0.408
     """
-    return _of_mesh(item) if isinstance(item, Mesh) else _of_graph(item)
+    return _of_mesh(item, found) if isinstance(item, Mesh) else _of_graph(item)
 
 
 def summary_names(item: Mesh | Graph) -> list[str]:
@@ -68,7 +70,7 @@ def summary_names(item: Mesh | Graph) -> list[str]:
     return names + [f"mean difference of feature {k} along edges" for k in features]
 
 
-def _of_mesh(mesh: Mesh) -> _Floats:
+def _of_mesh(mesh: Mesh, found: Skin | None) -> _Floats:
     used = used_nodes(mesh.cells, mesh.n_nodes)
     points = np.asfortranarray(mesh.points)
     scale = extent(points)
@@ -79,7 +81,7 @@ def _of_mesh(mesh: Mesh) -> _Floats:
     log_size = np.log(sizes.sum()) + (simplices.shape[1] - 1) * np.log(scale)
     cells = _moments(points, simplices, sizes)
     try:
-        found = skin(mesh)
+        found = found or skin(mesh)
     except InputError:  # lines in space
         pieces, around = simplices, cells
     else:

@@ -48,12 +48,14 @@ def summaries_back(item: Mesh | Graph, gradient: _Floats, found: Skin | None = N
 
 
 def _of_mesh(mesh: Mesh, gradient: _Floats, found: Skin | None) -> _Floats:
-    d, points, m = mesh.dimension, mesh.points, gradient.shape[1]
-    total = np.zeros((*points.shape, m))
+    d, points, m = mesh.dimension, np.asfortranarray(mesh.points), gradient.shape[1]
     used = used_nodes(mesh.cells, mesh.n_nodes)
-    values = points[used]
-    for j, column in enumerate(gradient[: 4 * d].T):
-        total[used, :, j] = _statistics_back(values, column.reshape(4, d))
+    in_nodes = gradient[: 4 * d].reshape(4, d, m)
+    if used.all():
+        total = _statistics_back(points, in_nodes)
+    else:
+        total = np.zeros((m, d, mesh.n_nodes)).T
+        total[used] = _statistics_back(points[used], in_nodes)
     in_size, in_cells, in_skin = gradient[4 * d + 3], gradient[4 * d + 4 : 6 * d + 4], gradient[6 * d + 4 :]
     simplices = cut_into_simplices(mesh.cells)
     try:
@@ -62,26 +64,27 @@ def _of_mesh(mesh: Mesh, gradient: _Floats, found: Skin | None) -> _Floats:
         in_cells = in_cells + in_skin
     else:
         moved, in_masses = _moments_back(points, found.pieces, found.masses, in_skin.reshape(2, d, m))
-        for j in range(m):
-            total[:, :, j] += shared_by_place(mesh, moved[:, :, j] + skin_back(points, found, in_masses[:, j]))
+        total += shared_by_place(mesh, moved + skin_back(points, found, in_masses))
     sizes = simplex_sizes(points, simplices)
     moved, in_masses = _moments_back(points, simplices, sizes, in_cells.reshape(2, d, m))
     total += moved
-    in_masses += in_size / sizes.sum()
-    for j in range(m):
-        total[:, :, j] += simplex_sizes_back(points, simplices, in_masses[:, j])
+    total += simplex_sizes_back(points, simplices, in_masses + in_size / sizes.sum())
     return total
 
 
 def _statistics_back(values: _Floats, gradient: _Floats) -> _Floats:
-    """Return the gradient (n, d) of means, deviations, minima and maxima, given those in them, (4, d)."""
+    """Return the gradients (n, d, m) of means, deviations, minima and maxima, given those in them, (4, d, m)."""
     n, d = values.shape
-    mean, deviation, low, high = gradient
-    spread = values.std(axis=0)
-    total = mean / n + deviation * (values - values.mean(axis=0)) / (n * np.where(spread > 0, spread, 1.0))
-    total[values.argmin(axis=0), np.arange(d)] += low
-    total[values.argmax(axis=0), np.arange(d)] += high
-    return total
+    total = np.empty((gradient.shape[2], d, n))
+    for axis, row in enumerate(np.ascontiguousarray(values.T)):
+        in_mean, in_deviation, in_low, in_high = gradient[:, axis]
+        about = row - row.mean()
+        spread = np.sqrt(about @ about / n)
+        slope = in_deviation / (n * (spread if spread > 0 else 1.0))
+        total[:, axis] = slope[:, None] * about + in_mean[:, None] / n
+        total[:, axis, row.argmin()] += in_low
+        total[:, axis, row.argmax()] += in_high
+    return total.T
 
 
 def _moments_back(
@@ -93,13 +96,14 @@ def _moments_back(
     """
     n, d = points.shape
     k = simplices.shape[1]
-    shares = masses / masses.sum()
-    nodes = simplices.T.ravel()
-    around = np.bincount(nodes, np.tile(shares, k), n) / k
-    total, in_shares = np.empty((n, d, gradient.shape[2])), np.zeros((len(simplices), gradient.shape[2]))
+    whole = masses.sum()
+    shares = masses / whole
+    nodes = simplices.T.astype(np.intp, order="C")
+    around = np.bincount(nodes.ravel(), np.tile(shares, k), n) / k
+    total, in_shares = np.empty((gradient.shape[2], d, n)), np.zeros((gradient.shape[2], len(simplices)))
     for axis in range(d):
-        in_mean, in_deviation = gradient[:, axis]
-        corners = points[:, axis].take(simplices.T)  # (k, M): long rows are fast
+        in_mean, in_deviation = gradient[:, axis, :, None]
+        corners = points[:, axis].take(nodes)  # (k, M): long rows are fast
         centers = corners.mean(axis=0)
         mean = shares @ centers
         corners -= mean
@@ -109,15 +113,18 @@ def _moments_back(
         in_variance = in_deviation / (2 * deviation) if deviation > 0 else np.zeros_like(in_deviation)
         corners += sums
         corners *= shares
-        moved = np.bincount(nodes, corners.ravel(), n) * (2 / (k * (k + 1)))
-        total[:, axis] = np.outer(around, in_mean) + np.outer(moved, in_variance)
-        in_shares += np.outer(centers, in_mean) + np.outer(squares, in_variance)
-    return total, (in_shares - shares @ in_shares) / masses.sum()
+        moved = np.bincount(nodes.ravel(), corners.ravel(), n) * (2 / (k * (k + 1)))
+        total[:, axis] = in_mean * around + in_variance * moved
+        in_shares += in_mean * centers
+        in_shares += in_variance * squares
+    in_shares -= (in_shares @ shares)[:, None]
+    in_shares /= whole
+    return total.T, in_shares.T
 
 
 def _of_graph(graph: Graph, gradient: _Floats) -> _Floats:
     d = graph.n_features
-    total = _statistics_back(graph.features, gradient[: 4 * d].reshape(4, d))
+    total = _statistics_back(graph.features, gradient[: 4 * d].reshape(4, d, 1))[:, :, 0]
     in_mean, in_deviation = gradient[4 * d + 3 : 4 * d + 5]
     in_along = gradient[4 * d + 5 :]
     if not graph.n_edges:

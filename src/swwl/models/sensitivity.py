@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from swwl.embedding.linear import Linear, as_movable
+from swwl.embedding.linear import Linear
 from swwl.embedding.modes import Modes, same_cells
+from swwl.embedding.source import Source, as_movable
 from swwl.errors import InputError, located
 from swwl.kernels.together import distinct_factors
 from swwl.mesh.density import skin_density
@@ -26,6 +27,7 @@ from swwl.mesh.mesh import Mesh
 from swwl.models.members import Member
 from swwl.models.tables import as_rows, column
 from swwl.models.trend import trend_matrix
+from swwl.parallel import one_blas_thread
 
 Array = NDArray[np.float64]
 
@@ -113,11 +115,12 @@ def sensitivities(
             gp.check_differentiable(std)
     table = as_rows(X, model.feature_names_in_)
     found = []
-    for number in range(len(table)):
-        try:
-            found += _of_row(model, table.iloc[[number]], chosen, along, where, std)
-        except InputError as error:
-            raise error.of_item(number, f"Row {number}") if len(table) > 1 else error from None
+    with one_blas_thread():  # many thin products, as in predictions: more threads wait longer than they work
+        for number in range(len(table)):
+            try:
+                found += _of_row(model, table.iloc[[number]], chosen, along, where, std)
+            except InputError as error:
+                raise error.of_item(number, f"Row {number}") if len(table) > 1 else error from None
     return found
 
 
@@ -133,7 +136,8 @@ def _of_row(
     values = {name: column(row, name).iloc[0] for name in model.feature_names_in_}
     if graphs:
         with located(f"Column {graphs[0]!r}"):
-            mesh = values[graphs[0]] = as_movable(values[graphs[0]])
+            mesh = as_movable(values[graphs[0]])
+        values[graphs[0]] = Source(mesh)  # all factors share what is found of it
     moments, columns = _pulled(model, values, row, chosen, std)
     gradient = columns.pop(graphs[0]) if graphs else np.zeros((0, 0, moments.size))
     movable = movable_nodes(where, mesh)
