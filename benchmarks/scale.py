@@ -127,7 +127,7 @@ def _coverage(title: str, found: Prediction, y: Array) -> Line:
     """Say how far from 95 the percentage of answers inside their 95 % intervals is."""
     lower, upper = found.interval(0.95)
     inside = 100 * float(np.mean((lower < y) & (y < upper)))
-    return Line(title + "inside 95 % intervals, off by", abs(inside - 95), 2.0, "%", f"{inside:.1f} % are inside")
+    return Line(title + "inside 95 % intervals, off by", abs(inside - 95), 2.0, "%", f"{inside:.2f} % are inside")
 
 
 def _setting(gp: RobustGP) -> str:
