@@ -47,6 +47,11 @@ def test_auto_is_exact_up_to_a_limit():
         RobustGPRegressor(solver="vecchia", range_uncertainty=True).fit(numbers(20), "y")
 
 
+def test_one_process_of_a_hundred_thousand_rows_keeps_its_features():
+    """Without them one prediction would take 10 ms, not 3."""
+    assert 100_000 * max(setting["n_inducing"] for setting in large.SETTINGS) <= large._MOST_FEATURES
+
+
 def test_with_all_rows_inducing_it_is_the_exact_process():
     """A thousand rows may be inducing ones, here there are ninety: only the rows that tell the ranges differ."""
     table, new = numbers(90), numbers(20, seed=1)

@@ -38,7 +38,7 @@ def squares_between(left: Array, right: Array) -> Array:
 
     The origin should be near the points: what rounding takes grows with their norms.
     """
-    out: Array = left @ (-2.0 * right.swapaxes(1, 2))
+    out: Array = (-2.0 * left) @ right.swapaxes(1, 2)
     out += np.einsum("nij,nij->ni", left, left)[:, :, None]
     out += np.einsum("nij,nij->ni", right, right)[:, None, :]
     return np.maximum(out, 0.0, out=out)

