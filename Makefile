@@ -5,7 +5,7 @@ BIN := .venv/bin
 
 .PHONY: demo check test lint docs package bench fuzz paper clean
 
-demo: .venv/installed
+demo: .venv/installed-demo
 	$(BIN)/swwl demo
 
 # Lint, types and the quick tests: about a minute, for the inner loop.
@@ -41,11 +41,19 @@ fuzz: .venv/installed
 paper: .venv/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable './paper[baselines,mmg]'
 
-.venv/installed: pyproject.toml paper/pyproject.toml
+.venv/made:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "swwl needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --editable ./paper
 	touch $@
+
+# What users have, without the tools of developers: half the download.
+.venv/installed-demo: pyproject.toml | .venv/made
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[serve]'
+	touch $@
+
+.venv/installed: pyproject.toml paper/pyproject.toml | .venv/made
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --editable ./paper
+	touch .venv/installed-demo $@
 
 .venv/installed-docs: .venv/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
