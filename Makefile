@@ -8,7 +8,7 @@ BIN := .venv/bin
 demo: .venv/installed-demo
 	$(BIN)/swwl demo
 
-# Lint, types and the quick tests: about a minute, for the inner loop.
+# Lint, types and the quick tests: about three minutes on two cores, for the inner loop.
 check: lint
 	$(BIN)/python -m pytest -n 2 -q -m "not slow" src tests
 
