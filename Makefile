@@ -7,6 +7,7 @@ BIN := .venv/bin
 
 demo: .venv/installed-demo
 	$(BIN)/swwl demo
+	@echo 'Here the command swwl is $(BIN)/swwl; ". $(BIN)/activate" puts it on the path.'
 
 # Lint, types and the quick tests: about three minutes on two cores, for the inner loop.
 check: lint
