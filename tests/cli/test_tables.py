@@ -158,4 +158,6 @@ def test_too_few_rows_are_left(data):
     message = fit(data, "--test-fraction", "0.98", code=2)
     assert "at least 5 training rows are needed, found 1 (held out at random: 39 of 40 rows" in message
     message = fit(data, "--seed", "-1", code=2)
-    assert "'--seed'" in message and ("greater than or equal to 0" in message or "x>=0" in message)  # by typer's version
+    assert "'--seed'" in message and (
+        "greater than or equal to 0" in message or "x>=0" in message
+    )  # by typer's version
