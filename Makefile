@@ -5,10 +5,11 @@ BIN := .venv/bin
 
 .PHONY: demo check test lint docs package bench fuzz paper clean
 
-demo: .venv/installed
+demo: .venv/installed-demo
 	$(BIN)/swwl demo
+	@echo 'Here the command swwl is $(BIN)/swwl; ". $(BIN)/activate" puts it on the path.'
 
-# Lint, types and the quick tests: about a minute, for the inner loop.
+# Lint, types and the quick tests: about three minutes on two cores, for the inner loop.
 check: lint
 	$(BIN)/python -m pytest -n 2 -q -m "not slow" src tests
 
@@ -41,11 +42,19 @@ fuzz: .venv/installed
 paper: .venv/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable './paper[baselines,mmg]'
 
-.venv/installed: pyproject.toml paper/pyproject.toml
+.venv/made:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "swwl needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --editable ./paper
 	touch $@
+
+# What users have, without the tools of developers: half the download.
+.venv/installed-demo: pyproject.toml | .venv/made
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[serve]'
+	touch $@
+
+.venv/installed: pyproject.toml paper/pyproject.toml | .venv/made
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --editable ./paper
+	touch .venv/installed-demo $@
 
 .venv/installed-docs: .venv/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'

@@ -14,6 +14,7 @@ _FINE = (
     "all tests skipped by +SKIP option",
     "pyarrow is installed",
     "there is no SIGKILL here",
+    "there is no SIGINT to send here",
     "SCIPY_ARRAY_API is not set",
     *(["GraKeL is not installed"] if sys.version_info >= (3, 13) else []),
 )

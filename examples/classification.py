@@ -54,7 +54,7 @@ print(f"{100 * accuracy:.0f} % of 30 new graphs are put into their class")
 # One graph of each class, and the decision function of the new ones.
 
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), width_ratios=[1, 1, 1.6], layout="constrained")
-for ax, graph, kind in zip(axes, graphs, kinds, strict=False):
+for ax, graph, kind in zip(axes[:2], graphs, kinds, strict=False):
     draw_mesh(graph, ax, title=kind)
 values = model.decision_function(described[60:])
 for kind, color in (("lattice", "#0072b2"), ("random", "#d55e00")):

@@ -49,5 +49,7 @@ ax.loglog(list(errors), list(errors.values()), "o-", color="#0072b2", label="sol
 ax.axhline(exact, color="#d55e00", ls="--", label="exact, 200 rows")
 ax.axhline(0.005, color="gray", ls=":", label="noise")
 ax.set(xlabel="rows", ylabel="RMSE of 600 new rows")
+ax.set_xticks(list(errors), [str(n) for n in errors])
+ax.set_xticks([], minor=True)
 ax.legend()
 plt.show()

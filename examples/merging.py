@@ -2,8 +2,9 @@
 Triangles that share no nodes
 =============================
 
-STL files, and exports of some solvers, give every triangle corners of its own. Such a mesh has no neighbors, and a
-kernel on graphs cannot see how it hangs together. Merging puts that right; coarsening makes fine meshes cheap.
+Exports of some solvers give every triangle corners of its own (as STL files do, but there they are joined when the file
+is read). Such a mesh has no neighbors, and a kernel on graphs cannot see how it hangs together. Merging puts that
+right; coarsening makes fine meshes cheap.
 """
 
 import matplotlib.pyplot as plt

@@ -62,6 +62,13 @@ def test_every_extra_that_a_message_or_a_page_names_exists(project):
     assert named <= set(project["optional-dependencies"])
 
 
+def test_ci_tries_every_python_that_is_promised(project):
+    promised = re.findall(r"Python :: (3\.\d+)", " ".join(project["classifiers"]))
+    tried = re.search(r"python: \[(.*)\]", text_of(".github/workflows/ci.yml"))[1]
+    assert set(promised) <= set(re.findall(r"3\.\d+", tried))
+    assert project["requires-python"] == f">={min(promised, key=parts)}"
+
+
 def test_the_changelog_and_the_citation_know_the_version():
     changelog, citation = text_of("CHANGELOG.md"), text_of("CITATION.cff")
     heads = re.findall(r"^## \[(.*?)\]", changelog, flags=re.M)

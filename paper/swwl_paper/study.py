@@ -130,11 +130,12 @@ class Study:
         _write(self.path(".md"), "\n".join([*page, f"_{self.provenance()}_", ""]))
 
     def figure(self, figure: Any, suffix: str = ".png") -> Path:
-        """Write a Matplotlib figure, with the line of provenance at its foot."""
-        figure.text(0.995, 0.004, self.provenance(), ha="right", va="bottom", fontsize=5, color="0.45")
+        """Write a Matplotlib figure, with the line of provenance below it."""
+        figure.text(0.995, -0.01, self.provenance(), ha="right", va="top", fontsize=5, color="0.45")
         path = self.path(suffix)
         with atomic_write(path) as file:
-            figure.savefig(file, format=path.suffix[1:], dpi=150, metadata={"Software": None})
+            options = {"dpi": 150, "bbox_inches": "tight", "pad_inches": 0.05, "metadata": {"Software": None}}
+            figure.savefig(file, format=path.suffix[1:], **options)
         return path
 
     # Progress

@@ -79,7 +79,7 @@ def test_meshes_of_many_nodes_are_carried_by_some(monkeypatch):
 
 @pytest.mark.parametrize("entropy", [1e-1, 1e-3, 1e-5])
 def test_entropic_plans_keep_masses_and_come_near_exact_ones(entropy):
-    ot = pytest.importorskip("ot")
+    ot = pytest.importorskip("ot", reason="POT is not installed")
     rng = np.random.default_rng(1)
     cost = fieldtransport.cdist(rng.normal(size=(40, 2)), rng.normal(size=(30, 2)), "sqeuclidean")
     cost /= cost.max()

@@ -89,7 +89,7 @@ def test_intervals_are_widened_once_per_split(tmp_path, monkeypatch, data_folder
 
 
 def test_goes_on_where_it_stopped(tmp_path, monkeypatch):
-    pytest.importorskip("mmgpy")
+    pytest.importorskip("mmgpy", reason="mmgpy (the extra [mmg]) is not installed")
     options = {"kernel": ["SWWL", "principal"]}  # eight rows
     run_on("tensile2d", tmp_path / "whole", **options)
 
@@ -289,7 +289,7 @@ def test_given_widening_scales_intervals(plates):
 
 def test_wwl_ignores_areas(plates):
     """Exact transport sees nodes of equal mass, as the other rows without areas do."""
-    pytest.importorskip("ot")
+    pytest.importorskip("ot", reason="POT is not installed")
     _, graphs = plates
     bare = [Graph(graph.features, graph.edges) for graph in graphs[:4]]
     seen = models.represent("WWL", graphs[:4], 3, seed=0)

@@ -386,7 +386,7 @@ def test_a_wild_factor_still_fits():
 
 @pytest.mark.slow
 def test_rpw_learns_from_classes():
-    pytest.importorskip("torch", reason="torch is not installed: RPW's training needs the extra baselines")
+    pytest.importorskip("torch", reason="torch is not installed: RPW's training needs the extra rpw")
     rng = np.random.default_rng(0)
     classes = np.arange(40) % 2
     # Classes differ in one feature out of three, and the other two vary far more.
@@ -409,7 +409,7 @@ def test_rpw_learns_from_classes():
 
 @pytest.mark.slow
 def test_rpw_training_lowers_its_loss():
-    torch = pytest.importorskip("torch", reason="torch is not installed: RPW's training needs the extra baselines")
+    torch = pytest.importorskip("torch", reason="torch is not installed: RPW's training needs the extra rpw")
     from swwl.kernels.baselines.sgcn import _loss, train_weights
 
     graphs, classes = shapes(12)

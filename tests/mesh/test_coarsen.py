@@ -154,6 +154,7 @@ def test_too_few_nodes_for_the_shape():
         coarsen((sample.points, sample.cells), 60)
 
 
+@needs_mmg
 def test_quads_are_split_and_unused_nodes_dropped():
     points = [[0, 0], [1, 0], [2, 0], [0, 1], [1, 1], [2, 1], [9, 9]]
     cells = {"quad": np.array([[0, 1, 4, 3]]), "triangle": np.array([[1, 4, 2], [2, 5, 4]]), "line": np.array([[0, 1]])}
@@ -281,6 +282,7 @@ def test_transfer_is_of_second_order():
     assert (rates > 1.7).all() and (rates < 2.4).all()
 
 
+@needs_mmg
 def test_fields_stay_on_their_side_of_a_thin_body():
     """Both sides of a slab 0.001 thick, on another mesh of it."""
 
@@ -296,6 +298,7 @@ def test_fields_stay_on_their_side_of_a_thin_body():
     np.testing.assert_allclose(found, np.repeat([1.0, -1.0], 100))
 
 
+@needs_mmg
 def test_what_can_be_coarsened(tmp_path):
     """Four corners are a quadrilateral, in space too; anything that is a mesh will do."""
     points = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 1], [0, 1, 1]])
@@ -308,6 +311,7 @@ def test_what_can_be_coarsened(tmp_path):
         np.testing.assert_array_equal(coarsen(form, 50).points, mesh.points)
 
 
+@needs_mmg
 def test_nothing_leaks_through_thin_bodies():
     """Two sides of a thin slab: the side that looks the same way counts, though the other is nearer."""
     points, triangles = plate(100)

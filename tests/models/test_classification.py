@@ -101,7 +101,7 @@ def test_decisions_are_those_of_scikit_learn(number, tmp_path):
 )
 def test_a_classifier_is_saved_and_loaded(kernel, tmp_path):
     if isinstance(kernel, GraphHopper):
-        pytest.importorskip("grakel")
+        pytest.importorskip("grakel", reason="GraKeL is not installed")
     graphs, classes = shapes(24)
     table = pd.DataFrame({"graph": pd.Series(graphs, dtype=object), "size": [g.n_nodes for g in graphs]})
     table["kind"] = np.where(classes == 1, "large", "small")

@@ -27,9 +27,9 @@ def rods(n, seed):
 @pytest.mark.parametrize("name", ANSWERS)
 def test_models_of_format_1_predict_the_same(name, tmp_path):
     if name in ("wwl", "fgw"):
-        pytest.importorskip("ot")
+        pytest.importorskip("ot", reason="POT is not installed")
     if name in ("propagation", "graphhopper"):
-        pytest.importorskip("grakel")
+        pytest.importorskip("grakel", reason="GraKeL is not installed")
     model = load_model(DATA / f"{name}.swwl")
     new = rods(5, 1).assign(id=np.arange(24, 29))
     assert model.metadata_ == {"note": name}

@@ -99,11 +99,12 @@ def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cac
     warnings.simplefilter("ignore", LooseNodesWarning)  # the findings name them
     prediction, domain = predict_table(fitted, frame, table, memory=memory, progress=out.progress("predictions"))
     result = prediction_table(fitted, frame, prediction, apart, domain)
-    write_table(output, result)
+    write_table(output, result, like=frame)
     out.say(f"{len(frame)} rows predicted, written to {output}")
     outside = int((result[OUTSIDE] != "").sum())
     if outside:
-        out.say(f"{outside} of them leave the training range, where nothing has been tested: see column {OUTSIDE}")
+        leave = "leaves" if outside == 1 else "leave"
+        out.say(f"{outside} of them {leave} the training range, where nothing has been tested: see column {OUTSIDE}")
     for line in domain_words(domain, len(fitted.train_targets_)):
         out.say(line)
     rows = against_table(fitted, frame, cautious(fitted, prediction))
@@ -124,11 +125,11 @@ def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cac
 def _agreement(found: dict[str, Any]) -> str:
     """Say whether the answers in a table agree with a model."""
     p = f"rank-sum test of {found['n']} errors: p = {found['p_value']:.2g}"
+    answers = f"{found['target']}: the answers in the table"
     if found["agree"]:
-        return f"{found['target']}: the answers in the table agree with the model as its training cases do ({p})"
+        return f"{answers} agree with the model as well as its training cases do ({p})"
     return (
-        f"{found['target']}: the answers in the table differ from what the model says, whatever the shapes ({p}); "
-        f"other loads, material, solver or units?"
+        f"{answers} differ from what the model says, whatever the shapes ({p}); other loads, material, solver or units?"
     )
 
 

@@ -46,7 +46,7 @@ def predict_field_table(
     )
     result = found.table
     result.insert(len(frame.columns), FILE, names)
-    write_table(output / TABLE, result)
+    write_table(output / TABLE, result, like=frame)
     out.say(f"{len(frame)} rows predicted, written to {output}: a .vtu file each, and {TABLE}")
     outside = int((result[OUTSIDE] != "").sum())
     if outside:

@@ -60,7 +60,7 @@ def select(
     chosen, known = select_rows(
         plan, number, method, have, seed=seed, memory=memory, n_jobs=jobs, progress=out.progress("meshes")
     )
-    write_table(output, chosen_rows(plan.frame, table, plan.meshes, chosen, output))
+    write_table(output, chosen_rows(plan.frame, table, plan.meshes, chosen, output), like=plan.frame)
     if picture is not None:
         draw_selection(plan, chosen, known, picture, memory, seed)
     show_choices(out, chosen, plan.frame, table, f"{len(chosen)} of {len(plan.frame)} cases, written to {output}")

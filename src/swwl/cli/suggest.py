@@ -82,7 +82,7 @@ def suggest(
         constraints=read_bounds(at_least or [], at_most or []),
         random_state=seed,
     )
-    write_table(output, chosen_rows(frame, pool, meshes, chosen, output))
+    write_table(output, chosen_rows(frame, pool, meshes, chosen, output), like=frame)
     if picture is not None:
         draw_suggestion(fitted, frame, pool, chosen, picture, memory)
     show_choices(out, chosen, frame, pool, f"{len(chosen)} of {len(frame)} cases, written to {output}")

@@ -228,8 +228,9 @@ def _columns(path: Path) -> list[str]:
         except (ImportError, OSError, ValueError):  # pyarrow's own errors are children of these
             return []
     with open(path, "rb") as file:
-        text = file.read(_MOST_HEADER).decode("utf-8", errors="replace")
+        text = file.read(_MOST_HEADER).decode("utf-8-sig", errors="replace")
     try:
-        return next(csv.reader(io.StringIO(text, newline="")), [])
+        headers = [next(csv.reader(io.StringIO(text, newline=""), delimiter=mark), []) for mark in ",;\t"]
     except csv.Error:
         return []
+    return max(headers, key=len)

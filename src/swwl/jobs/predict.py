@@ -219,13 +219,14 @@ def domain_words(domain: pd.DataFrame, n_train: int) -> list[str]:
     if len(kinds):
         told = ", ".join(f"{kind}: {count}" for kind, count in kinds.items())
         lines.append(
-            f"{kinds.sum()} of {len(domain)} cases are unlike the training cases, so that predictions may be wrong "
-            f"({told}): see columns {INSIDE} and {DOMAIN}"
+            f"{kinds.sum()} of {len(domain)} cases {'is' if kinds.sum() == 1 else 'are'} unlike the training cases, "
+            f"so that predictions may be wrong ({told}): see columns {INSIDE} and {DOMAIN}"
         )
     wide = int((domain["widened"] != "").sum())
     if wide:
+        have, them = ("has", "it") if wide == 1 else ("have", "them")
         lines.append(
-            f"{wide} have an interval that is doubled, as the model is less sure of them: see column {WIDENED}"
+            f"{wide} {have} an interval that is doubled, as the model is less sure of {them}: see column {WIDENED}"
         )
     return lines
 

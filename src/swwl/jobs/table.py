@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from swwl.datasets.plaid import is_plaid, load_plaid
 from swwl.errors import InputError
 from swwl.jobs.columns import as_numbers, kind_of
-from swwl.models.tablefile import PARQUET, mesh_file, read_table_file
+from swwl.models.tablefile import PARQUET, PLAIN, mesh_file, read_table_file
 from swwl.storage import Memory, atomic_write
 from swwl.words import place
 
@@ -32,11 +32,13 @@ _TARGET_CURE = "fill it, or leave such rows out (--drop-incomplete)"
 def read_table(path: Path) -> pd.DataFrame:
     """Read a CSV, Excel or Parquet file, or a PLAID data folder; it must have rows.
 
-    ``attrs["lines"]`` says on which line each row stands, where that is not its number plus two.
+    ``attrs["lines"]`` says on which line each row stands, where that is not its number plus two, and ``attrs["marks"]``
+    how a text file separates columns and writes numbers.
     """
     if path.is_dir() and not (path / "table.csv").exists() and is_plaid(path):
         return _read_plaid(path)
-    frame, lines = read_table_file(path)
+    frame, lines, marks = read_table_file(path)
+    frame.attrs["marks"] = marks
     if lines is not None:
         frame.attrs["lines"] = lines
     return frame
@@ -60,14 +62,20 @@ def require_mesh_files(frame: pd.DataFrame, folder: Path) -> None:
         raise InputError(f"{folder}: its meshes are not CGNS files, which commands read; use load_plaid in Python.")
 
 
-def write_table(path: Path, frame: pd.DataFrame) -> None:
-    """Write a CSV or Parquet file, whole or not at all."""
+def write_table(path: Path, frame: pd.DataFrame, like: pd.DataFrame | None = None) -> None:
+    """Write a CSV or Parquet file, whole or not at all.
+
+    A CSV file is written as the table that ``like`` was read from, so that the program that wrote the one opens the
+    other: with semicolons and decimal commas, where Excel speaks German or French. Tabs become commas.
+    """
+    separator, decimal, encoding = (frame if like is None else like).attrs.get("marks", PLAIN)
+    separator = ";" if ";" in separator or decimal == "," else ","
     buffer = BytesIO()
     try:
         if path.suffix.lower() in PARQUET:
             frame.to_parquet(buffer, index=False)
         else:
-            frame.to_csv(buffer, index=False, lineterminator="\n")
+            frame.to_csv(buffer, index=False, lineterminator="\n", sep=separator, decimal=decimal, encoding=encoding)
     except ImportError:
         raise InputError(f"{path}: writing Parquet needs pyarrow: pip install pyarrow, or name a .csv file.") from None
     with atomic_write(path) as file:

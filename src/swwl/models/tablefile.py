@@ -6,6 +6,7 @@ Nothing is guessed from a few lines: all cells have to agree on what separates c
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import os
@@ -24,16 +25,24 @@ EXCEL = (".xlsx", ".xlsm")
 TEXT = (".csv", ".tsv", ".tab", ".txt")
 TABLES = (*TEXT, *PARQUET, *EXCEL)
 
+# What separates columns, the decimal mark and the encoding of a text file that says nothing else.
+PLAIN = (",", ".", "utf-8")
+
 _SEPARATORS = {"\t": "tabs", ";": "semicolons", ",": "commas"}
 _NOWHERE = "\x1f"  # separates nothing: a table of one column
 _LONGEST_CELL = 1 << 24
 
 
 class TableFile(NamedTuple):
-    """What a file holds: the table, and the line of every row where that is not simply its number plus two."""
+    """What a file holds: the table, the line of every row where that is not simply its number plus two, and its marks.
+
+    ``marks`` are what separates the columns of a text file, its decimal mark, and its encoding: UTF-8, which Excel
+    marks ("utf-8-sig").
+    """
 
     frame: pd.DataFrame
     lines: list[int] | None
+    marks: tuple[str, str, str] = PLAIN
 
 
 class _Record(NamedTuple):
@@ -94,7 +103,7 @@ def read_table_file(path: Path) -> TableFile:
             return TableFile(_read_parquet(path), None)
         if ending in (".xls", ".ods"):
             raise InputError("cannot be read as a table; save it as .xlsx or as CSV in UTF-8.")
-        header, rows, mark = _read_excel(path) if ending in EXCEL else _read_csv(path)
+        header, rows, marks = _read_excel(path) if ending in EXCEL else _read_csv(path)
         if not rows:
             raise InputError("the table has a header but no rows.")
         lines = [row.line for row in rows]
@@ -102,8 +111,8 @@ def read_table_file(path: Path) -> TableFile:
         for k, name in enumerate(_names([str(name) for name in header])):
             cells = [row.cells[k] for row in rows]
             if name is not None or not all(map(_is_blank, cells)):
-                columns[_unnamed(k) if name is None else name] = as_column(cells, mark)
-        return TableFile(pd.DataFrame(columns), None if lines == list(range(2, len(lines) + 2)) else lines)
+                columns[_unnamed(k) if name is None else name] = as_column(cells, marks[1])
+        return TableFile(pd.DataFrame(columns), None if lines == list(range(2, len(lines) + 2)) else lines, marks)
 
 
 def mesh_columns(frame: pd.DataFrame) -> list[str]:
@@ -156,8 +165,8 @@ def _read_parquet(path: Path) -> pd.DataFrame:
     return frame
 
 
-def _read_excel(path: Path) -> tuple[list[Any], list[_Record], str]:
-    """Return header, rows and decimal mark of the first sheet."""
+def _read_excel(path: Path) -> tuple[list[Any], list[_Record], tuple[str, str, str]]:
+    """Return header and rows of the first sheet, and the marks of plain CSV."""
     try:
         import openpyxl
     except ImportError:
@@ -175,16 +184,17 @@ def _read_excel(path: Path) -> tuple[list[Any], list[_Record], str]:
     names = ["" if cell is None else cell for cell in header.cells]
     width = max(len(record.cells) for record in records)
     padded = [_Record(line, [*row, *[None] * (width - len(row))]) for line, row in rows]
-    return [*names, *[""] * (width - len(names))], padded, "."
+    return [*names, *[""] * (width - len(names))], padded, PLAIN
 
 
 def _is_blank(cell: Any) -> bool:
     return cell is None or (isinstance(cell, str) and not cell.strip())
 
 
-def _read_csv(path: Path) -> tuple[list[str], list[_Record], str]:
-    """Return header, rows and decimal mark."""
-    text = _decode(path.read_bytes())
+def _read_csv(path: Path) -> tuple[list[str], list[_Record], tuple[str, str, str]]:
+    """Return header, rows, and the marks of the file."""
+    content = path.read_bytes()
+    text = _decode(content)
     if not text.strip():
         raise InputError("the table is empty.")
     header = _records(text, _NOWHERE, most=1)
@@ -200,7 +210,9 @@ def _read_csv(path: Path) -> tuple[list[str], list[_Record], str]:
     width = len(first.cells)
     rows = [_Record(line, row[:width]) for line, row in rows]
     columns = [Cells([row.cells[k] for row in rows], [row.line for row in rows]) for k in range(width)]
-    return first.cells, rows, decimal_mark(dict(zip(first.cells, columns, strict=True)), separator)
+    decimal = decimal_mark(dict(zip(first.cells, columns, strict=True)), separator)
+    encoding = "utf-8-sig" if content.startswith(codecs.BOM_UTF8) else "utf-8"
+    return first.cells, rows, (separator, decimal, encoding)
 
 
 def _decode(content: bytes) -> str:

@@ -120,7 +120,7 @@ def summary(facts: FieldFacts) -> str:
     names = escape(", ".join(facts.model.field_names_))
     inputs = [str(name) for name in facts.model.feature_names_in_ if name != facts.model.mesh_column_]
     rows = facts.data.get("train", {}).get("rows")
-    source = "meshes" + (f" and {len(inputs)} numbers" if inputs else "")
+    source = "meshes" + (f" and {len(inputs)} number{'s' * (len(inputs) > 1)}" if inputs else "")
     text = f"A model of whole fields: {names} at every node, from {source}"
     text += f", fitted to {len(rows)} cases." if rows else "."
     parts = [paragraph(text, "lead")]

@@ -66,7 +66,8 @@ def summary(facts: Facts) -> str:
     """Say in a sentence and a few numbers what the model is worth."""
     kind, y, prediction, _ = _tests(facts)[0]
     kinds = [factor.takes for factor in facts.model.kernel_.factors]
-    names = {"graphs": "meshes", "rows": "given vectors or distances", "numbers": f"{kinds.count('numbers')} numbers"}
+    n = kinds.count("numbers")
+    names = {"graphs": "meshes", "rows": "given vectors or distances", "numbers": f"{n} number{'s' * (n > 1)}"}
     source = [words for kind, words in names.items() if kind in kinds]
     words = {"leave-one-out": "by leaving out one at a time", "cross-validation": "by cross-validation"}
     judged = words.get(kind, f"on {len(y)} {kind}")

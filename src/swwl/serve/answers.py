@@ -85,6 +85,8 @@ def domain_of(served: Served, meshes: Mapping[str, Known], table: pd.DataFrame, 
     inside = not outside if judged.inside is None else judged.inside and not outside
     if not inside and not notes and judged.why:
         notes = [judged.why]
+    elif inside and judged.inside is None and judged.why:
+        notes.append(f"only {'ranges, sizes and orientations' if meshes else 'ranges'} were compared: {judged.why}")
     return {"inside": inside, "outside": outside, "notes": notes, "score": judged.score}
 
 

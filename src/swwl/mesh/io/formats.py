@@ -24,6 +24,7 @@ from swwl.mesh.io.limits import refuse_empty
 from swwl.mesh.io.nastran import is_nastran, read_nastran
 from swwl.mesh.io.npz import read_npz, write_npz
 from swwl.mesh.io.obj import read_obj
+from swwl.mesh.io.stl import read_stl
 from swwl.mesh.io.vtk_legacy import read_vtk
 from swwl.mesh.io.vtu import read_vtu
 from swwl.mesh.io.vtu_write import write_vtu
@@ -71,7 +72,7 @@ def _read_dat(path: Path) -> Mesh:
 READERS: Endings[Reader] = Endings(
     {suffix: _reader(partial(meshio_files.read, module=name)) for suffix, name in meshio_files.READ.items()}
 )
-READERS.update({".obj": read_obj})
+READERS.update({".obj": read_obj, ".stl": read_stl})
 READERS.update({".cgns": read_cgns, ".npz": read_npz, ".vtk": read_vtk, ".inp": _read_inp, ".avs": plain.read_avs})
 READERS.update(dict.fromkeys((".vtu", ".vtp", ".pvtu", ".pvtp"), read_vtu))
 READERS.update(dict.fromkeys((".e", ".ex2", ".exii", ".exo", ".exodus", ".g"), read_exodus))
