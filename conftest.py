@@ -49,5 +49,5 @@ def pytest_make_collect_report(collector: Any) -> Generator[None, Any, Any]:
 
 def pytest_runtest_setup(item: Any) -> None:
     """Skip the one doctest that needs an extra, where that is not installed."""
-    if item.name == "swwl.mesh.coarsen.coarsen" and find_spec("mmgpy") is None:
+    if item.name == "swwl.mesh.remesh.coarsen.coarsen" and find_spec("mmgpy") is None:
         pytest.skip("mmgpy (swwl[mmg]) is not installed")

@@ -12,7 +12,7 @@ import pandas as pd
 from benchmarks.measure import Line, best_times
 from benchmarks.shapes import shell_mesh
 from swwl import Matern52, Mesh, PrincipalSWWL, RobustGPRegressor, load_model, read_mesh
-from swwl.models.defaults import default_kernels
+from swwl.regression.candidates import default_kernels
 
 N_TRAIN, N_NODES = 1000, 30_000
 

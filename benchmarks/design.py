@@ -21,7 +21,7 @@ from benchmarks.domain import blades
 from benchmarks.measure import Line
 from swwl import Elliptic, RobustGPRegressor, SWWLEmbedding
 from swwl.datasets.blade import BLADE
-from swwl.datasets.sample import Unsolvable
+from swwl.datasets.generator import Unsolvable
 from swwl.design import select, suggest
 from swwl.design.acquire import CRITERIA
 from swwl.design.subsets import METHODS

@@ -12,7 +12,7 @@ from benchmarks.measure import Line
 from swwl import Mesh, RobustGPRegressor
 from swwl.datasets.blade import BLADE
 from swwl.datasets.generated import make_blade
-from swwl.datasets.sample import Unsolvable
+from swwl.datasets.generator import Unsolvable
 
 N_TRAIN, N_NODES, SEEDS = 240, 800, (4101, 4102)
 INPUTS = ["mesh", "speed", "pressure"]

@@ -16,7 +16,7 @@ import pandas as pd
 
 from benchmarks.measure import Line, best_times, peak_memory
 from swwl import FieldRegressor, Mesh
-from swwl.evaluation.fieldscores import field_score
+from swwl.fields.scores import field_score
 
 N_TRAIN, N_TEST, N_NODES = 300, 4, 30_000
 SIZES = (30_000, 60_000, 180_000)  # of new meshes

@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from benchmarks.measure import Line, peak_memory
 from swwl.gp import Coordinates, RobustGP
-from swwl.gp.large import choose_setting
+from swwl.gp.many_rows import choose_setting
 from swwl.gp.prediction import Prediction
 
 N, N_EXACT, N_TEST, SEEDS = 100_000, 2000, 2000, (0, 1, 2)

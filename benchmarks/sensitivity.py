@@ -22,11 +22,8 @@ from benchmarks.shapes import shell_mesh
 from swwl import SWWL, Matern52, Mesh, PrincipalSWWL, RobustGPRegressor
 from swwl.datasets.airfoil import AIRFOIL
 from swwl.datasets.blade import BLADE, DESIGN_SPEED
-from swwl.datasets.blade.geometry import Blade
-from swwl.datasets.blade.mesh import surface
-from swwl.datasets.generator import Generator, Request, make_sample
-from swwl.datasets.sample import Unsolvable
-from swwl.datasets.sampling import draw
+from swwl.datasets.blade.geometry import Blade, surface
+from swwl.datasets.generator import Generator, Request, Unsolvable, draw, make_sample
 from swwl.design import displacement_modes, improve
 
 NODES = {"blade": 800, "airfoil": 2000}

@@ -13,9 +13,9 @@ import pandas as pd
 
 from swwl import RobustGPRegressor
 from swwl.datasets.blade import BLADE
-from swwl.datasets.sample import Unsolvable
+from swwl.datasets.generator import Unsolvable
 from swwl.design import select, suggest
-from swwl.models.defaults import default_kernels
+from swwl.regression.candidates import default_kernels
 
 INPUTS = ["mesh", "speed", "pressure"]
 N_NODES, N_POOL, N_TEST, FIRST, NEXT = 200, 200, 100, 40, 20

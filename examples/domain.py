@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from swwl import Mesh, RobustGPRegressor, datasets
-from swwl.models.defaults import default_kernels
 from swwl.plots import draw_mesh
+from swwl.regression.candidates import default_kernels
 
 # %%
 # A hundred and twenty blades, enough to tell what is usual. One of the default kernels does here.

@@ -11,8 +11,8 @@ import numpy as np
 
 from swwl import Matern52, PrincipalSWWL, RobustGPRegressor, datasets
 from swwl.design import displacement_modes, improve
-from swwl.models.slopes import slope_table
 from swwl.plots import PushDisplay, SlopesDisplay
+from swwl.regression.sensitivity import slope_table
 
 table = datasets.make_blade(100, n_nodes=400, random_state=0, random_topology=False)
 train, new = table[:90], table[90:]

@@ -11,7 +11,7 @@ import numpy as np
 
 from swwl import RobustGPRegressor, datasets
 from swwl.design import suggest
-from swwl.models.defaults import default_kernels
+from swwl.regression.candidates import default_kernels
 
 # %%
 # The answers of the pool are known here, so that we can see how good the suggestions are; the model sees only those

@@ -9,8 +9,8 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from swwl import SWWL, GPWarning, GraphSVC, Matern52, PrincipalSWWL, RobustGP, RobustGPRegressor, SWWLEmbedding
+from swwl.classification.baselines import FGW, RPW, WWL, GraphHopper, Propagation
 from swwl.kernels import Rows
-from swwl.kernels.baselines import FGW, RPW, WWL, GraphHopper, Propagation
 
 ONE_COLUMN = "a list of numbers is a table of one column, and a list of graphs is one too"
 EXPECTED = {

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from swwl.classification.baselines import RPW
+from swwl.classification.nested_cv import paper_settings
 from swwl.datasets import fetch_tu
-from swwl.evaluation.nested_cv import paper_settings
 from swwl.kernels import SWWL, Factor
-from swwl.kernels.baselines import RPW
 from swwl.mesh.graph import Graph
 from swwl_paper.study import Skipped
 

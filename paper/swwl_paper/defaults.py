@@ -26,9 +26,9 @@ from swwl.gp import GPWarning
 from swwl.gp.prediction import Prediction
 from swwl.kernels import ASWWL, SWWL, Factor, Matern52, PrincipalSWWL, Product
 from swwl.mesh.io.formats import read_file
-from swwl.mesh.summaries import summaries
-from swwl.models.regression import RobustGPRegressor
+from swwl.mesh.shape.summaries import summaries
 from swwl.parallel import one_blas_thread
+from swwl.regression.estimator import RobustGPRegressor
 from swwl_paper.defaultstable import MODELS, draw, tables
 from swwl_paper.filesets import SETS, table_of
 from swwl_paper.study import Skipped, Study

@@ -11,10 +11,10 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from swwl.embedding.transformer import SWWLEmbedding
-from swwl.fields.descriptors import box
+from swwl.fields.estimator import FieldRegressor
+from swwl.fields.geometry.descriptors import box
 from swwl.gp import RobustGP
 from swwl.mesh.mesh import Mesh
-from swwl.models.fields import FieldRegressor
 from swwl_paper.fieldsets import Cases
 from swwl_paper.fieldtransport import Transport
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from swwl.errors import GPWarning, MeshWarning
-from swwl.evaluation.fieldscores import field_score
+from swwl.fields.scores import field_score
 from swwl.parallel import one_blas_thread
 from swwl_paper.fieldmethods import METHODS, Context, Predicted, size_of
 from swwl_paper.fieldsets import SETS, Cases, load
@@ -102,7 +102,7 @@ def fit_and_score(model: str, context: Context) -> dict[str, Any]:
     Returns
     -------
     dict
-        Scores of :func:`swwl.evaluation.fieldscores.field_score`; ``largest_in``, the share of test meshes whose
+        Scores of :func:`swwl.fields.scores.field_score`; ``largest_in``, the share of test meshes whose
         largest |u| lies in its 95 % interval; what was chosen, and the CPU seconds of this process.
     """
     with one_blas_thread(), warnings.catch_warnings():

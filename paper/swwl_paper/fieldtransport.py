@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 
 from swwl.embedding.wl import neighbor_average, wl_iterations
-from swwl.fields.descriptors import has_normals, node_normals
+from swwl.fields.geometry.descriptors import has_normals, node_normals
 from swwl.mesh.mesh import Mesh
 from swwl_paper.study import Skipped
 

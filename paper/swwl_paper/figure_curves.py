@@ -18,11 +18,11 @@ from swwl import datasets
 from swwl.datasets.blade import BLADE, DESIGN_SPEED
 from swwl.datasets.blade.geometry import Blade
 from swwl.datasets.blade.rotor import operate
-from swwl.datasets.sample import Unsolvable
+from swwl.datasets.generator import Unsolvable
 from swwl.evaluation.curves import predict_curves
 from swwl.kernels import Matern52, PrincipalSWWL
-from swwl.models.regression import RobustGPRegressor
 from swwl.plots.style import BLACK, BLUE, GREY, SKY, VERMILLION, limits, new_figure, style, words
+from swwl.regression.estimator import RobustGPRegressor
 from swwl_paper.study import Study
 
 

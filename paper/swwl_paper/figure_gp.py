@@ -16,13 +16,12 @@ from matplotlib.colors import to_rgb
 from numpy.typing import NDArray
 
 from swwl.datasets.blade import BLADE, simulate
-from swwl.datasets.blade.geometry import HEIGHTS, Blade
-from swwl.datasets.blade.mesh import surface
+from swwl.datasets.blade.geometry import HEIGHTS, Blade, surface
 from swwl.gp import GPWarning
 from swwl.kernels import SWWL
 from swwl.mesh.graph import Graph
-from swwl.models.regression import RobustGPRegressor
 from swwl.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, limits, new_figure, style
+from swwl.regression.estimator import RobustGPRegressor
 from swwl_paper.study import Study
 
 

@@ -230,7 +230,7 @@ def _picture(name: str, mesh: str, path: Path) -> Picture:
 
 
 def _has_mmg() -> bool:
-    from swwl.mesh.coarsen import require_mmgpy
+    from swwl.mesh.remesh.coarsen import require_mmgpy
 
     try:
         require_mmgpy()

@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import linalg
 
+from swwl.classification.baselines import propagation_gram, wwl_distances
 from swwl.embedding.components import principal_components, project
 from swwl.embedding.distances import pairwise_distances
 from swwl.embedding.transformer import SWWLEmbedding
@@ -25,10 +26,9 @@ from swwl.evaluation import scores
 from swwl.gp import Coordinates, GPWarning
 from swwl.kernels import Factor, IndefiniteKernelWarning, Matern52, Precomputed, PrincipalSWWL, Product, Rows
 from swwl.kernels.base import CorrelationName, Item
-from swwl.kernels.baselines import propagation_gram, wwl_distances
 from swwl.mesh.graph import Graph
-from swwl.models.regression import RobustGPRegressor
 from swwl.parallel import Progress, one_blas_thread
+from swwl.regression.estimator import RobustGPRegressor
 
 # Widths of the propagation kernel's bins in standard deviations of a feature, exponents of WWL, and numbers of modes of
 # coordinates: the marginal posterior picks one, as it picks the number of components of principal SWWL.

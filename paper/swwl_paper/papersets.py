@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 
 from swwl.datasets.airfoil import KINEMATIC_VISCOSITY, N_PANELS
 from swwl.datasets.airfoil.boundary_layer import drag_coefficient
-from swwl.datasets.airfoil.geometry import Naca4
-from swwl.datasets.airfoil.mesh import o_grid
+from swwl.datasets.airfoil.geometry import Naca4, o_grid
 from swwl.datasets.airfoil.panels import solve_panels
-from swwl.datasets.blade.geometry import Blade
-from swwl.datasets.blade.mesh import surface
+from swwl.datasets.blade.geometry import Blade, surface
 from swwl.datasets.blade.rotor import operate
 from swwl.datasets.tensile2d.mesh import notched_plate
 
@@ -35,7 +33,7 @@ class Case:
     nodes, meshes, training : int
         The paper's, the last of observations that train its Gaussian process.
     batch : int
-        Meshes held at a time: some handfuls of :mod:`swwl.embedding.batches` for every thread.
+        Meshes held at a time: some handfuls of :mod:`swwl.embedding.runner` for every thread.
     paper : dict of (kernel, step) to float
         The paper's seconds, on four cores.
     mesh : callable

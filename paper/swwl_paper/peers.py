@@ -24,7 +24,7 @@ from swwl.errors import IndefiniteKernelWarning
 from swwl.gp import Prediction, RobustGP
 from swwl.kernels import Factor, Matern52, Product
 from swwl.mesh.mesh import Mesh
-from swwl.models.regression import RobustGPRegressor
+from swwl.regression.estimator import RobustGPRegressor
 
 Array = NDArray[np.float64]
 Peer = Callable[[Sequence[Mesh], Array, Array, Sequence[Mesh], Array], Prediction]
@@ -66,14 +66,14 @@ def swwl_paper_kernel(*data: Any) -> Prediction:
 
 def pot_wwl(*data: Any) -> Prediction:
     """Fit a Gaussian process to exact Wasserstein distances (WWL) by POT."""
-    from swwl.kernels.baselines import WWL
+    from swwl.classification.baselines import WWL
 
     return _regressor(WWL("mesh"))(*data)
 
 
 def grakel_propagation(*data: Any) -> Prediction:
     """Fit a Gaussian process to the propagation kernel of GraKeL."""
-    from swwl.kernels.baselines import Propagation
+    from swwl.classification.baselines import Propagation
 
     return _regressor(Propagation("mesh", w=0.1))(*data)
 

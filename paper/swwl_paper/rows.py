@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from swwl.errors import InputError
-from swwl.storage import atomic_write
+from swwl.storage.atomic import atomic_write
 
 
 class RowFile:

@@ -18,7 +18,7 @@ from swwl.embedding.transformer import SWWLEmbedding
 from swwl.gp import GPWarning, RobustGP
 from swwl.mesh.graph import Graph
 from swwl.parallel import one_blas_thread
-from swwl.storage import atomic_write
+from swwl.storage.atomic import atomic_write
 from swwl_paper.measure import best_times, seconds, verdicts
 from swwl_paper.rows import RowFile
 from swwl_paper.shapes import plate, surface

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from swwl.kernels.baselines import FGW, RPW, WWL, Baseline, GraphHopper, Propagation
+from swwl.classification.baselines import FGW, RPW, WWL, Baseline, GraphHopper, Propagation
 from swwl.plots.style import CYCLE, GREY, MARKERS, new_figure, style
 from swwl_paper.measure import Line, PowerLaw, fit_power_law
 

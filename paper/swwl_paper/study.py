@@ -16,7 +16,7 @@ import pandas as pd
 
 import swwl
 from swwl.errors import InputError
-from swwl.storage import atomic_write
+from swwl.storage.atomic import atomic_write
 from swwl_paper import SIZES
 from swwl_paper.rows import RowFile
 

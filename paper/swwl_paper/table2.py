@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 from joblib import parallel_config
 
+from swwl.classification.nested_cv import COSTS, GAMMAS, nested_cv
 from swwl.errors import FoldWarning
-from swwl.evaluation.nested_cv import COSTS, GAMMAS, nested_cv
 from swwl.plots.style import BLUE, GREY, VERMILLION, new_figure, style
 from swwl_paper.classification import (
     DATASETS,

@@ -11,12 +11,12 @@ from joblib import parallel_config
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from swwl.evaluation.nested_cv import matrix_key
+from swwl.classification.baselines import GramBaseline
+from swwl.classification.nested_cv import matrix_key
 from swwl.kernels import Factor
-from swwl.kernels.baselines import GramBaseline
 from swwl.mesh.graph import Graph
 from swwl.plots.style import CYCLE, MARKERS, new_figure, style
-from swwl.storage import MatrixCache
+from swwl.storage.journal import MatrixCache
 from swwl_paper.classification import DATASETS, FUSED, KERNELS, ClassificationPlan, load_set, settings_of, some_of
 from swwl_paper.study import Skipped, Study
 

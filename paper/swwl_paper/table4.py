@@ -16,7 +16,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from swwl.mesh.graph import Graph
-from swwl.storage import atomic_write
+from swwl.storage.atomic import atomic_write
 from swwl_paper.errortable import draw, tables
 from swwl_paper.meshsets import SetSize, Version, generated, mean_nodes
 from swwl_paper.models import MODELS, fit_and_score, represent

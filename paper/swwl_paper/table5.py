@@ -19,8 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.datasets import GENERATORS
-from swwl.datasets.sample import Unsolvable
-from swwl.datasets.sampling import draw, redraw
+from swwl.datasets.generator import Unsolvable, draw, redraw
 from swwl.embedding.distances import pairwise_distances
 from swwl.embedding.transformer import SWWLEmbedding
 from swwl.gp import GPWarning, RobustGP

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from swwl import Graph
-from swwl.evaluation.nested_cv import paper_settings
+from swwl.classification.nested_cv import paper_settings
 from swwl_paper import classification, reproduce, table2, table3
 from swwl_paper.classification import ClassificationPlan, settings_of, some_of
 

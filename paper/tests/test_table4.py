@@ -293,7 +293,7 @@ def test_wwl_ignores_areas(plates):
     _, graphs = plates
     bare = [Graph(graph.features, graph.edges) for graph in graphs[:4]]
     seen = models.represent("WWL", graphs[:4], 3, seed=0)
-    np.testing.assert_allclose(seen[0], swwl.kernels.baselines.wwl_distances(bare), atol=1e-12)
+    np.testing.assert_allclose(seen[0], swwl.classification.baselines.wwl_distances(bare), atol=1e-12)
 
 
 # Sentences

@@ -56,13 +56,19 @@ _HOMES = {
         "Rows",
         "Summaries",
     ],
-    "swwl.models": ["FieldRegressor", "GraphSVC", "RobustGPRegressor", "load_model", "read_embeddings", "read_table"],
-    "swwl.evaluation": ["nested_cv"],
+    "swwl.kernels.stored": ["read_embeddings"],
+    "swwl.regression": ["RobustGPRegressor"],
+    "swwl.fields": ["FieldRegressor"],
+    "swwl.classification": ["GraphSVC", "nested_cv"],
+    "swwl.storage.modelfile": ["load_model"],
+    "swwl.tables": ["read_table"],
 }
 _PUBLIC = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
+    "classification",
     "datasets",
     "design",
+    "domain",
     "embedding",
     "errors",
     "evaluation",
@@ -70,9 +76,11 @@ _ROOMS = (
     "gp",
     "kernels",
     "mesh",
-    "models",
     "plots",
+    "regression",
     "report",
+    "storage",
+    "tables",
 )
 
 __all__ = sorted(_PUBLIC)  # noqa: PLE0605

@@ -1,11 +1,13 @@
 """The public names, for type checkers and editors; ``__init__.py`` imports them when they are first used."""
 
+from swwl.classification import GraphSVC as GraphSVC
+from swwl.classification import nested_cv as nested_cv
 from swwl.embedding import SWWLEmbedding as SWWLEmbedding
 from swwl.embedding import pairwise_distances as pairwise_distances
 from swwl.errors import GPWarning as GPWarning
 from swwl.errors import IndefiniteKernelWarning as IndefiniteKernelWarning
 from swwl.errors import InputError as InputError
-from swwl.evaluation import nested_cv as nested_cv
+from swwl.fields import FieldRegressor as FieldRegressor
 from swwl.gp import Coordinates as Coordinates
 from swwl.gp import Prediction as Prediction
 from swwl.gp import RobustGP as RobustGP
@@ -22,6 +24,7 @@ from swwl.kernels import Precomputed as Precomputed
 from swwl.kernels import PrincipalSWWL as PrincipalSWWL
 from swwl.kernels import Rows as Rows
 from swwl.kernels import Summaries as Summaries
+from swwl.kernels.stored import read_embeddings as read_embeddings
 from swwl.mesh import Graph as Graph
 from swwl.mesh import Mesh as Mesh
 from swwl.mesh import as_graph as as_graph
@@ -30,12 +33,9 @@ from swwl.mesh import read_graph as read_graph
 from swwl.mesh import read_mesh as read_mesh
 from swwl.mesh import with_labels as with_labels
 from swwl.mesh import write_graph as write_graph
-from swwl.models import FieldRegressor as FieldRegressor
-from swwl.models import GraphSVC as GraphSVC
-from swwl.models import RobustGPRegressor as RobustGPRegressor
-from swwl.models import load_model as load_model
-from swwl.models import read_embeddings as read_embeddings
-from swwl.models import read_table as read_table
+from swwl.regression import RobustGPRegressor as RobustGPRegressor
+from swwl.storage.modelfile import load_model as load_model
+from swwl.tables import read_table as read_table
 
 __version__: str
 __all__: list[str]

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from swwl import datasets
-from swwl.embedding import batches
+from swwl.embedding import runner as batches
 from tests.cli.conftest import SMALL, change, start, swwl
 
 pytestmark = pytest.mark.slow
@@ -44,9 +44,9 @@ def test_a_second_fit_reads_no_mesh_and_gives_the_same_model(options, data, monk
 
 def test_unchanged_files_are_not_even_opened(data, monkeypatch):
     fit(data)
-    import swwl.storage
+    import swwl.storage.memory
 
-    monkeypatch.setattr(swwl.storage, "_hash", lambda path: pytest.fail(f"{path} was opened"))
+    monkeypatch.setattr(swwl.storage.memory, "_hash", lambda path: pytest.fail(f"{path} was opened"))
     fit(data, target="efficiency")
 
 

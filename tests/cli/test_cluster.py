@@ -10,9 +10,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from swwl.embedding import sampled
-from swwl.mesh.io.once import MeshFile
-from swwl.storage import Memory
+from swwl.embedding.stores import sampled
+from swwl.mesh.io.convert import MeshFile
+from swwl.storage.memory import Memory
 from tests.cli.conftest import swwl
 from tests.cli.test_embed import FEW, digests
 

@@ -9,8 +9,8 @@ import pytest
 
 from swwl import load_model, read_mesh
 from swwl.jobs.design import read_bounds
-from swwl.report.domain import domain
 from swwl.report.facts import gather
+from swwl.report.sections import domain
 from tests.cli.conftest import swwl
 
 

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from swwl import Mesh, load_model, read_embeddings
-from swwl.embedding import sampled
-from swwl.embedding.store import Store
+from swwl.embedding.stores import sampled
+from swwl.embedding.stores.store import Store
 from swwl.errors import InputError
 from tests.cli.conftest import start, swwl
 

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from swwl import load_model, read_mesh
-from swwl.evaluation.fieldmetadata import field_data_of
-from swwl.jobs.fieldpredict import mesh_names
+from swwl.evaluation.metadata import field_data_of
+from swwl.jobs.predict import mesh_names
 from tests.cli.conftest import swwl
 from tests.cli.fielddata import QUICK, write_plates
 

@@ -25,8 +25,8 @@ from swwl import (
     RobustGPRegressor,
     write_graph,
 )
+from swwl.classification.baselines import FGW, RPW, WWL, GraphHopper, Propagation
 from swwl.kernels import Rows
-from swwl.kernels.baselines import FGW, RPW, WWL, GraphHopper, Propagation
 from swwl.plots import (
     CalibrationDisplay,
     CurvesDisplay,

@@ -9,9 +9,9 @@ import pytest
 
 from swwl import load_model, read_mesh
 from swwl.datasets import load_plaid
-from swwl.datasets.submission import load_split, write_submission
+from swwl.datasets.plaid import load_split, write_submission
 from swwl.errors import InputError
-from swwl.mesh.io.cgns_write import copy_cgns
+from swwl.mesh.io.hdf.cgns import copy_cgns
 from tests.cli.conftest import swwl
 from tests.cli.fielddata import QUICK, plate
 from tests.datasets.test_plaid import NO_PYPLAID, plaid_sample

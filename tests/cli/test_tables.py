@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from swwl import load_model
-from swwl.models.tablefile import read_table_file
+from swwl.tables.read import read_table_file
 from tests.cli.conftest import SMALL, change, swwl
 
 QUICK = ["--no-calibrate", "--no-cache", *SMALL]

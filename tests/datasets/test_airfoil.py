@@ -6,8 +6,7 @@ import pytest
 from swwl.datasets import make_samples
 from swwl.datasets.airfoil import N_PANELS, simulate
 from swwl.datasets.airfoil.boundary_layer import drag_coefficient, march, sides, squire_young
-from swwl.datasets.airfoil.geometry import Naca4
-from swwl.datasets.airfoil.mesh import FAR_RADIUS, o_grid
+from swwl.datasets.airfoil.geometry import FAR_RADIUS, Naca4, o_grid
 from swwl.datasets.airfoil.panels import solve_panels, velocity
 from tests.datasets.quality import smallest_angle
 

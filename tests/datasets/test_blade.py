@@ -5,11 +5,9 @@ import pytest
 
 from swwl.datasets import make_samples
 from swwl.datasets.blade import BLADE, DESIGN_SPEED, rotor
-from swwl.datasets.blade.geometry import Blade
-from swwl.datasets.blade.loading import surface_pressure
-from swwl.datasets.blade.mesh import surface
-from swwl.datasets.sample import Unsolvable
-from swwl.datasets.sampling import draw
+from swwl.datasets.blade.geometry import Blade, surface
+from swwl.datasets.blade.rotor import surface_pressure
+from swwl.datasets.generator import Unsolvable, draw
 from tests.datasets.quality import smallest_angle
 
 REFERENCE = Blade((52.0, 57.0, 62.0), (32.0, 44.0, 53.0), (0.056, 0.056, 0.056), (0.08, 0.055, 0.035))

@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 
 from swwl.datasets import make_samples
-from swwl.datasets.capacitor import CAPACITOR
-from swwl.datasets.capacitor.geometry import Superellipse
-from swwl.datasets.capacitor.mesh import FAR_RADIUS, mesh_around
-from swwl.datasets.capacitor.solver import laplacian, potential_between
-from swwl.datasets.sampling import draw
+from swwl.datasets.capacitor import CAPACITOR, FAR_RADIUS, Superellipse, laplacian, mesh_around, potential_between
+from swwl.datasets.generator import draw
 from tests.datasets.quality import smallest_angle
 
 

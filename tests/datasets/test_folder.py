@@ -17,9 +17,7 @@ import pytest
 
 import swwl
 from swwl import Graph, datasets, read_graph, read_mesh
-from swwl.datasets.generator import MAX_REDRAWS, Request, make_sample
-from swwl.datasets.sample import Unsolvable
-from swwl.datasets.sampling import draw
+from swwl.datasets.generator import MAX_REDRAWS, Request, Unsolvable, draw, make_sample
 from tests.datasets.quality import fingerprint
 
 SMALL = {"tensile2d": 200, "airfoil": 500, "blade": 300}

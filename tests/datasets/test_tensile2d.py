@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.sparse.linalg import spsolve
 
-from swwl.datasets.sample import Unsolvable
+from swwl.datasets.generator import Unsolvable
 from swwl.datasets.tensile2d.material import Material, return_map, von_mises
 from swwl.datasets.tensile2d.mesh import notched_plate
 from swwl.datasets.tensile2d.solver import Elements, Stiffness, load_path, nodal_von_mises, pull

@@ -16,7 +16,7 @@ from swwl.design.pool import Pool
 from swwl.design.space import even_weights
 from swwl.errors import InputError, InputTypeError
 from swwl.gp.prediction import Prediction
-from tests.design.test_domain import SKIN, plates
+from tests.domain.test_verdict import SKIN, plates
 
 
 def cases(n, seed):

@@ -94,9 +94,10 @@ def test_modes_are_one_deviation_long(table, modes):
 def test_the_name_is_a_function_whatever_was_imported_before():
     """A module of the same name would take its place in the package once it is imported."""
     import importlib
+    import pkgutil
 
     import swwl.design
 
-    for home in set(swwl.design._HOMES.values()):
-        importlib.import_module(f"swwl.{home}")
+    for module in pkgutil.iter_modules(swwl.design.__path__):
+        importlib.import_module(f"swwl.design.{module.name}")
     assert all(not isinstance(getattr(swwl.design, name), type(importlib)) for name in swwl.design.__all__)

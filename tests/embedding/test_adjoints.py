@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from swwl import Graph
 from swwl.embedding.sliced import measure_quantiles, projected_quantiles
 from swwl.embedding.sliced_adjoint import Quantiles, _ranked, _reached, sorting_order
-from swwl.embedding.wl import neighbor_average, wl_iterations
-from swwl.embedding.wl_adjoint import wl_transposed
+from swwl.embedding.wl import neighbor_average, wl_iterations, wl_transposed
 
 seeds = st.integers(0, 2**32 - 1)
 

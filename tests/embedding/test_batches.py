@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from swwl import Graph, InputError, SWWLEmbedding, write_graph
-from swwl.embedding import batches
-from swwl.storage import Memory
+from swwl.embedding import runner as batches
+from swwl.storage.memory import Memory
 
 SMALL = {"n_iterations": 1, "n_projections": 3, "n_quantiles": 4}
 

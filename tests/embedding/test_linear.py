@@ -5,8 +5,7 @@ import pytest
 from scipy.spatial import ConvexHull, Delaunay
 
 from swwl import Graph, InputError, Mesh, SWWLEmbedding
-from swwl.embedding.linear import linearize
-from swwl.embedding.source import Source
+from swwl.embedding.linear import Source, linearize
 from swwl.embedding.summaries import SummaryEmbedding
 from swwl.mesh.mesh import trusted_mesh
 

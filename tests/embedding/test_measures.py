@@ -12,8 +12,8 @@ from swwl import SWWL, Graph, InputError, Mesh, RobustGPRegressor, SWWLEmbedding
 from swwl.embedding import clouds
 from swwl.embedding.sliced import draw_directions, measure_quantiles, projected_quantiles
 from swwl.errors import MeshWarning
-from swwl.mesh.sampling import cell_samples, skin_samples
-from swwl.storage import Memory
+from swwl.mesh.shape.sampling import cell_samples, skin_samples
+from swwl.storage.memory import Memory
 from tests.helpers import plate, random_graph, reference_quantiles
 from tests.mesh.shapes import flipped, moebius, ring, sheet, shuffled, sphere, together
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from swwl import InputError, Mesh, SWWLEmbedding
+from swwl.embedding.runner import fit_transform_together, transform_together
 from swwl.embedding.summaries import SummaryEmbedding
-from swwl.embedding.together import fit_transform_together, transform_together
-from swwl.mesh.io import once
+from swwl.mesh.io import convert as once
 from tests.helpers import SMALL, plate
 
 
@@ -44,7 +44,7 @@ def test_rows_are_those_of_each_alone(files, n_jobs):
 def test_large_files_are_taken_one_at_a_time_with_the_same_rows(files, monkeypatch):
     few = files[:6]
     whole = fit_transform_together(several(2), few)
-    monkeypatch.setattr("swwl.embedding.together._MOST_NODES", 1)
+    monkeypatch.setattr("swwl.embedding.runner._MOST_NODES", 1)
     calls = []
     alone = fit_transform_together(several(2), few, progress=lambda done, total: calls.append(done))
     assert set(calls) == set(range(len(set(few)) + 1))  # two passes: every mesh counts half in each
@@ -61,7 +61,7 @@ def test_files_are_read_once_or_not_at_all(files, monkeypatch, tmp_path):
     read.clear()
     fit_transform_together(several(), files, memory=tmp_path)
     assert not read
-    monkeypatch.setattr("swwl.embedding.together._MOST_NODES_WAITING", 0)
+    monkeypatch.setattr("swwl.embedding.runner._MOST_NODES_WAITING", 0)
     fit_transform_together(several(), files)
     assert sorted(read) == sorted([*set(files)] * 2)
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from swwl import InputError, Mesh
 from swwl.fields.basis import Basis, choose_centers, gram, pack, unpack
-from swwl.fields.derived import derived_number
-from swwl.fields.descriptors import Describer, box, check_recipe, has_normals, node_normals
+from swwl.fields.geometry.descriptors import Describer, box, check_recipe, has_normals, node_normals
 from swwl.fields.modes import Nodal, Smooth
+from swwl.fields.numbers import derived_number
 from swwl.fields.scores import mesh_score, pooled
 from swwl.fields.values import FieldKind, node_weights
 from swwl.fields.warps import WARPS, Warp, possible_warps

@@ -26,9 +26,9 @@ import numpy as np
 from swwl import SWWL, GraphSVC, Matern52, PrincipalSWWL, RobustGPRegressor, load_model
 from swwl.errors import InputError
 from swwl.kernels import Categories
-from swwl.mesh.io.vtu import read_vtu
+from swwl.mesh.io.vtk.vtu import read_vtu
 from tests.helpers import SMALL, plate, plates
-from tests.mesh.io.vtu_files import COMPRESSORS, Builder
+from tests.mesh.io.vtk.vtu_files import COMPRESSORS, Builder
 
 SECONDS = 10.0
 RATIO, ALWAYS = 20, 128 * 2**20  # bytes per byte of the file, and for any file: that of a small one may hold but zeros

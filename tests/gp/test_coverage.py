@@ -5,8 +5,8 @@ import pytest
 
 from swwl.gp import Distances, RobustGP
 from swwl.gp.correlations import get_correlation
+from swwl.gp.estimator import sample_prior
 from swwl.gp.factors import Term
-from swwl.gp.samples import sample_prior
 
 
 def interval_score(y, bounds, level=0.95):

@@ -6,7 +6,7 @@ import pytest
 
 from swwl import Elliptic, InputError, Mesh, PrincipalSWWL, RobustGPRegressor, load_model
 from swwl.kernels import Components, Summaries
-from swwl.kernels.together import distinct_factors, fit_kernels, represent_columns
+from swwl.kernels.shared import distinct_factors, fit_kernels, represent_columns
 from tests.helpers import SMALL, plate, plates
 
 

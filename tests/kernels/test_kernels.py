@@ -20,7 +20,7 @@ from swwl.embedding.components import principal_components, project
 from swwl.gp import Coordinates
 from swwl.kernels import Factor, Product, Rows
 from swwl.kernels.base import as_product
-from swwl.models.selection import ladder
+from swwl.regression.fit import ladder
 from tests.helpers import random_graph
 
 SMALL = {"n_iterations": 1, "n_projections": 6, "n_quantiles": 9}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from swwl import Graph
 from swwl.errors import LooseNodesWarning
-from swwl.storage import fingerprint
+from swwl.storage.memory import fingerprint
 from tests.helpers import plate
 
 

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from swwl import Graph, InputError, Mesh, as_graph, as_mesh, read_mesh
 from swwl.mesh import arrays as mesh_arrays
 from swwl.mesh.cells import CELL_TYPES, cell_dimension, used_nodes
-from swwl.storage import fingerprint
+from swwl.storage.memory import fingerprint
 from tests.helpers import plate
 
 WIDTHS = {"vertex": 1, "line": 2, "triangle": 3, "quad": 4, "tetra": 4, "pyramid": 5, "wedge": 6, "hexahedron": 8}

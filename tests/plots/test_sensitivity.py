@@ -9,9 +9,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from swwl import SWWL, InputError, Matern52, Mesh, RobustGPRegressor
-from swwl.models.slopes import slope_table
 from swwl.plots import PushDisplay, SlopesDisplay
 from swwl.plots.sensitivity import MOST
+from swwl.regression.sensitivity import slope_table
 from tests.helpers import SMALL
 
 SQUARE = np.array([[0.0, 0], [1, 0], [2, 0], [0, 1], [1, 1], [2, 1]])

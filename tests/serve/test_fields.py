@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from swwl import FieldRegressor, Mesh, load_model, read_mesh
-from swwl.serve.app import make_app
-from swwl.serve.library import load_served
-from swwl.serve.surface import unpack
+from swwl.serve.answers.fields import unpack
+from swwl.serve.http.app import make_app
+from swwl.serve.models.library import load_served
 from tests.helpers import plate
 from tests.serve.conftest import LIMITS, TestClient
 from tests.serve.test_plaid import sample_of
@@ -79,7 +79,7 @@ def test_cards_show_the_largest_value_and_the_mean(client, truth):
 
 
 def test_a_sample_of_plaid_gets_fields(client, folder, truth, tmp_path):
-    from swwl.serve import plaid
+    from swwl.serve.answers import plaid
     from tests.helpers import write_cgns
 
     mesh = read_mesh(folder / "3.vtu")
@@ -104,7 +104,7 @@ def test_curves_are_derived_numbers_along_an_input(client, folder):
 def test_too_many_fields_at_once_are_refused(client):
     sweep = {"name": "load", "n": 400}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("swwl.serve.wholefields._MOST_VALUES", 400 * 50 - 1)
+        patch.setattr("swwl.serve.models.fields._MOST_VALUES", 400 * 50 - 1)
         answer = client.post("/api/curve", json=ASKED | {"sweep": sweep})
     assert answer.status_code == 400 and "fewer points" in answer.json()["error"]
 

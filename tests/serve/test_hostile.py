@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from swwl import Mesh
-from swwl.serve.limits import Limits
+from swwl.serve.http.limits import Limits
 from tests.helpers import plate
 from tests.serve.conftest import client_of
 
@@ -156,7 +156,7 @@ def test_no_path_outside_the_folder_is_read(spoiled, name):
 def vtu(spoil=lambda content: content, n=60):
     points, cells = plate(n)
     file = io.BytesIO()
-    from swwl.mesh.io.vtu_write import write_vtu
+    from swwl.mesh.io.vtk.vtu import write_vtu
 
     write_vtu(file, Mesh(points, {"triangle": cells}))
     return spoil(file.getvalue())

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from swwl.errors import InputError
-from swwl.serve.cases import parse
-from swwl.serve.once import Once
-from swwl.serve.surface import pack, unpack
-from swwl.serve.uploads import ending_of, shown_name
+from swwl.serve.answers.fields import pack, unpack
+from swwl.serve.models.once import Once
+from swwl.serve.requests.cases import parse
+from swwl.serve.requests.uploads import ending_of, shown_name
 
 ARRAYS = st.sampled_from(["float32", "uint32"]).flatmap(
     lambda kind: arrays(kind, array_shapes(max_dims=2, max_side=5, min_side=0))

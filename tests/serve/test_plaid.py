@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from swwl import load_model, read_mesh
-from swwl.serve import plaid
+from swwl.serve.answers import plaid
 from tests.helpers import write_cgns
 from tests.serve.conftest import serving
 

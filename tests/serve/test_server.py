@@ -9,7 +9,7 @@ import urllib.request
 
 import pytest
 
-from swwl.serve.limits import Limits
+from swwl.serve.http.limits import Limits
 from tests.cli.conftest import start, swwl
 from tests.serve.conftest import serving
 

@@ -31,7 +31,7 @@ def coarsen(
     from swwl.datasets import coarsen_dataset
     from swwl.jobs.outputs import check_output
     from swwl.mesh import read_mesh
-    from swwl.mesh.coarsen import coarsen as coarsen_mesh
+    from swwl.mesh.remesh.coarsen import coarsen as coarsen_mesh
 
     out = Output(quiet, as_json)
     if not source.exists():

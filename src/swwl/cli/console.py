@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from swwl.words import number, plain
+from swwl.formatting import number, plain
 
 if TYPE_CHECKING:  # help and completion need not wait for rich
     from rich.console import Console

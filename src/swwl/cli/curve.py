@@ -11,7 +11,7 @@ import typer
 
 from swwl.cli.console import Force, Output
 from swwl.errors import InputError, located
-from swwl.words import number
+from swwl.formatting import number
 
 _MOST_POINTS = 100_000
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from swwl.cli.console import Force, Output
-from swwl.words import percent
+from swwl.formatting import percent
 
 
 def demo(

@@ -64,10 +64,9 @@ def embed(
     """
     from swwl.jobs.embed import embed as embed_meshes
     from swwl.jobs.embed import find_work
-    from swwl.jobs.plan import mesh_kernels
-    from swwl.jobs.split import split_rows
+    from swwl.jobs.plan import mesh_kernels, split_rows
     from swwl.jobs.table import read_table, require_column
-    from swwl.models.tablefile import mesh_columns
+    from swwl.tables.read import mesh_columns
 
     out = Output(quiet, as_json)
     frame = read_table(table)

@@ -9,7 +9,7 @@ import typer
 
 from swwl.cli.console import Force, Output
 from swwl.errors import InputError
-from swwl.words import number
+from swwl.formatting import number
 
 _PICTURES = (".png", ".svg", ".pdf")
 

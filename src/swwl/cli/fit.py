@@ -16,7 +16,7 @@ from swwl.errors import InputError, LooseNodesWarning
 
 if TYPE_CHECKING:
     from swwl.jobs.plan import Plan
-    from swwl.models.large import Choice
+    from swwl.regression.fit_many_rows import Choice
 
 
 class Kernel(StrEnum):
@@ -122,15 +122,13 @@ def fit(
       swwl fit d/table.csv --mesh mesh --target efficiency --target massflow -o m.swwl
       swwl fit d/table.csv --mesh mesh --target-field pressure -o f.swwl
     """
-    from swwl.embedding.store import Store
+    from swwl.embedding.stores.store import Store
     from swwl.jobs.check import check_plan
-    from swwl.jobs.fieldfit import check_fields
-    from swwl.jobs.fit import mesh_facts
-    from swwl.jobs.many import some_rows, without_bad
+    from swwl.jobs.fit import check_fields, mesh_facts, some_rows, without_bad
     from swwl.jobs.outputs import check_output, is_model
     from swwl.jobs.plan import plan_fit
     from swwl.jobs.table import CACHE_FOLDER, memory_beside
-    from swwl.models.large import choose_solver
+    from swwl.regression.fit_many_rows import choose_solver
 
     out = Output(quiet, as_json)
     targets, fields = list(dict.fromkeys(target or [])), list(dict.fromkeys(target_field or []))
@@ -214,8 +212,7 @@ def _fit_targets(
 ) -> dict[str, Any]:
     """Fit and save a model of columns; show it and return its facts."""
     from swwl.jobs.describe import model_facts
-    from swwl.jobs.fit import fit_plan
-    from swwl.jobs.many import store_beside, tell_sizes
+    from swwl.jobs.fit import fit_plan, store_beside, tell_sizes
     from swwl.jobs.plan import make_kernel
 
     if store is not None and kernel is Kernel.auto:
@@ -245,7 +242,7 @@ def _fit_fields(
 ) -> dict[str, Any]:
     """Fit and save a model of fields; show it and return its facts."""
     from swwl.jobs.describe import field_model_facts
-    from swwl.jobs.fieldfit import fit_fields
+    from swwl.jobs.fit import fit_fields
     from swwl.jobs.plan import make_kernel
 
     given = None if kernel is Kernel.auto else make_kernel(kernel.value, plan, **options)

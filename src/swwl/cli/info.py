@@ -9,7 +9,7 @@ import typer
 
 from swwl.cli.console import Output
 from swwl.cli.show import show_field_model, show_model
-from swwl.words import number
+from swwl.formatting import number
 
 
 def info(

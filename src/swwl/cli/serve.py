@@ -48,14 +48,14 @@ def serve(
       curl -F mesh=@blade.vtu -F 'inputs={"speed": 17188, "pressure": 1.41}' localhost:8000/api/predict
     """
     try:
-        from swwl.serve.app import make_app
-        from swwl.serve.server import listen, run
+        from swwl.serve.http.app import make_app
+        from swwl.serve.http.server import listen, run
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "swwl":
             raise
         raise MissingPackageError(f"swwl serve needs {error.name}: pip install 'swwl[serve]'.") from None
-    from swwl.serve.library import load_served
-    from swwl.serve.limits import Limits
+    from swwl.serve.http.limits import Limits
+    from swwl.serve.models.library import load_served
 
     out = Output(quiet, as_json)
     if min(max_mb, max_nodes, seconds) <= 0:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from swwl.cli.console import Output, show_error, show_note
-from swwl.words import number, percent
+from swwl.formatting import number, percent
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -35,7 +35,7 @@ def submit(
       swwl fit Tensile2d --target-field U1 --target-field sig11 --target max_von_mises -o m.swwl
       swwl submit Tensile2d m.swwl m-scalars.swwl -o submission.pkl
     """
-    from swwl.datasets.submission import write_submission
+    from swwl.datasets.plaid import write_submission
     from swwl.jobs.outputs import check_output
     from swwl.jobs.predict import load_any
     from swwl.jobs.submit import cell_outputs, outputs_of, plaid_split, predict_split, write_samples

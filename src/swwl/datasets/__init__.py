@@ -56,11 +56,10 @@ from swwl.datasets.generated import (
     make_tensile2d,
     write_dataset,
 )
-from swwl.datasets.generator import Generator
+from swwl.datasets.generator import Generator, Sample, Unsolvable
 from swwl.datasets.plaid import fetch_plaid, load_plaid
-from swwl.datasets.sample import Sample, Unsolvable
 from swwl.datasets.tu import LabeledGraphs, fetch_tu, load_tu
-from swwl.mesh.coarsen import coarsen as coarsen_mesh
+from swwl.mesh.remesh.coarsen import coarsen as coarsen_mesh
 
 __all__ = [
     "GENERATORS",

@@ -1,6 +1,6 @@
 """A whole data set with coarser meshes: the same table, the same folder layout, resumable.
 
-Uses ``mesh/coarsen.py`` on every mesh and the files of ``folder.py``.
+Uses ``mesh/remesh/coarsen.py`` on every mesh and the files of ``folder.py``.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from swwl.datasets.folder import (
 )
 from swwl.datasets.plaid import load_plaid
 from swwl.errors import InputError, MissingFileError
-from swwl.mesh.coarsen import coarsen, require_mmgpy
 from swwl.mesh.io import read_mesh
+from swwl.mesh.remesh.coarsen import coarsen, require_mmgpy
 from swwl.parallel import Progress
 
 

@@ -15,10 +15,10 @@ import pandas as pd
 
 from swwl.datasets.folder import load_dataset
 from swwl.datasets.generated import make_samples, write_dataset
+from swwl.datasets.generator import Sample
 from swwl.datasets.plaid import fetch_plaid
-from swwl.datasets.sample import Sample
 from swwl.errors import InputTypeError
-from swwl.mesh.coarsen import coarsen as coarsen_mesh
+from swwl.mesh.remesh.coarsen import coarsen as coarsen_mesh
 from swwl.parallel import Progress
 
 Arguments = ParamSpec("Arguments")

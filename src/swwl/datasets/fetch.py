@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from swwl.errors import InputError
-from swwl.storage import atomic_write
+from swwl.storage.atomic import atomic_write
 
 _TIMEOUT = 30.0  # seconds without an answer
 

@@ -26,9 +26,9 @@ from typing import Any
 import pandas as pd
 
 from swwl.errors import InputError, MissingFileError
+from swwl.formatting import size
 from swwl.parallel import Progress
-from swwl.storage import atomic_write
-from swwl.words import size
+from swwl.storage.atomic import atomic_write
 
 Row = dict[str, Any]  # what is known of a finished sample beside its mesh; "index" is its number
 

@@ -25,8 +25,7 @@ from swwl.datasets.folder import (
     mesh_name,
     read_csv,
 )
-from swwl.datasets.generator import Generator, Request, run
-from swwl.datasets.sample import Sample
+from swwl.datasets.generator import Generator, Request, Sample, run
 from swwl.datasets.tensile2d import TENSILE2D
 from swwl.errors import InputError
 from swwl.parallel import Progress

@@ -8,15 +8,136 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import joblib
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.stats import qmc
 
-from swwl.datasets.sample import Sample, Simulation, Unsolvable
-from swwl.datasets.sampling import Ranges, draw, redraw
 from swwl.errors import InputError
+from swwl.mesh.mesh import Mesh
 from swwl.parallel import one_blas_thread
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.integer[Any]]
+Complexes: TypeAlias = NDArray[np.complex128]
+
+
+def smoothed(points: Floats, triangles: Ints, n_fixed: int, passes: int) -> Floats:
+    """Move every node but the first `n_fixed` to the mean of its neighbors, `passes` times.
+
+    Examples
+    --------
+    >>> corners = np.array([[0.0, 0], [1, 0], [1, 1], [0, 1], [0.3, 0.4]])
+    >>> smoothed(corners, np.array([[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]]), 4, 1)[4].tolist()
+    [0.5, 0.5]
+    """
+    n = len(points)
+    start, end = triangles.ravel(), np.roll(triangles, -1, axis=1).ravel()
+    adjacency = coo_array((np.ones(len(start)), (start, end)), shape=(n, n)).tocsr()
+    adjacency = adjacency + adjacency.T
+    adjacency.data[:] = 1.0
+    degree = np.maximum(adjacency.sum(1), 1)[:, None]
+    points = points.copy()
+    for _ in range(passes):
+        points[n_fixed:] = (adjacency @ points / degree)[n_fixed:]
+    return points
+
+
+class Unsolvable(RuntimeError):
+    """The model has no solution for these inputs (no convergence, choked, separated ...): draw others."""
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A mesh with the fields on its nodes, and the numbers to predict.
+
+    Attributes
+    ----------
+    mesh : Mesh
+        Its points, cells and fields can also be had from the simulation itself, which `swwl.as_graph` takes.
+    targets : dict of str to float
+    """
+
+    mesh: Mesh
+    targets: dict[str, float]
+
+    @property
+    def points(self) -> Floats:
+        """Points of the mesh, (n, 2) or (n, 3)."""
+        return self.mesh.points
+
+    @property
+    def cells(self) -> Mapping[str, NDArray[np.int32]]:
+        """Cells of the mesh by type, here always ``"triangle"``."""
+        return self.mesh.cells
+
+    @property
+    def fields(self) -> Mapping[str, NDArray[Any]]:
+        """Values (n,) at the nodes by name."""
+        return self.mesh.fields
+
+
+@dataclass(frozen=True)
+class Sample(Simulation):
+    """A simulation with its number in the design and the inputs that made it.
+
+    Attributes
+    ----------
+    index : int
+        Position in the design, from 0.
+    scalars : dict of str to float
+        The operating conditions or material constants: inputs of a model beside the mesh.
+    shape : dict of str to float
+        The parameters that drew the geometry: known here, hidden from a model that sees the mesh.
+    redraws : int
+        How often the inputs were drawn again because the model had no solution.
+    """
+
+    index: int
+    scalars: dict[str, float]
+    shape: dict[str, float]
+    redraws: int
+
+
+Ranges = Mapping[str, tuple[float, float]]
+
+
+def draw(ranges: Ranges, n_samples: int, seed: int) -> list[dict[str, float]]:
+    """Draw the inputs of the first `n_samples` samples.
+
+    Examples
+    --------
+    >>> design = draw({"speed": (10.0, 20.0), "pressure": (1.0, 2.0)}, 4, seed=0)
+    >>> sorted(int(inputs["speed"] // 2.5) for inputs in design)  # one in each quarter
+    [4, 5, 6, 7]
+    >>> design == draw({"speed": (10.0, 20.0), "pressure": (1.0, 2.0)}, 9, seed=0)[:4]
+    True
+    """
+    sequence = qmc.Sobol(len(ranges), scramble=True, rng=np.random.default_rng(seed))
+    # Whole powers of two keep SciPy from warning about balance; the first points are the same.
+    unit = sequence.random_base2(max(n_samples - 1, 0).bit_length())[:n_samples]
+    return [_scale(row, ranges) for row in unit]
+
+
+def redraw(ranges: Ranges, seed: int, index: int, attempt: int) -> dict[str, float]:
+    """Draw other inputs for one sample, uniformly; attempts count from 1.
+
+    Examples
+    --------
+    >>> redraw({"speed": (10.0, 20.0)}, seed=0, index=7, attempt=1) == redraw(
+    ...     {"speed": (10.0, 20.0)}, seed=0, index=7, attempt=2
+    ... )
+    False
+    """
+    return _scale(np.random.default_rng([seed, index, attempt]).random(len(ranges)), ranges)
+
+
+def _scale(unit: Floats, ranges: Ranges) -> dict[str, float]:
+    return {name: low + (high - low) * float(u) for u, (name, (low, high)) in zip(unit, ranges.items(), strict=True)}
+
 
 Result = TypeVar("Result")
 

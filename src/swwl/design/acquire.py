@@ -28,12 +28,12 @@ from swwl.design.pool import Pool, take
 from swwl.design.space import N_COMPONENTS, as_positions, check_count, chosen_table, even_weights
 from swwl.embedding.distances import pairwise_distances
 from swwl.errors import InputError, InputTypeError
+from swwl.formatting import number, percent
 from swwl.gp.prediction import Prediction, to_std
-from swwl.models.regression import RobustGPRegressor
-from swwl.models.tables import as_rows
 from swwl.parallel import Progress
-from swwl.storage import MemoryLike
-from swwl.words import number, percent
+from swwl.regression.estimator import RobustGPRegressor
+from swwl.storage.memory import MemoryLike
+from swwl.tables.inputs import as_rows
 
 Array = NDArray[np.float64]
 

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError
 from swwl.gp.prediction import Prediction
-from swwl.models.regression import RobustGPRegressor
-from swwl.models.trend import trend_matrix
 from swwl.parallel import Progress
-from swwl.storage import MemoryLike
+from swwl.regression.estimator import RobustGPRegressor
+from swwl.regression.stack import trend_matrix
+from swwl.storage.memory import MemoryLike
 
 Array = NDArray[np.float64]
 Rows = Sequence[Sequence[Any]]

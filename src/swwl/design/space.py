@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from swwl.embedding.distances import pairwise_distances
 from swwl.errors import InputError
 from swwl.kernels.elliptic import Elliptic
-from swwl.kernels.together import fit_kernels, represent_columns
-from swwl.models.defaults import shape_factors
-from swwl.models.tables import as_table, column
+from swwl.kernels.shared import fit_kernels, represent_columns
 from swwl.parallel import Progress
-from swwl.storage import MemoryLike
+from swwl.regression.candidates import shape_factors
+from swwl.storage.memory import MemoryLike
+from swwl.tables.inputs import as_table, column
 
 Array = NDArray[np.float64]
 

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from swwl.design.space import as_positions, check_count, chosen_table, design_rows
 from swwl.embedding.distances import pairwise_distances
 from swwl.errors import InputError
-from swwl.models.tables import as_table
+from swwl.formatting import number
 from swwl.parallel import Progress
-from swwl.storage import MemoryLike
-from swwl.words import number
+from swwl.storage.memory import MemoryLike
+from swwl.tables.inputs import as_table
 
 Array = NDArray[np.float64]
 

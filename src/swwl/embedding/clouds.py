@@ -19,8 +19,8 @@ from swwl.errors import InputTypeError, located
 from swwl.mesh.graph import Graph
 from swwl.mesh.io import as_graph, as_mesh
 from swwl.mesh.mesh import Mesh
-from swwl.mesh.sampling import cell_samples, skin_samples
-from swwl.mesh.skin import Skin
+from swwl.mesh.shape.sampling import cell_samples, skin_samples
+from swwl.mesh.shape.skin import Skin
 
 # Measures of clouds; the others are made of nodes.
 CLOUDS = ("area", "skin", "edges")
@@ -89,8 +89,8 @@ def cloud_of(
         Anything that :func:`swwl.as_mesh` takes; for edges, that :func:`swwl.as_graph` takes.
     measure : {"area", "skin", "edges"}
         "area": coordinates on the cells of the highest dimension. "skin": coordinates and unit normals on the skin,
-        see :mod:`swwl.mesh.sampling`. "edges": mean and absolute difference of the features at the two ends of every
-        edge, all alike; where there are no edges, nodes count as edges to themselves.
+        see :mod:`swwl.mesh.shape.sampling`. "edges": mean and absolute difference of the features at the two ends of
+        every edge, all alike; where there are no edges, nodes count as edges to themselves.
     fields : sequence of str
         Node fields that features have beside coordinates, for edges.
     merge_nodes : bool

@@ -2,7 +2,7 @@ r"""One mesh or graph as a row in double precision, and the transpose of the row
 
 Rows of ``transformer.py`` are single precision, whose differences are noise. Here the same stages run in double
 precision, each beside its adjoint: iterations (``wl_adjoint.py``), quantiles (``sliced_adjoint.py``), masses and
-normals (``mesh/sizes_adjoint.py``, ``mesh/sampling_adjoint.py``), plain numbers (``mesh/summaries_adjoint.py``).
+normals (``mesh/shape/adjoints.py``, ``mesh/shape/adjoints.py``), plain numbers (``mesh/shape/summaries.py``).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,22 +18,110 @@ from numpy.typing import NDArray
 from swwl.embedding.clouds import CLOUDS, Cloud, cloud_of
 from swwl.embedding.pipeline import Recipe
 from swwl.embedding.sliced_adjoint import Quantiles, check_rule
-from swwl.embedding.source import Source, as_movable
 from swwl.embedding.summaries import SummaryEmbedding
 from swwl.embedding.transformer import SWWLEmbedding
-from swwl.embedding.wl import is_averaging, neighbor_average, side_by_side, wl_iterations
-from swwl.embedding.wl_adjoint import wl_transposed
+from swwl.embedding.wl import is_averaging, neighbor_average, side_by_side, wl_iterations, wl_transposed
 from swwl.errors import InputError
+from swwl.mesh.arrays import first_at_place
 from swwl.mesh.cells import used_nodes
 from swwl.mesh.graph import Graph
-from swwl.mesh.io import as_graph
+from swwl.mesh.io import as_graph, as_mesh
 from swwl.mesh.mesh import Mesh
-from swwl.mesh.sampling_adjoint import cell_samples_back, skin_samples_back
-from swwl.mesh.sizes_adjoint import lumped_measures_back
-from swwl.mesh.summaries import summaries
-from swwl.mesh.summaries_adjoint import summaries_back
+from swwl.mesh.shape.adjoints import cell_samples_back, lumped_measures_back, skin_samples_back
+from swwl.mesh.shape.skin import Skin, skin
+from swwl.mesh.shape.summaries import summaries, summaries_back
 
 Array = NDArray[np.float64]
+Found = TypeVar("Found")
+
+
+def as_movable(item: Any) -> Mesh | Graph:
+    """Return what is to be differentiated as a mesh, or as a graph where it has no cells."""
+    if isinstance(item, (Mesh, Graph)):
+        return item
+    try:
+        return as_mesh(item)
+    except InputError:
+        return as_graph(item)
+
+
+class Source:
+    """What was given, as mesh and as graph, and how gradients come back from these to all of its nodes.
+
+    Parameters
+    ----------
+    given : Mesh or Graph
+
+    Examples
+    --------
+    >>> source = Source(Mesh([[0, 0], [1, 0], [0, 1]], [[0, 1, 2]]))
+    >>> source.skin(False) is source.skin(False), source.graph(False).n_edges
+    (True, 3)
+    """
+
+    def __init__(self, given: Mesh | Graph):
+        self.given = given
+        self._known: dict[Any, Any] = {}
+
+    def thing(self, merge: bool) -> Mesh | Graph:
+        """Return what was given, with nodes at one place made one where that is wanted."""
+        given = self.given
+        return given if isinstance(given, Graph) or not merge else self._once("merged", given.merged)
+
+    def mesh(self, merge: bool, what: str) -> Mesh:
+        """Return the mesh, or say that there is none and what needs it."""
+        mesh = self.thing(merge)
+        if isinstance(mesh, Graph):
+            raise InputError(
+                f"{what} needs the cells of a mesh, which a Graph does not have: give the Mesh or its file."
+            )
+        return mesh
+
+    def graph(self, merge: bool, weights: str | None = None, fields: tuple[str, ...] = ()) -> Graph:
+        """Return the graph of the mesh, see :meth:`swwl.Mesh.graph`, or the graph that was given."""
+        thing = self.thing(merge)
+        if isinstance(thing, Graph):
+            return thing
+        return self._once(("graph", merge, weights, fields), lambda: thing.graph(weights, fields))
+
+    def skin(self, merge: bool) -> Skin | None:
+        """Return the skin of the mesh; None where there is none."""
+        mesh = self.thing(merge)
+        return None if isinstance(mesh, Graph) else self._once(("skin", merge), lambda: _skin_or_none(mesh))
+
+    def from_graph(self, gradient: Array, merge: bool) -> Array:
+        """Bring gradients (k, d, m) in the features of the graph to all nodes of what was given."""
+        mesh = self.thing(merge)
+        if isinstance(mesh, Graph):
+            return gradient
+        gradient = gradient[:, : mesh.dimension]
+        used = used_nodes(mesh.cells, mesh.n_nodes)
+        if not used.all():
+            whole = np.zeros((mesh.n_nodes, *gradient.shape[1:]))
+            whole[used] = gradient
+            gradient = whole
+        return self.from_mesh(gradient, merge)
+
+    def from_mesh(self, gradient: Array, merge: bool) -> Array:
+        """Bring gradients in the nodes of the merged mesh to those that became one, in equal shares."""
+        given = self.given
+        if isinstance(given, Graph) or not merge or len(gradient) == given.n_nodes:
+            return gradient
+        number = np.unique(first_at_place(given.points), return_inverse=True)[1]
+        return gradient[number] / np.bincount(number)[number][:, None, None]
+
+    def _once(self, key: Any, find: Callable[[], Found]) -> Found:
+        if key not in self._known:
+            self._known[key] = find()
+        found: Found = self._known[key]
+        return found
+
+
+def _skin_or_none(mesh: Mesh) -> Skin | None:
+    try:
+        return skin(mesh)
+    except InputError:
+        return None
 
 
 @dataclass(frozen=True)

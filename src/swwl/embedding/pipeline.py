@@ -20,7 +20,7 @@ from swwl.embedding.sliced import measure_quantiles, projected_quantiles
 from swwl.embedding.wl import copy_transposed, is_averaging, neighbor_average, side_by_side, wl_iterations
 from swwl.errors import InputError
 from swwl.mesh.graph import Graph, unite
-from swwl.storage import fingerprint
+from swwl.storage.memory import fingerprint
 
 # Graphs with at most so many nodes are iterated as one: for each by itself, starting a product takes longer than it.
 _SMALL = 1_000

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from swwl.embedding.batches import Batch
+from swwl.embedding.runner import Batch
 from swwl.errors import InputError
 from swwl.parallel import Progress
-from swwl.restore import Sizes, shown
-from swwl.storage import MemoryLike, as_memory, storable
+from swwl.storage.checks import Sizes, shown
+from swwl.storage.memory import MemoryLike, as_memory
+from swwl.storage.modelfile import storable
 
 Array = NDArray[np.float64]
 
@@ -28,7 +29,7 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     kind : {"mesh", "graph"}
-        Which numbers, see :func:`swwl.mesh.summaries.summaries`.
+        Which numbers, see :func:`swwl.mesh.shape.summaries.summaries`.
     merge_nodes : bool
         Make nodes of a mesh at the same place one, see :meth:`swwl.Mesh.merged`.
     n_jobs : int or None

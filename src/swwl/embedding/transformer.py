@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from swwl.embedding.batches import Batch
 from swwl.embedding.clouds import CLOUDS
 from swwl.embedding.options import check_measure, check_options, given_scale
 from swwl.embedding.pipeline import Moments, Recipe
+from swwl.embedding.runner import Batch
 from swwl.embedding.sliced import draw_directions, quantile_levels
 from swwl.errors import InputError
 from swwl.parallel import Progress, check_memory
-from swwl.restore import Sizes, check_count, check_number, check_texts
-from swwl.storage import MemoryLike, as_memory, storable
+from swwl.storage.checks import Sizes, check_count, check_number, check_texts
+from swwl.storage.memory import MemoryLike, as_memory
+from swwl.storage.modelfile import storable
 
 # Of an embedding in a model file: more than the root of the nodes of the largest mesh, and than any machine has.
 _MOST_STEP, _MOST_JOBS = 10**6, 10**4

@@ -1,5 +1,5 @@
 """How good a model is: scores, folds, nested cross-validation."""
 
-from swwl.evaluation.nested_cv import nested_cv
+from swwl.classification.nested_cv import nested_cv
 
 __all__ = ["nested_cv"]

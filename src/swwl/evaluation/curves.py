@@ -11,8 +11,8 @@ import pandas as pd
 
 from swwl.errors import InputError
 from swwl.gp.prediction import Prediction
-from swwl.models.regression import RobustGPRegressor
 from swwl.parallel import Progress
+from swwl.regression.estimator import RobustGPRegressor
 
 
 def predict_curves(

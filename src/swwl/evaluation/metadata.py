@@ -1,16 +1,20 @@
-"""What ``swwl fit`` wrote into a model about its data, checked: pages and commands show it as it is."""
+"""What ``swwl fit`` wrote into a model of fields about its data and its scores, checked: it is shown as it is."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swwl.errors import InputError, located
+from swwl.fields.estimator import FieldRegressor
+from swwl.fields.scores import MeshScore, pooled
 from swwl.gp.prediction import Prediction
-from swwl.models.regression import RobustGPRegressor
-from swwl.restore import check_count, check_number, shown
+from swwl.regression.estimator import RobustGPRegressor
+from swwl.storage.checks import check_count, check_number, shown
 
 
 def data_of(model: RobustGPRegressor) -> dict[str, Any]:
@@ -90,3 +94,124 @@ def check_that(name: str, value: Any, good: bool, wanted: str) -> None:
     """Refuse a value that is not what is wanted."""
     if not good:
         raise InputError(f"{name} is {shown(value)}, but {wanted} is wanted")
+
+
+HELD_OUT = "held out"
+FOLDS = "folds"
+
+
+def field_data_of(model: FieldRegressor) -> dict[str, Any]:
+    """Return the metadata of a model of fields that ``swwl fit`` wrote, or an empty dict where it is the user's own.
+
+    Examples
+    --------
+    >>> model = FieldRegressor()
+    >>> model.metadata_ = {"note": "mine"}
+    >>> field_data_of(model)
+    {}
+    """
+    data: dict[str, Any] = model.metadata_
+    if "train" not in data or "ranges" not in data:
+        return {}
+    with located("The metadata of the model"):
+        check_table(data)
+        _check_known("train", data["train"])
+        if data.get("held_out") is not None:
+            _check_known("held_out", data["held_out"])
+        ranges = data["ranges"]
+        check_that("ranges", ranges, isinstance(ranges, dict), "least and largest values by column")
+        for bounds in ranges.values():
+            check_that("ranges", bounds, isinstance(bounds, list) and len(bounds) == 2, "two numbers")
+            for bound in bounds:
+                check_number("a bound", bound)
+        held_out = data.get("held_out_scores")
+        check_that("held_out_scores", held_out, isinstance(held_out, dict), "scores by field")
+        for rows in data["held_out_scores"].values():
+            check_that("held_out_scores", rows, isinstance(rows, list), "a list")
+            for row in rows:
+                _check_row(row)
+    return data
+
+
+def _check_known(name: str, known: Any) -> None:
+    """Refuse cases whose rows, meshes or inputs are not equally many."""
+    check_that(name, known, isinstance(known, dict) and isinstance(known.get("rows"), list), "cases with their rows")
+    n = len(known["rows"])
+    check_cases(name, known, n)
+    inputs = known.get("inputs", {})
+    good = isinstance(inputs, dict) and all(isinstance(v, list) and len(v) == n for v in inputs.values())
+    check_that(f"{name} inputs", inputs, good, f"{n} values by column")
+
+
+# What a stored score has, apart from the name, the number of nodes and the mean; those that may be missing come last.
+_NUMBERS = ("rmse", "largest", "largest_predicted", "spread")
+_PERHAPS = ("rrmse", "coverage", "width", "interval_score")
+
+
+def plain_score(score: MeshScore, case: int) -> dict[str, Any]:
+    """Return a score as JSON holds it: NaN is None; ``case`` is the number of the held-out case."""
+    row = score._asdict()
+    numbers = {name: None if row[name] != row[name] else row[name] for name in _PERHAPS}
+    return row | numbers | {"mean": list(score.mean), "case": case}
+
+
+def _check_row(row: Any) -> None:
+    check_that("a score", row, isinstance(row, dict), "a dict")
+    check_that("the name of a score", row.get("name"), isinstance(row.get("name"), str), "a text")
+    check_count("nodes", row.get("n"), 1)
+    check_count("a case", row.get("case"))
+    for name in _NUMBERS:
+        check_number(name, row.get(name))
+    for name in _PERHAPS:
+        if row.get(name) is not None:
+            check_number(name, row[name])
+    check_that("mean", row.get("mean"), isinstance(row.get("mean"), list) and len(row["mean"]) > 0, "numbers")
+    for value in row["mean"]:
+        check_number("mean", value)
+
+
+def held_out_scores(model: FieldRegressor) -> dict[str, list[tuple[int, MeshScore]]]:
+    """Return the scores of held-out meshes by field: (number of the held-out case, score)."""
+    found: dict[str, list[tuple[int, MeshScore]]] = {}
+    for name, rows in field_data_of(model).get("held_out_scores", {}).items():
+        numbers = [{key: float("nan") if row[key] is None else float(row[key]) for key in _PERHAPS} for row in rows]
+        scores = [
+            MeshScore(**{key: row[key] for key in MeshScore._fields} | known | {"mean": tuple(map(float, row["mean"]))})
+            for row, known in zip(rows, numbers, strict=True)
+        ]
+        found[name] = [(int(row["case"]), score) for row, score in zip(rows, scores, strict=True)]
+    return found
+
+
+def field_score_rows(model: FieldRegressor) -> list[dict[str, Any]]:
+    """Return one row per field and kind of test: by cross-validation and, where there are any, on held-out meshes."""
+    names = _training_names(model)
+    held_out = held_out_scores(model)
+    known = {row["field"]: row for row in model.cross_validated().to_dict("records")}
+    rows = []
+    for field in model.field_names_:
+        if field in known:
+            rows.append(_of_folds(known[field], names))
+        if held_out.get(field):
+            rows.append({"field": field, "test": HELD_OUT} | pooled([s for _, s in held_out[field]])._asdict())
+    return rows
+
+
+def _of_folds(row: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return the scores of folds in the words of those of held-out meshes, as far as they go."""
+    number = int(row["worst"])
+    kept = {name: float(row[name]) for name in ("rrmse", "q2", "max_error", "coverage", "worst_rrmse")}
+    return {
+        "field": row["field"],
+        "test": FOLDS,
+        "n": len(names) or None,
+        **kept,
+        "worst_coverage": float(row["least_coverage"]),
+        "worst": names[number] if number < len(names) else f"mesh {number}",
+    }
+
+
+def _training_names(model: FieldRegressor) -> list[str]:
+    """Return the names of the training meshes, where they are known."""
+    meshes = field_data_of(model).get("train", {}).get("meshes", {})
+    return [Path(path).name for path in next(iter(meshes.values()), [])]

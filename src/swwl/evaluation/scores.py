@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from swwl.evaluation.metadata import held_out_of
 from swwl.gp.prediction import Prediction
-from swwl.models.regression import RobustGPRegressor
+from swwl.regression.estimator import RobustGPRegressor
 
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 

@@ -7,3 +7,7 @@ are learned). ``values`` takes fields out of meshes, ``shapes`` makes inputs of 
 ``derived`` makes numbers of fields, ``scores`` compares fields.
 Plain functions of arrays; :class:`swwl.FieldRegressor` puts them together.
 """
+
+from swwl.fields.estimator import FieldRegressor
+
+__all__ = ["FieldRegressor"]

@@ -25,10 +25,10 @@ True
 
 from swwl.errors import GPWarning
 from swwl.gp.blocks import Block, Coordinates, Distances, RowDistances
+from swwl.gp.estimator import RobustGP
 from swwl.gp.joint import Joint
-from swwl.gp.large import fit_large
+from swwl.gp.many_rows import fit_large
 from swwl.gp.prediction import Prediction
-from swwl.gp.robust import RobustGP
 
 __all__ = [
     "Block",

@@ -9,10 +9,10 @@ import numpy as np
 from swwl.errors import InputError
 from swwl.gp.inputs import Centered, TrainingInputs, check_correlations
 from swwl.gp.solvers import get_solver
-from swwl.restore import Sizes, check_count, check_number, shown
+from swwl.storage.checks import Sizes, check_count, check_number, shown
 
 if TYPE_CHECKING:
-    from swwl.gp.robust import RobustGP
+    from swwl.gp.estimator import RobustGP
 
 
 def model_to_state(gp: RobustGP) -> dict[str, Any]:

@@ -14,11 +14,10 @@ import numpy as np
 import pandas as pd
 
 from swwl.errors import InputError
-from swwl.jobs.columns import as_numbers
-from swwl.jobs.findings import Finding
-from swwl.jobs.meshes import MeshColumn, pairs, read_facts, repeated_rows
-from swwl.jobs.plan import Plan, plan_fit
-from swwl.jobs.split import split_rows
+from swwl.fields.estimator import FieldRegressor
+from swwl.formatting import number
+from swwl.jobs.findings import Finding, MeshColumn, pairs, read_facts, repeated_rows
+from swwl.jobs.plan import Plan, plan_fit, split_rows
 from swwl.jobs.table import (
     known_outputs,
     mesh_of_row,
@@ -29,13 +28,12 @@ from swwl.jobs.table import (
     require_numbers,
     where,
 )
-from swwl.mesh.facts import Facts, Typical, typical_of
-from swwl.models.fields import FieldRegressor
-from swwl.models.regression import RobustGPRegressor
-from swwl.models.tablefile import mesh_columns
+from swwl.mesh.shape.screening import Facts, Typical, typical_of
 from swwl.parallel import Progress
-from swwl.storage import Memory
-from swwl.words import number
+from swwl.regression.estimator import RobustGPRegressor
+from swwl.storage.memory import Memory
+from swwl.tables.columns import as_numbers
+from swwl.tables.read import mesh_columns
 
 # Where fewer rows are fitted, leave-one-out scores are rough.
 _FEW_ROWS = 10
@@ -149,7 +147,7 @@ def check_cases(
     Parameters
     ----------
     model : RobustGPRegressor or FieldRegressor
-        Fitted by :func:`swwl.jobs.fit.fit_plan` or :func:`swwl.jobs.fieldfit.fit_fields`, which keep what is typical of
+        Fitted by :func:`swwl.jobs.fit.fit_plan` or :func:`swwl.jobs.fit.fit_fields`, which keep what is typical of
         its meshes; of others nothing is known.
     columns : sequence of str
         Those of meshes.

@@ -22,8 +22,8 @@ from swwl.jobs.outputs import check_output, is_model, is_picture, is_report, pre
 from swwl.jobs.plan import make_kernel, plan_fit
 from swwl.jobs.predict import prediction_table
 from swwl.jobs.table import memory_beside, write_table
-from swwl.models.regression import RobustGPRegressor
 from swwl.parallel import Progress
+from swwl.regression.estimator import RobustGPRegressor
 from swwl.report import write_report
 
 TARGET = "max_von_mises"

@@ -13,16 +13,15 @@ import pandas as pd
 from swwl.datasets.plaid import load_plaid
 from swwl.errors import InputError, LooseNodesWarning, MissingFileError, located
 from swwl.evaluation import scores
-from swwl.evaluation.fieldmetadata import field_data_of, field_score_rows
-from swwl.evaluation.metadata import data_of
-from swwl.jobs.columns import kind_of
+from swwl.evaluation.metadata import data_of, field_data_of, field_score_rows
+from swwl.fields.estimator import FieldRegressor
 from swwl.jobs.table import CACHE_FOLDER, read_table, summary
 from swwl.mesh import Graph
 from swwl.mesh.io import read
-from swwl.models.fields import FieldRegressor
-from swwl.models.modelfile import is_model, load_model
-from swwl.models.regression import RobustGPRegressor
-from swwl.models.tablefile import TABLES, mesh_columns, mesh_file
+from swwl.regression.estimator import RobustGPRegressor
+from swwl.storage.modelfile import is_model, load_model
+from swwl.tables.columns import kind_of
+from swwl.tables.read import TABLES, mesh_columns, mesh_file
 
 _ABOUT = ("n_samples", "generator", "seed", "model", "nodes", "random_topology", "scalars", "targets")
 

@@ -20,12 +20,13 @@ from swwl.jobs.outputs import picture_metadata
 from swwl.jobs.plan import Plan, plan_fit
 from swwl.jobs.predict import input_columns
 from swwl.jobs.table import CHOSEN, mesh_paths, read_table, require_column, rows_named
-from swwl.models.regression import RobustGPRegressor
-from swwl.models.tablefile import mesh_columns
 from swwl.parallel import Progress
-from swwl.plots.choices import ChoicesDisplay
+from swwl.plots.inputs import ChoicesDisplay
 from swwl.plots.style import new_figure
-from swwl.storage import Memory, atomic_write
+from swwl.regression.estimator import RobustGPRegressor
+from swwl.storage.atomic import atomic_write
+from swwl.storage.memory import Memory
+from swwl.tables.read import mesh_columns
 
 # What a column may say of cases of a pool; other cells mean that a case is free.
 _RUNNING, _FAILED = ("running", "pending"), ("failed",)

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed, effective_n_jobs
 
-from swwl.embedding.sampled import Kept, counting, sample_rows
-from swwl.embedding.store import (
+from swwl.embedding.stores.sampled import Kept, counting, sample_rows
+from swwl.embedding.stores.store import (
     BASIS,
     MANIFEST,
     Shard,
@@ -32,11 +32,11 @@ from swwl.embedding.store import (
 from swwl.errors import InputError, located
 from swwl.jobs.table import mesh_of_row
 from swwl.kernels import Product
-from swwl.kernels.together import keeping_factors
-from swwl.models.basis import basis_of, fit_basis, recipe
-from swwl.models.modelfile import is_model
+from swwl.kernels.shared import keeping_factors
+from swwl.kernels.stored import basis_of, fit_basis, recipe
 from swwl.parallel import Progress, check_jobs, one_blas_thread
-from swwl.storage import fingerprint
+from swwl.storage.memory import fingerprint
+from swwl.storage.modelfile import is_model
 
 _RETRIES = 2  # of shards whose worker died
 

@@ -12,18 +12,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from swwl.embedding.modes import displacement_modes
+from swwl.embedding.displacement import displacement_modes
 from swwl.errors import InputError, MeshWarning, located
 from swwl.jobs.outputs import picture_metadata
 from swwl.jobs.predict import graph_columns, input_columns
 from swwl.mesh.io import as_mesh
 from swwl.mesh.mesh import Mesh
-from swwl.models.regression import RobustGPRegressor
-from swwl.models.sensitivity import Sensitivity
-from swwl.models.slopes import slope_table
 from swwl.plots.sensitivity import MOST, PushDisplay, SlopesDisplay
 from swwl.plots.style import new_figure, style
-from swwl.storage import atomic_write
+from swwl.regression.estimator import RobustGPRegressor
+from swwl.regression.sensitivity import Sensitivity, slope_table
+from swwl.storage.atomic import atomic_write
 
 MODES = "modes"
 # By these names a mesh says that this wrote it.

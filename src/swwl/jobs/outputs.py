@@ -21,8 +21,8 @@ import swwl
 from swwl.errors import InputError
 from swwl.jobs.predict import PREDICTED
 from swwl.jobs.table import mesh_paths
-from swwl.models.modelfile import is_model
-from swwl.storage import written_file
+from swwl.storage.atomic import written_file
+from swwl.storage.modelfile import is_model
 
 __all__ = [
     "check_folder",

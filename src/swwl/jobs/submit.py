@@ -9,18 +9,16 @@ from typing import Any
 
 import pandas as pd
 
-from swwl.datasets.submission import load_split, sample_number
+from swwl.datasets.plaid import load_split, sample_number
 from swwl.errors import InputError
-from swwl.jobs.fieldfit import HANDFUL
-from swwl.jobs.fieldpredict import field_inputs
-from swwl.jobs.fit import no_progress
-from swwl.jobs.predict import predict_table
+from swwl.fields.estimator import FieldRegressor
+from swwl.jobs.fit import HANDFUL, no_progress
+from swwl.jobs.predict import field_inputs, predict_table
 from swwl.jobs.table import CACHE_FOLDER, require_mesh_files, rows_named
-from swwl.mesh.io.cgns_write import copy_cgns
-from swwl.models.fields import FieldRegressor
-from swwl.models.regression import RobustGPRegressor
+from swwl.mesh.io.hdf.cgns import copy_cgns
 from swwl.parallel import Progress
-from swwl.storage import Memory
+from swwl.regression.estimator import RobustGPRegressor
+from swwl.storage.memory import Memory
 
 Models = Sequence[RobustGPRegressor | FieldRegressor]
 

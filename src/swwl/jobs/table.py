@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from swwl.datasets.plaid import is_plaid, load_plaid
 from swwl.errors import InputError
-from swwl.jobs.columns import as_numbers, kind_of
-from swwl.models.tablefile import PARQUET, PLAIN, mesh_file, read_table_file
-from swwl.storage import Memory, atomic_write
-from swwl.words import place
+from swwl.formatting import place
+from swwl.storage.atomic import atomic_write
+from swwl.storage.memory import Memory
+from swwl.tables.columns import as_numbers, kind_of
+from swwl.tables.read import PARQUET, PLAIN, mesh_file, read_table_file
 
 CACHE_FOLDER = ".swwl-cache"
 # Columns that swwl select and swwl suggest add to those of a table.

@@ -9,14 +9,55 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 from sklearn.base import BaseEstimator, clone
 
 from swwl.embedding.linear import Linear
 from swwl.errors import IndefiniteKernelWarning, InputError, InputTypeError
 from swwl.gp.blocks import Block, Coordinates, Distances
-from swwl.kernels.indefinite import shift_needed, shifted
 from swwl.parallel import Progress
-from swwl.storage import MemoryLike
+from swwl.storage.memory import MemoryLike
+
+
+def shift_needed(distances: NDArray[np.float64], exponent: float) -> float:
+    """Return the smallest constant that makes distances to a power conditionally negative definite.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (N, N)
+        Symmetric, with a zero diagonal.
+    exponent : float
+
+    Examples
+    --------
+    >>> line = np.abs(np.subtract.outer([0.0, 1.0, 2.0], [0.0, 1.0, 2.0]))
+    >>> shift_needed(line, 2.0)
+    0.0
+    >>> round(shift_needed(line**2, 2.0), 3)  # squared distances are not distances
+    4.0
+    """
+    powers = distances**exponent
+    centered = powers - powers.mean(axis=0)
+    centered -= centered.mean(axis=1, keepdims=True)
+    lowest = float(linalg.eigh(-0.5 * centered, eigvals_only=True, subset_by_index=[0, 0])[0])
+    rounding = 1e-10 * float(np.abs(centered).max(initial=0.0))
+    return 0.0 if lowest > -rounding else -2 * lowest + rounding
+
+
+def shifted(distances: NDArray[np.float64], exponent: float, shift: float, same: bool) -> NDArray[np.float64]:
+    r"""Return :math:`(D^\alpha + c)^{1/\alpha}`, with zeros on the diagonal if both sides are the ``same`` graphs.
+
+    Examples
+    --------
+    >>> shifted(np.array([[0.0, 3.0], [3.0, 0.0]]), 2.0, 7.0, same=True)
+    array([[0., 4.],
+           [4., 0.]])
+    """
+    moved = (distances**exponent + shift) ** (1 / exponent)
+    if same:
+        np.fill_diagonal(moved, 0.0)
+    return moved
+
 
 Item: TypeAlias = NDArray[np.float64] | Coordinates
 CorrelationName: TypeAlias = str | tuple[str, float]
@@ -184,7 +225,7 @@ class Factor(BaseEstimator):
         """Return the row of one entry of the column, and what pulls gradients in it back to the entry.
 
         None for what has no derivative because it cannot change by little, such as a category. Meshes and graphs come
-        as :class:`~swwl.embedding.source.Source`, which all factors of their column share.
+        as :class:`~swwl.embedding.linear.Source`, which all factors of their column share.
         """
         raise InputError(f"{type(self).__name__} has no derivatives, so a model with it has no sensitivities.")
 

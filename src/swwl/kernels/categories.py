@@ -12,8 +12,8 @@ from swwl.errors import InputError
 from swwl.gp.blocks import Block, RowDistances
 from swwl.kernels.base import CorrelationName, Factor
 from swwl.parallel import Progress
-from swwl.restore import Sizes, check_texts
-from swwl.storage import storable
+from swwl.storage.checks import Sizes, check_texts
+from swwl.storage.modelfile import storable
 
 
 @storable

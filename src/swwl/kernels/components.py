@@ -23,8 +23,9 @@ from swwl.gp.blocks import Block, Coordinates, RowDistances
 from swwl.kernels.base import CorrelationName, Factor
 from swwl.kernels.sliced import N_KEPT, check_basis, with_embedding_options
 from swwl.parallel import Progress
-from swwl.restore import Sizes
-from swwl.storage import MemoryLike, storable
+from swwl.storage.checks import Sizes
+from swwl.storage.memory import MemoryLike
+from swwl.storage.modelfile import storable
 
 Array = NDArray[np.float64]
 Kept = tuple[NDArray[Any], Array]  # coordinates (N, K) and the norm of what they leave (N,)
@@ -265,7 +266,7 @@ class Summaries(KeptComponents):
     n_components : int
         How many have a range each; all others share one.
     kind : {"mesh", "graph"}
-        Which numbers; see :func:`swwl.mesh.summaries.summaries`.
+        Which numbers; see :func:`swwl.mesh.shape.summaries.summaries`.
     merge_nodes : bool
         Make nodes of a mesh at the same place one, see :meth:`swwl.Mesh.merged`.
     n_jobs : int or None

@@ -21,7 +21,7 @@ from swwl.gp.correlations import get_correlation
 from swwl.gp.joint import Joint
 from swwl.kernels.base import CorrelationName, Factor, Product
 from swwl.kernels.numeric import Numeric
-from swwl.storage import storable
+from swwl.storage.modelfile import storable
 
 
 @storable

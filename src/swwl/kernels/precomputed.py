@@ -12,8 +12,8 @@ from swwl.errors import InputError
 from swwl.gp.blocks import Block, RowDistances
 from swwl.kernels.base import CorrelationName, Factor, Item
 from swwl.parallel import Progress
-from swwl.restore import Sizes, check_count
-from swwl.storage import storable
+from swwl.storage.checks import Sizes, check_count
+from swwl.storage.modelfile import storable
 
 
 @storable

@@ -18,8 +18,9 @@ from swwl.errors import InputError, located
 from swwl.gp.blocks import Block, Coordinates, RowDistances
 from swwl.kernels.base import CorrelationName, Factor
 from swwl.parallel import Progress
-from swwl.restore import Sizes, check_count
-from swwl.storage import MemoryLike, storable
+from swwl.storage.checks import Sizes, check_count
+from swwl.storage.memory import MemoryLike
+from swwl.storage.modelfile import storable
 
 # Components that PrincipalSWWL keeps where their number is still to be chosen.
 MOST_COMPONENTS = 24

@@ -216,7 +216,7 @@ class Graph(Frozen):
         return trusted_graph(checked, self.adjacency, self.weighted, self.node_weights, self.name)
 
     def parts(self) -> list[NDArray[Any] | None]:
-        """Return all that makes the graph what it is, for :func:`swwl.storage.fingerprint`."""
+        """Return all that makes the graph what it is, for :func:`swwl.storage.memory.fingerprint`."""
         return [self.features, self.edges, self.weights, self.node_weights]
 
     def __reduce__(self) -> tuple[Any, ...]:

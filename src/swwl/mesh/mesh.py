@@ -19,7 +19,7 @@ from swwl.mesh.arrays import Frozen, check_features, check_field, counted, first
 from swwl.mesh.cells import CellsLike, collect_cells, cut_into_triangles, joined_order
 from swwl.mesh.endings import Endings
 from swwl.mesh.graph import Graph, graph_of_cells
-from swwl.storage import atomic_write
+from swwl.storage.atomic import atomic_write
 
 
 class Mesh(Frozen):
@@ -254,7 +254,7 @@ class Mesh(Frozen):
                 writer(file, self, compress)
 
     def parts(self) -> list[Any]:
-        """Return all that makes the mesh what it is, for :func:`swwl.storage.fingerprint`."""
+        """Return all that makes the mesh what it is, for :func:`swwl.storage.memory.fingerprint`."""
         mappings = (self.cells, self.fields, *([self.cell_fields] if self.cell_fields else []))
         return [self.points, *([*mapping, *mapping.values()] for mapping in mappings)]
 

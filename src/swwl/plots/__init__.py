@@ -30,13 +30,11 @@ Examples
 1.0
 """
 
-from swwl.plots.choices import ChoicesDisplay
 from swwl.plots.curves import CurvesDisplay
-from swwl.plots.effect import EffectDisplay
 from swwl.plots.fields import draw_field, draw_prediction
-from swwl.plots.inputs import DesignDisplay, ImportanceDisplay
+from swwl.plots.inputs import ChoicesDisplay, DesignDisplay, ImportanceDisplay
 from swwl.plots.meshes import draw_mesh
-from swwl.plots.quality import CalibrationDisplay, ParityDisplay, ResidualsDisplay
+from swwl.plots.quality import CalibrationDisplay, EffectDisplay, ParityDisplay, ResidualsDisplay
 from swwl.plots.sensitivity import PushDisplay, SlopesDisplay
 
 __all__ = [

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from swwl.evaluation.curves import numeric_inputs, predict_curves
 from swwl.gp.prediction import Prediction
-from swwl.models.regression import RobustGPRegressor
-from swwl.plots.given import pick_target
+from swwl.plots.arguments import pick_target
 from swwl.plots.style import CYCLE, GREY, MARKERS, Display, limits, words
+from swwl.regression.estimator import RobustGPRegressor
 
 
 class CurvesDisplay(Display):

@@ -23,7 +23,7 @@ from swwl.mesh import Mesh
 from swwl.mesh.boundary import boundary, piece_normals
 from swwl.mesh.cells import cell_dimension, cell_edges, cut_into_triangles, top_cells
 from swwl.mesh.io import read_mesh
-from swwl.mesh.skin import skin
+from swwl.mesh.shape.skin import skin
 from swwl.plots.meshes import depth_and_light, seen, toward_viewer
 from swwl.plots.style import SCALE, axes_for, new_figure, style, words
 

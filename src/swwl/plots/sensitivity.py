@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError
 from swwl.mesh.mesh import Mesh
-from swwl.mesh.skin import skin
-from swwl.models.sensitivity import Sensitivity
+from swwl.mesh.shape.skin import skin
 from swwl.plots.meshes import viewing_directions
 from swwl.plots.style import BLACK, BLUE, GREEN, Display, words
+from swwl.regression.sensitivity import Sensitivity
 
 _MOST_BARS = 16
 # Spikes at single nodes are cut down to so many times the density that nine in ten nodes stay below.
@@ -30,7 +30,7 @@ class SlopesDisplay(Display):
     Parameters
     ----------
     table : DataFrame
-        From :func:`swwl.models.slopes.slope_table`, of one target.
+        From :func:`swwl.regression.sensitivity.slope_table`, of one target.
     name : str
         Of the target.
 

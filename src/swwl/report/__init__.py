@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from swwl.models.fields import FieldRegressor
-from swwl.models.regression import RobustGPRegressor
+from swwl.fields.estimator import FieldRegressor
+from swwl.regression.estimator import RobustGPRegressor
 from swwl.report.facts import gather
 from swwl.report.fields import field_sections, gather_fields
 from swwl.report.page import page
 from swwl.report.sections import sections
-from swwl.storage import atomic_write
+from swwl.storage.atomic import atomic_write
 
 __all__ = ["make_report", "write_report"]
 

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from swwl.design.domain import far_from_others
+from swwl.domain.verdict import far_from_others
 from swwl.evaluation.metadata import data_of, held_out_of
+from swwl.formatting import place
 from swwl.gp.prediction import Prediction
-from swwl.models.regression import RobustGPRegressor
 from swwl.plots.inputs import design_vectors
-from swwl.words import place
+from swwl.regression.estimator import RobustGPRegressor
 
 
 @dataclass

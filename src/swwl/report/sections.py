@@ -10,15 +10,46 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from swwl.domain.verdict import FEWEST, LEVEL
 from swwl.evaluation import scores
+from swwl.formatting import number, percent
 from swwl.gp.prediction import Prediction
-from swwl.models.defaults import WORDS
 from swwl.plots import CalibrationDisplay, DesignDisplay, ImportanceDisplay, ParityDisplay, ResidualsDisplay, draw_mesh
 from swwl.plots.style import Display, new_figure, style
-from swwl.report.domain import domain
+from swwl.regression.candidates import WORDS
 from swwl.report.facts import Facts
 from swwl.report.page import cards, commands, figure, figures, paragraph, table
-from swwl.words import number, percent
+
+_MOST_DOMAIN_ROWS = 5
+
+
+def domain(facts: Facts) -> str:
+    """Say what a new case is compared with, how often it would be called strange, and who lies at the edge."""
+    reference = facts.model.domain_reference()
+    n = reference.n_cases
+    if n < FEWEST:
+        return paragraph(
+            f"Whether a new case is like the training cases cannot be told from {n} of them: at least {FEWEST} are "
+            f"needed. Look at the ranges above, and at the units and the frame of new meshes."
+        )
+    scores = reference.left_out_scores()
+    sure = ", ".join(
+        f"{name} {number(float(value))}" for name, value in zip(facts.model.target_names_, reference.sure, strict=True)
+    )
+    text = (
+        "swwl predict, and model.domain in Python, compare a new case with the training cases: how far its mesh lies "
+        "along their variations, off them and from the nearest one, and how unsure the prediction is. Each becomes a "
+        f"p-value by training cases that were left out; a case whose mean of them is at most {LEVEL} is outside. "
+        f"Where the standard deviation exceeds that of 95 % of left-out training cases ({sure}), swwl predict doubles "
+        "the interval and says so."
+    )
+    if len(scores) != len(facts.labels):
+        return paragraph(text)
+    text += f" Of the training cases themselves {percent(float(np.mean(scores <= LEVEL)))} would be outside."
+    order = np.argsort(scores)[:_MOST_DOMAIN_ROWS]
+    rows = [[facts.labels[i], number(float(scores[i]))] for i in order]
+    return paragraph(text) + table(["case", "score"], rows, "training cases at the edge: the lowest scores")
+
 
 _MOST_ROWS = 6
 _ODD = ResidualsDisplay.odd

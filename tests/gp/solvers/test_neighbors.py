@@ -8,9 +8,8 @@ from swwl.gp import Coordinates, Distances, Joint, RowDistances
 from swwl.gp.correlations import get_correlation
 from swwl.gp.factors import Term, cross_correlation
 from swwl.gp.solvers import neighbors
-from swwl.gp.solvers.inducing import choose_rows, features, inducing_factor
-from swwl.gp.solvers.neighbors import earlier_neighbors, nearest, scaled_points
-from swwl.gp.solvers.patches import Patches
+from swwl.gp.solvers.neighbors import Patches, earlier_neighbors, nearest, scaled_points
+from swwl.gp.solvers.whitening import choose_rows, features, inducing_factor
 
 
 @pytest.fixture

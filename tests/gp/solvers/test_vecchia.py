@@ -12,7 +12,7 @@ from swwl.errors import InputError
 from swwl.gp import Coordinates, Distances, Joint, RobustGP, RowDistances, fit_large
 from swwl.gp.correlations import get_correlation
 from swwl.gp.factors import Term, cross_correlation
-from swwl.gp.large import choose_setting
+from swwl.gp.many_rows import choose_setting
 from swwl.gp.prior import default_prior
 from swwl.gp.solvers.base import NotPositiveDefinite, Problem, standardize
 from swwl.gp.solvers.dense import DenseSolver

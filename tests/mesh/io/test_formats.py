@@ -11,8 +11,8 @@ import pytest
 
 from swwl import Graph, InputError, Mesh, as_graph, as_mesh, read_graph, read_mesh, write_graph
 from swwl.datasets import make_samples
-from swwl.mesh.coarsen import coarsen
 from swwl.mesh.io import formats, meshio_files, read, register_reader, register_writer
+from swwl.mesh.remesh.coarsen import coarsen
 from tests.helpers import plate, write_cgns
 from tests.mesh.test_mesh import same_graph, same_mesh
 

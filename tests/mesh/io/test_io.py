@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from swwl import Graph, as_graph, as_mesh, read_graph, write_graph
-from swwl.mesh.io.cgns import read_cgns_scalars
+from swwl.mesh.io.hdf.cgns import read_cgns_scalars
 from tests.helpers import plate, random_graph, write_cgns
 
 

@@ -11,12 +11,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from swwl.datasets.airfoil.boundary_layer import drag_coefficient
-from swwl.datasets.airfoil.geometry import Naca4
-from swwl.datasets.airfoil.mesh import o_grid
+from swwl.datasets.airfoil.geometry import Naca4, o_grid
 from swwl.datasets.airfoil.panels import PanelFlow, solve_panels, velocity
-from swwl.datasets.generator import Generator
-from swwl.datasets.sample import Simulation, Unsolvable
-from swwl.datasets.types import Floats
+from swwl.datasets.generator import Floats, Generator, Simulation, Unsolvable
 from swwl.mesh.mesh import Mesh
 
 N_PANELS = 160

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from swwl.datasets.airfoil.panels import PanelFlow
-from swwl.datasets.types import Floats
+from swwl.datasets.generator import Floats
 
 TRIP = 0.01  # arc length from the stagnation point at which the layer is made turbulent
 _LAST = 0.95  # chordwise end of the march; behind it the inviscid stagnation at the trailing edge is not real

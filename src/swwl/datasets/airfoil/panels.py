@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swwl.datasets.types import Complexes, Floats, Ints
+from swwl.datasets.generator import Complexes, Floats, Ints
 
 _BLOCK = 2048  # points treated together: their logarithms against all panels fit the cache
 

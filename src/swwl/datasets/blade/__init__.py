@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from swwl.datasets.blade.geometry import HEIGHTS, Blade
-from swwl.datasets.blade.loading import surface_pressure
-from swwl.datasets.blade.mesh import surface
-from swwl.datasets.blade.rotor import operate
-from swwl.datasets.generator import Generator
-from swwl.datasets.sample import Simulation
+from swwl.datasets.blade.geometry import HEIGHTS, Blade, surface
+from swwl.datasets.blade.rotor import operate, surface_pressure
+from swwl.datasets.generator import Generator, Simulation
 from swwl.mesh.mesh import Mesh
 
 DESIGN_SPEED = 17188.0  # of NASA's Rotor 37, revolutions per minute

@@ -28,9 +28,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from swwl.datasets.blade.geometry import HUB_RADIUS, TIP_RADIUS, Blade, Sections
-from swwl.datasets.sample import Unsolvable
-from swwl.datasets.types import Floats
+from swwl.datasets.blade.geometry import HUB_RADIUS, TIP_RADIUS, Blade, Sections, SurfaceMesh
+from swwl.datasets.generator import Floats, Unsolvable
 
 HEAT_CAPACITY, GAMMA, GAS_CONSTANT = 1004.5, 1.4, 287.0
 TOTAL_TEMPERATURE, TOTAL_PRESSURE = 288.15, 101325.0
@@ -339,3 +338,26 @@ def shock_loss(inlet: Triangles, sections: Sections) -> Floats:
     onset = np.clip((inlet.mach - 1) / 0.08, 0, 1)
     onset = onset**2 * (3 - 2 * onset)
     return onset * (1 - recovery) / (1 - (1 + 0.2 * inlet.mach**2) ** -3.5)
+
+
+def surface_pressure(mesh: SurfaceMesh, point: Performance) -> Floats:
+    r"""Return the static pressure (n,) at the nodes of a blade, in Pa.
+
+    .. math:: p = p_1 + (p_2 - p_1) x \mp \tfrac12 \Delta p\, \tfrac8\pi \sqrt{x (1 - x)},
+              \qquad \Delta p = \frac{\dot m' V_{\theta 2}}{B\, c \cos\xi},
+
+    minus on the suction side, with x along the chord c of stagger :math:`\xi`, and :math:`\dot m'` the mass
+    flow per height through all B blades.
+    """
+    sections = point.sections
+    per_height = point.inlet.mass * len(sections.radius) / (TIP_RADIUS - HUB_RADIUS)
+    width = sections.chord * np.cos(np.deg2rad(sections.stagger))
+    difference = per_height * point.exit.swirl / (N_BLADES * width)
+
+    def at_rings(values: Floats) -> Floats:
+        return np.interp(mesh.span, stations(), values)[:, None]
+
+    front, back = at_rings(point.inlet.pressure), at_rings(point.exit.pressure)
+    ellipse = 8 / np.pi * np.sqrt(mesh.along * (1 - mesh.along))
+    pressure = front + (back - front) * mesh.along - mesh.side * at_rings(difference) / 2 * ellipse
+    return pressure.ravel()

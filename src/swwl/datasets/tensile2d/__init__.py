@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from swwl.datasets.generator import Generator
-from swwl.datasets.sample import Simulation
+from swwl.datasets.generator import Generator, Simulation
 from swwl.datasets.tensile2d.material import Material
 from swwl.datasets.tensile2d.mesh import notched_plate
 from swwl.datasets.tensile2d.solver import nodal_von_mises, pull

@@ -20,8 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swwl.datasets.sample import Unsolvable
-from swwl.datasets.types import Floats
+from swwl.datasets.generator import Floats, Unsolvable
 
 # sᵀ DEVIATOR s = squared norm of the deviator of the plane stress s = (s11, s22, s12).
 DEVIATOR = np.array([[2.0, -1.0, 0.0], [-1.0, 2.0, 0.0], [0.0, 0.0, 6.0]]) / 3

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import Delaunay
 
-from swwl.datasets.smoothing import smoothed
-from swwl.datasets.types import Floats, Ints
+from swwl.datasets.generator import Floats, Ints, smoothed
 from swwl.errors import InputError
 
 HALF_WIDTH = 1.0

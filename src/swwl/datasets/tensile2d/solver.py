@@ -14,9 +14,8 @@ import numpy as np
 from scipy.sparse import coo_array, csc_array
 from scipy.sparse.linalg import LinearOperator, SuperLU, cg, splu
 
-from swwl.datasets.sample import Unsolvable
+from swwl.datasets.generator import Floats, Ints, Unsolvable
 from swwl.datasets.tensile2d.material import Material, return_map, von_mises
-from swwl.datasets.types import Floats, Ints
 from swwl.errors import InputError
 
 LOAD_STEPS = (4, 8, 16)  # tried in this order until one converges

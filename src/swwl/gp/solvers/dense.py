@@ -32,11 +32,11 @@ from swwl.gp.factors import (
     fill_correlation,
     multiply_derivatives,
 )
-from swwl.gp.loo import leave_one_out
 from swwl.gp.prediction import Prediction
 from swwl.gp.solvers.base import Curvature, Problem
 from swwl.gp.solvers.cholesky import factorize, half_solve, invert, least_squares, reciprocal_condition, solve
-from swwl.restore import Sizes, check_number
+from swwl.gp.solvers.loo import leave_one_out
+from swwl.storage.checks import Sizes, check_number
 
 _PREFIX = "uncertainty_"  # of the entries of `RangeUncertainty` in a state
 # Of the arrays of a `DensePosterior` and a `RangeUncertainty`: p ranges, q trend columns, k targets, n points.

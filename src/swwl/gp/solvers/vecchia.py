@@ -33,11 +33,9 @@ from swwl.gp.correlations import Array
 from swwl.gp.factors import Term
 from swwl.gp.solvers.base import Curvature, Problem
 from swwl.gp.solvers.cholesky import half_solve, solve
-from swwl.gp.solvers.inducing import choose_rows, features_gradient
-from swwl.gp.solvers.neighbors import earlier_neighbors
-from swwl.gp.solvers.patches import Positions
+from swwl.gp.solvers.neighbors import Positions, earlier_neighbors
 from swwl.gp.solvers.vecchia_posterior import VecchiaPosterior, posterior_from_state
-from swwl.gp.solvers.whitening import Mask, Plan, Regression, Whitening
+from swwl.gp.solvers.whitening import Mask, Plan, Regression, Whitening, choose_rows, features_gradient
 
 _ROWS = 1024  # whose part of the diagonal of the inverse is computed at a time
 

@@ -24,14 +24,12 @@ from swwl.gp.blocks import Distances
 from swwl.gp.correlations import Array
 from swwl.gp.factors import Term, cross_correlation
 from swwl.gp.joint import parts_of
-from swwl.gp.loo import leave_one_out
 from swwl.gp.prediction import Prediction
 from swwl.gp.solvers.cholesky import half_solve
-from swwl.gp.solvers.inducing import features
-from swwl.gp.solvers.neighbors import nearest, scaled_points
-from swwl.gp.solvers.patches import Patches, Positions
-from swwl.gp.solvers.whitening import residual_patches
-from swwl.restore import Sizes, check_count, check_number
+from swwl.gp.solvers.loo import leave_one_out
+from swwl.gp.solvers.neighbors import Patches, Positions, nearest, scaled_points
+from swwl.gp.solvers.whitening import features, residual_patches
+from swwl.storage.checks import Sizes, check_count, check_number
 
 _PIECE = 1 << 20  # numbers of features that are gathered at a time
 _MOST_JOINT = 8192  # neighbors of all points of a joint prediction

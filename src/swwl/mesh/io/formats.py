@@ -15,19 +15,19 @@ from typing import IO, TypeAlias
 from swwl.errors import InputError, MissingFileError
 from swwl.mesh.endings import Endings
 from swwl.mesh.graph import Graph
-from swwl.mesh.io import meshio_files, plain, pyvista_files
-from swwl.mesh.io.abaqus import read_abaqus
-from swwl.mesh.io.cgns import read_cgns
-from swwl.mesh.io.exodus import read_exodus
-from swwl.mesh.io.fluent import read_fluent
+from swwl.mesh.io import meshio_files, pyvista_files
+from swwl.mesh.io.hdf.cgns import read_cgns
+from swwl.mesh.io.hdf.exodus import read_exodus
 from swwl.mesh.io.limits import refuse_empty
-from swwl.mesh.io.nastran import is_nastran, read_nastran
 from swwl.mesh.io.npz import read_npz, write_npz
-from swwl.mesh.io.obj import read_obj
-from swwl.mesh.io.stl import read_stl
-from swwl.mesh.io.vtk_legacy import read_vtk
-from swwl.mesh.io.vtu import read_vtu
-from swwl.mesh.io.vtu_write import write_vtu
+from swwl.mesh.io.text import plain
+from swwl.mesh.io.text.abaqus import read_abaqus
+from swwl.mesh.io.text.fluent import read_fluent
+from swwl.mesh.io.text.nastran import is_nastran, read_nastran
+from swwl.mesh.io.text.plain import read_obj
+from swwl.mesh.io.text.stl import read_stl
+from swwl.mesh.io.vtk.legacy import read_vtk
+from swwl.mesh.io.vtk.vtu import read_vtu, write_vtu
 from swwl.mesh.mesh import WRITERS, Mesh, in_plane
 
 # The path, and the names of the fields that are wanted if not all are; a reader may read more.

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import io
-import lzma
-import math
 import os
 import zipfile
-import zlib
 from collections.abc import Collection
 from pathlib import Path
 from typing import IO, Any
@@ -16,19 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swwl.errors import InputError, located
-from swwl.mesh.arrays import release
 from swwl.mesh.graph import Graph
 from swwl.mesh.io.limits import Budget
 from swwl.mesh.mesh import Mesh
-from swwl.storage import atomic_write
+from swwl.storage.atomic import atomic_write
+from swwl.storage.checks import ZIP_ERRORS, as_array
 
 _GRAPH = "swwl-graph 1"
 _MESH = "swwl-mesh 1"
-# What reading something else than a whole archive ends in; NotImplementedError, of an unknown compression, is a
-# RuntimeError.
-ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, OSError)
-_MOST_HEAD = 20_000  # bytes; NumPy itself refuses more than 10 000
-_HEADS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 def write_graph(path: str | os.PathLike[str], graph: Graph) -> None:
@@ -130,35 +121,3 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
     content = archive.read(member)  # never more than the size it declares
     with located(f"its array {member.filename.removesuffix('.npy')!r}"):
         return as_array(content)
-
-
-def as_array(content: bytes) -> NDArray[Any]:
-    """Return the numbers or texts of an ``.npy`` file, read-only; what its head says is compared with its size.
-
-    Examples
-    --------
-    >>> file = io.BytesIO()
-    >>> np.save(file, np.arange(3))
-    >>> as_array(file.getvalue())
-    array([0, 1, 2])
-    """
-    try:
-        head = io.BytesIO(content[:_MOST_HEAD])
-        version = np.lib.format.read_magic(head)
-        if version not in _HEADS:
-            raise ValueError(f"it is of version {version}")
-        shape, fortran, dtype = _HEADS[version](head)
-    except Exception as error:  # NumPy lets through what Python's parser raises
-        raise InputError(f"it has no valid head ({_first_line(error)})") from None
-    if dtype.kind not in "biufU":
-        raise InputError(f"it holds {dtype}, neither numbers nor texts")
-    size = math.prod(shape) * dtype.itemsize
-    if min(shape, default=0) < 0 or size != len(content) - head.tell():
-        raise InputError(f"it declares {size} bytes, but has {len(content) - head.tell()}")
-    if not size:
-        return release(np.empty(shape, dtype))
-    return np.frombuffer(content, dtype, offset=head.tell()).reshape(shape, order="F" if fortran else "C")
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0][:120]

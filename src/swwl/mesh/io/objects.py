@@ -12,7 +12,7 @@ from scipy import sparse
 from swwl.errors import InputError
 from swwl.mesh.graph import Graph
 from swwl.mesh.io.pieces import Piece, join
-from swwl.mesh.io.vtk_cells import Cells, one_type, sort_cells
+from swwl.mesh.io.vtk.cells import Cells, one_type, sort_cells
 from swwl.mesh.mesh import Mesh, in_plane
 
 _FEATURE_NAMES = ("features", "x", "pos")

@@ -1,0 +1,143 @@
+"""``swwl suggest``: which cases of a pool to simulate next, given a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from swwl.cli.console import Force, Output
+from swwl.cli.show import show_choices
+
+
+def select(
+    table: Annotated[Path, typer.Argument(help="Pool of cases: CSV, Excel or Parquet; mesh paths relative to it.")],
+    number: Annotated[int, typer.Option("--number", "-n", min=1, help="How many to choose.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Table to write: .csv or .parquet.")],
+    mesh: Annotated[
+        list[str] | None, typer.Option(help="Column of mesh paths; repeat it for several. Detected if omitted.")
+    ] = None,
+    inputs: Annotated[
+        str | None,
+        typer.Option(help="Input columns, separated by commas; '' for meshes only. By default all that can be."),
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help="k-median: cases that stand for all; maximin: cases far from each other.")
+    ] = "k-median",
+    have: Annotated[Path | None, typer.Option(help="Table of cases that are simulated already.")] = None,
+    picture: Annotated[Path | None, typer.Option("--map", help="Picture of the choices: .png, .svg or .pdf.")] = None,
+    cache: Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")] = True,
+    jobs: Annotated[int, typer.Option(help="Threads; -1 is one per core.")] = -1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the embedding.")] = 0,
+    force: Force = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the choices as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+) -> None:
+    """Choose which cases to simulate first, from inputs alone.
+
+    The output has the chosen rows of the table, the best first, with rank, score and in words why. No column of the
+    table may hold answers: name inputs with --inputs where it does.
+
+    \b
+    Example:
+      swwl make blade -n 400 --nodes 800 -o pool
+      swwl select pool/table.csv -n 50 --inputs speed,pressure -o first.csv --map first.png
+    """
+    from swwl.cli.fit import named_inputs
+    from swwl.jobs.design import PICTURES, chosen_rows, draw_selection, holds_choices, plan_select, select_rows
+    from swwl.jobs.outputs import check_output, is_picture
+    from swwl.jobs.table import memory_beside, write_table
+
+    out = Output(quiet, as_json)
+    plan = plan_select(table, list(dict.fromkeys(mesh or [])), named_inputs(inputs))
+    read = [*plan.files(), *([] if have is None else [have])]
+    check_output(output, endings=(".csv", ".parquet", ".pq"), inputs=read, ours=holds_choices, force=force)
+    if picture is not None:
+        check_output(picture, endings=PICTURES, inputs=read, ours=is_picture, force=force)
+    out.say(f"compared by {', '.join([*plan.meshes, *plan.inputs, *plan.categories])}")
+    memory = memory_beside(table, cache)
+    chosen, known = select_rows(
+        plan, number, method, have, seed=seed, memory=memory, n_jobs=jobs, progress=out.progress("meshes")
+    )
+    write_table(output, chosen_rows(plan.frame, table, plan.meshes, chosen, output), like=plan.frame)
+    if picture is not None:
+        draw_selection(plan, chosen, known, picture, memory, seed)
+    show_choices(out, chosen, plan.frame, table, f"{len(chosen)} of {len(plan.frame)} cases, written to {output}")
+
+
+def suggest(
+    model: Annotated[Path, typer.Argument(help="Model file that swwl fit wrote.")],
+    pool: Annotated[Path, typer.Argument(help="Table of candidates, with the columns that the model uses.")],
+    number: Annotated[int, typer.Option("--number", "-n", min=1, help="How many to choose.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Table to write: .csv or .parquet.")],
+    goal: Annotated[
+        str, typer.Option(help="learn, maximize:TARGET or minimize:TARGET; learn:TARGET where one counts.")
+    ] = "learn",
+    criterion: Annotated[
+        str | None,
+        typer.Option(help="To learn: imse, variance or maximin; otherwise ei (expected improvement) or ucb."),
+    ] = None,
+    at_least: Annotated[
+        list[str] | None, typer.Option(help="TARGET=VALUE that has to be reached; repeat it for several.")
+    ] = None,
+    at_most: Annotated[
+        list[str] | None, typer.Option(help="TARGET=VALUE that must not be exceeded; repeat it for several.")
+    ] = None,
+    status: Annotated[
+        str | None, typer.Option(help="Column that says which cases are 'running' or 'failed': they are not chosen.")
+    ] = None,
+    picture: Annotated[Path | None, typer.Option("--map", help="Picture of the choices: .png, .svg or .pdf.")] = None,
+    cache: Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")] = True,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the sample that stands for a large pool.")] = 0,
+    force: Force = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the choices as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+) -> None:
+    """Choose which cases to simulate next: to learn, or for the best.
+
+    The output has the chosen rows of the pool, the best first, with rank, score and in words why.
+
+    \b
+    Example:
+      swwl suggest m.swwl pool/table.csv -n 10 -o next.csv
+      swwl suggest m.swwl pool/table.csv -n 3 --goal maximize:efficiency --at-least massflow=22 -o next.csv
+    """
+    from swwl.jobs.design import (
+        PICTURES,
+        chosen_rows,
+        draw_suggestion,
+        holds_choices,
+        read_bounds,
+        suggest_rows,
+    )
+    from swwl.jobs.outputs import check_output, is_picture, table_files
+    from swwl.jobs.predict import graph_columns, load_regressor
+    from swwl.jobs.table import memory_beside, read_table, write_table
+
+    out = Output(quiet, as_json)
+    fitted = load_regressor(model)
+    frame = read_table(pool)
+    meshes = graph_columns(fitted)
+    read = [model, *table_files(pool, frame, meshes)]
+    check_output(output, endings=(".csv", ".parquet", ".pq"), inputs=read, ours=holds_choices, force=force)
+    if picture is not None:
+        check_output(picture, endings=PICTURES, inputs=read, ours=is_picture, force=force)
+    memory = memory_beside(pool, cache)
+    chosen = suggest_rows(
+        fitted,
+        frame,
+        pool,
+        number,
+        status=status,
+        memory=memory,
+        progress=out.progress("meshes"),
+        goal=goal,
+        criterion=criterion,
+        constraints=read_bounds(at_least or [], at_most or []),
+        random_state=seed,
+    )
+    write_table(output, chosen_rows(frame, pool, meshes, chosen, output), like=frame)
+    if picture is not None:
+        draw_suggestion(fitted, frame, pool, chosen, picture, memory)
+    show_choices(out, chosen, frame, pool, f"{len(chosen)} of {len(frame)} cases, written to {output}")

@@ -1,0 +1,1 @@
+"""Whether a case is like the training cases, and in what it differs."""

@@ -1,0 +1,186 @@
+r"""What tells the place of a node, on a mesh of any topology: blocks of numbers per node, weighed by recipes.
+
+Blocks are box coordinates, normals of surfaces and contours, lags (see ``stiffness.py``) and, around bodies in the
+plane, slit-map coordinates (see ``walls.py``). Their deviations in the training set are settled once; a recipe weighs
+and stacks them, and smooth functions of the result are the basis of fields (``basis.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swwl.errors import InputError
+from swwl.fields.geometry.stiffness import lags
+from swwl.fields.geometry.walls import wall_descriptors, wall_gains, wall_map
+from swwl.mesh.arrays import first_at_place
+from swwl.mesh.boundary import piece_normals
+from swwl.mesh.cells import cell_dimension, top_cells
+from swwl.mesh.mesh import Mesh
+from swwl.mesh.shape.skin import skin
+
+Array = NDArray[np.float64]
+Blocks = dict[str, NDArray[np.float32]]
+Recipe = dict[str, float]
+
+# Lengths of lags, as parts of the typical diagonal.
+LENGTHS = (0.03, 0.1, 0.3)
+_LAGS = tuple(f"lag{length:g}" for length in LENGTHS)
+# The block that is not a place but a factor: a basis has all its functions a second time, times the squared gain.
+FACTOR = "gain"
+
+
+def box(points: Array) -> Array:
+    """Return coordinates from -1 to 1 in the box of the points, (n, d); a flat side gives zeros.
+
+    Examples
+    --------
+    >>> box(np.array([[0.0, 5.0], [2.0, 5.0], [4.0, 5.0]])).tolist()
+    [[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]
+    """
+    low, high = points.min(axis=0), points.max(axis=0)
+    middle, half = (low + high) / 2, (high - low) / 2
+    return np.asarray((points - middle) / np.where(half > 0, half, 1.0))
+
+
+def node_normals(mesh: Mesh) -> Array:
+    """Return unit normals at the nodes of a surface in space or of a contour in the plane, (n, d).
+
+    Examples
+    --------
+    >>> ring = Mesh([[0, 0], [1, 0], [1, 1], [0, 1]], {"line": [[0, 1], [1, 2], [2, 3], [3, 0]]})
+    >>> node_normals(ring).round(2)[0].tolist()
+    [-0.71, -0.71]
+    """
+    total = normal_shares(mesh)[first_at_place(mesh.points)]
+    return np.asarray(total / np.maximum(np.linalg.norm(total, axis=1), np.finfo(float).tiny)[:, None])
+
+
+def normal_shares(mesh: Mesh) -> Array:
+    """Return every node's share of the normals of the skin, which are as long as its pieces are large, (n, d).
+
+    Examples
+    --------
+    >>> square = Mesh([[0, 0], [2, 0], [2, 2], [0, 2]], [[0, 1, 2], [0, 2, 3]])
+    >>> normal_shares(square)[0].tolist()
+    [-1.0, -1.0]
+    """
+    pieces = skin(mesh).pieces
+    k = pieces.shape[1]
+    vectors = piece_normals(mesh.points, pieces) / k
+    return np.column_stack([np.bincount(pieces.ravel(), np.repeat(v, k), mesh.n_nodes) for v in vectors.T])
+
+
+def has_normals(mesh: Mesh) -> bool:
+    """Whether a mesh is a surface in space or a contour in the plane, and tells one side from the other."""
+    top = max(map(cell_dimension, top_cells(mesh.cells)), default=0)
+    if mesh.dimension not in (2, 3) or top != mesh.dimension - 1:
+        return False
+    try:
+        return skin(mesh).oriented
+    except InputError:
+        return False
+
+
+@dataclass(frozen=True)
+class Describer:
+    """Which blocks the nodes of a data set get, and on which scales.
+
+    Attributes
+    ----------
+    dimension : int
+        Number of coordinates.
+    diagonal : float
+        Of the typical box; lags are parts of it.
+    normals : bool
+    bodies : ndarray of shape (K, 4) or None
+        Where the bodies of the first training mesh are, and how large, for slit maps; None without bodies.
+    scales : dict of str to (mean, deviation)
+        Of every block, pooled over the training nodes.
+    """
+
+    dimension: int
+    diagonal: float
+    normals: bool
+    bodies: Array | None = None
+    scales: dict[str, tuple[Array, float]] = field(default_factory=dict)
+
+    def blocks(self, mesh: Mesh) -> Blocks:
+        """Return the blocks of every node, (n, s) each."""
+        if mesh.dimension != self.dimension:
+            raise InputError(f"has {mesh.dimension} coordinates, but fit saw {self.dimension}.")
+        found: dict[str, Array] = {"box": box(mesh.points)}
+        found |= zip(_LAGS, lags(mesh, [part * self.diagonal for part in LENGTHS]), strict=True)
+        if self.normals:
+            found["normal"] = node_normals(mesh)
+        if self.bodies is not None:
+            around = wall_map(mesh, self.bodies)
+            found["wall"] = wall_descriptors(around)
+            found[FACTOR] = (wall_gains(around) ** 2).sum(axis=1, keepdims=True)
+        return {name: values.astype(np.float32) for name, values in found.items()}
+
+    def scaled(self, pool: Sequence[Blocks]) -> Describer:
+        """Return the same with the scales of training nodes."""
+        scales: dict[str, tuple[Array, float]] = {}
+        for name in pool[0]:
+            values = np.concatenate([blocks[name] for blocks in pool]).astype(float)
+            mean = values.mean(axis=0)
+            spread = float(np.sqrt(((values - mean) ** 2).sum(axis=1).mean()))
+            fixed = name in ("box", "normal", "wall", FACTOR)  # their sizes mean something
+            scales[name] = (np.zeros_like(mean), 1.0) if fixed else (mean, spread or 1.0)
+        return replace(self, scales=scales)
+
+    def recipes(self) -> dict[str, Recipe]:
+        """Return the recipes that may be chosen, by name."""
+        lagged = {name: 0.3 for name in _LAGS}
+        if self.normals:
+            found = {
+                "box, normals, lags": {"box": 1.0, "normal": 0.7, **lagged},
+                "box, normals": {"box": 1.0, "normal": 0.7},
+            }
+        else:
+            found = {
+                "lags, box": {"box": 0.5, **dict.fromkeys(_LAGS, 0.5)},
+                "box, lags": {"box": 1.0, **lagged},
+            }
+        if self.bodies is None:
+            return found
+        first = next(iter(found))
+        return {"walls, gain": {"wall": 1.0, FACTOR: 1.0}, "walls": {"wall": 1.0}, first: found[first]}
+
+    def stack(self, blocks: Mapping[str, NDArray[Any]], recipe: Recipe) -> Array:
+        """Weigh blocks by a recipe and put them side by side, (n, D); a factor comes last."""
+        parts = []
+        for name, weight in sorted(recipe.items(), key=lambda part: part[0] == FACTOR):
+            mean, spread = self.scales[name]
+            parts.append(weight * (blocks[name].astype(float) - mean) / spread)
+        return np.hstack(parts)
+
+
+def check_recipe(recipe: Any, known: Sequence[str]) -> Recipe:
+    """Return a recipe of the user's, or say what is wrong with it."""
+    if not isinstance(recipe, Mapping) or not recipe:
+        raise InputError(f"descriptors is {recipe!r}, but a dict such as {{'box': 1.0, 'lag0.1': 0.5}} is wanted.")
+    for name, weight in recipe.items():
+        if name not in known:
+            raise InputError(f"descriptors names {name!r}, but these meshes have: {', '.join(known)}.")
+        if not isinstance(weight, (int, float)) or not 0 < weight < np.inf:
+            raise InputError(f"descriptors gives {name!r} the weight {weight!r}, but a positive number is wanted.")
+    if set(recipe) == {FACTOR}:
+        raise InputError(f"descriptors names {FACTOR!r} alone, but that is a factor of functions of other blocks.")
+    return {str(name): float(weight) for name, weight in recipe.items()}
+
+
+def n_factors(recipe: Mapping[str, float]) -> int:
+    """Return how many of the last columns of stacked blocks are factors.
+
+    Examples
+    --------
+    >>> n_factors({"wall": 1.0, "gain": 1.0}), n_factors({"box": 1.0})
+    (1, 0)
+    """
+    return int(FACTOR in recipe)

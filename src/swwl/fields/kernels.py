@@ -1,0 +1,245 @@
+"""Meshes as vectors of one length, and factors of kernels on their principal components."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from swwl.embedding.components import principal_components, project
+from swwl.errors import InputError, located
+from swwl.fields.geometry.walls import inner_loops, loop_features, wall_shape
+from swwl.gp.blocks import Block, Coordinates
+from swwl.kernels.base import CorrelationName, Factor, Product
+from swwl.kernels.elliptic import Elliptic
+from swwl.mesh.io import as_mesh
+from swwl.mesh.mesh import Mesh
+from swwl.parallel import Progress
+from swwl.regression.candidates import default_kernels
+from swwl.regression.stack import named_kernels
+from swwl.storage.checks import Sizes
+from swwl.storage.memory import MemoryLike
+from swwl.storage.modelfile import storable
+from swwl.tables.inputs import column, is_graphs, is_numeric
+
+Array = NDArray[np.float64]
+
+# Components of less than this part of the first one's deviation are noise.
+_LEAST = 1e-7
+
+
+class ShapeFactor(Factor):
+    """Principal components of one vector per mesh, each of deviation one and with a range of its own.
+
+    A subclass says what the vector is. Attributes: ``mean_`` (w,), ``components_`` (w, K), ``deviations_`` (K,).
+    """
+
+    takes = "graphs"
+    gives = "coordinates"
+    n_components: int
+    mean_: Array
+    components_: Array
+    deviations_: Array
+
+    def vector(self, mesh: Mesh) -> Array:
+        """Return the vector of one mesh, (w,)."""
+        raise TypeError(f"{type(self).__name__} must define vector.")
+
+    def settle(self, mesh: Mesh) -> None:
+        """Learn from the first training mesh what vectors of all need."""
+
+    def fit(self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any) -> Array:
+        """Find the components of training meshes; return their coordinates, (N, K)."""
+        if not isinstance(self.n_components, (int, np.integer)) or self.n_components < 1:
+            raise InputError(f"n_components must be a whole number of at least 1, not {self.n_components!r}.")
+        values = list(values)
+        self.settle(as_mesh(values[0]))
+        rows = self._rows(values, progress)
+        mean, components, _ = principal_components(rows, self.n_components)
+        if not components.shape[1]:  # all alike: one component, of no size
+            components = np.zeros((rows.shape[1], 1))
+        coordinates = project(rows, mean, components)
+        deviations = coordinates.std(axis=0)
+        kept = max(1, int((deviations > _LEAST * deviations.max(initial=0.0)).sum()))
+        self.mean_, self.components_ = np.asarray(mean), np.ascontiguousarray(components[:, :kept])
+        self.deviations_ = np.where(deviations[:kept] > 0, deviations[:kept], 1.0)
+        return np.asarray(coordinates[:, :kept] / self.deviations_)
+
+    def represent(
+        self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any
+    ) -> Array:
+        """Return the coordinates of other meshes, (N, K)."""
+        rows = self._rows(list(values), progress)
+        return np.asarray(project(rows, self.mean_, self.components_) / self.deviations_)
+
+    def _rows(self, values: list[Any], progress: Progress | None) -> Array:
+        rows = []
+        for number, item in enumerate(values):
+            try:
+                with located(f"Column {self.column!r}"):
+                    mesh = as_mesh(item)
+                    rows.append(self.vector(mesh))
+            except InputError as error:
+                raise error.of_item(number, f"mesh {number}") from None
+            if progress is not None:
+                progress(number + 1, len(values))
+        return np.array(rows)
+
+    def blocks(self, first: Array, second: Array | None = None) -> list[Block]:
+        """Return the components as coordinates."""
+        return [Coordinates(first, second)]
+
+    def correlations(self) -> list[CorrelationName]:
+        """Return a Gaussian correlation: distances are Euclidean."""
+        return ["gaussian"]
+
+    def range_names(self) -> list[str]:
+        """Name the components."""
+        return [f"{self.column} (component {j + 1})" for j in range(len(self.deviations_))]
+
+    def source(self) -> Any:
+        """Return what representations depend on."""
+        params = {name: repr(value) for name, value in self.get_params(deep=False).items()}
+        return type(self).__name__, tuple(sorted(params.items()))
+
+    def vectors(self, rows: Array) -> NDArray[Any] | None:
+        """Return the coordinates."""
+        return rows
+
+    def check_restored(self, rows: Any) -> None:
+        """Refuse components that do not give coordinates such as these."""
+        sizes = Sizes()
+        sizes.array("mean_", self.mean_, "w")
+        sizes.array("components_", self.components_, "wk")
+        sizes.array("deviations_", self.deviations_, "k")
+        sizes.array("coordinates", rows, "nk")
+        if not (self.deviations_ > 0).all():
+            raise InputError("a deviation of components is not positive")
+
+
+@storable
+class NodePositions(ShapeFactor):
+    """Principal components of node positions: for meshes that share their cells, node by node.
+
+    Parameters
+    ----------
+    column : str
+        Name of a column of meshes.
+    n_components : int
+        How many are kept.
+
+    Examples
+    --------
+    >>> rods = [Mesh([[0.0], [length]], {"line": [[0, 1]]}) for length in (1.0, 2.0, 4.0)]
+    >>> NodePositions("rod").fit(rods).round(2).ravel().tolist()
+    [-1.07, -0.27, 1.34]
+    """
+
+    def __init__(self, column: str = "mesh", *, n_components: int = 12):
+        self.column = column
+        self.n_components = n_components
+
+    def settle(self, mesh: Mesh) -> None:
+        """Remember the number of nodes."""
+        self.shape_ = list(mesh.points.shape)
+
+    def vector(self, mesh: Mesh) -> Array:
+        """Return all coordinates of a mesh, one after the other."""
+        if list(mesh.points.shape) != list(self.shape_):
+            n, d = self.shape_
+            raise InputError(f"has {mesh.n_nodes} nodes in {mesh.dimension} dimensions, but fit saw {n} in {d}.")
+        return mesh.points.ravel()
+
+
+@storable
+class WallShapes(ShapeFactor):
+    """Principal components of the walls of bodies in the plane, taken at equal angles of their slit maps.
+
+    Unlike an embedding of nodes, they do not depend on how fine a mesh is.
+
+    Parameters
+    ----------
+    column : str
+        Name of a column of plane meshes, each with as many bodies.
+    n_components : int
+        How many are kept.
+
+    Examples
+    --------
+    >>> turns = 2 * np.pi * np.arange(30) / 30
+    >>> circle = np.column_stack([np.cos(turns), np.sin(turns)])
+    >>> lines = np.column_stack([np.arange(30), np.roll(np.arange(30), -1)])
+    >>> rings = [Mesh(radius * circle, {"line": lines}) for radius in (1.0, 2.0, 4.0)]
+    >>> WallShapes("ring").fit(rings)[:, 0].round(2).tolist()
+    [-1.07, -0.27, 1.34]
+    """
+
+    def __init__(self, column: str = "mesh", *, n_components: int = 12):
+        self.column = column
+        self.n_components = n_components
+
+    def settle(self, mesh: Mesh) -> None:
+        """Remember where the bodies of the first mesh are, so that those of others are told apart."""
+        loops = inner_loops(mesh)
+        if not loops:
+            raise InputError(f"{self!r} wants meshes with bodies in a plane domain, but the first has none.")
+        self.bodies_ = loop_features(mesh, loops)
+
+    def vector(self, mesh: Mesh) -> Array:
+        """Return the walls of a mesh, (K * 256,)."""
+        return wall_shape(mesh, self.bodies_)
+
+    def check_restored(self, rows: Any) -> None:
+        """Refuse what does not fit together."""
+        super().check_restored(rows)
+        sizes = Sizes(f=4)
+        sizes.array("bodies_", self.bodies_, "kf")
+
+
+def mesh_column(table: pd.DataFrame, kernel: Any = None) -> str:
+    """Return the column whose meshes carry the fields: the first that holds meshes.
+
+    Examples
+    --------
+    >>> mesh_column(pd.DataFrame({"speed": [1.0], "mesh": ["a.vtu"]}))
+    'mesh'
+    """
+    if not len(table):
+        raise InputError("The table has no rows to learn from.")
+    for name in table.columns:
+        values = column(table, name)
+        if not is_numeric(values) and not isinstance(values.dtype, pd.CategoricalDtype) and is_graphs(values):
+            return str(name)
+    raise InputError("The table has no column of meshes, which carry the fields.")
+
+
+def field_kernels(table: pd.DataFrame, mesh: str, model: Any, geometry: Any) -> dict[str, Product]:
+    """Return the candidate kernels of a field regressor, by name.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Training inputs.
+    mesh : str
+        The column of meshes.
+    model : FieldRegressor
+    geometry : Geometry
+        What the meshes have in common.
+    """
+    if model.kernel is not None:
+        return named_kernels(model.kernel)
+    options = {"random_state": model.random_state, "n_jobs": model.n_jobs}
+    rest = table.drop(columns=mesh)
+    others = next(iter(default_kernels(rest, **options).values())).factors if rest.shape[1] else []
+
+    def with_others(shapes: ShapeFactor, title: str) -> dict[str, Product]:
+        pairs = ((title, "matern52"), (f"{title}, smooth", "gaussian"))
+        return {name: Elliptic(clone(shapes), *map(clone, others), correlation=kind) for name, kind in pairs}
+
+    if geometry.common:
+        return with_others(NodePositions(mesh), "positions")
+    walls = with_others(WallShapes(mesh), "walls") if geometry.describer.bodies is not None else {}
+    return walls | default_kernels(table, few_rows=False, **options)

@@ -1,0 +1,1 @@
+"""Formats in HDF5 and netCDF: CGNS and Exodus."""

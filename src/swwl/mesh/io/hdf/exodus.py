@@ -1,0 +1,153 @@
+"""Exodus II (``.e``, ``.exo``, …): netCDF files, classic ones by scipy and those in HDF5 by h5py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swwl.errors import InputError
+from swwl.mesh.arrays import release
+from swwl.mesh.io.limits import UnsupportedError, refuse_empty
+from swwl.mesh.io.vtk.cells import UPRIGHT_FIRST
+from swwl.mesh.mesh import Mesh
+
+# The first letters of a block's type, and meshio's names by the number of nodes.
+_FAMILIES: dict[str, dict[int, str]] = {
+    "SPH": {1: "vertex"},
+    "CIR": {1: "vertex"},
+    "POI": {1: "vertex"},
+    "BAR": {2: "line", 3: "line3"},
+    "BEA": {2: "line", 3: "line3"},
+    "TRU": {2: "line", 3: "line3"},
+    "EDG": {2: "line", 3: "line3"},
+    "ROD": {2: "line", 3: "line3"},
+    "TRI": {3: "triangle", 6: "triangle6", 7: "triangle7"},
+    "QUA": {4: "quad", 8: "quad8", 9: "quad9"},
+    "SHE": {2: "line", 3: "triangle", 4: "quad", 6: "triangle6", 8: "quad8", 9: "quad9"},
+    "TET": {4: "tetra", 10: "tetra10"},
+    "PYR": {5: "pyramid", 13: "pyramid13", 14: "pyramid14"},
+    "WED": {6: "wedge", 15: "wedge15", 18: "wedge18"},
+    "HEX": {8: "hexahedron", 20: "hexahedron20", 27: "hexahedron27"},
+}
+_ORDER = UPRIGHT_FIRST | {"hexahedron27": [*UPRIGHT_FIRST["hexahedron20"], 23, 24, 25, 26, 21, 22, 20]}
+
+
+class _Variables:
+    """The variables of a file by name."""
+
+    def __init__(self, variables: Any, attribute: Callable[[Any, str], Any]):
+        self._variables, self._attribute = variables, attribute
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._variables
+
+    def array(self, name: str) -> NDArray[Any]:
+        """Return a whole variable."""
+        values = np.array(self._variables[name][...])
+        return values.astype(values.dtype.newbyteorder("="), copy=False)
+
+    def step(self, name: str, *more: int) -> NDArray[Any]:
+        """Return a variable at the last time."""
+        variable = self._variables[name]
+        values = np.array(variable[(variable.shape[0] - 1, *more)])
+        return values.astype(values.dtype.newbyteorder("="), copy=False)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return the shape of a variable."""
+        return tuple(self._variables[name].shape)
+
+    def texts(self, name: str) -> list[str]:
+        """Return a variable of names, which are rows of letters."""
+        if name not in self:
+            return []
+        return [_text(row.tobytes()) for row in self.array(name)]
+
+    def kind(self, name: str) -> str:
+        """Return the type of a block's elements."""
+        return _text(self._attribute(self._variables[name], "elem_type")).upper()
+
+
+def _text(value: Any) -> str:
+    data = value if isinstance(value, bytes) else str(value).encode()
+    return data.split(b"\0")[0].decode("utf-8", "replace").strip()
+
+
+def read_exodus(path: Path, fields: Collection[str] | None = None) -> Mesh:
+    """Read all blocks of elements, and the variables at the last time; edges and faces of their own are left out."""
+    refuse_empty(path)
+    with open(path, "rb") as file:
+        magic = file.read(8)
+    if magic[:4] in (b"CDF\1", b"CDF\2"):
+        from scipy.io import netcdf_file
+
+        with closing(netcdf_file(str(path), "r", mmap=False)) as classic:
+            return _mesh(_Variables(classic.variables, lambda variable, name: getattr(variable, name, b"")), fields)
+    if magic == b"\x89HDF\r\n\x1a\n":
+        import h5py
+
+        with h5py.File(path, "r") as modern:
+            return _mesh(_Variables(modern, lambda variable, name: variable.attrs.get(name, b"")), fields)
+    if magic[:4] == b"CDF\5":
+        raise UnsupportedError("it is a netCDF file of the 64-bit data format (CDF-5), which is not read")
+    raise InputError("it is not an Exodus file: it is neither netCDF nor HDF5")
+
+
+def _mesh(file: _Variables, wanted: Collection[str] | None) -> Mesh:
+    points = _points(file)
+    n_blocks = max(file.shape(name)[0] if name in file else 0 for name in ("eb_prop1", "eb_status"))
+    numbers = [k for k in range(1, n_blocks + 1) if f"connect{k}" in file]
+    blocks = {k: _block(file, k) for k in numbers}
+    if n_blocks and not blocks:
+        raise InputError(f"it declares {n_blocks} blocks of elements, but has none of them")
+    of_nodes, of_cells = {}, {}
+    for number, name in enumerate(file.texts("name_nod_var"), 1):
+        if wanted is None or name in wanted:
+            values = _at_last(file, "vals_nod_var", number, "")
+            if values is not None and len(values) == len(points):
+                of_nodes[name] = release(values)
+    for number, name in enumerate(file.texts("name_elem_var"), 1):
+        if (wanted is None or name in wanted) and blocks:
+            parts = [_of_block(file, number, k, len(block)) for k, (_, block) in blocks.items()]
+            of_cells[name] = release(np.concatenate(parts))
+    return Mesh(points, list(blocks.values()) or {}, of_nodes, cell_fields=of_cells)
+
+
+def _points(file: _Variables) -> NDArray[Any]:
+    if "coord" in file:
+        return release(np.ascontiguousarray(file.array("coord").T))
+    axes = [file.array(f"coord{axis}") for axis in "xyz" if f"coord{axis}" in file]
+    if not axes:
+        raise InputError("it has no coordinates of nodes; it is not an Exodus file")
+    return release(np.column_stack(axes))
+
+
+def _block(file: _Variables, number: int) -> tuple[str, NDArray[Any]]:
+    """Return the type of a block and its nodes, counted from zero and in VTK's order."""
+    nodes = file.array(f"connect{number}")
+    kind = file.kind(f"connect{number}")
+    name = _FAMILIES.get(kind[:3], {}).get(nodes.shape[-1]) if nodes.ndim == 2 else None
+    if name is None:
+        width = nodes.shape[-1] if nodes.ndim == 2 else "different numbers of"
+        raise InputError(f"its block {number} has elements of type {kind[:40]!r} with {width} nodes, not supported")
+    nodes = nodes[:, _ORDER[name]] if name in _ORDER else nodes
+    return name, release(nodes.astype(np.int64) - 1)
+
+
+def _at_last(file: _Variables, stem: str, number: int, rest: str) -> NDArray[Any] | None:
+    """Return a variable at the last time, or None where there is no time or no such variable."""
+    name = f"{stem}{number}{rest}"
+    if name in file and file.shape(name)[0]:
+        return file.step(name)
+    if stem in file and not rest and file.shape(stem)[0]:  # older files: all variables in one
+        return file.step(stem, number - 1)
+    return None
+
+
+def _of_block(file: _Variables, number: int, block: int, length: int) -> NDArray[Any]:
+    values = _at_last(file, "vals_elem_var", number, f"eb{block}")
+    return values if values is not None and values.shape == (length,) else np.full(length, np.nan)

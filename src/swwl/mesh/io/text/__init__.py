@@ -1,0 +1,1 @@
+"""Text formats of solvers and mesh generators."""

@@ -1,0 +1,1 @@
+"""The files of VTK: legacy and XML, text and binary."""

@@ -1,0 +1,1 @@
+"""The same shape with other nodes: coarser meshes, and fields carried from one mesh to another."""

@@ -1,0 +1,193 @@
+"""The kernels that a table gets when the user names none: short fixed lists, of which cross-validation makes one model.
+
+Which measure of a mesh matters is a question of the physics, and no single answer is right. The lists are short because
+every candidate is fitted, and fixed because a long list would be a choice by test scores.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+from sklearn.base import clone
+
+from swwl.errors import InputError, MeshWarning
+from swwl.kernels import Categories, Components, Elliptic, Matern52, Product, Summaries
+from swwl.kernels.base import Factor
+from swwl.kernels.elliptic import Scalar
+from swwl.mesh.io import as_mesh
+from swwl.mesh.shape.skin import skin
+from swwl.tables.columns import is_dates
+from swwl.tables.inputs import column, is_graphs, is_numeric
+
+# What the names of candidates mean, for people.
+WORDS = {
+    "skin": "the boundary with its normals",
+    "skin, smooth": "the boundary with its normals, for answers without kinks",
+    "nodes and area": "where nodes lie after far averaging, and where the area or volume lies",
+    "nodes, skin, summaries": "averaged nodes, the boundary, and plain numbers such as size and extent",
+    "nodes, smooth": "attributes of nodes averaged over neighbors, for answers without kinks",
+    "nodes by iteration": "attributes of nodes, averaged over near and over farther neighbors, each by itself",
+    "far nodes, edges, summaries": "far averages of nodes, differences along edges, and plain numbers",
+    "scaled nodes, edges, summaries": "nodes whose attributes all count alike, differences along edges, plain numbers",
+    "nodes, few ranges": "nodes, averaged over near and over farther neighbors, one range each: safe with few cases",
+    "numbers": "all numbers together",
+    "numbers, smooth": "all numbers together, for answers without kinks",
+    "numbers one by one": "the product of the effects of single numbers",
+}
+
+# Of all embeddings: means over a hundred parts tell as much as five hundred quantiles, in rows a fifth as long.
+_ALL: dict[str, Any] = {"n_quantiles": 100, "normalization": "sum"}
+_SKIN = {"measure": "skin", "n_iterations": 0, "directions": "orthogonal", "quantiles": "mean"}
+_FAR = {"step": "sqrt", "n_iterations": 8, "tolerance": 1e-3, "node_weights": "uniform"}
+_AREA = {"measure": "area", "n_iterations": 0, "directions": "orthogonal", "quantiles": "mean"}
+_EDGES = {"measure": "edges", "n_iterations": 0, "scale": True}
+# With so many training rows for each component of a measure it may have a range of its own.
+_ROWS_PER_COMPONENT = 4
+# With fewer training rows a dozen ranges are too many to be sure of, and a candidate of four comes in addition.
+FEW_ROWS = 120
+
+# (correlation, parts); a part is (options of the embedding or None for summaries, components with a range each)
+_Parts = Sequence[tuple[dict[str, Any] | None, int]]
+_MESHES: dict[str, tuple[str, _Parts]] = {
+    "skin": ("matern52", [(_SKIN, 16)]),
+    "skin, smooth": ("gaussian", [(_SKIN, 8)]),
+    "nodes and area": ("matern52", [(_FAR, 8), (_AREA, 8)]),
+    "nodes, skin, summaries": ("matern52", [(_FAR, 6), (_SKIN, 8), (None, 6)]),
+}
+_GRAPHS: dict[str, tuple[str, _Parts]] = {
+    "nodes, smooth": ("gaussian", [({}, 8)]),
+    "nodes by iteration": ("matern52", [({"per_iteration": True}, 3)]),
+    "far nodes, edges, summaries": ("matern52", [(_FAR, 6), (_EDGES, 6), (None, 6)]),
+    "scaled nodes, edges, summaries": ("matern52", [({"scale": True}, 6), (_EDGES, 6), (None, 6)]),
+}
+_IF_FEW: dict[str, tuple[str, _Parts]] = {"nodes, few ranges": ("matern52", [({"per_iteration": True}, 0)])}
+
+
+def default_kernels(table: pd.DataFrame, *, few_rows: bool = True, **options: Any) -> dict[str, Product]:
+    """Return the candidates for a table of inputs, by name.
+
+    Columns of numbers and of pandas' type "category" are in all of them; whether to learn from other texts is for the
+    user to say. Columns of meshes get the skin, the area and the nodes of a mesh in several combinations; columns of
+    graphs without cells their nodes and edges.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Training inputs.
+    few_rows : bool
+        Whether tables of graphs with fewer than 120 rows get one more candidate, of few ranges.
+    **options
+        For all embeddings, such as ``n_jobs``, ``random_state`` and ``n_projections``.
+
+    Examples
+    --------
+    >>> kernels = default_kernels(pd.DataFrame({"speed": [1.0, 2.0], "load": [3.0, 5.0]}))
+    >>> kernels["numbers, smooth"]
+    Elliptic('speed', 'load', correlation='gaussian')
+    """
+    numbers, graphs, others = _sorted_columns(table)
+    scalars = [Scalar(name) for name in numbers]
+    if not graphs:
+        plain = Product(*map(Matern52, numbers), *map(Categories, others))
+        return {
+            "numbers": Elliptic(*scalars, *map(Categories, others)),
+            "numbers, smooth": Elliptic(*map(clone, scalars), *map(Categories, others), correlation="gaussian"),
+            "numbers one by one": plain,
+        }
+    meshes = [_has_skin(table[name], name) for name in graphs]
+    extra = _IF_FEW if few_rows and len(table) < FEW_ROWS else {}
+    lists = [(_MESHES if mesh else _GRAPHS) | extra for mesh in meshes]
+    most = max(1, len(table) // _ROWS_PER_COMPONENT)
+    candidates: dict[str, Product] = {}
+    for names in zip(*lists, strict=True):
+        factors: list[Factor] = []
+        for own, mesh, name, title in zip(lists, meshes, graphs, names, strict=True):
+            for given, k in own[title][1]:
+                k = min(max(1, k // len(graphs)), most) if k else 0
+                factors.append(_factor(name, k, "mesh" if mesh else "graph", given, options))
+        correlation = lists[0][names[0]][0]
+        title = " + ".join(dict.fromkeys(names))
+        candidates[title] = Elliptic(*factors, *map(clone, scalars), *map(Categories, others), correlation=correlation)
+    return candidates
+
+
+def shape_factors(table: pd.DataFrame, n_components: int, **options: Any) -> list[Factor]:
+    """Return one factor for every column of a table: skins of meshes, nodes of graphs, numbers, categories.
+
+    Parameters
+    ----------
+    table : DataFrame
+    n_components : int
+        Of columns of graphs.
+    **options
+        For all embeddings.
+
+    Examples
+    --------
+    >>> shape_factors(pd.DataFrame({"speed": [1.0, 2.0]}), 8)
+    [Scalar('speed')]
+    """
+    numbers, graphs, others = _sorted_columns(table)
+    factors: list[Factor] = []
+    for name in graphs:
+        with_skin = _has_skin(table[name], name)
+        kind, given = ("mesh", _SKIN) if with_skin else ("graph", dict[str, Any]())
+        factors.append(_factor(name, n_components, kind, given, options))
+    return [*factors, *map(Scalar, numbers), *map(Categories, others)]
+
+
+def _factor(name: str, k: int, kind: str, given: dict[str, Any] | None, options: dict[str, Any]) -> Factor:
+    own: dict[str, Any]
+    if given is None:
+        own = {key: options[key] for key in ("merge_nodes", "n_jobs") if key in options}
+        return Summaries(name, n_components=k, kind=kind, **own)
+    own = _ALL | options | given
+    if own.get("measure") in ("skin", "area"):
+        own.pop("fields", None)
+    return Components(name, n_components=k, **own)
+
+
+def _sorted_columns(table: pd.DataFrame) -> tuple[list[str], list[str], list[str]]:
+    """Return the columns of numbers, of graphs and of categories; refuse others."""
+    numbers, graphs, categories = [], [], []
+    for name in table.columns:
+        values = column(table, name)
+        if is_numeric(values):
+            numbers.append(name)
+        elif isinstance(values.dtype, pd.CategoricalDtype):
+            categories.append(name)
+        elif is_dates(values):
+            raise InputError(
+                f"Column {name!r} holds dates; drop it, or count days: (t[{name!r}] - t[{name!r}].min()).dt.days."
+            )
+        elif is_graphs(values):
+            graphs.append(name)
+        else:
+            odd = next((value for value in values if isinstance(value, str)), values.iloc[0])
+            raise InputError(
+                f"Column {name!r} holds {odd!r}, neither numbers nor meshes, and has no kernel; drop it, or name the "
+                f"columns to use: kernel=SWWL('mesh') * Matern52('speed') or, for texts of a few kinds, "
+                f"kernel=SWWL('mesh') * Categories({name!r})."
+            )
+    if not (numbers or graphs or categories):
+        raise InputError("The table has no columns to learn from.")
+    return numbers, graphs, categories
+
+
+def _has_skin(values: pd.Series, name: str) -> bool:
+    """Whether a column holds meshes that have a skin, going by the first; graphs without cells have none."""
+    first = values.iloc[0]
+    try:
+        mesh = as_mesh(first)
+    except InputError:
+        return False  # a graph; what cannot be read at all is told when it is embedded
+    try:
+        skin(mesh)
+    except InputError as error:
+        text = f"Column {name!r}: the skin of the meshes is left out ({error}); they are compared as graphs."
+        warnings.warn(text, MeshWarning, stacklevel=4)
+        return False
+    return True

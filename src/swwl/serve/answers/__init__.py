@@ -1,0 +1,1 @@
+"""Answers: numbers, fields, and the forms of PLAID and MLflow."""

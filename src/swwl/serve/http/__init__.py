@@ -1,0 +1,1 @@
+"""The server: addresses, limits, what stands before all answers."""

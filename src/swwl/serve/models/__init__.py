@@ -1,0 +1,1 @@
+"""Models and meshes that are served."""

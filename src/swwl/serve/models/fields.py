@@ -1,0 +1,185 @@
+"""A model of fields, served: whole fields, and numbers derived from them, of a FieldRegressor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from swwl.domain.verdict import Reference
+from swwl.errors import InputError, located
+from swwl.evaluation.metadata import field_data_of, field_score_rows
+from swwl.fields.estimator import FieldRegressor
+from swwl.fields.one_mesh import PreparedFields, field_references
+from swwl.jobs.predict import DERIVED, OUTSIDE, PREDICTED, check_field_names, derived_numbers, outside_fields
+from swwl.mesh.mesh import Mesh
+from swwl.serve.models.meshes import Known
+from swwl.serve.models.once import Once
+from swwl.serve.models.served import Apart, Judged, Served, Told, spread
+
+_KEPT = 8  # cases whose fields are kept: cards, colors and downloads ask for the same one
+_NODES = 400_000  # of meshes with descriptors and embeddings, which are kept, too
+_MOST_VALUES = 10_000_000  # of fields along curves
+
+
+class Prepared(NamedTuple):
+    """A model on one mesh, and where that lies on the map."""
+
+    fields: PreparedFields
+    place: dict[str, Any] | None
+
+
+class ServedFields(Served):
+    """A FieldRegressor to answer questions: numbers are those that are derived from its fields."""
+
+    model: FieldRegressor
+
+    def __init__(self, name: str, model: FieldRegressor, path: Path, folder: Path):
+        super().__init__(name, model, path, folder)
+        with located(str(path)):
+            self.data = field_data_of(model)
+        self.mesh_columns = [model.mesh_column_]
+        self.fields = list(model.field_names_)
+        nodal = [one.kind.name for one in model.models_.values() if not one.kind.on_cells]
+        self.targets = [f"{field}_{what}" for field in nodal for what in DERIVED]
+        self._fields: Once[tuple[dict[str, Any], dict[str, Any]]] = Once(_KEPT)
+        self._prepared: Once[Prepared] = Once(_NODES, weight=lambda one: float(one.fields.mesh.n_nodes))
+
+    def _prepare(self, meshes: Mapping[str, Known]) -> Prepared:
+        """Return the model on a mesh; what does not depend on inputs is computed once for each."""
+        self.check_meshes(meshes)
+        known = meshes[self.mesh_columns[0]]
+
+        def make() -> Prepared:
+            found = PreparedFields(self.model, known.mesh)
+            return Prepared(found, self.design.place(found.members.vectors()) if self.design else None)
+
+        return self._prepared.get(known.key, make)
+
+    def judge(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Judged:
+        """Predict numbers derived from the fields of one case, and say whether it is like the training cases."""
+        prepared, place = self._prepare(meshes)
+        found = self._told(prepared, table, level)
+        targets = {
+            name: {key: float(values[0, k]) for key, values in found.items()} | {"unsure": False}
+            for k, name in enumerate(self.targets)
+        }
+        domain = prepared.judged(table, self._references)
+        if not domain:
+            return Judged(targets, place=place)
+        inside = None if domain["inside"][0] is pd.NA else bool(domain["inside"][0])
+        return Judged(targets, inside, float(domain["score"][0]), str(domain["why"][0]), place)
+
+    def _told(self, model: FieldRegressor, table: pd.DataFrame, level: float) -> Told:
+        numbers = derived_numbers(model, table, level=level)
+        return {
+            key: np.column_stack([numbers[f"{name}_{own}"] for name in self.targets])
+            if self.targets
+            else np.empty((len(table), 0))
+            for key, own in zip(("mean", "std", "lower", "upper"), PREDICTED, strict=True)
+        }
+
+    def along(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Told:
+        """Predict numbers derived from the fields of many rows of one mesh."""
+        prepared = self._prepare(meshes).fields
+        size = len(table) * prepared.mesh.n_nodes
+        if size > _MOST_VALUES:
+            raise InputError(
+                f"{len(table)} fields of {prepared.mesh.n_nodes} nodes each are too many at once; ask for fewer points."
+            )
+        return self._told(prepared, table, level)
+
+    def rows(self, table: pd.DataFrame) -> Told:
+        """Predict numbers derived from the fields of rows with meshes of their own."""
+        return self._told(self.model, table, 0.95)
+
+    def check_names(self, frame: pd.DataFrame, path: Path) -> None:
+        """Refuse a table that has columns where predictions go."""
+        check_field_names(self.model, frame, path)
+
+    def with_predictions(self, frame: pd.DataFrame, inputs: pd.DataFrame, apart: Apart) -> pd.DataFrame:
+        """Return a table with numbers derived from fields beside its columns."""
+        columns: dict[str, Any] = dict(derived_numbers(self.model, inputs))
+        columns[OUTSIDE] = outside_fields(self.model, frame, apart)
+        return pd.concat([frame, pd.DataFrame(columns, index=frame.index)], axis=1)
+
+    def fields_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return fields of one case and their standard deviations, by name."""
+        prepared = self._prepare(meshes).fields
+        key = (meshes[self.mesh_columns[0]].key, repr(table.iloc[0].to_dict()))
+
+        def make() -> tuple[dict[str, Any], dict[str, Any]]:
+            means, stds = prepared.predict(table, return_std=True)
+            return means[0], stds[0]
+
+        return self._fields.get(key, make)
+
+    def mesh_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> Mesh:
+        """Return the mesh of one case with its predicted fields, their standard deviations and bounds."""
+        return self._prepare(meshes).fields.predict_meshes(table)[0]
+
+    @cached_property
+    def _references(self) -> dict[str, Reference]:
+        return field_references(self.model)
+
+    def training(self) -> tuple[list[Any], list[Any]]:
+        """Return the factors of the first field's kernel, and what they made of the training cases."""
+        member = next(iter(self.model.models_.values())).member
+        return member.kernel.factors, member.rows
+
+    @cached_property
+    def inputs(self) -> list[dict[str, Any]]:
+        """The inputs beside the mesh: their names, what they hold, and the range of the training cases."""
+        found: dict[str, dict[str, Any]] = {}
+        for one in self.model.models_.values():
+            for factor in one.member.kernel.factors:
+                name = factor.column
+                if factor.takes == "categories":
+                    found[name] = {"name": name, "holds": "categories", "categories": list(factor.categories_)}
+                elif factor.takes == "numbers":
+                    found[name] = {"name": name, "holds": "numbers"} | spread(self._train[name])
+        return [found[name] for name in self.model.feature_names_in_ if name in found]
+
+    @cached_property
+    def _train(self) -> pd.DataFrame:
+        """The numbers of the training cases, as the kernels keep them."""
+        members = [one.member for one in self.model.models_.values()]
+        pairs = [pair for member in members for pair in zip(member.kernel.factors, member.rows, strict=True)]
+        return pd.DataFrame({f.column: f.numbers(rows) for f, rows in pairs if f.takes == "numbers"})
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """All that can be told before anything is asked."""
+        train = self.data.get("train") or {}
+        held_out = self.data.get("held_out") or {}
+        tested: dict[str, list[dict[str, Any]]] = {name: [] for name in self.fields}
+        for row in field_score_rows(self.model):
+            tested[row["field"]].append({key: value for key, value in row.items() if key != "field"})
+        n, m = len(train.get("rows") or ()), len(held_out.get("rows") or ())
+        return {
+            "name": self.name,
+            "kind": "fields",
+            "kernel": repr(next(iter(self.model.models_.values())).member.kernel),
+            "n_train": n or None,
+            "table": self.data.get("table"),
+            "mesh_columns": self.mesh_columns,
+            "inputs": self.inputs,
+            "targets": [{"name": name, "scores": []} for name in self.targets],
+            "fields": self.fields,
+            "field_scores": tested,
+            "importance": {},
+            "train": {},
+            "map": self.design and self.design.facts(),
+            "cases": self._known("train", train, n) + self._known("test", held_out, m),
+            "sensitivity": False,
+        }
+
+    def _known(self, kind: str, known: dict[str, Any], n: int) -> list[dict[str, Any]]:
+        inputs = self._train if kind == "train" else self.given(known) if known else None
+        unknown = [[None] * len(self.targets)] * n
+        cases = self.cases(kind, inputs if inputs is not None and len(inputs) == n else None, unknown)
+        return [case | {"targets": {}} for case in cases]

@@ -1,0 +1,144 @@
+"""A model of numbers, served: predictions, domain, map and importance of a RobustGPRegressor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from swwl.domain.verdict import WIDER
+from swwl.errors import located
+from swwl.evaluation import scores
+from swwl.evaluation.curves import trend_columns
+from swwl.evaluation.metadata import data_of
+from swwl.gp.prediction import Prediction
+from swwl.jobs.predict import check_names, graph_columns, prediction_table
+from swwl.regression.estimator import RobustGPRegressor
+from swwl.regression.one_mesh import Prepared
+from swwl.serve.models.meshes import Known
+from swwl.serve.models.once import Once
+from swwl.serve.models.served import Apart, Judged, Served, Told, spread
+
+_PREPARED = 64  # meshes whose embedding is kept, of every model
+
+
+class ServedNumbers(Served):
+    """A RobustGPRegressor to answer questions."""
+
+    model: RobustGPRegressor
+
+    def __init__(self, name: str, model: RobustGPRegressor, path: Path, folder: Path):
+        super().__init__(name, model, path, folder)
+        with located(str(path)):
+            self.data = data_of(model)
+        self.mesh_columns = graph_columns(model)
+        self.targets, self.fields = list(model.target_names_), []
+        self._prepared: Once[tuple[Prepared, dict[str, Any] | None]] = Once(_PREPARED)
+
+    def _prepare(self, meshes: Mapping[str, Known]) -> tuple[Prepared, dict[str, Any] | None]:
+        """Return the model with meshes embedded, and where they lie on the map; that is done once for each."""
+        self.check_meshes(meshes)
+        key = tuple((name, meshes[name].key) for name in self.mesh_columns)
+
+        def make() -> tuple[Prepared, dict[str, Any] | None]:
+            prepared = Prepared(self.model, {name: meshes[name].item for name in self.mesh_columns})
+            return prepared, self.design.place(prepared.members.vectors()) if meshes and self.design else None
+
+        return self._prepared.get(key, make)
+
+    def judge(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Judged:
+        """Predict one case, and say whether it is like the training cases."""
+        prepared, place = self._prepare(meshes)
+        prediction, domain = prepared.predict_with_domain(table)
+        unsure = self.unsure(prediction.columns())[0]
+        found = self._told(prediction.columns(), level)
+        targets = {
+            name: {key: float(values[0, k]) for key, values in found.items()} | {"unsure": bool(unsure[k])}
+            for k, name in enumerate(self.targets)
+        }
+        inside = None if domain["inside"][0] is pd.NA else bool(domain["inside"][0])
+        return Judged(targets, inside, float(domain["score"][0]), str(domain["why"][0]), place)
+
+    def unsure(self, prediction: Prediction) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Return where the model is less sure than of 95 of 100 left-out training cases, (M, k)."""
+        return np.asarray(self.model.domain_reference().widened(prediction)).reshape(prediction.mean.shape)
+
+    def _told(self, prediction: Prediction, level: float) -> Told:
+        """Return numbers (M, k); intervals are doubled where the model is unsure, as ``swwl predict`` does."""
+        lower, upper = prediction.interval(level)
+        if (unsure := self.unsure(prediction)).any():
+            wide = prediction.widened(np.where(unsure, WIDER, 1.0)).interval(level)
+            lower, upper = np.where(unsure, wide[0], lower), np.where(unsure, wide[1], upper)
+        return {"mean": prediction.mean, "std": prediction.std, "lower": lower, "upper": upper}
+
+    def along(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Told:
+        """Predict many rows of one mesh."""
+        return self._told(self._prepare(meshes)[0].predict_distribution(table).columns(), level)
+
+    def rows(self, table: pd.DataFrame) -> Told:
+        """Predict rows with meshes of their own."""
+        return self._told(self.model.predict_distribution(table).columns(), 0.95)
+
+    def check_names(self, frame: pd.DataFrame, path: Path) -> None:
+        """Refuse a table that has columns where predictions go."""
+        check_names(self.model, frame, path)
+
+    def with_predictions(self, frame: pd.DataFrame, inputs: pd.DataFrame, apart: Apart) -> pd.DataFrame:
+        """Return a table with predictions beside its columns."""
+        prediction, domain = self.model.predict_with_domain(inputs)
+        return prediction_table(self.model, frame, prediction.columns(), apart, domain)
+
+    @cached_property
+    def inputs(self) -> list[dict[str, Any]]:
+        """The inputs beside meshes: their names, what they hold, and the range of the training cases."""
+        found: dict[str, dict[str, Any]] = {}
+        train = self.model.train_inputs_
+        for factor in self.model.kernel_.factors:
+            if factor.takes == "categories":
+                known = [str(text) for text in factor.categories_]
+                found[factor.column] = {"name": factor.column, "holds": "categories", "categories": known}
+            elif factor.takes == "rows":
+                found[factor.column] = {"name": factor.column, "holds": "rows"}
+            elif factor.takes == "numbers":
+                found[factor.column] = {"name": factor.column, "holds": "numbers"} | spread(train[factor.column])
+        for name in trend_columns(self.model):
+            found[name] = {"name": name, "holds": "numbers"}
+        return list(found.values())
+
+    def training(self) -> tuple[list[Any], list[Any]]:
+        """Return the factors of the kernel, and what they made of the training cases."""
+        return self.model.kernel_.factors, self.model.train_rows_
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """All that can be told before anything is asked."""
+        model, y = self.model, self.model.train_targets_
+        self.model.domain_reference()  # learned once, before the first question
+        tested: dict[str, list[dict[str, Any]]] = {name: [] for name in self.targets}
+        for row in scores.score_rows(model):
+            tested[row["target"]].append({key: value for key, value in row.items() if key != "target"})
+        importance = scores.importance_table(model)
+        held_out = self.data.get("held_out") or {}
+        tested_on = held_out.get("targets") or []
+        return {
+            "name": self.name,
+            "kind": "numbers",
+            "kernel": repr(model.kernel_),
+            "n_train": len(y),
+            "table": self.data.get("table"),
+            "mesh_columns": self.mesh_columns,
+            "inputs": self.inputs,
+            "targets": [
+                {"name": name, "scores": tested[name]} | spread(y[:, k]) for k, name in enumerate(self.targets)
+            ],
+            "fields": self.fields,
+            "importance": {str(name): importance[name].to_dict() for name in importance.columns},
+            "train": {name: y[:, k] for k, name in enumerate(self.targets)},
+            "map": self.design and self.design.facts(),
+            "cases": self.cases("train", model.train_inputs_, y) + self.cases("test", self.given(held_out), tested_on),
+            "sensitivity": len(self.mesh_columns) == 1,
+        }

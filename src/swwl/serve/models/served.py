@@ -1,0 +1,255 @@
+"""Served: a model under a name, with what the page and scripts want to know of it, found once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from swwl.domain.verdict import far_from_others
+from swwl.embedding.components import principal_components, project
+from swwl.errors import InputError
+from swwl.mesh.mesh import Mesh
+from swwl.mesh.shape.screening import Typical, apart
+from swwl.plots.inputs import design_vectors
+from swwl.serve.models.meshes import Known
+
+_NEAREST = 5
+
+
+class DesignMap:
+    """The training cases as points in the plane.
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (N, K)
+    labels : sequence of N str
+        Names of the cases.
+    """
+
+    def __init__(self, vectors: NDArray[Any], labels: Sequence[str]):
+        self._vectors, self._labels = vectors.astype(np.float64), labels
+        self._mean, self._components, _ = principal_components(vectors, 2)
+        self._places = self._projected(vectors)
+
+    def _projected(self, vectors: NDArray[Any]) -> NDArray[np.float64]:
+        places = np.zeros((len(vectors), 2))
+        places[:, : self._components.shape[1]] = project(vectors, self._mean, self._components)
+        return places
+
+    def place(self, vector: NDArray[Any] | None) -> dict[str, Any] | None:
+        """Return where a mesh lies, and the training cases that are nearest to it."""
+        if vector is None or vector.shape != self._vectors.shape[1:]:
+            return None
+        distances = np.sqrt(((self._vectors - vector) ** 2).sum(axis=1))
+        order = np.argsort(distances, kind="stable")[:_NEAREST]
+        near = [{"case": int(i), "label": self._labels[i], "distance": float(distances[i])} for i in order]
+        return {"place": self._projected(vector[None])[0].tolist(), "nearest": near}
+
+    def facts(self) -> dict[str, Any]:
+        """Return the places of the training cases, their names, and which lie far from all others."""
+        return {"places": self._places, "labels": self._labels, "far": far_from_others(self._vectors)}
+
+
+# mean, std, lower and upper of every target, arrays of shape (M, k).
+Told = dict[str, NDArray[np.float64]]
+Apart = Mapping[int, list[str]]
+
+
+class Judged(NamedTuple):
+    """What a model says of one case.
+
+    Attributes
+    ----------
+    targets : dict of str to dict
+        For every number ``mean``, ``std``, ``lower``, ``upper``, and ``unsure``: whether the model is less sure than
+        usual.
+    inside : bool or None
+        Whether the case is like the training cases, where the model can tell by more than ranges.
+    score : float or None
+    why : str
+    place : dict or None
+        Where the mesh lies among the training meshes.
+    """
+
+    targets: dict[str, dict[str, Any]]
+    inside: bool | None = None
+    score: float | None = None
+    why: str = ""
+    place: dict[str, Any] | None = None
+
+
+class Served(ABC):
+    """A fitted model to answer questions.
+
+    Parameters
+    ----------
+    name : str
+        By which clients ask for it.
+    model : RobustGPRegressor or FieldRegressor
+    path : path
+        Of its file: training meshes are found from there.
+    folder : path
+        Below which training meshes may be read.
+
+    Attributes
+    ----------
+    data : dict
+        What ``swwl fit`` wrote about the data; may be empty.
+    mesh_columns, targets, fields : list of str
+        Inputs that are meshes; numbers and fields that are predicted.
+    """
+
+    data: dict[str, Any]
+    mesh_columns: list[str]
+    targets: list[str]
+    fields: list[str]
+
+    def __init__(self, name: str, model: Any, path: Path, folder: Path):
+        self.name, self.model, self.path, self.folder = name, model, path.resolve(), folder.resolve()
+
+    @cached_property
+    @abstractmethod
+    def inputs(self) -> list[dict[str, Any]]:
+        """The inputs beside meshes: their names, what they hold, and the range of the training cases."""
+
+    @cached_property
+    def names(self) -> pd.Index:
+        """The names of the inputs beside meshes."""
+        return pd.Index([one["name"] for one in self.inputs])
+
+    @cached_property
+    @abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """All that can be told before anything is asked."""
+
+    @abstractmethod
+    def training(self) -> tuple[list[Any], list[Any]]:
+        """Return the factors of a kernel, and what they made of the training cases."""
+
+    @abstractmethod
+    def judge(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Judged:
+        """Predict one case: a table of one row of checked inputs, and meshes by column."""
+
+    @abstractmethod
+    def along(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Told:
+        """Predict many rows of one mesh: M rows of checked inputs."""
+
+    @abstractmethod
+    def rows(self, table: pd.DataFrame) -> Told:
+        """Predict M rows with meshes of their own, with 95 % intervals."""
+
+    @abstractmethod
+    def check_names(self, frame: pd.DataFrame, path: Path) -> None:
+        """Refuse a table that has columns where predictions go."""
+
+    @abstractmethod
+    def with_predictions(self, frame: pd.DataFrame, inputs: pd.DataFrame, apart: Apart) -> pd.DataFrame:
+        """Return a table with predictions beside its columns.
+
+        Parameters
+        ----------
+        frame : DataFrame of M rows
+        inputs : DataFrame of M rows
+            Checked: meshes, numbers, texts.
+        apart : mapping of int to list of str
+            By the places of rows: columns whose mesh is unlike the training meshes in plain sight.
+        """
+
+    def fields_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return fields of one case and their standard deviations, by name."""
+        raise InputError(f"The model {self.name!r} predicts numbers, not fields.")
+
+    def mesh_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> Mesh:
+        """Return the mesh of one case with its predicted fields."""
+        raise InputError(f"The model {self.name!r} predicts numbers, not fields.")
+
+    def check_meshes(self, meshes: Mapping[str, Known]) -> None:
+        """Refuse meshes for other columns than the model has, and too few."""
+        for name in meshes:
+            if name not in self.mesh_columns:
+                known = ", ".join(self.mesh_columns) or "none"
+                raise InputError(f"The model has no mesh column {name!r}; it has: {known}.")
+        missing = [name for name in self.mesh_columns if name not in meshes]
+        if missing:
+            raise InputError(f"The model also needs a mesh for {', '.join(missing)}: send a file, or name one.")
+
+    def strange(self, column: str, known: Known) -> list[str]:
+        """Say in what a mesh stands apart from the training meshes in plain sight: size, place, orientation."""
+        typical = self._typical.get(column)
+        found = [] if typical is None or known.facts is None else apart(known.facts, typical, "the training meshes")
+        return [f"{known.name} {one.found}" for one in found]
+
+    @cached_property
+    def _typical(self) -> dict[str, Typical | None]:
+        """What most training meshes of a column have in common, where the model knows it."""
+        kept = self.model.metadata_.get("typical")
+        return (
+            {name: Typical.from_plain(kept.get(name)) for name in self.mesh_columns} if isinstance(kept, dict) else {}
+        )
+
+    @cached_property
+    def files(self) -> dict[str, Path]:
+        """Training and held-out meshes that are still where the table says, by reference."""
+        found: dict[str, Path] = {}
+        if not self.data:
+            return found
+        folder = (self.path.parent / self.data["table"]).parent
+        for kind, key in (("train", "train"), ("test", "held_out")):
+            for column, names in ((self.data.get(key) or {}).get("meshes") or {}).items():
+                for number, name in enumerate(names):
+                    file = (folder / name).resolve()
+                    if column in self.mesh_columns and file.is_relative_to(self.folder) and file.is_file():
+                        found[f"{kind}:{column}:{number}"] = file
+        return found
+
+    @cached_property
+    def design(self) -> DesignMap | None:
+        """Where the training cases lie, called after their first mesh or by number; None where there is no map."""
+        vectors = design_vectors(*self.training())
+        if vectors is None or len(vectors) < 3:
+            return None
+        meshes = next(iter(((self.data.get("train") or {}).get("meshes") or {}).values()), None)
+        named = [Path(name).name for name in meshes or ()]
+        return DesignMap(vectors, named if len(named) == len(vectors) else [f"case {i}" for i in range(len(vectors))])
+
+    def given(self, known: Mapping[str, Any]) -> pd.DataFrame | None:
+        """Return the inputs of held-out cases, where all are known."""
+        names, found = [one["name"] for one in self.inputs], known.get("inputs") or {}
+        if not all(isinstance(found.get(name), list) and len(found[name]) == len(known["rows"]) for name in names):
+            return None
+        return pd.DataFrame({name: found[name] for name in names})
+
+    def cases(self, kind: str, inputs: pd.DataFrame | None, targets: Any) -> list[dict[str, Any]]:
+        """Return cases whose meshes can be shown, with what is known of them.
+
+        Parameters
+        ----------
+        kind : {"train", "test"}
+        inputs : DataFrame of N rows, or None
+        targets : array-like of shape (N, k)
+        """
+        found = []
+        for i, known in enumerate(targets):
+            references = {name: f"{kind}:{name}:{i}" for name in self.mesh_columns}
+            files = [self.files.get(reference) for reference in references.values()]
+            if not files or None in files:
+                continue
+            case: dict[str, Any] = {"label": Path(str(files[0])).name, "meshes": references}
+            case |= {"learned": kind == "train", "targets": dict(zip(self.targets, known, strict=True))}
+            if inputs is not None and len(inputs.columns):
+                case["inputs"] = inputs.iloc[i].to_dict()
+            found.append(case)
+        return found
+
+
+def spread(values: Any) -> dict[str, float]:
+    """Return least, median and largest value."""
+    array = np.asarray(values, dtype=float)
+    return {"least": float(array.min()), "median": float(np.median(array)), "largest": float(array.max())}

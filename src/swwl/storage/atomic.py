@@ -1,0 +1,64 @@
+"""Whole files or none: a file appears complete, or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+_UMASK_LOCK = threading.Lock()
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a temporary binary file beside ``path`` and rename it to ``path`` if all goes well.
+
+    Where ``path`` is a symbolic link, the file that it leads to is written. Errors of the file system name ``path``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic_write(Path(folder) / "note.txt") as file:
+    ...         _ = file.write(b"done")
+    ...     (Path(folder) / "note.txt").read_text()
+    'done'
+    """
+    target = written_file(path)
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp makes private files; what is written for the user gets the permissions any new file would have.
+        with _UMASK_LOCK:  # the mask can only be read by setting it, for all threads
+            mask = os.umask(0)
+            os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, target)
+    except BaseException as error:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError) and (temporary in (None, error.filename) or _has_no_room(error)):
+            # The user knows nothing of temporary files, and a full disk names none at all.
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        raise
+
+
+def written_file(path: str | os.PathLike[str]) -> Path:
+    """Return the file that is written as ``path``: itself or, of a symbolic link, where it leads."""
+    target = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
+    if target.is_symlink():  # links that lead in a circle
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    return target
+
+
+def _has_no_room(error: OSError) -> bool:
+    return error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

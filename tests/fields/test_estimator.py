@@ -1,0 +1,330 @@
+"""FieldRegressor: what it learns, what it refuses, what it keeps."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from swwl import Elliptic, FieldRegressor, InputError, Matern52, Mesh, load_model
+from swwl.errors import MeshWarning
+from swwl.fields.kernels import NodePositions, WallShapes
+from swwl.kernels import Components
+
+
+def plate(width, load, n, m, field="T"):
+    """A rectangle of n x m nodes in triangles, with a smooth field and a vector field."""
+    x, y = np.meshgrid(np.linspace(0, width, n), np.linspace(0, 1, m), indexing="ij")
+    a = (np.arange(n - 1)[:, None] * m + np.arange(m - 1)).ravel()
+    cells = np.concatenate([np.column_stack([a, a + m, a + m + 1]), np.column_stack([a, a + m + 1, a + 1])])
+    x, y = x.ravel(), y.ravel()
+    u = load * np.sin(2 * x / width + y) + width * y**2
+    return Mesh(np.column_stack([x, y]), {"triangle": cells}, {field: u, "v": np.column_stack([u, load * x])})
+
+
+def plates(n=26, same=False, seed=0):
+    """A table of plates, of one topology or of several."""
+    rng = np.random.default_rng(seed)
+    widths, loads = rng.uniform(1, 2, n), rng.uniform(1, 3, n)
+    sizes = [(7, 6) if same else tuple(rng.integers(6, 10, 2)) for _ in range(n)]
+    meshes = [plate(w, f, *size) for w, f, size in zip(widths, loads, sizes, strict=True)]
+    return pd.DataFrame({"mesh": meshes, "load": loads})
+
+
+KERNEL = Components("mesh", n_components=2, measure="skin", n_iterations=0, n_projections=10, n_quantiles=20)
+
+
+def smooth(**options):
+    """A quick regressor on descriptors."""
+    given = {"basis_size": 40, "n_modes": 4, "warp": "none"} | options
+    return FieldRegressor(Elliptic(KERNEL, "load"), **given)
+
+
+def quick(**options):
+    """One with less to choose."""
+    return smooth(calibrate=False, n_modes=2, descriptors={"box": 1.0, "lag0.1": 0.3}, **options)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    table = plates()
+    return smooth().fit(table[:20], ["T", "v"]), table
+
+
+def test_fields_on_meshes_of_any_topology(fitted):
+    model, table = fitted
+    assert not model.common_topology_
+    found, std = model.predict(table[20:], return_std=True)
+    for row, dev, mesh in zip(found, std, table["mesh"][20:], strict=True):
+        assert row["T"].shape == (mesh.n_nodes,)
+        assert row["v"].shape == dev["v"].shape == (mesh.n_nodes, 2)
+        assert np.abs(row["T"] - mesh.fields["T"]).max() < 0.25
+        assert np.abs(row["v"] - mesh.fields["v"]).max() < 0.35
+        assert (dev["T"] > 0).all()
+    assert list(model.choices_.columns)[:2] == ["field", "kernel"]
+    assert (model.choices_.groupby("field")["chosen"].sum() == 1).all()
+    assert (model.modes_["explained"] > 0.99).all()
+    assert model.cross_validated()["rrmse"].max() < 0.05
+    assert model.field_names_ == model.target_names_ == ["T", "v"]
+    assert list(model.feature_names_in_) == ["mesh", "load"]
+
+
+def test_a_row_does_not_depend_on_its_neighbors(fitted):
+    model, table = fitted
+    alone, together = model.predict(table[21:22])[0], model.predict(table[20:24])[1]
+    assert np.allclose(alone["T"], together["T"], rtol=0, atol=1e-9)
+    first = model.sample(table[21:22], 3, random_state=4)[0]["T"]
+    assert np.allclose(first, model.sample(table[20:24], 3, random_state=4)[1]["T"], rtol=0, atol=1e-9)
+    assert not np.allclose(first, model.sample(table[21:22], 3, random_state=5)[0]["T"])
+
+
+def test_the_order_of_nodes_does_not_matter(fitted):
+    model, table = fitted
+    mesh = table["mesh"][21]
+    order = np.random.default_rng(0).permutation(mesh.n_nodes)
+    turned = Mesh(mesh.points[order], np.argsort(order)[mesh.cells["triangle"]])
+    row = table[21:22].assign(mesh=[turned])
+    assert np.allclose(model.predict(row)[0]["T"], model.predict(table[21:22])[0]["T"][order], atol=1e-4)
+
+
+def test_intervals_widen_with_their_level_and_hold_the_mean(fitted):
+    model, table = fitted
+    mean = model.predict(table[20:22])
+    narrow, wide = model.predict_interval(table[20:22], level=0.5), model.predict_interval(table[20:22], level=0.999)
+    for k in range(2):
+        assert (wide[0][k]["T"] <= narrow[0][k]["T"]).all()
+        assert (narrow[0][k]["T"] <= mean[k]["T"]).all()
+        assert (mean[k]["T"] <= narrow[1][k]["T"]).all()
+    with pytest.raises(InputError, match="level is 1.5"):
+        model.predict_interval(table[20:22], level=1.5)
+
+
+def test_meshes_carry_what_is_predicted(fitted):
+    model, table = fitted
+    mesh = model.predict_meshes(table[20:21])[0]
+    assert {"T", "T_std", "T_lower95", "T_upper95", "v_upper95"} <= set(mesh.fields)
+    assert np.array_equal(mesh.fields["T"], model.predict(table[20:21])[0]["T"])
+    assert "T_lower80" in model.predict_meshes(table[20:21], level=0.8)[0].fields
+
+
+def test_samples_spread_as_predictions_say(fitted):
+    model, table = fitted
+    mean, std = model.predict(table[20:21], return_std=True)
+    drawn = model.sample(table[20:21], 400, random_state=0)[0]
+    assert drawn["v"].shape == (400, table["mesh"][20].n_nodes, 2)
+    ratio = drawn["T"].std(axis=0) / std[0]["T"]
+    assert 0.7 < np.median(ratio) < 1.3
+    assert np.abs(drawn["T"].mean(axis=0) - mean[0]["T"]).max() < 0.5 * std[0]["T"].max()
+
+
+def test_derived_numbers(fitted):
+    model, table = fitted
+    top = model.derived(table[20:], "max", field="T")
+    truth = np.array([mesh.fields["T"].max() for mesh in table["mesh"][20:]])
+    assert (np.abs(top["mean"] - truth) < 0.25).all()
+    assert (top["lower"] <= top["upper"]).all()
+    assert list(model.derived(table[20:22], "mean", field="v", n_samples=5).columns)[:2] == ["mean_0", "mean_1"]
+    both = model.derived(table[20:], ["max", "largest"], field="T")
+    np.testing.assert_array_equal(both["max_upper"], top["upper"])
+    assert list(both.columns)[4] == "largest_mean"
+    wide = model.derived(table[20:], "max", 0.999, field="T")
+    assert ((wide["lower"] <= top["lower"]) & (top["upper"] <= wide["upper"])).all()
+    own = model.derived(table[20:], lambda mesh: mesh.fields["T"].max(), field="T")
+    assert (np.abs(own["mean"] - truth) < 0.4).all()
+    assert {"max", "integral", "force"} <= set(model.models_["T"].numbers)
+    assert model.models_["v"].numbers["max"].scores.shape == (20, 2)
+    with pytest.raises(InputError, match="one of max, min"):
+        model.derived(table[20:], ["max", "median"], field="T")
+    with pytest.raises(InputError, match="field is None, but one of T, v"):
+        model.derived(table[20:], "max")
+
+
+def test_a_model_comes_back_from_its_file(fitted, tmp_path):
+    model, table = fitted
+    model.metadata_ = {"from": "a test"}
+    model.save(tmp_path / "plate.swwl")
+    loaded = load_model(tmp_path / "plate.swwl")
+    for a, b in zip(model.predict_interval(table[20:]), loaded.predict_interval(table[20:]), strict=True):
+        assert all(np.array_equal(x["v"], y["v"]) for x, y in zip(a, b, strict=True))
+    pd.testing.assert_frame_equal(
+        loaded.derived(table[20:], "max", field="T"), model.derived(table[20:], "max", field="T")
+    )
+    assert loaded.metadata_ == {"from": "a test"}
+    pd.testing.assert_frame_equal(loaded.choices_, model.choices_)
+    pd.testing.assert_frame_equal(loaded.cross_validated(), model.cross_validated())
+
+
+def test_scores_of_numbers_that_do_not_rise_are_refused(fitted):
+    state = fitted[0].get_state()
+    state["fields"][0]["numbers"]["max"]["scores"] = state["fields"][0]["numbers"]["max"]["scores"][::-1]
+    with pytest.raises(InputError, match="scores of 'max'"):
+        FieldRegressor.from_state(state)
+
+
+@pytest.mark.parametrize("spoil", ["truncation", "widths", "centers"])
+def test_states_that_do_not_fit_together_are_refused(fitted, spoil):
+    model, _ = fitted
+    state = model.get_state()
+    state["fields"][0][spoil] = state["fields"][0][spoil][:-1]
+    with pytest.raises(InputError):
+        FieldRegressor.from_state(state)
+
+
+def test_shared_cells_are_noticed_and_used(tmp_path):
+    table = plates(same=True)
+    model = FieldRegressor(n_modes=6).fit(table[:20], "T")
+    assert model.common_topology_
+    for row, mesh in zip(model.predict(table[20:]), table["mesh"][20:], strict=True):
+        assert np.abs(row["T"] - mesh.fields["T"]).max() < 0.1
+    with pytest.raises(InputError, match="Mesh 0 has other cells than the training meshes.*descriptors='smooth'"):
+        model.predict(plates(2, seed=1))
+    model.save(tmp_path / "m.swwl")
+    again = load_model(tmp_path / "m.swwl").predict(table[20:])
+    assert np.array_equal(again[0]["T"], model.predict(table[20:])[0]["T"])
+    assert model.sample(table[20:21], 4, random_state=0)[0]["T"].shape == (4, 42)
+
+
+def test_files_and_their_memory(tmp_path):
+    table = plates(14)
+    paths = []
+    for k, mesh in enumerate(table["mesh"]):
+        mesh.write(tmp_path / f"{k}.vtu")
+        paths.append(str(tmp_path / f"{k}.vtu"))
+    files = table.assign(mesh=paths)
+    memory = tmp_path / "memory"
+    first = quick().fit(files[:12], "T", memory=memory)
+    again = quick().fit(files[:12], "T", memory=memory)
+    assert list(memory.glob("??/*blocks*"))
+    assert np.array_equal(first.predict(files[12:])[0]["T"], again.predict(files[12:], memory=memory)[0]["T"])
+
+
+def test_progress_is_told():
+    seen, fits = [], []
+    quick().fit(plates(12), "T", progress=lambda *done: seen.append(done), gp_progress=lambda *done: fits.append(done))
+    assert seen[-1][0] == seen[-1][1]
+    assert fits
+
+
+def test_a_constant_field_has_no_modes():
+    table = plates(12)
+    table["mesh"] = [mesh.with_fields({"T": np.full(mesh.n_nodes, 7.0)}) for mesh in table["mesh"]]
+    model = smooth().fit(table[:10], "T")
+    assert model.modes_["number"].tolist() == [0]
+    assert np.allclose(model.predict(table[10:])[0]["T"], 7.0)
+    assert np.allclose(model.sample(table[10:], 2)[0]["T"], 7.0)
+
+
+def test_a_missing_value_does_not_count():
+    table = plates(16)
+    u = table["mesh"][3].fields["T"].copy()
+    u[5] = np.nan
+    spoiled = table.copy()
+    spoiled.at[3, "mesh"] = table["mesh"][3].with_fields({"T": u})
+    with pytest.warns(MeshWarning, match="Field 'T' is not finite at 1 node of mesh 3; they do not count"):
+        model = quick().fit(spoiled[:14], "T")
+    whole = quick().fit(table[:14], "T")
+    difference = model.predict(table[14:])[0]["T"] - whole.predict(table[14:])[0]["T"]
+    assert np.abs(difference).max() < 0.05
+
+
+def test_fields_of_cells_come_back_on_cells():
+    table = plates(14)
+    meshes = []
+    for mesh in table["mesh"]:
+        at = mesh.fields["T"][mesh.cells["triangle"]].mean(axis=1)
+        meshes.append(Mesh(mesh.points, dict(mesh.cells), cell_fields={"q": at}))
+    table["mesh"] = meshes
+    model = quick().fit(table[:12], "q")
+    found = model.predict_meshes(table[12:])[0]
+    assert found.cell_fields["q"].shape == (found.n_cells,)
+    assert np.abs(found.cell_fields["q"] - meshes[12].cell_fields["q"]).max() < 0.6
+
+
+def rings(n=24, seed=0):
+    """Ellipses of lines, with the pressure of a potential flow."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for axis, turn in zip(rng.uniform(0.5, 1, n), rng.uniform(-0.3, 0.3, n), strict=True):
+        k = int(rng.integers(40, 60))
+        t = 2 * np.pi * np.arange(k) / k
+        points = np.column_stack([np.cos(t), axis * np.sin(t)])
+        slope = np.sqrt(np.sin(t) ** 2 + (axis * np.cos(t)) ** 2)
+        cp = 1 - ((1 + axis) * np.sin(t - turn) / slope) ** 2
+        lines = np.column_stack([np.arange(k), np.roll(np.arange(k), -1)])
+        rows.append((Mesh(points, {"line": lines}, {"cp": cp}), turn))
+    return pd.DataFrame(rows, columns=["mesh", "turn"])
+
+
+def test_bodies_in_the_plane_get_slit_maps():
+    table = rings()
+    kernel = Elliptic(WallShapes("mesh", n_components=2), "turn")
+    model = FieldRegressor(kernel, n_modes=5, basis_size=20, calibrate=False).fit(table[:20], "cp")
+    assert "walls" in set(model.choices_["descriptors"])
+    for row, mesh in zip(model.predict(table[20:]), table["mesh"][20:], strict=True):
+        assert np.abs(row["cp"] - mesh.fields["cp"]).max() < 0.4
+    with pytest.raises(InputError):
+        model.predict(plates(1).assign(turn=0.1))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"warp": "log"}, "warp is 'log'"),
+        ({"weights": "mass"}, "weights is 'mass'"),
+        ({"n_modes": 0}, "n_modes is 0"),
+        ({"basis_size": 1.5}, "basis_size is 1.5"),
+        ({"descriptors": "any"}, "descriptors is 'any'"),
+        ({"descriptors": {"cox": 1.0}}, "descriptors names 'cox'"),
+        ({"descriptors": "nodes"}, "descriptors is 'nodes', but mesh 1 has other cells than mesh 0"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options, message):
+    table = plates(6)
+    table.at[1, "mesh"] = plate(1.0, 1.0, 4, 4)
+    with pytest.raises(InputError, match=message):
+        FieldRegressor(Matern52("load"), **options).fit(table, "T")
+
+
+def test_tables_that_make_no_sense_are_refused():
+    table = plates(6)
+    with pytest.raises(InputError, match="Mesh 0 has no field 'p'"):
+        smooth().fit(table, "p")
+    with pytest.raises(InputError, match="at least 4 meshes"):
+        smooth().fit(table[:3], "T")
+    with pytest.raises(InputError, match="no column of meshes"):
+        smooth().fit(table[["load"]], "T")
+    with pytest.raises(InputError, match="different names"):
+        smooth().fit(table, ["T", "T"])
+    table.at[4, "mesh"] = Mesh(table["mesh"][4].points, dict(table["mesh"][4].cells))
+    with pytest.raises(InputError, match="Mesh 4 has no field 'T'"):
+        smooth().fit(table, "T")
+
+
+def test_points_without_cells_need_a_kernel_on_other_columns():
+    table = plates(12)
+    table["mesh"] = [Mesh(mesh.points, {}, dict(mesh.fields)) for mesh in table["mesh"]]
+    with pytest.raises(InputError, match="Mesh 0 has no cells; join its nodes by lines, or name a kernel"):
+        FieldRegressor().fit(table, "T")
+    model = FieldRegressor(Matern52("load"), n_modes=2, basis_size=20, warp="none").fit(table[:10], "T")
+    found = model.predict(table[10:])[0]["T"]
+    assert np.abs(found - table["mesh"][10].fields["T"]).max() < 1.5
+    assert model.derived(table[10:], "mean")["mean"].between(0, 4).all()
+
+
+def test_node_positions_refuse_other_numbers_of_nodes():
+    table = plates(5, same=True)
+    factor = NodePositions("mesh", n_components=2)
+    rows = factor.fit(table["mesh"])
+    assert np.allclose(rows, factor.represent(table["mesh"]))
+    assert np.allclose(rows.std(axis=0), 1)
+    with pytest.raises(InputError, match="mesh 0.*has 16 nodes in 2 dimensions, but fit saw 42 in 2"):
+        factor.represent([plate(1, 1, 4, 4)])
+
+
+def test_few_meshes_are_not_calibrated():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = smooth().fit(plates(6), "T")
+    assert model.cross_validated().empty
+    assert model.choices_.empty
+    assert model.models_["T"].factor == pytest.approx(1.0)
