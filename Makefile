@@ -16,10 +16,15 @@ check: lint
 test: lint
 	$(BIN)/python -m pytest -n 2
 
+# Linters look at the text files that git tracks (where there is no git, at all that are here), so that it does not
+# matter what a demo, a build or an editor has left in the folder.
+tracked = { git grep -lzI '' -- $(1) 2>/dev/null || printf '.\0'; } | xargs -0
+
 lint: .venv/installed
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/codespell
+	$(call tracked,'*.py' '*.pyi') $(BIN)/ruff check
+	$(call tracked,'*.py' '*.pyi' '*.md') $(BIN)/ruff format --check
+	$(call tracked,.) $(BIN)/codespell
+	$(BIN)/lint-imports --no-cache >/dev/null || $(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
 
 # The site, in docs/_build/html: warnings are errors, and nothing is taken from the network.

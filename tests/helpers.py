@@ -1,4 +1,4 @@
-"""Meshes, tables, files and a plain NumPy reference that the tests share."""
+"""Meshes, tables, files, a plain NumPy reference and checks of derivatives that the tests share."""
 
 import hashlib
 import json
@@ -95,6 +95,39 @@ def reference_rows(graphs, embedding):
             row.append(np.column_stack(columns).ravel())
         rows.append(np.concatenate(row) * (e.n_projections * e.n_quantiles) ** (-1 / e.r))
     return np.array(rows)
+
+
+def central_slope(function, steps=(1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)):
+    """Derivative of ``function(h)`` at h = 0 by central differences, and an estimate of its error, entry by entry.
+
+    A step that is too long bends or meets kinks, one that is too short rounds, and where that begins depends on the
+    function and on the arithmetic of the machine: so the best of several steps is taken. What its length spoils shows
+    in the distance to the next shorter step, which rounds more and so bounds rounding too. Lest the two agree by
+    chance, their distance is not taken to be below what the two steps after them say of rounding, which
+    grows as steps shrink. Twice that is the estimate.
+    """
+    slopes = np.array([(np.asarray(function(h), float) - np.asarray(function(-h), float)) / (2 * h) for h in steps])
+    apart = (np.abs(np.diff(slopes, axis=0)).T * steps[1:]).T  # in units of rounding
+    errors = (2 * np.maximum(apart[:-1], apart[1:]).T / steps[1:-1]).T
+    best = errors.argmin(axis=0)[None]
+    return np.take_along_axis(slopes[:-2], best, axis=0)[0], np.take_along_axis(errors, best, axis=0)[0]
+
+
+def assert_slope(found, function, rtol=1e-6, atol=0.0, *, scale=None, most=1e-4, **steps):
+    """Check that ``found`` is the derivative of ``function(h)`` at h = 0, as well as central differences can tell.
+
+    It may be off by ``rtol`` of the derivative (or of ``scale``), ``atol`` and the estimated error of the differences,
+    which must be below ``most`` times the largest derivative (or ``scale``): differences that tell less prove nothing.
+    """
+    found = np.asarray(found, float)
+    wanted, error = (np.asarray(a) for a in central_slope(function, **steps))
+    assert found.shape == wanted.shape
+    largest = np.abs(wanted).max() if scale is None else scale
+    unclear = error > most * largest + atol
+    assert not unclear.any(), f"no step will do: differences of {wanted[unclear]} disagree by {error[unclear]}"
+    allowed = rtol * (np.abs(wanted) if scale is None else scale) + atol + error
+    wrong = ~(np.abs(found - wanted) <= allowed)
+    assert not wrong.any(), f"{found[wrong]}, but differences say {wanted[wrong]} ± {error[wrong]}"
 
 
 def read_tu(folder, name):

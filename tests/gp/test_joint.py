@@ -23,6 +23,7 @@ from swwl.gp.factors import (
 )
 from swwl.gp.inputs import range_labels
 from swwl.gp.prior import default_prior
+from tests.helpers import assert_slope, central_slope
 
 NAMES = ["gaussian", "matern52", "matern32", ("power", 1.0), ("power", 1.7)]
 BETA = np.array([0.5, 0.2, 0.8, 0.3, 0.6, 1.1])
@@ -136,22 +137,18 @@ def test_derivatives_by_central_differences(points, name, monkeypatch):
     found = contract_triangle(among, beta, r, weights.copy())
     moved = multiply_derivatives(among, beta, r, vectors)
     in_cross = cross_derivatives(cross, beta, cross_correlation(cross, beta, (7, 30)), vectors)
-    errors = []
-    for step in (1e-2, 1e-3, 1e-4):
-        worst = 0.0
-        for i, e in enumerate(np.eye(7)):
-            up, down = beta * np.exp(step * e), beta * np.exp(-step * e)
-            slope = (matrix(up) - matrix(down)) / (2 * step)
-            slope_cross = (cross_correlation(cross, up, (7, 30)) - cross_correlation(cross, down, (7, 30))) / (2 * step)
-            pairs = [
-                (np.sum(weights * slope), found[i]),
-                ((slope + slope.T) @ vectors, moved[i]),
-                (slope_cross @ vectors, in_cross[i]),
-            ]
-            worst = max([worst, *(np.abs(a - b).max() for a, b in pairs)])
-        errors.append(worst)
-    assert errors[1] < 2e-2 * errors[0] + 1e-9  # central differences converge with the square of the step
-    assert errors[2] < 1e-6
+
+    def values(h):
+        betas = beta * np.exp(h * np.eye(7))
+        lower = [matrix(moved) for moved in betas]
+        return (
+            np.array([np.sum(weights * r) for r in lower]),
+            np.array([(r + r.T) @ vectors for r in lower]),
+            np.array([cross_correlation(cross, moved, (7, 30)) @ vectors for moved in betas]),
+        )
+
+    for k, derivatives in enumerate((found, moved, in_cross)):
+        assert_slope(derivatives, lambda h, k=k: values(h)[k], 1e-6, 1e-7)
 
 
 @pytest.mark.parametrize("name", ["matern52", ("power", 0.5)])
@@ -222,8 +219,7 @@ def test_range_uncertainty_is_the_delta_method(points, fitted):
     def mean_at(w):
         return RobustGP(["matern52"], beta=np.exp(w[:-1]), nugget=np.exp(w[-1])).fit([joint(rows)], y).predict(cross)
 
-    step = 1e-3
-    gradient = [(mean_at(w + step * e) - mean_at(w - step * e)) / (2 * step) for e in np.eye(7)[extra.free]]
+    gradient, _ = central_slope(lambda h: [mean_at(w + h * e) for e in np.eye(7)[extra.free]])
     added = np.einsum("am,ab,bm->m", gradient, extra.covariance, gradient)
     plain = RobustGP(["matern52"], prior="gentle").fit([joint(rows)], y)
     wide, narrow = (g.predict_distribution(cross).scale for g in (gp, plain))

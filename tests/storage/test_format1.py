@@ -38,8 +38,11 @@ def test_models_of_format_1_predict_the_same(name, tmp_path):
     loo = model.leave_one_out()
     found = {"mean": mean, "std": std, "lower": lower, "upper": upper, "loo_mean": loo.mean, "loo_std": loo.std}
     found["ranges"] = np.asarray(model.ranges_)
+    # Sliced embeddings of new rows are of single precision, whose last bits other processors round otherwise.
+    new_rtol = 2e-6 if name.startswith(("swwl", "aswwl", "principal")) else 1e-8
     for key, value in ANSWERS[name].items():
-        np.testing.assert_allclose(found[key], value, rtol=1e-9, atol=1e-12, err_msg=key)
+        rtol = new_rtol if key in ("mean", "std", "lower", "upper") else 1e-9
+        np.testing.assert_allclose(found[key], value, rtol=rtol, atol=1e-12, err_msg=key)
     model.save(tmp_path / "again.swwl")
     again = load_model(tmp_path / "again.swwl")
     np.testing.assert_array_equal(again.predict(new, return_std=True), (mean, std))

@@ -17,6 +17,7 @@ from swwl.gp.prior import default_prior
 from swwl.gp.solvers.base import NotPositiveDefinite, Problem, standardize
 from swwl.gp.solvers.dense import DenseSolver
 from swwl.gp.solvers.vecchia import VecchiaSolver
+from tests.helpers import assert_slope
 
 METHODS = ["posterior", "marginal", "likelihood"]
 
@@ -104,9 +105,7 @@ def test_the_gradient_is_that_of_central_differences(make_terms, items, method):
         solver = VecchiaSolver(problem, *sizes)
         at = np.append(np.random.default_rng(seed).normal(-0.5, 0.3, size=p), np.log(0.03))
         _, gradient = solver.with_gradient(at[:-1], at[-1])
-        moved = [(at + step, at - step) for step in 1e-4 * np.eye(p + 1)]
-        slopes = [(solver(a[:-1], a[-1]) - solver(b[:-1], b[-1])) / 2e-4 for a, b in moved]
-        assert_allclose(gradient, slopes, rtol=1e-6, atol=1e-6)
+        assert_gradient(gradient, solver, at)
 
 
 def test_remainders_and_city_block_distances_have_gradients_too():
@@ -117,12 +116,13 @@ def test_remainders_and_city_block_distances_have_gradients_too():
     problem = make_problem(terms, np.arange(30), rng.normal(size=(30, 1)), np.ones((30, 1)))
     solver, at = VecchiaSolver(problem, 8, 5), np.array([-0.5, -0.7, -1.0, -2.0, -3.0])
     _, gradient = solver.with_gradient(at[:-1], at[-1])
-    slopes = [(solver(*split(at + step)) - solver(*split(at - step))) / 2e-4 for step in 1e-4 * np.eye(5)]
-    assert_allclose(gradient, slopes, rtol=1e-6, atol=1e-6)
+    assert_gradient(gradient, solver, at)
 
 
-def split(at):
-    return at[:-1], at[-1]
+def assert_gradient(gradient, solver, at):
+    """Compare with central differences of the solver in each of its log ranges and log nugget."""
+    values = lambda h: [solver(moved[:-1], moved[-1]) for moved in at + h * np.eye(len(at))]  # noqa: E731
+    assert_slope(gradient, values, 1e-6, 1e-6)
 
 
 def by_hand(problem, solver, beta, nugget):
@@ -359,7 +359,7 @@ def test_slopes_are_those_of_central_differences(sizes, method):
     options = {"n_inducing": sizes[0], "n_neighbors": sizes[1], "n_predict_neighbors": sizes[1]}
     gp = RobustGP(["matern52"], trend="linear", nugget=0.01, beta=[0.5, 0.6, 0.7], method=method, solver="vecchia",
                   solver_options=options).fit([Coordinates(x)], y, trend)  # fmt: skip
-    new, column, step = rng.normal(size=(1, 3)), rng.normal(size=(1, 1)), 1e-5
+    new, column = rng.normal(size=(1, 3)), rng.normal(size=(1, 1))
 
     def both(by, trend_by=0.0):
         return np.hstack(gp.predict([Coordinates(new + by)], return_std=True, trend_columns=column + trend_by))[0]
@@ -367,9 +367,8 @@ def test_slopes_are_those_of_central_differences(sizes, method):
     found = gp.linearize([Coordinates(new)], trend_columns=column)
     assert_allclose(np.concatenate([found.mean, found.std]), both(0.0), rtol=1e-10)
     (slopes,), in_trend = found.pull_back(np.eye(2, 4), np.eye(2, 4, 2))
-    wanted = [(both(by) - both(-by)) / (2 * step) for by in step * np.eye(3)]
-    assert_allclose(slopes, wanted, rtol=1e-6, atol=1e-8)
-    assert_allclose(in_trend[-1], (both(0.0, step) - both(0.0, -step)) / (2 * step), rtol=1e-6, atol=1e-8)
+    assert_slope(slopes, lambda h: [both(by) for by in h * np.eye(3)], 1e-6, 1e-8)
+    assert_slope(in_trend[-1], lambda h: both(0.0, h), 1e-6, 1e-8)
 
 
 @pytest.mark.slow
