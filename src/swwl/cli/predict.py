@@ -22,7 +22,8 @@ def predict_field_table(
     from swwl.jobs.check import check_cases
     from swwl.jobs.outputs import check_folder, is_predicted_mesh, table_files
     from swwl.jobs.predict import FILE, OUTSIDE, TABLE, check_field_names, mesh_names, predict_fields
-    from swwl.jobs.table import memory_beside, read_table, write_table
+    from swwl.jobs.table import memory_beside, read_table
+    from swwl.tables.read import write_table
 
     column = fitted.mesh_column_
     frame = read_table(table)
@@ -180,7 +181,8 @@ def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cac
         predict_table,
         prediction_table,
     )
-    from swwl.jobs.table import memory_beside, read_table, write_table
+    from swwl.jobs.table import memory_beside, read_table
+    from swwl.tables.read import write_table
 
     frame = read_table(table)
     check_names(fitted, frame, table)
@@ -241,7 +243,7 @@ def _one_case(
         predict_table,
         prediction_table,
     )
-    from swwl.jobs.table import write_table
+    from swwl.tables.read import write_table
 
     meshes = meshes_by_column(graph_columns(fitted), mesh)
     frame = one_case(fitted, meshes, values)

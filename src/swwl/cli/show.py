@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from swwl.jobs.findings import Finding
-    from swwl.jobs.plan import Plan
+    from swwl.jobs.plan import FitPlan
 
 # Ranges that matter less than this are not listed one by one.
 _NEGLIGIBLE = 0.05
@@ -22,7 +22,7 @@ _NEGLIGIBLE = 0.05
 _MOST_CHOICES = 20
 
 
-def show_plan(out: Output, plan: Plan, kernel: str, fields: Sequence[str] = ()) -> None:
+def show_plan(out: Output, plan: FitPlan, kernel: str, fields: Sequence[str] = ()) -> None:
     """Print what will be learned from what."""
     out.say(f"table     {plan.path}: {len(plan.frame)} rows, {plan.split.words}")
     if plan.split.column is not None:
@@ -46,6 +46,11 @@ def show_findings(out: Output, findings: Sequence[Finding]) -> None:
             show_error(finding.message)
         elif not out.quiet:
             show_note(finding.message)
+
+
+def show_fitted(out: Output, facts: dict[str, Any]) -> None:
+    """Print what a model found out of its facts: that of fields knows fields, the other targets."""
+    (show_field_model if "fields" in facts else show_model)(out, facts)
 
 
 def show_model(out: Output, facts: dict[str, Any]) -> None:
@@ -122,7 +127,7 @@ def show_field_scores(out: Output, rows: list[dict[str, Any]], title: str = "how
 
 def show_choices(out: Output, chosen: pd.DataFrame, frame: pd.DataFrame, path: Path, title: str) -> None:
     """Print cases that were chosen, and why; as JSON, all of them."""
-    from swwl.jobs.table import where
+    from swwl.tables.places import where
 
     places = [where(frame, path, int(row)) for row in chosen["row"]]
     for place, why in list(zip(places, chosen["why"], strict=True))[:_MOST_CHOICES]:

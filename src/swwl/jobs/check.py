@@ -6,7 +6,7 @@ Errors are what a fit refuses; notes are what it takes, though the user may not 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +17,14 @@ from swwl.errors import InputError
 from swwl.fields.estimator import FieldRegressor
 from swwl.formatting import number
 from swwl.jobs.findings import Finding, MeshColumn, pairs, read_facts, repeated_rows
-from swwl.jobs.plan import Plan, plan_fit, split_rows
-from swwl.jobs.table import (
-    known_outputs,
-    mesh_of_row,
-    mesh_paths,
-    places,
-    read_table,
-    require_known,
-    require_numbers,
-    where,
-)
+from swwl.jobs.plan import FitPlan, HoldOut, RowSplit, plan_fit, split_rows
+from swwl.jobs.table import known_outputs, read_table
 from swwl.mesh.shape.screening import Facts, Typical, typical_of
 from swwl.parallel import Progress
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.storage.memory import Memory
-from swwl.tables.columns import as_numbers
-from swwl.tables.read import mesh_columns
+from swwl.tables.columns import as_numbers, mesh_columns
+from swwl.tables.places import mesh_of_row, mesh_paths, places, require_known, require_numbers, where
 
 # Where fewer rows are fitted, leave-one-out scores are rough.
 _FEW_ROWS = 10
@@ -53,7 +44,7 @@ class Checked:
 
 
 def check_plan(
-    plan: Plan,
+    plan: FitPlan,
     memory: Memory,
     *,
     n_jobs: int | None = None,
@@ -64,7 +55,7 @@ def check_plan(
 
     Parameters
     ----------
-    plan : Plan
+    plan : FitPlan
     memory : Memory
         Keeps the facts of meshes, so that they are read once.
     n_jobs : int, optional
@@ -93,13 +84,9 @@ def check_table(
     path: Path,
     targets: Sequence[str] = (),
     meshes: Sequence[str] = (),
-    inputs: list[str] | None = None,
+    inputs: Sequence[str] | None = None,
     *,
-    split: str | None = None,
-    test_fraction: float | None = None,
-    all_rows: bool = False,
-    seed: int = 0,
-    drop_incomplete: bool = False,
+    rows: HoldOut | None = None,
     memory: Memory | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -111,18 +98,19 @@ def check_table(
     frame = read_table(path)
     memory = Memory(None) if memory is None else memory
     names = list(meshes) or mesh_columns(frame)
-    options: dict[str, Any] = {"test_fraction": test_fraction, "all_rows": all_rows, "seed": seed}
+    how = rows or HoldOut()
+    complete = replace(how, drop_incomplete=True)
     refused: list[Finding] = []
     plan = None
     try:
         kernel = "principal" if names else "scalars"
-        plan = plan_fit(path, list(targets), names, inputs, kernel=kernel, split=split, **options, drop_incomplete=True)
+        plan = plan_fit(path, targets, names, inputs, kernel=kernel, rows=complete)
     except InputError as error:
         refused.append(_refusal("table", error))
-    if plan is not None and not drop_incomplete:
-        refused += _incomplete(frame, path, plan, split, options)
-    rows = range(len(frame)) if plan is None or not drop_incomplete else map(int, plan.split.rows)
-    unreadable, columns = _readable(frame, path, names, list(rows), memory, n_jobs, progress)
+    if plan is not None and not how.drop_incomplete:
+        refused += _incomplete(frame, path, plan, split_rows(frame, path, complete))
+    looked_at = range(len(frame)) if plan is None or not how.drop_incomplete else map(int, plan.split.rows)
+    unreadable, columns = _readable(frame, path, names, list(looked_at), memory, n_jobs, progress)
     found, _ = _of_meshes(columns)
     if plan is not None:
         few = len(plan.split.train) < 5
@@ -232,20 +220,9 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _incomplete(
-    frame: pd.DataFrame, path: Path, plan: Plan, split: str | None, options: dict[str, Any]
-) -> list[Finding]:
+def _incomplete(frame: pd.DataFrame, path: Path, plan: FitPlan, rows: RowSplit) -> list[Finding]:
     """Return an error for every column in which something is missing that a fit needs."""
     found = []
-    rows = split_rows(
-        frame,
-        path,
-        column=split,
-        fraction=options["test_fraction"],
-        all_rows=options["all_rows"],
-        seed=options["seed"],
-        drop_incomplete=True,
-    )
     for name in [*plan.targets, *plan.inputs, *plan.categories]:
         try:
             if name in plan.categories:
@@ -274,7 +251,7 @@ def _of_meshes(columns: Sequence[MeshColumn], merge_nodes: bool = False) -> tupl
     return findings, typical
 
 
-def _of_rows(plan: Plan, columns: Sequence[MeshColumn]) -> list[Finding]:
+def _of_rows(plan: FitPlan, columns: Sequence[MeshColumn]) -> list[Finding]:
     """Find rows and meshes that stand in the table twice, above all on both sides of the split."""
     frame, path, rows = plan.frame, plan.path, [int(row) for row in plan.split.rows]
     of_columns = [column.keys() for column in columns]
@@ -305,7 +282,7 @@ def _equal(first: pd.Series, second: pd.Series) -> bool:
     return bool(np.array_equal(first.to_numpy(float), second.to_numpy(float), equal_nan=True))
 
 
-def _of_copies(plan: Plan, column: MeshColumn, keys: dict[int, str], told: set[int]) -> list[Finding]:
+def _of_copies(plan: FitPlan, column: MeshColumn, keys: dict[int, str], told: set[int]) -> list[Finding]:
     """Find files that hold the same mesh, and meshes on both sides of the split."""
     found = []
     files = sorted(column.first_rows.values())
@@ -326,7 +303,7 @@ def _of_copies(plan: Plan, column: MeshColumn, keys: dict[int, str], told: set[i
     return found
 
 
-def _left_out(plan: Plan) -> list[Finding]:
+def _left_out(plan: FitPlan) -> list[Finding]:
     """Say which columns are not learned from, where that was not the user's choice."""
     known = {plan.split.column, *known_outputs(plan.path)}
     return [
@@ -336,7 +313,7 @@ def _left_out(plan: Plan) -> list[Finding]:
     ]
 
 
-def _of_inputs(plan: Plan) -> list[Finding]:
+def _of_inputs(plan: FitPlan) -> list[Finding]:
     """Find inputs that hardly vary or only number the cases, and too few rows."""
     found: list[Finding] = []
     train = plan.split.train
@@ -370,7 +347,7 @@ def _numbers_cases(name: str, values: Any) -> bool:
     return bool((np.diff(ordered) == 1).all()) or bool({*name.lower().replace("-", "_").split("_")} & _CASE_NAMES)
 
 
-def _of_targets(plan: Plan) -> list[Finding]:
+def _of_targets(plan: FitPlan) -> list[Finding]:
     """Find targets that hardly vary, or that are better learned as logarithms."""
     found: list[Finding] = []
     for name in plan.targets:

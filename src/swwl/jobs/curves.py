@@ -16,11 +16,11 @@ from swwl.evaluation.curves import check_inputs, predict_curves
 from swwl.formatting import plain
 from swwl.jobs.outputs import picture_metadata
 from swwl.jobs.predict import PREDICTED, graph_columns
-from swwl.jobs.table import write_table
 from swwl.plots import CurvesDisplay
 from swwl.plots.style import new_figure, style
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.storage.atomic import atomic_write
+from swwl.tables.read import write_table
 
 PICTURES = (".png", ".svg", ".pdf")
 _PER_ROW = 3

@@ -20,8 +20,8 @@ from swwl.mesh import Graph
 from swwl.mesh.io import read
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.storage.modelfile import is_model, load_model
-from swwl.tables.columns import kind_of
-from swwl.tables.read import TABLES, mesh_columns, mesh_file
+from swwl.tables.columns import kind_of, mesh_columns
+from swwl.tables.read import TABLES, mesh_file
 
 _ABOUT = ("n_samples", "generator", "seed", "model", "nodes", "random_topology", "scalars", "targets")
 

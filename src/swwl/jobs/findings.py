@@ -13,11 +13,11 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from swwl.errors import InputError, located
-from swwl.jobs.table import where
 from swwl.mesh.io.formats import read_file
 from swwl.mesh.shape.screening import Facts, Typical, apart, facts_of
 from swwl.parallel import Progress, check_jobs, each_once, one_blas_thread
 from swwl.storage.memory import Memory, fingerprint
+from swwl.tables.places import where
 
 # So many findings of one kind are told one by one; more are told together.
 _MOST = 3

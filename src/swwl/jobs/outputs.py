@@ -20,9 +20,9 @@ import pandas as pd
 import swwl
 from swwl.errors import InputError
 from swwl.jobs.predict import PREDICTED
-from swwl.jobs.table import mesh_paths
 from swwl.storage.atomic import written_file
 from swwl.storage.modelfile import is_model
+from swwl.tables.places import mesh_paths
 
 __all__ = [
     "check_folder",

@@ -1,4 +1,4 @@
-"""From a model and a table to predictions: what ``swwl predict`` and ``swwl demo`` share."""
+"""From a model and a table to predictions: of numbers as a table, of fields as meshes; scores where truth is known."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from swwl.evaluation import scores
 from swwl.evaluation.curves import trend_columns
 from swwl.evaluation.metadata import field_data_of
 from swwl.fields.estimator import FieldRegressor
-from swwl.fields.scores import MeshScore, pooled
+from swwl.fields.scores import MeshScore, mesh_score, pooled
 from swwl.gp.prediction import Prediction
-from swwl.jobs.fit import HANDFUL, predicted_parts, score_mesh, truths
-from swwl.jobs.table import mesh_paths, require_numbers, require_rows, require_texts, rows_named, where
+from swwl.mesh.io import read_mesh
 from swwl.mesh.mesh import Mesh, trusted_mesh
 from swwl.parallel import Progress
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.storage.memory import Memory
 from swwl.storage.modelfile import load_model
+from swwl.tables.places import mesh_paths, require_numbers, require_rows, require_texts, rows_named, where
 
 # What predictions of a target add to its name, and the column that says which inputs were never tried so far out.
 PREDICTED = ("mean", "std", "lower95", "upper95")
@@ -257,6 +257,8 @@ FILE = "predicted_mesh"  # the column that names them
 # those of their lengths.
 DERIVED = ("max", "mean")
 _SCORES = ("rrmse", "max_true", "inside95")
+# So many meshes are predicted at once: their fields are in memory together.
+HANDFUL = 8
 
 
 def field_inputs(model: FieldRegressor, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
@@ -372,6 +374,33 @@ def _of_row(score: MeshScore | None, truth: NDArray[np.float64] | None) -> tuple
         return (np.nan,) * 3
     top = np.nanmax(np.linalg.norm(truth, axis=1) if truth.ndim == 2 else truth)
     return score.rrmse, float(top), score.coverage
+
+
+def truths(path: Path, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    """Return those fields of a mesh file that it has, with at least one value."""
+    mesh = read_mesh(path)
+    found = {}
+    for name in names:
+        values = mesh.fields.get(name, mesh.cell_fields.get(name))
+        if values is not None and values.dtype.kind in "fiub":
+            field = np.asarray(values, dtype=np.float64)
+            if np.isfinite(field.reshape(len(field), -1)).all(axis=1).any():
+                found[name] = field
+    return found
+
+
+def predicted_parts(mesh: Mesh, name: str) -> list[NDArray[np.float64]]:
+    """Return what a predicted mesh says of a field, of nodes or cells: mean, standard deviation and bounds."""
+    home = mesh.fields if f"{name}_std" in mesh.fields else mesh.cell_fields
+    return [home[name + ending] for ending in ("", "_std", "_lower95", "_upper95")]
+
+
+def score_mesh(mesh: Mesh, name: str, truth: NDArray[np.float64]) -> MeshScore | None:
+    """Compare a predicted mesh with the truth; None where that has another number of components."""
+    mean, _, lower, upper = predicted_parts(mesh, name)
+    if truth.shape != mean.shape:
+        return None
+    return mesh_score(truth, mean, lower, upper, name=mesh.name or "")
 
 
 def derived_numbers(

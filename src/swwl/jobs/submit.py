@@ -12,13 +12,14 @@ import pandas as pd
 from swwl.datasets.plaid import load_split, sample_number
 from swwl.errors import InputError
 from swwl.fields.estimator import FieldRegressor
-from swwl.jobs.fit import HANDFUL, no_progress
-from swwl.jobs.predict import field_inputs, predict_table
-from swwl.jobs.table import CACHE_FOLDER, require_mesh_files, rows_named
+from swwl.jobs.fit import no_progress
+from swwl.jobs.predict import HANDFUL, field_inputs, predict_table
+from swwl.jobs.table import CACHE_FOLDER, require_mesh_files
 from swwl.mesh.io.hdf.cgns import copy_cgns
 from swwl.parallel import Progress
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.storage.memory import Memory
+from swwl.tables.places import rows_named
 
 Models = Sequence[RobustGPRegressor | FieldRegressor]
 

@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 
 from swwl.errors import InputError
-from swwl.jobs.table import read_table, require_numbers, require_rows, require_texts, rows_named, where
+from swwl.jobs.table import read_table
 from swwl.serve.http.limits import Limits
 from swwl.serve.models.meshes import Known, MeshStore
 from swwl.serve.models.served import Judged, Served
 from swwl.serve.requests.cases import a_level, a_number, an_object, case_table, input_value, known_keys
 from swwl.storage.checks import shown
+from swwl.tables.places import require_numbers, require_rows, require_texts, rows_named, where
 
 _STEPS = 41
 _CHUNK = 64
