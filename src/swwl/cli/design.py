@@ -1,4 +1,4 @@
-"""``swwl suggest``: which cases of a pool to simulate next, given a model."""
+"""``swwl select`` and ``swwl suggest``: which cases of a pool to simulate first and, given a model, next."""
 
 from __future__ import annotations
 

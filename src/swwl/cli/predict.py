@@ -1,4 +1,4 @@
-"""``swwl predict``: a model and a table, or one mesh -> predictions."""
+"""``swwl predict``: a model of numbers or of fields, and a table or one case -> predictions."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ def predict_field_case(
     """Predict the fields of one mesh; print numbers derived from them, and write it where a file is named."""
     from swwl.jobs.check import check_cases
     from swwl.jobs.outputs import check_output, is_predicted_mesh
-    from swwl.jobs.predict import DERIVED, OUTSIDE, PREDICTED, case_table, meshes_by_column, predict_fields
+    from swwl.jobs.predict import DERIVED, OUTSIDE, PREDICTED, meshes_by_column, one_case, predict_fields
 
     column = fitted.mesh_column_
     meshes = meshes_by_column([column], mesh)
-    frame = case_table(list(fitted.feature_names_in_), [column], meshes, values)
+    frame = one_case(fitted, meshes, values)
     if output is not None:
         files = [model, *meshes.values()]
         check_output(output, endings=(".vtu",), inputs=files, ours=is_predicted_mesh, force=force)
@@ -147,14 +147,12 @@ def predict(
       swwl predict f.swwl d/table.csv -o predicted
       swwl predict m.swwl --mesh d/meshes/00100.vtu speed=17188 pressure=1.41
     """
-    from swwl.cli.predict import predict_field_case, predict_field_table
-    from swwl.fields.estimator import FieldRegressor
     from swwl.jobs.predict import load_any
 
     out = Output(quiet, as_json)
     fitted = load_any(model)
     given = what or []
-    fields = isinstance(fitted, FieldRegressor)
+    fields = fitted.predicts == "fields"
     if mesh or (given and "=" in given[0] and not Path(given[0]).exists()):
         (predict_field_case if fields else _one_case)(out, fitted, model, mesh or [], given, output, force)
     elif len(given) != 1:

@@ -14,14 +14,13 @@ import numpy as np
 import pandas as pd
 
 from swwl.errors import InputError
-from swwl.fields.estimator import FieldRegressor
 from swwl.formatting import number
 from swwl.jobs.findings import Finding, MeshColumn, pairs, read_facts, repeated_rows
 from swwl.jobs.plan import FitPlan, HoldOut, RowSplit, plan_fit, split_rows
+from swwl.jobs.predict import Model, factors_of
 from swwl.jobs.table import known_outputs, read_table
 from swwl.mesh.shape.screening import Facts, Typical, typical_of
 from swwl.parallel import Progress
-from swwl.regression.estimator import RobustGPRegressor
 from swwl.storage.memory import Memory
 from swwl.tables.columns import as_numbers, mesh_columns
 from swwl.tables.places import mesh_of_row, mesh_paths, places, require_known, require_numbers, where
@@ -124,7 +123,7 @@ def check_table(
 
 
 def check_cases(
-    model: RobustGPRegressor | FieldRegressor,
+    model: Model,
     columns: Sequence[str],
     frame: pd.DataFrame,
     path: Path,
@@ -170,13 +169,9 @@ def check_cases(
     return findings, outside
 
 
-def _merges(model: RobustGPRegressor | FieldRegressor, column: str) -> bool:
+def _merges(model: Model, column: str) -> bool:
     """Whether a model makes nodes at the same place one."""
-    if isinstance(model, FieldRegressor):
-        kernels = [one.member.kernel for one in model.models_.values()]
-    else:
-        kernels = [model.kernel_]
-    factors = [factor for kernel in kernels for factor in kernel.factors if factor.column == column]
+    factors = [factor for factor in factors_of(model) if factor.column == column]
     return any(factor.get_params(deep=False).get("merge_nodes") for factor in factors)
 
 

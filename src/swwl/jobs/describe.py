@@ -118,11 +118,7 @@ def plaid_facts(folder: Path) -> dict[str, Any]:
 def model_file_facts(path: Path) -> dict[str, Any]:
     """Return what a model predicts from what, and how well; of a classifier, what it tells apart."""
     model = load_model(path)
-    if isinstance(model, FieldRegressor):
-        with located(str(path)):
-            data, facts = field_data_of(model), field_model_facts(model)
-        return {"kind": "field model"} | facts | {"table": data.get("table"), "split": data.get("split")}
-    if not isinstance(model, RobustGPRegressor):
+    if model.predicts == "classes":
         return {
             "kind": "classifier",
             "kernel": repr(model.kernel_),
@@ -130,8 +126,11 @@ def model_file_facts(path: Path) -> dict[str, Any]:
             "classes": model.classes_,
         }
     with located(str(path)):
-        data, facts = data_of(model), model_facts(model)
-    return {"kind": "model"} | facts | {"table": data.get("table"), "split": data.get("split")}
+        if model.predicts == "fields":
+            kind, data, facts = "field model", field_data_of(model), field_model_facts(model)
+        else:
+            kind, data, facts = "model", data_of(model), model_facts(model)
+    return {"kind": kind} | facts | {"table": data.get("table"), "split": data.get("split")}
 
 
 def model_facts(model: RobustGPRegressor) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The meshes of a table, compared with each other: which are unreadable, apart, loose, copied."""
+"""Findings: what the user should know of a table, told one by one or together, and how meshes of a column compare."""
 
 from __future__ import annotations
 

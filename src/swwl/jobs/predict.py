@@ -19,6 +19,7 @@ from swwl.evaluation.metadata import field_data_of
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.scores import MeshScore, mesh_score, pooled
 from swwl.gp.prediction import Prediction
+from swwl.kernels.base import Factor
 from swwl.mesh.io import read_mesh
 from swwl.mesh.mesh import Mesh, trusted_mesh
 from swwl.parallel import Progress
@@ -36,41 +37,59 @@ SCORE, INSIDE, DOMAIN, WIDENED = DOMAIN_COLUMNS = ("domain_score", "inside_domai
 _DISAGREE, _FEWEST_ANSWERS = 0.05, 3
 
 
+Model = RobustGPRegressor | FieldRegressor
+
+
 def load_regressor(path: Path) -> RobustGPRegressor:
     """Read a model file that can predict numbers; refuse models of other kinds."""
     model = load_any(path)
-    if not isinstance(model, RobustGPRegressor):
-        raise InputError(f"{path}: holds a {type(model).__name__}, but a RobustGPRegressor is wanted.")
+    if model.predicts != "numbers":
+        raise InputError(f"{path}: holds a {type(model).__name__}, but a RobustGPRegressor is expected.")
     return model
 
 
-def load_any(path: Path) -> RobustGPRegressor | FieldRegressor:
+def load_any(path: Path) -> Model:
     """Read a model file that can predict numbers or fields; refuse models of other kinds."""
-    model = load_model(path)
-    if not isinstance(model, (RobustGPRegressor, FieldRegressor)):
-        raise InputError(f"{path}: holds a {type(model).__name__}, but a RobustGPRegressor is wanted.")
+    model: Model = load_model(path)
+    if getattr(model, "predicts", None) not in ("numbers", "fields"):
+        raise InputError(
+            f"{path}: holds a {type(model).__name__}, but a RobustGPRegressor or a FieldRegressor is expected."
+        )
     return model
 
 
-def graph_columns(model: RobustGPRegressor) -> list[str]:
+def factors_of(model: Model) -> list[Factor]:
+    """Return the factors of all kernels of a model."""
+    kernels = [one.member.kernel for one in model.models_.values()] if model.predicts == "fields" else [model.kernel_]
+    return [factor for kernel in kernels for factor in kernel.factors]
+
+
+def column_kinds(model: Model) -> dict[str, str]:
+    """Return what a model takes from every column that it needs: "graphs", "categories", "rows", "numbers", "trend"."""
+    kinds = {factor.column: factor.takes for factor in factors_of(model)}
+    if model.predicts == "fields":
+        kinds[model.mesh_column_] = "graphs"
+        return {name: kinds[name] for name in model.feature_names_in_}
+    return kinds | {name: "trend" for name in trend_columns(model) if name not in kinds}
+
+
+def graph_columns(model: Model) -> list[str]:
     """Return the columns of a model that hold meshes."""
-    return list(dict.fromkeys(factor.column for factor in model.kernel_.factors if factor.takes == "graphs"))
+    return [name for name, kind in column_kinds(model).items() if kind == "graphs"]
 
 
-def input_columns(model: RobustGPRegressor, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Return the columns that a model needs: checked numbers, vectors, and mesh files that exist."""
+def input_columns(model: Model, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Return the columns that a model needs: checked numbers, texts, vectors, and mesh files that exist."""
     columns: dict[str, Any] = {}
-    for factor in model.kernel_.factors:
-        if factor.takes == "graphs":
-            columns[factor.column] = mesh_paths(frame, path, factor.column)
-        elif factor.takes == "categories":
-            columns[factor.column] = require_texts(frame, path, factor.column)
-        elif factor.takes == "rows":
-            columns[factor.column] = require_rows(frame, path, factor.column)
+    for name, kind in column_kinds(model).items():
+        if kind == "graphs":
+            columns[name] = mesh_paths(frame, path, name)
+        elif kind == "categories":
+            columns[name] = require_texts(frame, path, name)
+        elif kind == "rows":
+            columns[name] = require_rows(frame, path, name)
         else:
-            columns[factor.column] = require_numbers(frame, path, factor.column, "input")
-    for name in trend_columns(model):
-        columns[name] = require_numbers(frame, path, name, "the trend")
+            columns[name] = require_numbers(frame, path, name, "the trend" if kind == "trend" else "input")
     return pd.DataFrame(columns, index=frame.index)
 
 
@@ -172,22 +191,10 @@ def meshes_by_column(columns: Sequence[str], given: Sequence[str]) -> dict[str, 
     return found
 
 
-def one_case(model: RobustGPRegressor, meshes: Mapping[str, Path], values: Sequence[str]) -> pd.DataFrame:
-    """Return a table of one row from mesh files by column and texts NAME=VALUE; all inputs have to be there.
-
-    Parameters
-    ----------
-    model : RobustGPRegressor
-    meshes : mapping of str to path
-    values : sequence of str
-    """
-    return case_table([*model.feature_names_in_, *trend_columns(model)], graph_columns(model), meshes, values)
-
-
-def case_table(
-    wanted: Sequence[str], graphs: Sequence[str], meshes: Mapping[str, Path], values: Sequence[str]
-) -> pd.DataFrame:
-    """Return a table of one row that has all wanted columns, those of meshes among them."""
+def one_case(model: Model, meshes: Mapping[str, Path], values: Sequence[str]) -> pd.DataFrame:
+    """Return a table of one row from mesh files by column and texts NAME=VALUE; all inputs have to be there."""
+    trend = trend_columns(model) if model.predicts == "numbers" else []
+    wanted = list(dict.fromkeys([*map(str, model.feature_names_in_), *trend]))
     case: dict[str, Any] = {name: str(file) for name, file in meshes.items()}
     for text in values:
         # A column may have "=" in its name: the longest one that fits is meant.
@@ -199,7 +206,7 @@ def case_table(
         case[name] = text[len(name) + 1 :]
     missing = [name for name in wanted if name not in case]
     if missing:
-        given = "--mesh FILE" if missing == list(graphs) else f"{missing[0]}=VALUE"
+        given = "--mesh FILE" if missing == graph_columns(model) else f"{missing[0]}=VALUE"
         raise InputError(f"The model also needs {', '.join(missing)}: give {given}.")
     return pd.DataFrame({name: [value] for name, value in case.items()})
 
@@ -259,22 +266,6 @@ DERIVED = ("max", "mean")
 _SCORES = ("rrmse", "max_true", "inside95")
 # So many meshes are predicted at once: their fields are in memory together.
 HANDFUL = 8
-
-
-def field_inputs(model: FieldRegressor, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Return the columns that a model of fields needs: mesh files that exist, checked numbers, texts."""
-    kinds = {factor.column: factor.takes for one in model.models_.values() for factor in one.member.kernel.factors} | {
-        model.mesh_column_: "graphs"
-    }
-    columns: dict[str, Any] = {}
-    for name in model.feature_names_in_:
-        if kinds[name] == "graphs":
-            columns[name] = mesh_paths(frame, path, name)
-        elif kinds[name] == "categories":
-            columns[name] = require_texts(frame, path, name)
-        else:
-            columns[name] = require_numbers(frame, path, name, "input")
-    return pd.DataFrame(columns, index=frame.index)
 
 
 def mesh_names(frame: pd.DataFrame, path: Path, column: str) -> list[str]:
@@ -341,7 +332,7 @@ def predict_fields(
     progress : callable, optional
         Called as ``progress(done, total)`` after every handful of rows.
     """
-    inputs = field_inputs(model, frame, path)
+    inputs = input_columns(model, frame, path)
     columns: dict[str, list[float]] = {}
     scores: dict[str, list[MeshScore]] = {name: [] for name in model.field_names_}
     for first in range(0, len(frame), HANDFUL):

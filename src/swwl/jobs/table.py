@@ -68,4 +68,5 @@ def known_outputs(path: Path) -> list[str]:
 
 def summary(values: ArrayLike) -> dict[str, float]:
     """Return least, median and largest value."""
-    return {"least": float(np.min(values)), "median": float(np.median(values)), "largest": float(np.max(values))}
+    known = np.asarray(values, dtype=np.float64)
+    return {"least": float(known.min()), "median": float(np.median(known)), "largest": float(known.max())}

@@ -33,7 +33,7 @@ def make_report(model: RobustGPRegressor | FieldRegressor, model_path: str | os.
     """
     path = None if model_path is None else Path(model_path)
     title = f"Surrogate of {', '.join(model.target_names_)}"
-    if isinstance(model, FieldRegressor):
+    if model.predicts == "fields":
         return render("fields", title, **field_sections(gather_fields(model, path)))
     return render("numbers", title, **sections(gather(model, path)))
 

@@ -204,7 +204,7 @@ def domain(facts: Facts) -> Section:
     if reference.n_cases < FEWEST:
         return known
     found = reference.left_out_scores()
-    order = np.argsort(found)[:_MOST_DOMAIN_ROWS] if len(found) == len(facts.labels) else []
+    order = np.argsort(found)[: _MOST_DOMAIN_ROWS if len(found) == len(facts.labels) else 0]
     return known | {
         "level": LEVEL,
         "sure": list(zip(facts.model.target_names_, map(float, reference.sure), strict=True)),

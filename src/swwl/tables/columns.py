@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -149,17 +149,18 @@ def as_column(cells: Sequence[object], mark: str = ".") -> pd.Series:
 
 def _plain_numbers(cells: Sequence[object]) -> pd.Series | None:
     """Return a column of texts that all are numbers with decimal points, as most are, without a look at each."""
-    if not all(isinstance(cell, str) for cell in cells) or any("_" in cell for cell in cells):  # float takes 1_000
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    if len(texts) < len(cells) or any("_" in text for text in texts):  # float takes 1_000
         return None
     try:
-        if not any(map(_FRACTION.search, cells)):
-            return pd.Series([int(cell) for cell in cells], dtype=np.int64)
-        return pd.Series([float(cell) for cell in cells], dtype=np.float64)
+        if not any(map(_FRACTION.search, texts)):
+            return pd.Series([int(text) for text in texts], dtype=np.int64)
+        return pd.Series([float(text) for text in texts], dtype=np.float64)
     except (ValueError, OverflowError):
         return None
 
 
-def _is_numeric(value: object) -> bool:
+def _is_numeric(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 

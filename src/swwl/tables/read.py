@@ -12,7 +12,7 @@ import os
 from collections.abc import Sequence
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -49,7 +49,7 @@ class _Record(NamedTuple):
     """The cells of one row, and the line on which it begins."""
 
     line: int
-    cells: list[object]
+    cells: list[Any]
 
 
 def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -175,7 +175,7 @@ def _read_parquet(path: Path) -> pd.DataFrame:
     return frame
 
 
-def _read_excel(path: Path) -> tuple[list[object], list[_Record], tuple[str, str, str]]:
+def _read_excel(path: Path) -> tuple[list[Any], list[_Record], tuple[str, str, str]]:
     """Return header and rows of the first sheet, and the marks of plain CSV."""
     try:
         import openpyxl
