@@ -40,7 +40,7 @@ def sections(facts: Facts) -> Section:
         "targets": facts.model.target_names_,
         "model_name": facts.model_name,
         "table_name": facts.table_name,
-        "known": facts.data or {"ignored": {}},
+        "known": facts.data,
         "stacked": len(facts.model.candidates_) > 0,
         "held_out": facts.held_out is not None,
         "has_map": facts.outliers is not None,
