@@ -86,7 +86,7 @@ class Entry:
                 found = self._made[key] = make(self.given)
             except InputError as error:
                 raise error.of_item(self.number, f"Graph {self.number}") from None
-        return found  # type: ignore[no-any-return]
+        return found
 
     def about_nodes(self) -> int:
         """Return how many nodes it has, about, without reading it."""

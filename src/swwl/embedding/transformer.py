@@ -347,7 +347,8 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         counts = np.array([found.weight for found in looks], float)
         step = max(1, round(math.sqrt(counts.mean()))) if self._by_nodes else 1 if self.step == "sqrt" else self.step
         self._settle(len(scale), int(step), scale)
-        vars(self).pop("center_", None)  # of an earlier fit
+        if hasattr(self, "center_"):  # of an earlier fit
+            del self.center_
         if self.looks_first and self.recipe().directed and all(found.averaging for found in looks):
             self.center_ = _mean([np.tile(found.mean / scale, self._kept_iterations + 1) for found in looks])
 
