@@ -356,7 +356,8 @@ class PrincipalSWWL(ComponentFactor):
 
     def fit_rows(self, rows: NDArray[Any]) -> Pair:
         """Find the principal components of the training rows; return the rows, and their coordinates."""
-        self.mean_, self.components_, self.explained_variance_ratio_ = principal_components(rows, self._known())
+        found: tuple[NDArray[Any], ...] = principal_components(rows, self._known())
+        self.mean_, self.components_, self.explained_variance_ratio_ = found
         self.use_components(self._leading())
         return self.keep(rows)
 
