@@ -219,19 +219,23 @@ def embedded_of(items: Sequence[Entry], recipe: Recipe, memory: Memory) -> list[
         if item.path is not None:
             arrays = {"quantiles": result.quantiles, "offset": result.center}
             memory.put(item.path, "quantiles", recipe.key, graph.n_nodes, **arrays)
+            memory.note_made(item.path)
     return [result for result in results if result is not None]
 
 
 def _kept(path: Path | None, recipe: Recipe, memory: Memory) -> Embedded | None:
     kept = None if path is None else memory.get(path, "quantiles", recipe.key)
-    if kept is None or not kept.keys() >= {"quantiles", "offset"}:
+    if path is None or kept is None or not kept.keys() >= {"quantiles", "offset"}:
         return None
     quantiles, center = kept["quantiles"], kept["offset"]
     shape = (len(recipe.directions), recipe.n_quantiles, recipe.directions[0].shape[1])
     length = sum(len(theta) for theta in recipe.directions)
     whole = quantiles.shape == shape and quantiles.dtype == np.float32 and center.shape == (length,)
     whole = whole and center.dtype.kind == "f" and bool(np.isfinite(center).all())
-    return Embedded(quantiles, center) if whole and np.isfinite(quantiles.sum()) else None
+    if not whole or not np.isfinite(quantiles.sum()):
+        return None
+    memory.note_found(path)
+    return Embedded(quantiles, center)
 
 
 def summaries_of(items: Sequence[Entry], kind: str, merge_nodes: bool, memory: Memory) -> list[NDArray[np.float64]]:
