@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,14 +10,10 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from swwl.errors import InputError
-from swwl.mesh.io.formats import READERS
-from swwl.storage.memory import SEVERAL_FILES
+from swwl.mesh.io.formats import READERS, SEVERAL_FILES, includes_others
 
 _PIECE = 1 << 20
 _HDF5 = b"\x89HDF\r\n\x1a\n"
-# Statements by which text formats read other files.
-_INCLUDES = re.compile(rb"^\s*\*?\s*include\b|\binput\s*=", re.IGNORECASE | re.MULTILINE)
-_MAY_INCLUDE = {".inp", ".bdf", ".dat", ".fem", ".nas"}
 
 
 def shown_name(name: str | None) -> str:
@@ -81,7 +76,7 @@ def refuse_other_files(path: Path) -> None:
         start = file.read(8)
     if start == _HDF5:
         _refuse_links(path)
-    elif path.suffix in _MAY_INCLUDE and _INCLUDES.search(path.read_bytes()):
+    elif includes_others(path):
         raise InputError("it includes other files, which were not sent; make one file of them")
 
 
