@@ -6,8 +6,7 @@ import pytest
 
 from swwl import Mesh, read_mesh
 from swwl.errors import InputError
-from swwl.jobs.check import check_cases, check_plan, check_table
-from swwl.jobs.findings import Finding, read_facts, told_together
+from swwl.jobs.check import Finding, check_cases, check_plan, check_table, read_facts, told_together
 from swwl.jobs.plan import HoldOut, plan_fit
 from swwl.jobs.table import read_table
 from swwl.storage.memory import Memory

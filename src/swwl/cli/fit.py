@@ -12,6 +12,7 @@ import typer
 from swwl.cli.console import Force, Output
 from swwl.cli.show import show_findings, show_fitted, show_plan
 from swwl.errors import InputError, LooseNodesWarning
+from swwl.formatting import Record
 
 if TYPE_CHECKING:
     from swwl.jobs.fit import FitJob
@@ -165,7 +166,7 @@ def _run(out: Output, job: FitJob) -> None:
         out.say(f"solver    {job.solver.name}: {job.solver.why}")
     show_findings(out, job.check(out.progress("checks")))
     warnings.simplefilter("ignore", LooseNodesWarning)  # the findings name them
-    result: dict[str, Any] = {}
+    result: Record = {}
     written = []
     for path, facts in job.run(out.progress):
         show_fitted(out, facts)

@@ -12,7 +12,7 @@ import typer
 from swwl.cli.console import Force, Output
 from swwl.cli.show import show_field_scores, show_findings, show_scores
 from swwl.errors import InputError, LooseNodesWarning
-from swwl.formatting import number
+from swwl.formatting import Record, number
 
 
 def predict_field_table(
@@ -215,7 +215,7 @@ def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cac
     )
 
 
-def _agreement(found: dict[str, Any]) -> str:
+def _agreement(found: Record) -> str:
     """Say whether the answers in a table agree with a model."""
     p = f"rank-sum test of {found['n']} errors: p = {found['p_value']:.2g}"
     answers = f"{found['target']}: the answers in the table"

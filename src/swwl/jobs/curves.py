@@ -13,7 +13,7 @@ import pandas as pd
 
 from swwl.errors import InputError
 from swwl.evaluation.curves import check_inputs, predict_curves
-from swwl.formatting import plain
+from swwl.formatting import Record, plain
 from swwl.jobs.outputs import picture_metadata
 from swwl.jobs.predict import PREDICTED, graph_columns
 from swwl.plots import CurvesDisplay
@@ -48,7 +48,7 @@ class CurvesPlan:
     meshes: dict[str, Path]
     sweep: tuple[str, list[float]]
     each: tuple[str, list[float]] | None
-    fix: dict[str, Any]
+    fix: Record
     held: dict[str, float]
     outside: dict[str, tuple[float, float]]
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from swwl import datasets
 from swwl.errors import InputError
 from swwl.evaluation import scores
 from swwl.evaluation.metadata import held_out_of
+from swwl.formatting import Record
 from swwl.gp.prediction import Prediction
 from swwl.jobs.curves import draw_curves, plan_curves
 from swwl.jobs.fit import FitOptions, fit_plan, no_progress
@@ -48,7 +48,7 @@ class Demo:
     seconds : float
     """
 
-    scores: list[dict[str, Any]]
+    scores: list[Record]
     n_train: int
     n_test: int
     table: Path
@@ -104,7 +104,7 @@ def run_demo(
         progress=progress("simulations"),
     )
     memory = memory_beside(table)
-    rows: list[dict[str, Any]] = []
+    rows: list[Record] = []
     for title, kernel in _MODELS.items():
         tell(title)
         plan = plan_fit(table, [TARGET], kernel=kernel)

@@ -16,6 +16,7 @@ from swwl.design.pool import Pool
 from swwl.design.space import N_COMPONENTS, design_rows
 from swwl.design.subsets import select
 from swwl.errors import InputError
+from swwl.formatting import Record
 from swwl.jobs.outputs import picture_metadata
 from swwl.jobs.plan import FitPlan, HoldOut, plan_fit
 from swwl.jobs.predict import input_columns
@@ -79,7 +80,7 @@ def select_rows(
         frame = read_table(have)
         columns = {name: require_column(frame, have, name, "input") for name in [*plan.inputs, *plan.categories]}
         known = pd.DataFrame(columns | {name: mesh_paths(frame, have, name) for name in plan.meshes})
-    options: dict[str, Any] = {"n_jobs": n_jobs, "random_state": seed, "progress": progress, "memory": memory}
+    options: Record = {"n_jobs": n_jobs, "random_state": seed, "progress": progress, "memory": memory}
     with rows_named(plan.frame, plan.path, plan.split.rows):
         return select(plan.table(), n, method, have=known, **options), known
 

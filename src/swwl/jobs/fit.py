@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,11 +21,10 @@ from swwl.embedding.stores.store import Store
 from swwl.errors import InputError
 from swwl.evaluation.metadata import plain_score
 from swwl.fields.estimator import FieldRegressor
-from swwl.formatting import plain
-from swwl.jobs.check import check_plan
+from swwl.formatting import Record, plain
+from swwl.jobs.check import Finding, check_plan
 from swwl.jobs.describe import field_model_facts, model_facts
 from swwl.jobs.embed import Embedded, embed, find_work
-from swwl.jobs.findings import Finding
 from swwl.jobs.outputs import check_output, is_model
 from swwl.jobs.plan import FitPlan, HoldOut, KernelOptions, RowSplit, make_kernel, plan_fit
 from swwl.jobs.predict import HANDFUL, score_mesh, truths
@@ -127,12 +126,12 @@ def fit_plan(
             "std": held_out.std,
             "df": held_out.df,
         }
-    known: dict[str, Any] = plain(data)
+    known: Record = plain(data)
     model.metadata_ = known
     return model
 
 
-def mesh_facts(plan: FitPlan, memory: Memory) -> dict[str, Any]:
+def mesh_facts(plan: FitPlan, memory: Memory) -> Record:
     """Return how many different meshes a plan has, their sizes, and how many were found in memory."""
     files = {file for name in plan.meshes for file in plan.mesh_files(name) if file is not None}
     nodes = [memory.n_nodes[file] for file in files if file in memory.n_nodes]
@@ -143,10 +142,10 @@ def mesh_facts(plan: FitPlan, memory: Memory) -> dict[str, Any]:
     }
 
 
-def about_data(plan: FitPlan, model_path: Path, table: pd.DataFrame, how: FitOptions) -> dict[str, Any]:
+def about_data(plan: FitPlan, model_path: Path, table: pd.DataFrame, how: FitOptions) -> Record:
     """Return which table a model was fitted to, and which of its rows and meshes were fitted and held out."""
 
-    def about(rows: NDArray[np.intp]) -> dict[str, Any]:
+    def about(rows: NDArray[np.intp]) -> Record:
         first = table[plan.meshes[0]].iloc[rows] if plan.meshes else []
         return {
             "rows": rows,
@@ -213,7 +212,7 @@ def fit_fields(
             progress=how.progress("meshes"),
             gp_progress=how.progress("Gaussian processes"),
         )
-    scores: dict[str, list[dict[str, Any]]] = {name: [] for name in model.field_names_}
+    scores: dict[str, list[Record]] = {name: [] for name in model.field_names_}
     show = how.progress("held-out meshes") if len(test) else None
     for case, mesh in enumerate(predicted(model, plan, table, test, how.memory)):
         truth = truths(table[plan.meshes[0]].iloc[test[case]], model.field_names_)
@@ -230,7 +229,7 @@ def fit_fields(
     if data["held_out"] is not None:
         chosen = plan.frame.iloc[test][plan.categories]
         data["held_out"]["inputs"] |= {name: chosen[name].astype(str).tolist() for name in plan.categories}
-    known: dict[str, Any] = plain(data)
+    known: Record = plain(data)
     model.metadata_ = known
     return model
 
@@ -355,7 +354,7 @@ class WrittenModel(NamedTuple):
     """A model that was fitted and saved: its file, and what people and scripts want to know of it."""
 
     path: Path
-    facts: dict[str, Any]
+    facts: Record
 
 
 class FitJob:
@@ -452,7 +451,7 @@ class FitJob:
         folder, _ = store_beside(self.plan, kernel, seed=options.seed, n_jobs=options.n_jobs or 1, progress=show)
         return kernel, folder
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Record:
         """Return what was learned from: the table, its rows, findings and meshes."""
         return {
             "table": self.request.table,

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.errors import InputError
+from swwl.formatting import Record
 from swwl.jobs.table import CHOSEN, known_outputs, read_table
 from swwl.kernels import ASWWL, SWWL, Categories, Matern52, PrincipalSWWL, Product
 from swwl.regression.candidates import default_kernels
@@ -408,7 +408,7 @@ class KernelOptions:
         """Whether the kernels are those that :class:`swwl.RobustGPRegressor` makes by itself."""
         return self.kernel == "auto" and self == KernelOptions(self.name, seed=self.seed, n_jobs=self.n_jobs)
 
-    def embedding(self) -> dict[str, Any]:
+    def embedding(self) -> Record:
         """Return what is given to the embeddings."""
         names = ["n_projections", "n_quantiles", "n_iterations", "step", "node_weights", "fields", "merge_nodes"]
         names += ["n_components"] if self.kernel == "principal" else []

@@ -18,6 +18,7 @@ from swwl.evaluation.curves import trend_columns
 from swwl.evaluation.metadata import field_data_of
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.scores import MeshScore, mesh_score, pooled
+from swwl.formatting import Record
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor
 from swwl.mesh.io import read_mesh
@@ -80,7 +81,7 @@ def graph_columns(model: Model) -> list[str]:
 
 def input_columns(model: Model, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
     """Return the columns that a model needs: checked numbers, texts, vectors, and mesh files that exist."""
-    columns: dict[str, Any] = {}
+    columns: Record = {}
     for name, kind in column_kinds(model).items():
         if kind == "graphs":
             columns[name] = mesh_paths(frame, path, name)
@@ -143,7 +144,7 @@ def prediction_table(
     lower, upper = prediction.interval(0.95)
     if domain is not None:
         lower, upper = cautious(model, prediction).interval(0.95)
-    columns: dict[str, Any] = {}
+    columns: Record = {}
     for k, name in enumerate(model.target_names_):
         found = (prediction.mean, prediction.std, lower, upper)
         columns |= {f"{name}_{key}": values[:, k] for key, values in zip(PREDICTED, found, strict=True)}
@@ -195,7 +196,7 @@ def one_case(model: Model, meshes: Mapping[str, Path], values: Sequence[str]) ->
     """Return a table of one row from mesh files by column and texts NAME=VALUE; all inputs have to be there."""
     trend = trend_columns(model) if model.predicts == "numbers" else []
     wanted = list(dict.fromkeys([*map(str, model.feature_names_in_), *trend]))
-    case: dict[str, Any] = {name: str(file) for name, file in meshes.items()}
+    case: Record = {name: str(file) for name, file in meshes.items()}
     for text in values:
         # A column may have "=" in its name: the longest one that fits is meant.
         name = max((n for n in wanted if text.startswith(f"{n}=")), key=len, default=None)
@@ -211,7 +212,7 @@ def one_case(model: Model, meshes: Mapping[str, Path], values: Sequence[str]) ->
     return pd.DataFrame({name: [value] for name, value in case.items()})
 
 
-def against_table(model: RobustGPRegressor, frame: pd.DataFrame, prediction: Prediction) -> list[dict[str, Any]]:
+def against_table(model: RobustGPRegressor, frame: pd.DataFrame, prediction: Prediction) -> list[Record]:
     """Score predictions against the targets that a table holds already; one row per such target."""
     rows = []
     for k, name in enumerate(model.target_names_):
@@ -244,7 +245,7 @@ def domain_words(domain: pd.DataFrame, n_train: int) -> list[str]:
     return lines
 
 
-def answers_agree(model: RobustGPRegressor, frame: pd.DataFrame, prediction: Prediction) -> list[dict[str, Any]]:
+def answers_agree(model: RobustGPRegressor, frame: pd.DataFrame, prediction: Prediction) -> list[Record]:
     """Test, for every target that a table holds, whether its answers agree with the model as training cases do."""
     rows = []
     left_out = model.leave_one_out().columns()
@@ -298,7 +299,7 @@ class Predicted(NamedTuple):
     """What became of a table: the table with new columns, and scores by field where meshes have the truth."""
 
     table: pd.DataFrame
-    scores: list[dict[str, Any]]
+    scores: list[Record]
 
 
 def predict_fields(

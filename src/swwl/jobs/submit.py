@@ -5,13 +5,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from swwl.datasets.plaid import load_split, sample_number
 from swwl.errors import InputError
 from swwl.fields.estimator import FieldRegressor
+from swwl.formatting import Record
 from swwl.jobs.fit import no_progress
 from swwl.jobs.predict import HANDFUL, Model, input_columns, predict_table
 from swwl.jobs.table import CACHE_FOLDER, require_mesh_files
@@ -61,10 +61,10 @@ def predict_split(
     *,
     keep: bool = True,
     progress: Callable[[str], Progress | None] = no_progress,
-) -> list[dict[str, Any]]:
+) -> list[Record]:
     """Predict all samples of a split with all models; return one dict of fields and scalars per sample."""
     memory = Memory(folder / CACHE_FOLDER if keep else None)
-    found: list[dict[str, Any]] = [{} for _ in range(len(frame))]
+    found: list[Record] = [{} for _ in range(len(frame))]
     for model in models:
         show = progress(", ".join(outputs_of(model)))
         rows = (
@@ -79,7 +79,7 @@ def predict_split(
 
 def _predict_numbers(
     model: RobustGPRegressor, frame: pd.DataFrame, folder: Path, memory: Memory, progress: Progress | None
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Record]:
     prediction, _ = predict_table(model, frame, folder, memory=memory, progress=progress)
     for values in prediction.mean:
         yield {name: float(value) for name, value in zip(model.target_names_, values, strict=True)}
@@ -87,14 +87,14 @@ def _predict_numbers(
 
 def _predict_fields(
     model: FieldRegressor, frame: pd.DataFrame, folder: Path, memory: Memory, progress: Progress | None
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Record]:
     inputs = input_columns(model, frame, folder)
     for first in range(0, len(frame), HANDFUL):
         some = inputs.iloc[first : first + HANDFUL]
         with rows_named(frame, folder, range(first, first + len(some))):
             fields = model.predict(some, memory=memory)
         for of_row in fields:
-            row: dict[str, Any] = {}
+            row: Record = {}
             for name, values in of_row.items():
                 flat = model.models_[name].kind.flat
                 row |= {name: values} if flat else {f"{name}_{k}": part for k, part in enumerate(values.T)}
@@ -104,7 +104,7 @@ def _predict_fields(
 
 
 def write_samples(
-    target: Path, split: str, frame: pd.DataFrame, predictions: Sequence[dict[str, Any]], cells: Sequence[str] = ()
+    target: Path, split: str, frame: pd.DataFrame, predictions: Sequence[Record], cells: Sequence[str] = ()
 ) -> None:
     """Write the samples of a split again, with the predicted fields and scalars in them, as a PLAID folder.
 

@@ -18,7 +18,7 @@ from swwl.fields.estimator import FieldRegressor
 from swwl.fields.model import FieldModel
 from swwl.fields.scores import MeshScore
 from swwl.fields.values import cells_to_nodes
-from swwl.formatting import number, percent, place
+from swwl.formatting import Record, number, percent, place
 from swwl.mesh.io import read_mesh
 from swwl.mesh.mesh import Mesh
 from swwl.plots.fields import Panel, draw_panels, prediction_panels
@@ -97,8 +97,8 @@ class FieldFacts:
 
     model: FieldRegressor
     model_name: str
-    data: dict[str, Any]
-    rows: list[dict[str, Any]]
+    data: Record
+    rows: list[Record]
     held_out: dict[str, list[tuple[int, MeshScore]]]
     drawn: dict[int, Mesh] = field(default_factory=dict)
     inputs: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -131,7 +131,7 @@ def gather_fields(model: FieldRegressor, model_path: Path | None) -> FieldFacts:
 
 def _with_truth(mesh: Mesh, true: Mesh, model: FieldRegressor) -> Mesh:
     """Return a predicted mesh whose fields are all at nodes, with NAME_true of those that the file holds."""
-    fields: dict[str, Any] = {}
+    fields: Record = {}
     for name, one in model.models_.items():
         home, truth = (m.cell_fields if one.kind.on_cells else m.fields for m in (mesh, true))
         found = {key: home[key] for key in (name, f"{name}_std")}
@@ -177,7 +177,7 @@ def field_sections(facts: FieldFacts) -> Section:
     }
 
 
-def _best_scores(facts: FieldFacts) -> list[tuple[dict[str, Any], str]]:
+def _best_scores(facts: FieldFacts) -> list[tuple[Record, str]]:
     """Return the scores of every field by the strictest test: held-out meshes where there are any."""
     last = {row["field"]: row for row in facts.rows}
     return [(last[name], _TESTS[last[name]["test"]]) for name in facts.model.field_names_ if name in last]
