@@ -55,7 +55,7 @@ def test_intervals_hold_on_the_lift_of_airfrans(airfrans, kernel):
     assert error < 0.03
 
 
-def test_principal_components_keep_up_on_real_drag(naca):
+def test_the_default_keeps_up_with_a_single_kernel_on_real_drag(naca):
     table, drag = naca
     order = np.random.default_rng(0).permutation(1000)
     train, test = order[:400], order[400:800]
