@@ -6,26 +6,29 @@ folder                      written by                                          
 ``data/SPLIT/sample_*/``    pyplaid 1.0, backend cgns                           h5py
 ``dataset/samples/``        older pyplaid: CGNS files, splits beside them       h5py
 ``data/`` of other kinds    pyplaid 1.0, backends hf_datasets and zarr          pyplaid, the extra [plaid]
-``data/*.parquet``          older sets on the hub: a column of pickles          pyarrow, never unpickled freely
+``data/*.parquet``          older sets on the hub: a column of pickles          pyarrow and `loads_plain`
 ==========================  ==================================================  ==========================
 """
 
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import pickle
+import pickletools
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from swwl.datasets.fetch import cache_folder
-from swwl.datasets.unpickle import loads_plain
 from swwl.errors import InputError, MissingFileError, MissingPackageError, located
 from swwl.mesh.io.hdf.cgns import is_tree, mesh_of_tree, read_cgns_scalars, scalars_of_tree
 from swwl.mesh.mesh import Mesh
@@ -37,6 +40,7 @@ HUB = {
     "AirfRANS": "PLAID-datasets/AirfRANS_original",
 }
 _EXTRA = "pip install 'swwl[plaid]'"
+_NAMES = ("ndarray", "dtype", "_reconstruct", "scalar", "_frombuffer")  # by which pickles make arrays
 _RECORD = "swwl-fetched.json"  # what a folder was filled with
 
 
@@ -331,6 +335,121 @@ def _pickled_samples(file: Path) -> Iterator[_Entry]:
                 yield _entry(_trees(content), _loose_scalars(content), split, str(file))
     finally:
         table.close()
+
+
+class _Named:
+    """What a pickle names in place of an array, a type or a scalar of NumPy: kept, not run."""
+
+    args: tuple[Any, ...] = ()
+    state: tuple[Any, ...] = ()
+
+    def __init__(self, *args: Any):
+        self.args = args
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.state = state
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Hands out a new stand-in for every name of NumPy, and nothing that could do anything."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if name in _NAMES and re.fullmatch(r"numpy(\._?core\.(multiarray|numeric))?", module):
+            return type(name, (_Named,), {})
+        if (module, name) == ("collections", "OrderedDict"):
+            return dict
+        if (module, name) == ("builtins", "complex"):
+            return complex
+        raise InputError(f"The pickle asks for {module}.{name}, but only plain data and NumPy arrays are read.")
+
+
+class _Settled:
+    """Plain data with real arrays in place of the stand-ins, each made once from bytes, shape and a checked type.
+
+    Parameters
+    ----------
+    most : int
+        Items to look at. A pickle spends a byte or more on each, unless it names a list again and again inside of
+        others: a few hundred bytes can stand for more items than any memory holds.
+    """
+
+    def __init__(self, most: int):
+        self._left = most
+        self._made: dict[int, Any] = {}
+
+    def __call__(self, item: Any) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            raise InputError("The pickle stands for more items than it has bytes.")
+        if item is None or isinstance(item, (bool, int, float, complex, str, bytes, bytearray)):
+            return item
+        if isinstance(item, dict):
+            return {self(key): self(value) for key, value in item.items()}
+        if isinstance(item, (list, tuple, set, frozenset)):
+            return type(item)(self(one) for one in item)
+        if not isinstance(item, _Named):
+            raise InputError(f"The pickle holds {type(item).__name__}, but only plain data and NumPy arrays are read.")
+        if id(item) not in self._made:
+            self._made[id(item)] = _real(item)
+        return self._made[id(item)]
+
+
+def _real(item: _Named) -> Any:
+    """Return the array or the scalar that a stand-in is for."""
+    kind = type(item).__name__
+    if kind == "scalar":
+        dtype, data = item.args
+        return _array(data, dtype, (), "C")[()]
+    if kind == "_frombuffer":
+        data, dtype, shape, order = item.args
+        return _array(data, dtype, shape, order)
+    if len(item.state) != 5:
+        raise InputError("The pickle holds an array without content.")
+    _, shape, dtype, fortran, data = item.state
+    return _array(data, dtype, shape, "F" if fortran else "C")
+
+
+def _array(data: Any, dtype: Any, shape: Any, order: Any) -> NDArray[Any]:
+    code = dtype.args[0] if isinstance(dtype, _Named) and dtype.args else None
+    if not isinstance(code, str) or not re.fullmatch(r"[biufcSU]\d+", code) or not isinstance(data, (bytes, bytearray)):
+        raise InputError(f"The pickle holds an array of type {code!r}, but only numbers and text are read.")
+    real = np.dtype(code)
+    if dtype.state and dtype.state[1] == (">" if sys.byteorder == "little" else "<"):
+        real = real.newbyteorder()
+    return np.frombuffer(bytes(data), real).reshape(shape, order=order).copy(order="K")
+
+
+def loads_plain(data: bytes) -> Any:
+    """Unpickle containers, numbers, strings and NumPy arrays; refuse everything else.
+
+    Unpickling calls whatever a file names. Here it can name NumPy's arrays, types and scalars alone, and even those are
+    stand-ins, so that a crafted state never reaches NumPy. pyplaid wrote such pickles before 1.0 and no longer reads
+    them.
+
+    Raises
+    ------
+    ValueError
+        If the pickle names anything but plain data, or is damaged. Nothing that it names is run.
+
+    Examples
+    --------
+    >>> loads_plain(pickle.dumps({"nodes": np.arange(3)}))
+    {'nodes': array([0, 1, 2])}
+    >>> loads_plain(pickle.dumps(print))
+    Traceback (most recent call last):
+    ...
+    swwl.errors.InputError: The pickle asks for builtins.print, but only plain data and NumPy arrays are read.
+    """
+    try:
+        # Lengths beyond the data's own and memo numbers that no pickler writes only exhaust memory.
+        for code, argument, _ in pickletools.genops(data):  # raises where an argument is cut short
+            if code.name in ("PUT", "BINPUT", "LONG_BINPUT") and not 0 <= int(argument or 0) <= len(data):
+                raise InputError(f"The pickle is damaged: it numbers an object {argument} in {len(data)} bytes.")
+        return _Settled(len(data))(_PlainUnpickler(io.BytesIO(data)).load())
+    except (pickle.UnpicklingError, EOFError, AttributeError, LookupError, TypeError, OverflowError) as error:
+        raise InputError(f"The pickle is damaged or holds more than plain data ({error}).") from None
+    except (RecursionError, MemoryError) as error:
+        raise InputError(f"The pickle is nested or sized beyond reason ({type(error).__name__}).") from None
 
 
 def _trees(content: Any) -> dict[float, list[Any]]:
