@@ -18,8 +18,8 @@ from swwl.fields.one_mesh import PreparedFields, field_references
 from swwl.jobs.predict import DERIVED, OUTSIDE, PREDICTED, check_field_names, derived_numbers, outside_fields
 from swwl.mesh.mesh import Mesh
 from swwl.serve.models.meshes import Known
-from swwl.serve.models.once import Once
 from swwl.serve.models.served import Apart, Judged, Served, Told, spread
+from swwl.serve.models.single_flight import Once
 
 _KEPT = 8  # cases whose fields are kept: cards, colors and downloads ask for the same one
 _NODES = 400_000  # of meshes with descriptors and embeddings, which are kept, too

@@ -19,9 +19,10 @@ from swwl.gp.prediction import Prediction
 from swwl.jobs.predict import check_names, graph_columns, prediction_table
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.one_mesh import Prepared
+from swwl.regression.sensitivity import Sensitivity
 from swwl.serve.models.meshes import Known
-from swwl.serve.models.once import Once
 from swwl.serve.models.served import Apart, Judged, Served, Told, spread
+from swwl.serve.models.single_flight import Once
 
 _PREPARED = 64  # meshes whose embedding is kept, of every model
 
@@ -82,6 +83,12 @@ class ServedNumbers(Served):
     def rows(self, table: pd.DataFrame) -> Told:
         """Predict rows with meshes of their own."""
         return self._told(self.model.predict_distribution(table).columns(), 0.95)
+
+    def sensitivities(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> list[Sensitivity]:
+        """Return how the predictions of one case change when nodes move and inputs change, one for each target."""
+        self.check_meshes(meshes)
+        items = {name: pd.Series([known.item], dtype=object) for name, known in meshes.items()}
+        return self.model.sensitivity(table.assign(**items), std=False)
 
     def check_names(self, frame: pd.DataFrame, path: Path) -> None:
         """Refuse a table that has columns where predictions go."""

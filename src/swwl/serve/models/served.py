@@ -1,7 +1,11 @@
-"""Served: a model under a name, with what the page and scripts want to know of it, found once."""
+"""Served: what every model can be asked, whatever it predicts, and what is known of it before anybody asks.
+
+`DesignMap` puts its training cases into a plane, `Judged` is what it says of one case.
+"""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -15,12 +19,21 @@ from numpy.typing import NDArray
 from swwl.domain.verdict import far_from_others
 from swwl.embedding.components import principal_components, project
 from swwl.errors import InputError
+from swwl.formatting import number
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.screening import Typical, apart
 from swwl.plots.inputs import design_vectors
+from swwl.regression.sensitivity import Sensitivity
 from swwl.serve.models.meshes import Known
+from swwl.storage.checks import shown
 
 _NEAREST = 5
+# Farther out than so many training ranges, squares of distances are beyond what numbers can hold.
+_FAR = 1e9
+_MOST_VALUES = 10_000  # of an input that is a list
+# mean, std, lower and upper of every target, arrays of shape (M, k).
+Told = dict[str, NDArray[np.float64]]
+Apart = Mapping[int, list[str]]
 
 
 class DesignMap:
@@ -55,11 +68,6 @@ class DesignMap:
     def facts(self) -> dict[str, Any]:
         """Return the places of the training cases, their names, and which lie far from all others."""
         return {"places": self._places, "labels": self._labels, "far": far_from_others(self._vectors)}
-
-
-# mean, std, lower and upper of every target, arrays of shape (M, k).
-Told = dict[str, NDArray[np.float64]]
-Apart = Mapping[int, list[str]]
 
 
 class Judged(NamedTuple):
@@ -170,6 +178,53 @@ class Served(ABC):
         """Return the mesh of one case with its predicted fields."""
         raise InputError(f"The model {self.name!r} predicts numbers, not fields.")
 
+    def sensitivities(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> list[Sensitivity]:
+        """Return how the predictions of one case change when nodes move and inputs change, one for each target."""
+        raise InputError(f"The model {self.name!r} predicts fields; sensitivities are of numbers.")
+
+    def value(self, name: str, value: object) -> float | int | str | NDArray[np.float64]:
+        """Return the value of an input as the model takes it, or say what is wrong with it."""
+        known = next((one for one in self.inputs if one["name"] == name), None)
+        if known is None:
+            names = ", ".join(one["name"] for one in self.inputs) or "none"
+            raise InputError(f"The model has no input {name[:80]!r}; it has: {names}.")
+        if known["holds"] == "categories":
+            if not isinstance(value, str) or value not in known["categories"]:
+                among = ", ".join(known["categories"][:10])
+                raise InputError(f"Input {name!r} must be one of {among}, not {shown(value)}.")
+            return value
+        if known["holds"] == "rows":
+            if isinstance(value, int) and not isinstance(value, bool):
+                return value
+            if not isinstance(value, list) or not 0 < len(value) <= _MOST_VALUES:
+                raise InputError(f"Input {name!r} must be an integer or a list of numbers, not {shown(value)}.")
+            return np.array([_finite(name, one) for one in value])
+        found = _finite(name, value)
+        if "least" in known:
+            width = (known["largest"] - known["least"]) or abs(known["median"]) or 1.0
+            if abs(found - known["median"]) > _FAR * width:
+                raise InputError(
+                    f"Input {name!r} is {number(found)}, but the training cases lie between {number(known['least'])} "
+                    f"and {number(known['largest'])}: that is too far away to say anything."
+                )
+        elif abs(found) > 1e100:
+            raise InputError(f"Input {name!r} is {number(found)}, which is too large to say anything.")
+        return found
+
+    def case(self, inputs: Mapping[str, object] | None) -> pd.DataFrame:
+        """Return a table of one row of checked inputs; all must be there."""
+        values = {name: self.value(name, value) for name, value in (inputs or {}).items()}
+        missing = [one["name"] for one in self.inputs if one["name"] not in values]
+        if missing:
+            raise InputError(f"The model also needs {', '.join(missing)}: give them as inputs.")
+        if all(isinstance(value, float) for value in values.values()):  # pandas is quickest with one array
+            return pd.DataFrame(np.array([[values[name] for name in self.names]]), columns=self.names)
+        cells = {
+            name: pd.Series([value], dtype=object) if isinstance(value, np.ndarray) else [value]
+            for name, value in values.items()
+        }
+        return pd.DataFrame(cells, index=[0])
+
     def check_meshes(self, meshes: Mapping[str, Known]) -> None:
         """Refuse meshes for other columns than the model has, and too few."""
         for name in meshes:
@@ -203,10 +258,10 @@ class Served(ABC):
         folder = (self.path.parent / self.data["table"]).parent
         for kind, key in (("train", "train"), ("test", "held_out")):
             for column, names in ((self.data.get(key) or {}).get("meshes") or {}).items():
-                for number, name in enumerate(names):
+                for i, name in enumerate(names):
                     file = (folder / name).resolve()
                     if column in self.mesh_columns and file.is_relative_to(self.folder) and file.is_file():
-                        found[f"{kind}:{column}:{number}"] = file
+                        found[f"{kind}:{column}:{i}"] = file
         return found
 
     @cached_property
@@ -247,6 +302,17 @@ class Served(ABC):
                 case["inputs"] = inputs.iloc[i].to_dict()
             found.append(case)
         return found
+
+
+def _finite(name: str, value: object) -> float:
+    """Return a finite number, or say what stands in its place."""
+    try:
+        found = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        found = math.inf
+    if not math.isfinite(found):
+        raise InputError(f"Input {name!r} must be a finite number, not {shown(value)}.")
+    return found
 
 
 def spread(values: Any) -> dict[str, float]:
