@@ -89,10 +89,10 @@ def download(url: str, path: Path, checksum: str | None = None) -> None:
                 record.write(f"{found}  {path.name}\n".encode("ascii"))
             os.replace(whole, path)
     except requests.HTTPError as error:
-        if error.response.status_code in (404, 410):
-            raise NotPublished(f"{url}: there is no such file ({error.response.reason}).") from None
-        answer = f"{error.response.status_code} {error.response.reason}"
-        raise ConnectionError(f"{url}: the site refuses the download ({answer}).") from None
+        status = 0 if error.response is None else error.response.status_code
+        if status in (404, 410):
+            raise NotPublished(f"{url}: there is no such file ({status}).") from None
+        raise ConnectionError(f"{url}: the site refuses the download ({status}).") from None
     except requests.ConnectionError as error:
         raise ConnectionError(f"{url}: cannot be reached ({_reason(error)}); is there a network?") from None
     except requests.RequestException as error:

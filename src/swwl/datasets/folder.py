@@ -36,7 +36,8 @@ from swwl.mesh.remesh.coarsen import coarsen, require_mmgpy
 from swwl.parallel import Progress
 from swwl.storage.atomic import atomic_write
 
-Row = dict[str, Any]  # what is known of a finished sample beside its mesh; "index" is its number
+Json = dict[str, Any]  # an object of a JSON file
+Row = Json  # what is known of a finished sample beside its mesh; "index" is its number
 
 FORMATS = ("vtu", "npz")
 _BYTES_PER_NODE = 55  # both formats, compressed, with one field; measured on the three kinds of mesh
@@ -115,7 +116,7 @@ class SampleFolder:
     def __init__(
         self,
         path: str | os.PathLike[str],
-        about: Mapping[str, Any],
+        about: Json,
         *,
         kind: str,
         free: Sequence[str] = (),
@@ -128,7 +129,7 @@ class SampleFolder:
         self.names = [mesh_name(i, about["format"]) for i in range(self.n_samples)]
         self._force, self._overwrites = force, False
 
-    def rows_left(self, finished: Callable[[dict[str, Any]], dict[int, Row]]) -> dict[int, Row]:
+    def rows_left(self, finished: Callable[[Json], dict[int, Row]]) -> dict[int, Row]:
         """Rows by number that an earlier run left for the same request; none for a new or empty folder.
 
         Parameters
@@ -151,7 +152,7 @@ class SampleFolder:
             self._overwrites = True
             return {}
 
-    def _rows_left(self, finished: Callable[[dict[str, Any]], dict[int, Row]]) -> dict[int, Row]:
+    def _rows_left(self, finished: Callable[[Json], dict[int, Row]]) -> dict[int, Row]:
         # A run that died at once may have left no more than the beginning of its about.json.
         if not self.path.exists() or all(_is_partial(path) for path in self.path.iterdir()):
             return {}
@@ -173,7 +174,7 @@ class SampleFolder:
         self,
         rows: Mapping[int, Row],
         make: Callable[[list[int]], Iterable[Row]],
-        about: Mapping[str, Any],
+        about: Json,
         progress: Progress | None = None,
     ) -> list[Row]:
         """Make the samples that are missing; a line in the journal after each.
@@ -214,7 +215,7 @@ class SampleFolder:
                         progress(len(known), self.n_samples)
         return [known[i] for i in range(self.n_samples)]
 
-    def finish(self, tables: Mapping[str, Sequence[Mapping[str, Any]]], about: Mapping[str, Any]) -> None:
+    def finish(self, tables: Mapping[str, Sequence[Mapping[str, object]]], about: Json) -> None:
         """Write the tables and ``about.json``; the journal goes last, so that dying in between does no harm."""
         for name, rows in tables.items():
             write_text(self.path / name, csv_text(rows))
@@ -301,7 +302,7 @@ def coarsen_dataset(
     if shapes is not None:
         tables["shape.csv"] = _records(shapes, file_format)
 
-    def finished(found: dict[str, Any]) -> dict[int, Row]:
+    def finished(found: Json) -> dict[int, Row]:
         for name, ours in tables.items():
             check_unchanged(out / name, ours)
         return {i: {"index": i} for i in range(found["n_samples"])}  # there is nothing more to know
@@ -316,9 +317,10 @@ def _folders(table: pd.DataFrame) -> set[Path]:
     return {Path(mesh).parent for mesh in table["mesh"] if isinstance(mesh, (str, os.PathLike))}
 
 
-def _same_folder(folder: Path, other: Any) -> bool:
-    is_path = isinstance(other, (str, os.PathLike))
-    return is_path and folder.exists() and os.path.exists(other) and os.path.samefile(folder, other)
+def _same_folder(folder: Path, other: object) -> bool:
+    if not isinstance(other, (str, os.PathLike)):
+        return False
+    return folder.exists() and os.path.exists(other) and os.path.samefile(folder, other)
 
 
 def _records(table: pd.DataFrame, file_format: str) -> list[Row]:
@@ -335,7 +337,7 @@ def _digest(content: str, meshes: pd.Series) -> str:
     return hashlib.sha256("\n".join([content, *names]).encode()).hexdigest()
 
 
-def _open(source: str | os.PathLike[str] | pd.DataFrame) -> tuple[pd.DataFrame, Any, pd.DataFrame | None]:
+def _open(source: str | os.PathLike[str] | pd.DataFrame) -> tuple[pd.DataFrame, Json | None, pd.DataFrame | None]:
     """Return the table, what its about.json says, and the parameters behind the shapes, if any."""
     origin, shapes = None, None
     if isinstance(source, pd.DataFrame):
@@ -358,7 +360,7 @@ def _open(source: str | os.PathLike[str] | pd.DataFrame) -> tuple[pd.DataFrame, 
     return table.reset_index(drop=True), origin, shapes
 
 
-def _coarsen_one(mesh: Any, index: int, n_nodes: int, tolerance: float, path: Path) -> Row:
+def _coarsen_one(mesh: object, index: int, n_nodes: int, tolerance: float, path: Path) -> Row:
     place = f"Mesh {index}"
     try:
         if isinstance(mesh, (str, os.PathLike)):
@@ -393,13 +395,13 @@ def check_disk(folder: Path, n_nodes: int) -> None:
         raise OSError(f"{folder} needs about {size(needed)}, but only {size(free)} are free.")
 
 
-def check_unchanged(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+def check_unchanged(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
     """Refuse a table that does not hold what we wrote: writing it again would undo what someone did to it."""
     if path.exists() and path.read_bytes() != csv_text(rows).encode():
         raise FileExistsError(f"{path} has been changed since it was made: choose another folder.")
 
 
-def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
     """Rows as CSV; floats with the fewest digits that read back equal."""
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, fieldnames=list(rows[0]), lineterminator="\n")
@@ -417,7 +419,7 @@ def read_csv(path: Path) -> list[Row]:
         ]
 
 
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
+def write_json(path: Path, content: Mapping[str, object]) -> None:
     """Write a JSON file for people to read."""
     write_text(path, json.dumps(content, indent=2) + "\n")
 
@@ -428,7 +430,7 @@ def write_text(path: Path, content: str) -> None:
         file.write(content.encode())
 
 
-def read_json(path: Path) -> dict[str, Any] | None:
+def read_json(path: Path) -> Json | None:
     """Return the object in a JSON file; None if there is none."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

@@ -22,7 +22,7 @@ from swwl.mesh.mesh import Mesh
 from swwl.parallel import one_blas_thread
 
 Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.integer[Any]]
+Ints: TypeAlias = NDArray[np.integer]
 Complexes: TypeAlias = NDArray[np.complex128]
 Ranges = Mapping[str, tuple[float, float]]
 Result = TypeVar("Result")

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from swwl.datasets.fetch import cache_folder
 from swwl.errors import InputError, MissingFileError, MissingPackageError, located
@@ -41,6 +41,8 @@ HUB = {
 }
 _EXTRA = "pip install 'swwl[plaid]'"
 _NAMES = ("ndarray", "dtype", "_reconstruct", "scalar", "_frombuffer")  # by which pickles make arrays
+Parts = tuple[Any, ...]
+Tree = list[Any]  # of CGNS: a name, a value, children and a label
 _RECORD = "swwl-fetched.json"  # what a folder was filled with
 
 
@@ -93,7 +95,7 @@ def load_plaid(folder: str | os.PathLike[str], split: str | None = None) -> pd.D
     names = sorted({name for entry in entries for name in entry.scalars})
     for clash in {"mesh", "split"}.intersection(names):
         raise InputError(f"{folder} has a scalar named {clash!r}, which is the name of another column.")
-    columns: dict[str, Any] = {
+    columns: dict[str, object] = {
         "mesh": pd.Series([entry.mesh for entry in entries], dtype=object),
         "split": [entry.split for entry in entries],
     }
@@ -149,7 +151,7 @@ def fetch_plaid(
     return load_plaid(folder)
 
 
-def _fetched(folder: Path) -> Any:
+def _fetched(folder: Path) -> object:
     """Return what was downloaded to a folder, or None if nothing was."""
     try:
         return json.loads((folder / _RECORD).read_text(encoding="utf-8"))
@@ -340,20 +342,20 @@ def _pickled_samples(file: Path) -> Iterator[_Entry]:
 class _Named:
     """What a pickle names in place of an array, a type or a scalar of NumPy: kept, not run."""
 
-    args: tuple[Any, ...] = ()
-    state: tuple[Any, ...] = ()
+    args: Parts = ()
+    state: Parts = ()
 
-    def __init__(self, *args: Any):
+    def __init__(self, *args: object):
         self.args = args
 
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
+    def __setstate__(self, state: Parts) -> None:
         self.state = state
 
 
 class _PlainUnpickler(pickle.Unpickler):
     """Hands out a new stand-in for every name of NumPy, and nothing that could do anything."""
 
-    def find_class(self, module: str, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> type:
         if name in _NAMES and re.fullmatch(r"numpy(\._?core\.(multiarray|numeric))?", module):
             return type(name, (_Named,), {})
         if (module, name) == ("collections", "OrderedDict"):
@@ -375,9 +377,9 @@ class _Settled:
 
     def __init__(self, most: int):
         self._left = most
-        self._made: dict[int, Any] = {}
+        self._made: dict[int, object] = {}
 
-    def __call__(self, item: Any) -> Any:
+    def __call__(self, item: object) -> object:
         self._left -= 1
         if self._left < 0:
             raise InputError("The pickle stands for more items than it has bytes.")
@@ -394,7 +396,7 @@ class _Settled:
         return self._made[id(item)]
 
 
-def _real(item: _Named) -> Any:
+def _real(item: _Named) -> object:
     """Return the array or the scalar that a stand-in is for."""
     kind = type(item).__name__
     if kind == "scalar":
@@ -419,7 +421,7 @@ def _array(data: Any, dtype: Any, shape: Any, order: Any) -> NDArray[Any]:
     return np.frombuffer(bytes(data), real).reshape(shape, order=order).copy(order="K")
 
 
-def loads_plain(data: bytes) -> Any:
+def loads_plain(data: bytes) -> object:
     """Unpickle containers, numbers, strings and NumPy arrays; refuse everything else.
 
     Unpickling calls whatever a file names. Here it can name NumPy's arrays, types and scalars alone, and even those are
@@ -452,7 +454,7 @@ def loads_plain(data: bytes) -> Any:
         raise InputError(f"The pickle is nested or sized beyond reason ({type(error).__name__}).") from None
 
 
-def _trees(content: Any) -> dict[float, list[Any]]:
+def _trees(content: object) -> dict[float, Tree]:
     """Find the CGNS trees of a dumped sample by time; where they are kept changed between versions."""
     if isinstance(content, dict):
         if content and all(is_tree(value) for value in content.values()):
@@ -463,7 +465,7 @@ def _trees(content: Any) -> dict[float, list[Any]]:
     return {}
 
 
-def _loose_scalars(content: Any) -> dict[str, float]:
+def _loose_scalars(content: object) -> dict[str, float]:
     """Scalars that older versions kept beside the trees."""
     scalars = content.get("scalars") if isinstance(content, dict) else None
     if isinstance(scalars, dict) and isinstance(scalars.get("data"), dict):
@@ -471,7 +473,7 @@ def _loose_scalars(content: Any) -> dict[str, float]:
     return {name: float(value) for name, value in (scalars or {}).items() if not isinstance(value, (str, dict))}
 
 
-def _entry(trees: dict[float, list[Any]], scalars: dict[str, float], split: str, where: str) -> _Entry:
+def _entry(trees: dict[float, Tree], scalars: dict[str, float], split: str, where: str) -> _Entry:
     if not trees:
         raise InputError(f"{where}: there is no mesh in it.")
     tree = trees[min(trees)]
@@ -506,7 +508,7 @@ def load_split(folder: str | os.PathLike[str], split: str = "test") -> pd.DataFr
     return table
 
 
-def sample_number(mesh: Any) -> int | None:
+def sample_number(mesh: object) -> int | None:
     """Return the number of the sample that a mesh file belongs to, or None.
 
     Examples
@@ -518,7 +520,7 @@ def sample_number(mesh: Any) -> int | None:
     return int(found[1]) if found else None
 
 
-def write_submission(path: str | os.PathLike[str], predictions: Sequence[Mapping[str, Any]]) -> None:
+def write_submission(path: str | os.PathLike[str], predictions: Sequence[Mapping[str, ArrayLike]]) -> None:
     """Write predictions as PLAID's benchmarks take them: a pickled list with one dict per sample.
 
     Parameters
@@ -544,7 +546,7 @@ def write_submission(path: str | os.PathLike[str], predictions: Sequence[Mapping
         pickle.dump(rows, file, protocol=4)
 
 
-def _plain(name: str, value: Any) -> Any:
+def _plain(name: str, value: ArrayLike) -> float | NDArray[np.float64]:
     array = np.asarray(value, dtype=np.float64)
     if not np.isfinite(array).all() or array.ndim > 1:
         raise InputError(f"The prediction of {name!r} must be a finite number or a vector of them.")

@@ -30,7 +30,7 @@ Arrays = dict[str, NDArray[Any]]
 _MOST_FIELDS = 8
 
 
-def surface_of(mesh: Mesh) -> dict[str, NDArray[Any]]:
+def surface_of(mesh: Mesh) -> Arrays:
     """Return points, triangles and edges to draw, and which nodes of the mesh the points are.
 
     Parameters
@@ -73,13 +73,13 @@ def surface_of(mesh: Mesh) -> dict[str, NDArray[Any]]:
     }
 
 
-def _distinct(pairs: NDArray[Any], n: int) -> NDArray[np.int64]:
+def _distinct(pairs: NDArray[np.integer], n: int) -> NDArray[np.int64]:
     """Return each edge once, as a number."""
     low, high = pairs.min(axis=1, initial=n), pairs.max(axis=1, initial=0)
     return np.unique(low.astype(np.int64) * max(1, n) + high)
 
 
-def own_fields(mesh: Mesh, nodes: NDArray[Any]) -> dict[str, NDArray[np.float32]]:
+def own_fields(mesh: Mesh, nodes: NDArray[np.integer]) -> dict[str, NDArray[np.float32]]:
     """Return the fields that a mesh file brings, at some nodes: numbers as they are, vectors by their length."""
     found: dict[str, NDArray[np.float32]] = {}
     for name, values in mesh.fields.items():
@@ -89,7 +89,7 @@ def own_fields(mesh: Mesh, nodes: NDArray[Any]) -> dict[str, NDArray[np.float32]
     return found
 
 
-def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def pack(header: Mapping[str, object], arrays: Arrays) -> bytes:
     """Return a header and arrays in one piece of bytes: four for the length of the header, the header, the arrays.
 
     The header is JSON; its ``arrays`` say the type, the shape and the first byte of each, counted from where the
@@ -112,7 +112,7 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes
     return struct.pack("<I", len(text)) + text + b"".join(parts)
 
 
-def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def unpack(content: bytes) -> tuple[dict[str, Any], Arrays]:
     """Return the header and the arrays that :func:`pack` put together."""
     (length,) = struct.unpack_from("<I", content)
     header = json.loads(content[4 : 4 + length])

@@ -23,7 +23,7 @@ _CHUNK = 64
 _TABLE = Path("table.csv")  # what a client's table is called, whatever its file
 
 
-def predict(served: Served, meshes: Mapping[str, Known], question: PredictQuestion) -> dict[str, Any]:
+def predict(served: Served, meshes: Mapping[str, Known], question: PredictQuestion) -> dict[str, object]:
     """Predict one case: for every target mean, std and interval, and whether the model was tested for such a case.
 
     Parameters
@@ -87,7 +87,7 @@ def domain_of(served: Served, meshes: Mapping[str, Known], table: pd.DataFrame, 
     return {"inside": inside, "outside": outside, "notes": notes, "score": judged.score}
 
 
-def curve(served: Served, meshes: Mapping[str, Known], question: CurveQuestion, limits: Limits) -> dict[str, Any]:
+def curve(served: Served, meshes: Mapping[str, Known], question: CurveQuestion, limits: Limits) -> dict[str, object]:
     """Predict along a sweep of one input, for each of several values of another.
 
     Parameters
@@ -145,8 +145,8 @@ def _swept(served: Served, what: str, sweep: Sweep) -> tuple[str, list[float]]:
         if first is None or last is None:
             raise InputError(f"{what} needs from and to: the model does not know the range of {sweep.name!r}.")
         # Each end is checked by itself: the difference of two of them could be too large for a number.
-        ends = [served.value(sweep.name, end) for end in (first, last)]
-        values = np.linspace(*ends, sweep.n).tolist()
+        start, stop = (float(served.value(sweep.name, end)) for end in (first, last))
+        values = np.linspace(start, stop, sweep.n).tolist()
     return sweep.name, [float(served.value(sweep.name, value)) for value in values]
 
 
@@ -207,7 +207,7 @@ def csv_frame(content: bytes) -> pd.DataFrame:
         raise InputError(f"The table is not CSV: {' '.join(str(error).split())[:120]}.") from None
 
 
-def invoke(served: Served, store: MeshStore, frame: pd.DataFrame, limits: Limits) -> dict[str, Any]:
+def invoke(served: Served, store: MeshStore, frame: pd.DataFrame, limits: Limits) -> dict[str, object]:
     """Predict every row of a table as MLflow asks for it; columns of meshes hold references.
 
     Parameters

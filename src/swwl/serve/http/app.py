@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import BinaryIO, NamedTuple, TypeVar
 
 import pandas as pd
 from pydantic import BaseModel
@@ -93,7 +93,7 @@ class Address(NamedTuple):
 class _Plain(JSONResponse):
     """JSON as other answers: NumPy's arrays as lists, and null for what is not a finite number."""
 
-    def render(self, content: Any) -> bytes:
+    def render(self, content: object) -> bytes:
         return json.dumps(plain(content), allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -221,8 +221,10 @@ class Service:
 
     def _table(self, served: Served, sent: Received, body: bytes | None) -> pd.DataFrame:
         """Read and check a table that is the body of a request, or the only file of a form."""
-        source: Any = None if body is None else io.BytesIO(body)
-        if source is None:
+        source: BinaryIO
+        if body is not None:
+            source = io.BytesIO(body)
+        else:
             if len(sent.files) != 1:
                 raise InputError("A table is needed: a CSV file as a part of a form, or CSV as the body.")
             file = next(iter(sent.files.values()))
@@ -372,7 +374,7 @@ def make_app(
         status, text = status_of(error)
         return JSONResponse({"error": text}, status_code=status, headers=extra_headers(status))
 
-    handlers: Any = {HTTPException: refused, InputError: refused, Exception: refused}
+    handlers = {HTTPException: refused, InputError: refused, Exception: refused}
     routes = [Route(one.path, one.endpoint, methods=one.methods) for one in service.addresses()]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     return Guard(app, limits, token, hosts, service.close)

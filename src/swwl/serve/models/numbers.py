@@ -21,7 +21,7 @@ from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.one_mesh import Prepared
 from swwl.regression.sensitivity import Sensitivity
 from swwl.serve.models.meshes import Known
-from swwl.serve.models.served import Apart, Judged, Served, Told, spread
+from swwl.serve.models.served import Apart, Judged, Place, Served, Told, spread
 from swwl.serve.models.single_flight import Once
 
 _PREPARED = 64  # meshes whose embedding is kept, of every model
@@ -38,14 +38,14 @@ class ServedNumbers(Served):
             self.data = data_of(model)
         self.mesh_columns = graph_columns(model)
         self.targets, self.fields = list(model.target_names_), []
-        self._prepared: Once[tuple[Prepared, dict[str, Any] | None]] = Once(_PREPARED)
+        self._prepared: Once[tuple[Prepared, Place | None]] = Once(_PREPARED)
 
-    def _prepare(self, meshes: Mapping[str, Known]) -> tuple[Prepared, dict[str, Any] | None]:
+    def _prepare(self, meshes: Mapping[str, Known]) -> tuple[Prepared, Place | None]:
         """Return the model with meshes embedded, and where they lie on the map; that is done once for each."""
         self.check_meshes(meshes)
         key = tuple((name, meshes[name].key) for name in self.mesh_columns)
 
-        def make() -> tuple[Prepared, dict[str, Any] | None]:
+        def make() -> tuple[Prepared, Place | None]:
             prepared = Prepared(self.model, {name: meshes[name].item for name in self.mesh_columns})
             return prepared, self.design.place(prepared.members.vectors()) if meshes and self.design else None
 

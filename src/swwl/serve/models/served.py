@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from swwl.domain.verdict import far_from_others
 from swwl.embedding.components import principal_components, project
@@ -34,6 +34,8 @@ _MOST_VALUES = 10_000  # of an input that is a list
 # mean, std, lower and upper of every target, arrays of shape (M, k).
 Told = dict[str, NDArray[np.float64]]
 Apart = Mapping[int, list[str]]
+Fields = dict[str, NDArray[np.float64]]
+Place = dict[str, object]
 
 
 class DesignMap:
@@ -46,17 +48,17 @@ class DesignMap:
         Names of the cases.
     """
 
-    def __init__(self, vectors: NDArray[Any], labels: Sequence[str]):
+    def __init__(self, vectors: NDArray[np.floating], labels: Sequence[str]):
         self._vectors, self._labels = vectors.astype(np.float64), labels
         self._mean, self._components, _ = principal_components(vectors, 2)
         self._places = self._projected(vectors)
 
-    def _projected(self, vectors: NDArray[Any]) -> NDArray[np.float64]:
+    def _projected(self, vectors: NDArray[np.floating]) -> NDArray[np.float64]:
         places = np.zeros((len(vectors), 2))
         places[:, : self._components.shape[1]] = project(vectors, self._mean, self._components)
         return places
 
-    def place(self, vector: NDArray[Any] | None) -> dict[str, Any] | None:
+    def place(self, vector: NDArray[np.floating] | None) -> Place | None:
         """Return where a mesh lies, and the training cases that are nearest to it."""
         if vector is None or vector.shape != self._vectors.shape[1:]:
             return None
@@ -65,7 +67,7 @@ class DesignMap:
         near = [{"case": int(i), "label": self._labels[i], "distance": float(distances[i])} for i in order]
         return {"place": self._projected(vector[None])[0].tolist(), "nearest": near}
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """Return the places of the training cases, their names, and which lie far from all others."""
         return {"places": self._places, "labels": self._labels, "far": far_from_others(self._vectors)}
 
@@ -90,7 +92,7 @@ class Judged(NamedTuple):
     inside: bool | None = None
     score: float | None = None
     why: str = ""
-    place: dict[str, Any] | None = None
+    place: Place | None = None
 
 
 class Served(ABC):
@@ -170,7 +172,7 @@ class Served(ABC):
             By the places of rows: columns whose mesh is unlike the training meshes in plain sight.
         """
 
-    def fields_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> tuple[dict[str, Any], dict[str, Any]]:
+    def fields_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> tuple[Fields, Fields]:
         """Return fields of one case and their standard deviations, by name."""
         raise InputError(f"The model {self.name!r} predicts numbers, not fields.")
 
@@ -281,7 +283,9 @@ class Served(ABC):
             return None
         return pd.DataFrame({name: found[name] for name in names})
 
-    def cases(self, kind: str, inputs: pd.DataFrame | None, targets: Any) -> list[dict[str, Any]]:
+    def cases(
+        self, kind: str, inputs: pd.DataFrame | None, targets: Iterable[Iterable[float | None]]
+    ) -> list[dict[str, object]]:
         """Return cases whose meshes can be shown, with what is known of them.
 
         Parameters
@@ -296,7 +300,7 @@ class Served(ABC):
             files = [self.files.get(reference) for reference in references.values()]
             if not files or None in files:
                 continue
-            case: dict[str, Any] = {"label": Path(str(files[0])).name, "meshes": references}
+            case: dict[str, object] = {"label": Path(str(files[0])).name, "meshes": references}
             case |= {"learned": kind == "train", "targets": dict(zip(self.targets, known, strict=True))}
             if inputs is not None and len(inputs.columns):
                 case["inputs"] = inputs.iloc[i].to_dict()
@@ -315,7 +319,7 @@ def _finite(name: str, value: object) -> float:
     return found
 
 
-def spread(values: Any) -> dict[str, float]:
+def spread(values: ArrayLike) -> dict[str, float]:
     """Return least, median and largest value."""
     array = np.asarray(values, dtype=float)
     return {"least": float(array.min()), "median": float(np.median(array)), "largest": float(array.max())}

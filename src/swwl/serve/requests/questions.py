@@ -154,13 +154,7 @@ class Split(BaseModel):
 
 
 class Invocation(BaseModel):
-    """A table in one of MLflow's forms.
-
-    Examples
-    --------
-    >>> Invocation(dataframe_records=[{"x": 1.5}, {"x": 2}]).frame()["x"].tolist()
-    [1.5, 2]
-    """
+    """A table in one of MLflow's forms."""
 
     dataframe_split: Split | None = None
     dataframe_records: Rows | None = None
@@ -175,7 +169,11 @@ class Invocation(BaseModel):
         return self
 
     def frame(self) -> pd.DataFrame:
-        """Return the table; columns hold whatever was sent."""
+        """Return the table; columns hold whatever was sent.
+
+        >>> Invocation(dataframe_records=[{"x": 1.5}, {"x": 2}]).frame()["x"].tolist()
+        [1.5, 2]
+        """
         if self.dataframe_split is not None:
             names: Iterable[str] = self.dataframe_split.columns
             columns = {name: [row[k] for row in self.dataframe_split.data] for k, name in enumerate(names)}
@@ -194,7 +192,7 @@ class Process(BaseModel):
     """A sample of PLAID, as pyplaid's client sends it."""
 
     model: str | None = None
-    sample: dict[str, Value]
+    sample: dict[str, object]
 
 
 _EXPECTED = {
@@ -203,13 +201,13 @@ _EXPECTED = {
     "int_type": "an integer",
     "string_type": "a text",
     "list_type": "a list",
-    "dict_type": 'an object, such as {{"speed": 17000}}',
+    "dict_type": "an object",
     "model_type": "an object",
     "model_attributes_type": "an object",
-    "greater_than": "greater than {gt}",
-    "greater_than_equal": "at least {ge}",
-    "less_than": "less than {lt}",
-    "less_than_equal": "at most {le}",
+    "greater_than": "greater than {gt:g}",
+    "greater_than_equal": "at least {ge:g}",
+    "less_than": "less than {lt:g}",
+    "less_than_equal": "at most {le:g}",
     "too_short": "a list of at least {min_length}",
     "literal_error": "{expected}",
     _MESHES: _MESHES,
@@ -253,5 +251,7 @@ def _refusal(error: ValidationError) -> InputError:
     if first["type"] == "missing":
         return InputError(f"The request needs {place}.")
     if first["type"] in _EXPECTED:
-        return InputError(f"{place} must be {_EXPECTED[first['type']].format(**context)}, not {shown(first['input'])}.")
+        expected = _EXPECTED[first["type"]].format(**context)
+        example = ', such as {"speed": 17000}' if place == "inputs" and expected == "an object" else ""
+        return InputError(f"{place} must be {expected}{example}, not {shown(first['input'])}.")
     return InputError(f"{place} is not valid: {' '.join(first['msg'].split())[:200]}.")
