@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from functools import cache
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
+from joblib import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
 from swwl.errors import InputError
@@ -21,6 +22,8 @@ if TYPE_CHECKING:  # what shows no bar need not wait for rich
     from rich.progress import Progress as RichProgress
 
 Progress = Callable[[int, int | None], None]
+Given = TypeVar("Given")
+Found = TypeVar("Found")
 
 _LINE_EVERY = 5.0  # seconds between plain lines
 _LEAST = 0.5  # seconds after which a rate means something: what is taken from memory has none
@@ -44,6 +47,27 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 def _controller() -> ThreadpoolController:
     # Finding the libraries takes milliseconds, so it is done once.
     return ThreadpoolController()
+
+
+def in_threads(function: Callable[[Given], Found], items: Iterable[Given], n_jobs: int | None) -> Iterator[Found]:
+    """Yield what a function makes of every item, in their order, in threads that stay the same from first to last.
+
+    Memory that a thread lets go of stays with it, so that new threads would need more. Items are drawn as threads
+    become free; what yields them must not raise, or joblib hangs.
+
+    Examples
+    --------
+    >>> list(in_threads(len, ["one", "three"], 2))
+    [3, 5]
+    """
+    with one_blas_thread():
+        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", batch_size=1)
+        yield from parallel(delayed(_alone)(function, item) for item in items)
+
+
+def _alone(function: Callable[[Given], Found], item: Given) -> Found:
+    with one_blas_thread():  # the context around all holds in this process, but not in workers
+        return function(item)
 
 
 def check_memory(n_bytes: int, what: str) -> None:

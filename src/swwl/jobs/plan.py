@@ -140,7 +140,7 @@ def split_words(frame: pd.DataFrame, path: Path, name: str, drop_incomplete: boo
     return words
 
 
-GRAPH_KERNELS: dict[str, type[SWWL]] = {"principal": PrincipalSWWL, "swwl": SWWL, "aswwl": ASWWL}
+GRAPH_KERNELS: dict[str, type[SWWL] | type[PrincipalSWWL]] = {"principal": PrincipalSWWL, "swwl": SWWL, "aswwl": ASWWL}
 KERNELS = ["auto", *GRAPH_KERNELS, "scalars"]
 # With fewer rows the leave-one-out predictions have no variance.
 _FEWEST_ROWS = 5

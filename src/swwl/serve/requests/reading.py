@@ -6,7 +6,6 @@ Files that clients send are kept under names of our own in a private folder whil
 from __future__ import annotations
 
 import hashlib
-import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,20 +19,16 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request
 
 from swwl.errors import InputError, located
-from swwl.mesh.io.formats import READERS
+from swwl.mesh.io.formats import READERS, SEVERAL_FILES, includes_others
 from swwl.serve.http.guard import RefusedError
 from swwl.serve.models.meshes import Known, MeshStore
 from swwl.serve.models.served import Served
 from swwl.serve.requests.questions import MeshQuestion
 from swwl.storage.checks import shown
-from swwl.storage.memory import SEVERAL_FILES
 
 _MOST_FILES, _MOST_FIELDS = 8, 32
 _PIECE = 1 << 20
 _HDF5 = b"\x89HDF\r\n\x1a\n"
-# Statements by which text formats read other files.
-_INCLUDES = re.compile(rb"^\s*\*?\s*include\b|\binput\s*=", re.IGNORECASE | re.MULTILINE)
-_MAY_INCLUDE = {".inp", ".bdf", ".dat", ".fem", ".nas"}
 
 
 def parse(text: str | bytes) -> dict[str, object]:
@@ -220,7 +215,7 @@ def refuse_other_files(path: Path) -> None:
         start = file.read(8)
     if start == _HDF5:
         _refuse_links(path)
-    elif path.suffix in _MAY_INCLUDE and _INCLUDES.search(path.read_bytes()):
+    elif includes_others(path):
         raise InputError("it includes other files, which were not sent; make one file of them")
 
 
