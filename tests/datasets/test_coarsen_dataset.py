@@ -69,6 +69,7 @@ def test_an_interrupted_run_resumes_to_the_same_bytes(blades, tmp_path):
     assert fingerprint(tmp_path / "broken") == fingerprint(tmp_path / "whole")
 
 
+@pytest.mark.slow
 @needs_mmg
 def test_folders_of_anything_else_are_refused(blades, tmp_path):
     coarsen_dataset(blades, tmp_path / "coarse", 400, n_jobs=1)

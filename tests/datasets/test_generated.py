@@ -20,6 +20,7 @@ COLUMNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_table_in_memory_is_the_one_on_disk(name, tmp_path):
     make, n_nodes, fields = MAKERS[name]

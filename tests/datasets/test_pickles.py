@@ -53,6 +53,7 @@ plain = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(plain)
 def test_plain_data_is_unchanged(data):

@@ -13,11 +13,11 @@ import pandas as pd
 
 from swwl.errors import InputError, located
 from swwl.jobs.predict import PREDICTED
-from swwl.jobs.table import require_numbers, require_rows, require_texts, rows_named, where
 from swwl.serve.http.limits import Limits
 from swwl.serve.models.meshes import Known, MeshStore
 from swwl.serve.models.served import Judged, Served
 from swwl.serve.requests.questions import CurveQuestion, PredictQuestion, Sweep
+from swwl.tables.places import require_numbers, require_rows, require_texts, rows_named, where
 
 _CHUNK = 64
 _TABLE = Path("table.csv")  # what a client's table is called, whatever its file
