@@ -1,4 +1,7 @@
-"""GraphSVC: support vector classification of graphs, with the kernel exp(-gamma D^alpha) on their distances."""
+"""GraphSVC: support vector classification of graphs, with the kernel exp(-gamma D^alpha) on their distances.
+
+A :class:`Machine` is what is left of scikit-learn's SVC: arrays that a model file can hold.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ from swwl.embedding.options import check_exponent
 from swwl.errors import InputError, InputTypeError, located
 from swwl.kernels import SWWL, Product
 from swwl.kernels.base import as_product, options_for
+from swwl.mesh.arrays import AnyArray
 from swwl.parallel import Progress
 from swwl.regression.state import check_factors
 from swwl.storage.checks import Sizes, check_number
@@ -237,7 +241,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         self.metadata_: dict[str, Any] = {}
         return self
 
-    def predict(self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> NDArray[Any]:
+    def predict(self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> AnyArray:
         """Return the class of each graph, shape (M,)."""
         won, _ = self._fitted().votes(self._cross(X, progress, memory))
         return np.asarray(self.classes_[won.argmax(axis=1)])
@@ -324,7 +328,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         columns = "" if self.columns_ is None else " without labels"
         return f"{text} chose {self.kernel_.factors[0]!r}{columns}, {machine}"
 
-    def _choose(self, table: Any, labels: NDArray[Any], progress: Progress | None) -> SWWL:
+    def _choose(self, table: Any, labels: AnyArray, progress: Progress | None) -> SWWL:
         """Choose the kernel and all that is not given, by cross-validation; return the kernel."""
         values = column(table, "graph")
         with located("Column 'graph'"):
@@ -369,7 +373,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         return np.asarray(np.exp(-self.gamma_ * powers) * gram)
 
 
-def _labels(table: Any, y: Any) -> NDArray[Any]:
+def _labels(table: Any, y: Any) -> AnyArray:
     labels = np.asarray(column(table, y, "fit") if isinstance(y, str) else y)
     if labels.shape != (len(table),):
         raise InputError(f"Classes have shape {labels.shape}, but there are {len(table)} graphs.")

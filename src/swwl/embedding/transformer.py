@@ -1,4 +1,4 @@
-r"""SWWLEmbedding: the scikit-learn transformer around ``wl.py`` and ``sliced.py``; threads and streaming.
+"""SWWLEmbedding: the scikit-learn transformer around ``pipeline.py``; ``runner.py`` brings the graphs.
 
 Graphs, or whatever :func:`swwl.as_graph` takes, go in one by one; one row per graph comes out.
 """
@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from swwl.embedding.clouds import CLOUDS
 from swwl.embedding.options import check_measure, check_options, given_scale
-from swwl.embedding.pipeline import Embedded, Moments, Recipe
+from swwl.embedding.pipeline import EmbeddedGraph, Moments, Recipe
 from swwl.embedding.runner import Entry, Run, centers_of, embedded_of, moments_of
 from swwl.embedding.sliced import draw_directions, quantile_levels
 from swwl.errors import InputError
@@ -352,15 +352,15 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if self.looks_first and self.recipe().directed and all(found.averaging for found in looks):
             self.center_ = _mean([np.tile(found.mean / scale, self._kept_iterations + 1) for found in looks])
 
-    def pieces(self, n: int | None) -> Quantiles:
+    def pieces(self, n: int | None) -> QuantileRows:
         """Return where to put the quantiles and centers of n graphs."""
-        return Quantiles(n, (self._n_blocks, self.n_quantiles, self.n_projections))
+        return QuantileRows(n, (self._n_blocks, self.n_quantiles, self.n_projections))
 
-    def take(self, items: Sequence[Entry], memory: Memory) -> list[Embedded]:
+    def take(self, items: Sequence[Entry], memory: Memory) -> list[EmbeddedGraph]:
         """Return quantiles and center of every graph."""
         return embedded_of(items, self.recipe(), memory)
 
-    def finish(self, pieces: Quantiles, inverse: list[int] | None, *, fit: bool) -> NDArray[np.float32]:
+    def finish(self, pieces: QuantileRows, inverse: list[int] | None, *, fit: bool) -> NDArray[np.float32]:
         """Make rows of the quantiles and centers of distinct graphs; one for every graph."""
         centers = pieces.centers
         if fit:
@@ -397,8 +397,8 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return quantiles.reshape(len(quantiles), self._n_features_out)
 
 
-class Quantiles:
-    """Quantiles of graphs about their own centers, and those centers, as they come.
+class QuantileRows:
+    """QuantileRows of graphs about their own centers, and those centers, as they come.
 
     Parameters
     ----------
@@ -417,7 +417,7 @@ class Quantiles:
         self._whole = None if n is None else np.empty((n, *shape), np.float32)
         self._parts = [np.empty((0, *shape), np.float32)]
 
-    def extend(self, pieces: Iterable[Embedded]) -> None:
+    def extend(self, pieces: Iterable[EmbeddedGraph]) -> None:
         """Add those of the next graphs."""
         for quantiles, center in pieces:
             if self._whole is None:

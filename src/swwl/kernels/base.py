@@ -21,6 +21,7 @@ from sklearn.base import BaseEstimator, clone
 from swwl.embedding.linear import Linear
 from swwl.errors import IndefiniteKernelWarning, InputError, InputTypeError
 from swwl.gp.blocks import Block, Coordinates, Distances
+from swwl.mesh.arrays import AnyArray
 from swwl.parallel import Progress
 from swwl.storage.memory import MemoryLike
 
@@ -219,7 +220,7 @@ class Factor(BaseEstimator):
     def forget(self) -> None:
         """Let go of what only the fit of a model needs."""
 
-    def vectors(self, rows: Any) -> NDArray[Any] | None:
+    def vectors(self, rows: Any) -> AnyArray | None:
         """Return a representation as vectors (N, K) whose distances are the factor's, or None if there are none.
 
         Maps of a training set show them.

@@ -1,4 +1,7 @@
-"""Recognize what was given, a file or an object of any of the supported libraries, and make a Mesh or a Graph of it."""
+"""Recognize what was given, a file or an object of any of the supported libraries, and make a Mesh or a Graph of it.
+
+A :class:`MeshFile` is a path that keeps what was read from it, for several who ask.
+"""
 
 from __future__ import annotations
 
