@@ -86,7 +86,7 @@ def choose(
     alpha: float | None = None,
     gamma: float | str | None = None,
     C: float | None = None,
-    class_weight: Any = None,
+    class_weight: object = None,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Choice:
@@ -152,7 +152,7 @@ def _machines(
     alpha: float | None,
     gamma: float | str | None,
     C: float | None,
-    class_weight: Any,
+    class_weight: object,
     refined: bool,
 ) -> list[dict[str, float]]:
     """Return the best gamma and C with their accuracy, for every exponent; on the whole grid or at its middle."""
@@ -238,7 +238,7 @@ def _some(classes: AnyArray, seed: int) -> NDArray[np.intp]:
 class QuietStratified(StratifiedKFold):
     """Stratified folds, small classes in as many as they can be, without scikit-learn's warning about these."""
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
+    def split(self, X: object, y: object = None, groups: Any = None) -> Any:
         """Return all folds."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="The least populated class")
@@ -264,7 +264,7 @@ def inner_folds(labels: NDArray[np.intp], n_folds: int, seed: int) -> tuple[Fold
 
 
 def inner_accuracies(
-    gram: NDArray[np.float64], labels: AnyArray, inner: Folds, costs: Sequence[float], class_weight: Any = None
+    gram: NDArray[np.float64], labels: AnyArray, inner: Folds, costs: Sequence[float], class_weight: object = None
 ) -> NDArray[np.float64]:
     """Return the mean accuracy over inner folds for every C, shape (len(costs),).
 

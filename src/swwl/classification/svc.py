@@ -175,7 +175,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         gamma: float | str | None = None,
         alpha: float | None = None,
         C: float | None = None,
-        class_weight: Any = None,
+        class_weight: object = None,
         random_state: int = 0,
     ):
         self.kernel = kernel
@@ -185,7 +185,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         self.class_weight = class_weight
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> GraphSVC:
+    def fit(self, X: object, y: object, *, progress: Progress | None = None, memory: MemoryLike = None) -> GraphSVC:
         """Choose a kernel where none is given, embed the graphs, and fit the machine.
 
         Parameters
@@ -241,13 +241,13 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         self.metadata_: dict[str, Any] = {}
         return self
 
-    def predict(self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> AnyArray:
+    def predict(self, X: object, *, progress: Progress | None = None, memory: MemoryLike = None) -> AnyArray:
         """Return the class of each graph, shape (M,)."""
         won, _ = self._fitted().votes(self._cross(X, progress, memory))
         return np.asarray(self.classes_[won.argmax(axis=1)])
 
     def decision_function(
-        self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None
+        self, X: object, *, progress: Progress | None = None, memory: MemoryLike = None
     ) -> NDArray[np.float64]:
         """Return decision values: (M,), positive for the second of two classes, or (M, n_classes).
 
@@ -259,7 +259,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
             return -sums[:, 0]
         return won + sums / (3 * (np.abs(sums) + 1))
 
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: object, y: object, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy; ``y`` as for :meth:`fit`."""
         check_is_fitted(self, "gamma_")
         return float(accuracy_score(_labels(as_table(X), y), self.predict(X), sample_weight=sample_weight))
@@ -363,7 +363,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "gamma_")
         return self._machine
 
-    def _cross(self, X: Any, progress: Progress | None, memory: MemoryLike) -> NDArray[np.float64]:
+    def _cross(self, X: object, progress: Progress | None, memory: MemoryLike) -> NDArray[np.float64]:
         table = as_table(X)
         rows = [
             factor.represent(self._values(table, factor), progress, **options_for(factor, memory))
@@ -373,14 +373,14 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         return np.asarray(np.exp(-self.gamma_ * powers) * gram)
 
 
-def _labels(table: Any, y: Any) -> AnyArray:
+def _labels(table: Any, y: object) -> AnyArray:
     labels = np.asarray(column(table, y, "fit") if isinstance(y, str) else y)
     if labels.shape != (len(table),):
         raise InputError(f"Classes have shape {labels.shape}, but there are {len(table)} graphs.")
     return labels
 
 
-def _as_pairs(class_weight: Any) -> Any:
+def _as_pairs(class_weight: object) -> Any:
     """Return weights by class as pairs: JSON would make texts of the classes."""
     if not isinstance(class_weight, dict):
         return class_weight

@@ -106,7 +106,7 @@ def check_measure(options: Mapping[str, Any]) -> None:
         )
 
 
-def _check_count(name: str, value: Any) -> None:
+def _check_count(name: str, value: object) -> None:
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < _LEAST[name]:
         also = ' or "sqrt"' if name == "step" else ""
         raise InputError(f"{name} must be an integer of at least {_LEAST[name]}{also}, not {value!r}.")

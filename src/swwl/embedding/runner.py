@@ -118,7 +118,7 @@ def _size(made: Graph | Cloud | Mesh) -> int:
     return made.n_points if isinstance(made, Cloud) else made.n_nodes
 
 
-def as_items(X: Any) -> Iterable[Any]:
+def as_items(X: object) -> Iterable[Any]:
     """Return a sequence of graphs (or of what they can be made of) or, for anything lazy, the iterable itself."""
     if isinstance(X, (Graph, str, bytes)):
         raise InputTypeError(f"A list of graphs is wanted, not a single {type(X).__name__}; put it in a list.")
@@ -338,7 +338,7 @@ class Run:
     def __init__(
         self,
         embeddings: Sequence[Stepwise],
-        X: Any,
+        X: object,
         *,
         progress: Progress | None = None,
         memory: MemoryLike = None,
@@ -479,7 +479,7 @@ def _released(function: Callable[[Sequence[Entry]], list[Found]], items: list[En
 
 def fit_transform_together(
     embeddings: Sequence[Stepwise],
-    X: Any,
+    X: object,
     *,
     progress: Progress | None = None,
     memory: MemoryLike = None,
@@ -509,7 +509,7 @@ def fit_transform_together(
 
 def transform_together(
     embeddings: Sequence[Stepwise],
-    X: Any,
+    X: object,
     *,
     progress: Progress | None = None,
     memory: MemoryLike = None,

@@ -162,7 +162,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         measure: str | None = None,
         scale: Any = False,
         r: int = 2,
-        random_state: Any = 0,
+        random_state: object = 0,
         n_jobs: int | None = None,
         normalization: str = "count",
         tolerance: float = 1e-5,
@@ -191,7 +191,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.memory = memory
 
     def fit(
-        self, X: Any, y: Any = None, *, progress: Progress | None = None, memory: MemoryLike = None
+        self, X: object, y: object = None, *, progress: Progress | None = None, memory: MemoryLike = None
     ) -> SWWLEmbedding:
         """Draw the directions; learn the center and, where asked for, the step and the scale.
 
@@ -212,7 +212,9 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             self.center_ = _mean(run.collect(partial(centers_of, recipe=self.recipe())))
         return self
 
-    def transform(self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> NDArray[np.float32]:
+    def transform(
+        self, X: object, *, progress: Progress | None = None, memory: MemoryLike = None
+    ) -> NDArray[np.float32]:
         """Embed graphs.
 
         Parameters
@@ -232,7 +234,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return self._run(X, progress, memory).rows(fit=False)[0]
 
     def fit_transform(
-        self, X: Any, y: Any = None, *, progress: Progress | None = None, memory: MemoryLike = None
+        self, X: object, y: object = None, *, progress: Progress | None = None, memory: MemoryLike = None
     ) -> NDArray[np.float32]:
         """Fit and embed; every distinct graph is read once, or twice where all have to be seen before any is embedded.
 
@@ -271,7 +273,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags.input_tags.two_d_array = False
         return tags
 
-    def _run(self, X: Any, progress: Progress | None, memory: MemoryLike) -> Run:
+    def _run(self, X: object, progress: Progress | None, memory: MemoryLike) -> Run:
         return Run([self], X, progress=progress, memory=self.memory if memory is None else memory)
 
     def _options(self) -> Recipe:

@@ -125,7 +125,7 @@ class Factor(BaseEstimator):
                 shown.append(f"{name}={_short(value)}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
-    def fit(self, values: Any, progress: Progress | None = None, **options: Any) -> Any:
+    def fit(self, values: object, progress: Progress | None = None, **options: Any) -> Any:
         """Learn from a training column; return its representation.
 
         Parameters
@@ -137,7 +137,7 @@ class Factor(BaseEstimator):
         """
         raise TypeError(f"{type(self).__name__} must define fit.")
 
-    def represent(self, values: Any, progress: Progress | None = None, **options: Any) -> Any:
+    def represent(self, values: object, progress: Progress | None = None, **options: Any) -> Any:
         """Return the representation of a column; ``memory`` may be given to factors that take graphs."""
         raise TypeError(f"{type(self).__name__} must define represent.")
 
@@ -244,7 +244,7 @@ class Factor(BaseEstimator):
 class Differentiable(Protocol):
     """A factor through which gradients go back to one entry of its column."""
 
-    def linear(self, value: Any) -> Linear:
+    def linear(self, value: object) -> Linear:
         """Return the row of one entry of the column, and what pulls gradients in it back to the entry.
 
         Meshes and graphs come as :class:`~swwl.embedding.linear.Source`, which all factors of their column share.
@@ -301,7 +301,7 @@ def _exponent(correlation: CorrelationName) -> float:
     return 2.0 if isinstance(correlation, str) else float(correlation[1])
 
 
-def options_for(factor: Factor, memory: MemoryLike = None, y: Any = None) -> dict[str, Any]:
+def options_for(factor: Factor, memory: MemoryLike = None, y: object = None) -> dict[str, Any]:
     """Return those of the options that a factor's ``fit`` and ``represent`` take.
 
     Factors of users need not know ``memory``: it is passed on only where there is one, to factors that take graphs.

@@ -71,7 +71,7 @@ def with_embedding_options(*without: str) -> Callable[[Kind], Kind]:
         named = [p for p in own.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
         signature = own.replace(parameters=[*named, *options])
 
-        def __init__(self: Any, *args: Any, **values: Any) -> None:
+        def __init__(self: Any, *args: Any, **values: object) -> None:
             try:
                 bound = signature.bind(self, *args, **values)
             except TypeError as error:
@@ -125,14 +125,16 @@ class EmbeddingFactor(Factor):
         self.embedding_ = self.make_embedding()
         return self.embedding_
 
-    def fit(self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any) -> Any:
+    def fit(
+        self, values: object, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any
+    ) -> Any:
         """Fit the embedding; return what is kept of the training graphs."""
         embedding = self.start()
         with located(f"Column {self.column!r}"):
             return self.fit_rows(embedding.fit_transform(values, progress=progress, memory=memory))
 
     def represent(
-        self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any
+        self, values: object, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any
     ) -> Any:
         """Embed another column; return what is kept of it."""
         with located(f"Column {self.column!r}"):
@@ -163,7 +165,7 @@ class EmbeddingFactor(Factor):
         """Return what :meth:`represent` does, given the coordinates of graphs and what they leave."""
         return coordinates
 
-    def linear(self, value: Any) -> Linear:
+    def linear(self, value: object) -> Linear:
         """Return the embedding of one graph in double precision, (K,)."""
         with located(f"Column {self.column!r}"):
             return linearize(self.embedding_, value)

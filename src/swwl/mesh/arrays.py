@@ -20,7 +20,7 @@ class Frozen:
 
     __slots__ = ()
 
-    def __setattr__(self, name: str, value: Any) -> NoReturn:
+    def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"A {type(self).__name__} cannot be changed, so {name!r} cannot be set; make a new one.")
 
     def __delattr__(self, name: str) -> NoReturn:
@@ -31,7 +31,7 @@ class Frozen:
             object.__setattr__(self, name, value)
 
 
-def is_frozen(array: Any) -> bool:
+def is_frozen(array: object) -> bool:
     """Whether nobody can write to an array, neither through it nor through the arrays that it is a view of.
 
     Examples

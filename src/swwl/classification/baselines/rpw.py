@@ -410,7 +410,7 @@ class RPW(Baseline):
         """Return restricted projected Wasserstein distances, (N, M)."""
         return projected_distances(first, second, n_jobs=self.n_jobs, progress=self._progress)
 
-    def _learn(self, graphs: list[Graph], y: Any, progress: Progress | None) -> None:
+    def _learn(self, graphs: list[Graph], y: object, progress: Progress | None) -> None:
         if y is None and self.weights is None:
             raise InputError(
                 "RPW learns its metric from classes, and there are none here; use it in GraphSVC, or give it weights "
@@ -449,7 +449,7 @@ class RPW(Baseline):
 
 
 def rpw_distances(
-    graphs: Any, others: Any = None, *, y: Any = None, progress: Progress | None = None, **options: Any
+    graphs: Any, others: Any = None, *, y: object = None, progress: Progress | None = None, **options: Any
 ) -> NDArray[np.float64]:
     """Return restricted projected Wasserstein distances between graphs, (N, N) or (N, M).
 

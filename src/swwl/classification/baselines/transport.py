@@ -105,7 +105,7 @@ class WWL(Baseline):
         """Return Wasserstein distances, (N, M)."""
         return cloud_distances(first, second, sinkhorn=self.sinkhorn, n_jobs=self.n_jobs, progress=self._progress)
 
-    def _learn(self, graphs: list[Graph], y: Any, progress: Progress | None) -> None:
+    def _learn(self, graphs: list[Graph], y: object, progress: Progress | None) -> None:
         nodes = np.mean([graph.n_nodes for graph in graphs])
         self.step_ = max(1, round(float(np.sqrt(nodes)))) if isinstance(self.step, str) else int(self.step)
 

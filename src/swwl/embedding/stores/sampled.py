@@ -44,7 +44,7 @@ def sample_rows(n: int, seed: int) -> NDArray[np.intp]:
 def fit_keep(
     embeddings: Sequence[Stepwise],
     keepers: Sequence[Keeper],
-    X: Any,
+    X: object,
     *,
     seed: int = 0,
     progress: Progress | None = None,
