@@ -30,6 +30,7 @@ def files(tmp_path_factory):
     return [str(folder / f"{seed}.vtu") for seed in [*range(40), 3, 3]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_rows_are_those_of_each_alone(files, n_jobs):
     together, alone = several(n_jobs), several()
@@ -53,6 +54,7 @@ def test_large_files_are_taken_one_at_a_time_with_the_same_rows(files, monkeypat
         np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.slow
 def test_files_are_read_once_or_not_at_all(files, monkeypatch, tmp_path):
     read = []
     original = once.read_file

@@ -181,7 +181,7 @@ def test_lists_and_arrays_are_tables(table):
 
 @pytest.mark.slow
 def test_the_default_kernel_leaves_targets_out(table):
-    inputs = table[["mesh", "load", "weight"]]
+    inputs = table[["mesh", "load", "weight"]][:24]
     for target in ("weight", inputs["weight"]):
         model = RobustGPRegressor().fit(inputs, target)
         assert set(model.kernel_.columns) == {"mesh", "load"}
