@@ -1,4 +1,7 @@
-"""GraphSVC: support vector classification of graphs, with the kernel exp(-gamma D^alpha) on their distances."""
+"""GraphSVC: support vector classification of graphs, with the kernel exp(-gamma D^alpha) on their distances.
+
+A :class:`Machine` is what is left of scikit-learn's SVC: arrays that a model file can hold.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ from swwl.embedding.options import check_exponent
 from swwl.errors import InputError, InputTypeError, located
 from swwl.kernels import SWWL, Product
 from swwl.kernels.base import as_product, options_for
+from swwl.mesh.arrays import AnyArray
 from swwl.parallel import Progress
 from swwl.regression.state import check_factors
 from swwl.storage.checks import Sizes, check_number
@@ -173,7 +177,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         gamma: float | str | None = None,
         alpha: float | None = None,
         C: float | None = None,
-        class_weight: Any = None,
+        class_weight: object = None,
         random_state: int = 0,
     ):
         self.kernel = kernel
@@ -183,7 +187,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         self.class_weight = class_weight
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> GraphSVC:
+    def fit(self, X: object, y: object, *, progress: Progress | None = None, memory: MemoryLike = None) -> GraphSVC:
         """Choose a kernel where none is given, embed the graphs, and fit the machine.
 
         Parameters
@@ -239,13 +243,13 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         self.metadata_: dict[str, Any] = {}
         return self
 
-    def predict(self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> NDArray[Any]:
+    def predict(self, X: object, *, progress: Progress | None = None, memory: MemoryLike = None) -> AnyArray:
         """Return the class of each graph, shape (M,)."""
         won, _ = self._fitted().votes(self._cross(X, progress, memory))
         return np.asarray(self.classes_[won.argmax(axis=1)])
 
     def decision_function(
-        self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None
+        self, X: object, *, progress: Progress | None = None, memory: MemoryLike = None
     ) -> NDArray[np.float64]:
         """Return decision values: (M,), positive for the second of two classes, or (M, n_classes).
 
@@ -257,7 +261,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
             return -sums[:, 0]
         return won + sums / (3 * (np.abs(sums) + 1))
 
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: object, y: object, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy; ``y`` as for :meth:`fit`."""
         check_is_fitted(self, "gamma_")
         return float(accuracy_score(_labels(as_table(X), y), self.predict(X), sample_weight=sample_weight))
@@ -326,7 +330,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         columns = "" if self.columns_ is None else " without labels"
         return f"{text} chose {self.kernel_.factors[0]!r}{columns}, {machine}"
 
-    def _choose(self, table: Any, labels: NDArray[Any], progress: Progress | None) -> SWWL:
+    def _choose(self, table: Any, labels: AnyArray, progress: Progress | None) -> SWWL:
         """Choose the kernel and all that is not given, by cross-validation; return the kernel."""
         values = column(table, "graph")
         with located("Column 'graph'"):
@@ -361,7 +365,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "gamma_")
         return self._machine
 
-    def _cross(self, X: Any, progress: Progress | None, memory: MemoryLike) -> NDArray[np.float64]:
+    def _cross(self, X: object, progress: Progress | None, memory: MemoryLike) -> NDArray[np.float64]:
         table = as_table(X)
         rows = [
             factor.represent(self._values(table, factor), progress, **options_for(factor, memory))
@@ -371,14 +375,14 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         return np.asarray(np.exp(-self.gamma_ * powers) * gram)
 
 
-def _labels(table: Any, y: Any) -> NDArray[Any]:
+def _labels(table: Any, y: object) -> AnyArray:
     labels = np.asarray(column(table, y, "fit") if isinstance(y, str) else y)
     if labels.shape != (len(table),):
         raise InputError(f"Classes have shape {labels.shape}, but there are {len(table)} graphs.")
     return labels
 
 
-def _as_pairs(class_weight: Any) -> Any:
+def _as_pairs(class_weight: object) -> Any:
     """Return weights by class as pairs: JSON would make texts of the classes."""
     if not isinstance(class_weight, dict):
         return class_weight

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,21 +66,21 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
         self.memory = memory
 
     def fit(
-        self, X: Any, y: Any = None, *, progress: Progress | None = None, memory: MemoryLike = None
+        self, X: object, y: object = None, *, progress: Progress | None = None, memory: MemoryLike = None
     ) -> SummaryEmbedding:
         """Learn means and spreads."""
         self.fit_transform(X, progress=progress, memory=memory)
         return self
 
     def fit_transform(
-        self, X: Any, y: Any = None, *, progress: Progress | None = None, memory: MemoryLike = None
+        self, X: object, y: object = None, *, progress: Progress | None = None, memory: MemoryLike = None
     ) -> Array:
         """Learn means and spreads; return the standardized rows, (N, K)."""
         run = self._run(X, progress, memory)
         run.settle()
         return run.rows(fit=True)[0]
 
-    def transform(self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> Array:
+    def transform(self, X: object, *, progress: Progress | None = None, memory: MemoryLike = None) -> Array:
         """Return the standardized rows of meshes or graphs, (N, K)."""
         return self._run(X, progress, memory).rows(fit=False)[0]
 
@@ -139,5 +138,5 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
             raise InputError(f"kind is {shown(self.kind)}, or a spread is not positive")
         return sizes["k"]
 
-    def _run(self, X: Any, progress: Progress | None, memory: MemoryLike) -> Run:
+    def _run(self, X: object, progress: Progress | None, memory: MemoryLike) -> Run:
         return Run([self], X, progress=progress, memory=self.memory if memory is None else memory)

@@ -1,4 +1,4 @@
-r"""SWWLEmbedding: the scikit-learn transformer around ``wl.py`` and ``sliced.py``; threads and streaming.
+"""SWWLEmbedding: the scikit-learn transformer around ``pipeline.py``; ``runner.py`` brings the graphs.
 
 Graphs, or whatever :func:`swwl.as_graph` takes, go in one by one; one row per graph comes out.
 """
@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from swwl.embedding.clouds import CLOUDS
 from swwl.embedding.options import check_measure, check_options, given_scale
-from swwl.embedding.pipeline import Embedded, Moments, Recipe
+from swwl.embedding.pipeline import EmbeddedGraph, Moments, Recipe
 from swwl.embedding.runner import Entry, Run, centers_of, embedded_of, moments_of
 from swwl.embedding.sliced import draw_directions, quantile_levels
 from swwl.errors import InputError
@@ -162,7 +162,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         measure: str | None = None,
         scale: Any = False,
         r: int = 2,
-        random_state: Any = 0,
+        random_state: object = 0,
         n_jobs: int | None = None,
         normalization: str = "count",
         tolerance: float = 1e-5,
@@ -191,7 +191,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.memory = memory
 
     def fit(
-        self, X: Any, y: Any = None, *, progress: Progress | None = None, memory: MemoryLike = None
+        self, X: object, y: object = None, *, progress: Progress | None = None, memory: MemoryLike = None
     ) -> SWWLEmbedding:
         """Draw the directions; learn the center and, where asked for, the step and the scale.
 
@@ -212,7 +212,9 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             self.center_ = _mean(run.collect(partial(centers_of, recipe=self.recipe())))
         return self
 
-    def transform(self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> NDArray[np.float32]:
+    def transform(
+        self, X: object, *, progress: Progress | None = None, memory: MemoryLike = None
+    ) -> NDArray[np.float32]:
         """Embed graphs.
 
         Parameters
@@ -232,7 +234,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return self._run(X, progress, memory).rows(fit=False)[0]
 
     def fit_transform(
-        self, X: Any, y: Any = None, *, progress: Progress | None = None, memory: MemoryLike = None
+        self, X: object, y: object = None, *, progress: Progress | None = None, memory: MemoryLike = None
     ) -> NDArray[np.float32]:
         """Fit and embed; every distinct graph is read once, or twice where all have to be seen before any is embedded.
 
@@ -271,7 +273,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags.input_tags.two_d_array = False
         return tags
 
-    def _run(self, X: Any, progress: Progress | None, memory: MemoryLike) -> Run:
+    def _run(self, X: object, progress: Progress | None, memory: MemoryLike) -> Run:
         return Run([self], X, progress=progress, memory=self.memory if memory is None else memory)
 
     def _options(self) -> Recipe:
@@ -352,15 +354,15 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if self.looks_first and self.recipe().directed and all(found.averaging for found in looks):
             self.center_ = _mean([np.tile(found.mean / scale, self._kept_iterations + 1) for found in looks])
 
-    def pieces(self, n: int | None) -> Quantiles:
+    def pieces(self, n: int | None) -> QuantileRows:
         """Return where to put the quantiles and centers of n graphs."""
-        return Quantiles(n, (self._n_blocks, self.n_quantiles, self.n_projections))
+        return QuantileRows(n, (self._n_blocks, self.n_quantiles, self.n_projections))
 
-    def take(self, items: Sequence[Entry], memory: Memory) -> list[Embedded]:
+    def take(self, items: Sequence[Entry], memory: Memory) -> list[EmbeddedGraph]:
         """Return quantiles and center of every graph."""
         return embedded_of(items, self.recipe(), memory)
 
-    def finish(self, pieces: Quantiles, inverse: list[int] | None, *, fit: bool) -> NDArray[np.float32]:
+    def finish(self, pieces: QuantileRows, inverse: list[int] | None, *, fit: bool) -> NDArray[np.float32]:
         """Make rows of the quantiles and centers of distinct graphs; one for every graph."""
         centers = pieces.centers
         if fit:
@@ -397,8 +399,8 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return quantiles.reshape(len(quantiles), self._n_features_out)
 
 
-class Quantiles:
-    """Quantiles of graphs about their own centers, and those centers, as they come.
+class QuantileRows:
+    """QuantileRows of graphs about their own centers, and those centers, as they come.
 
     Parameters
     ----------
@@ -417,7 +419,7 @@ class Quantiles:
         self._whole = None if n is None else np.empty((n, *shape), np.float32)
         self._parts = [np.empty((0, *shape), np.float32)]
 
-    def extend(self, pieces: Iterable[Embedded]) -> None:
+    def extend(self, pieces: Iterable[EmbeddedGraph]) -> None:
         """Add those of the next graphs."""
         for quantiles, center in pieces:
             if self._whole is None:

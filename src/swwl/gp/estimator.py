@@ -25,7 +25,7 @@ from swwl.gp.inputs import BlockLike, TrainingInputs
 from swwl.gp.joint import layout_of
 from swwl.gp.prediction import Prediction, to_std
 from swwl.gp.prior import default_prior, relative_importance
-from swwl.gp.search import Start, curvature, find_optimum, make_search
+from swwl.gp.search import Given, Start, curvature, find_optimum, make_search
 from swwl.gp.solvers import check_options, get_solver
 from swwl.gp.solvers.base import Posterior, Problem, Solver, standardize
 from swwl.gp.solvers.cholesky import square_root
@@ -263,16 +263,9 @@ class RobustGP(BaseEstimator):
         solver = make_solver(problem, **options)
         max_iter = self.max_iter if max_iter is None else max_iter
         with one_blas_thread() if n < _FEW else nullcontext():
+            given = Given(nugget, self.nugget_floor, self.beta, self.bounds)
             search = make_search(
-                terms,
-                n,
-                nugget=nugget,
-                floor=self.nugget_floor,
-                beta=self.beta,
-                bounds=self.bounds,
-                n_starts=self.n_starts,
-                seed=self.random_state,
-                start=_as_start(start),
+                terms, n, given, n_starts=self.n_starts, seed=self.random_state, start=_as_start(start)
             )
             optimum = find_optimum(solver, search, max_iter)
             bends = curvature(solver, optimum, search) if self.range_uncertainty else None

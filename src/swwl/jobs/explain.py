@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from swwl.embedding.displacement import displacement_modes
+from swwl.embedding.components import displacement_modes
 from swwl.errors import InputError, MeshWarning, located
 from swwl.formatting import Record
 from swwl.jobs.outputs import picture_metadata

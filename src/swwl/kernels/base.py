@@ -21,6 +21,7 @@ from sklearn.base import BaseEstimator, clone
 from swwl.embedding.linear import Linear
 from swwl.errors import IndefiniteKernelWarning, InputError, InputTypeError
 from swwl.gp.blocks import Block, Coordinates, Distances
+from swwl.mesh.arrays import AnyArray
 from swwl.parallel import Progress
 from swwl.storage.memory import MemoryLike
 
@@ -124,7 +125,7 @@ class Factor(BaseEstimator):
                 shown.append(f"{name}={_short(value)}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
-    def fit(self, values: Any, progress: Progress | None = None, **options: Any) -> Any:
+    def fit(self, values: object, progress: Progress | None = None, **options: Any) -> Any:
         """Learn from a training column; return its representation.
 
         Parameters
@@ -136,7 +137,7 @@ class Factor(BaseEstimator):
         """
         raise TypeError(f"{type(self).__name__} must define fit.")
 
-    def represent(self, values: Any, progress: Progress | None = None, **options: Any) -> Any:
+    def represent(self, values: object, progress: Progress | None = None, **options: Any) -> Any:
         """Return the representation of a column; ``memory`` may be given to factors that take graphs."""
         raise TypeError(f"{type(self).__name__} must define represent.")
 
@@ -219,7 +220,7 @@ class Factor(BaseEstimator):
     def forget(self) -> None:
         """Let go of what only the fit of a model needs."""
 
-    def vectors(self, rows: Any) -> NDArray[Any] | None:
+    def vectors(self, rows: Any) -> AnyArray | None:
         """Return a representation as vectors (N, K) whose distances are the factor's, or None if there are none.
 
         Maps of a training set show them.
@@ -243,7 +244,7 @@ class Factor(BaseEstimator):
 class Differentiable(Protocol):
     """A factor through which gradients go back to one entry of its column."""
 
-    def linear(self, value: Any) -> Linear:
+    def linear(self, value: object) -> Linear:
         """Return the row of one entry of the column, and what pulls gradients in it back to the entry.
 
         Meshes and graphs come as :class:`~swwl.embedding.linear.Source`, which all factors of their column share.
@@ -300,7 +301,7 @@ def _exponent(correlation: CorrelationName) -> float:
     return 2.0 if isinstance(correlation, str) else float(correlation[1])
 
 
-def options_for(factor: Factor, memory: MemoryLike = None, y: Any = None) -> dict[str, Any]:
+def options_for(factor: Factor, memory: MemoryLike = None, y: object = None) -> dict[str, Any]:
     """Return those of the options that a factor's ``fit`` and ``represent`` take.
 
     Factors of users need not know ``memory``: it is passed on only where there is one, to factors that take graphs.

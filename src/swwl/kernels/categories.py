@@ -48,12 +48,12 @@ class Categories(Factor):
     def __init__(self, column: str):
         self.column = column
 
-    def fit(self, values: Any, progress: Progress | None = None, **options: Any) -> NDArray[np.intp]:
+    def fit(self, values: object, progress: Progress | None = None, **options: Any) -> NDArray[np.intp]:
         """Learn the categories; return their numbers, shape (N,)."""
         self.categories_ = sorted(set(self._texts(values)))
         return self.represent(values)
 
-    def represent(self, values: Any, progress: Progress | None = None, **options: Any) -> NDArray[np.intp]:
+    def represent(self, values: object, progress: Progress | None = None, **options: Any) -> NDArray[np.intp]:
         """Return the numbers of a column's categories, shape (N,); refuse those that the training column lacks."""
         numbers = {text: number for number, text in enumerate(self.categories_)}
         rows = []

@@ -21,12 +21,13 @@ from swwl.errors import InputError
 from swwl.gp.blocks import Block, Coordinates, RowDistances
 from swwl.kernels.base import CorrelationName, Factor
 from swwl.kernels.sliced import N_KEPT, EmbeddingFactor, Kept, check_basis, known, with_embedding_options
+from swwl.mesh.arrays import AnyArray
 from swwl.storage.checks import Sizes, check_count
 from swwl.storage.modelfile import storable
 
 Array = NDArray[np.float64]
 
-Pair = tuple[NDArray[Any], NDArray[Any]]  # rows (N, P Q) and their coordinates (N, c)
+Pair = tuple[AnyArray, AnyArray]  # rows (N, P Q) and their coordinates (N, c)
 
 # Components that PrincipalSWWL knows where the number that have a range each is still to be chosen.
 MOST_COMPONENTS = 24
@@ -40,7 +41,7 @@ class _Part(NamedTuple):
     leading: int
     rest: bool
 
-    def of(self, coordinates: NDArray[Any]) -> NDArray[Any]:
+    def of(self, coordinates: AnyArray) -> AnyArray:
         """Return the coordinates of the part."""
         return coordinates[:, self.start : self.stop]
 
@@ -122,13 +123,13 @@ class KeptComponents(ComponentFactor):
         """Let go of what only the fit of a model needs."""
         self._spans = None
 
-    def fit_rows(self, rows: NDArray[Any]) -> Kept:
+    def fit_rows(self, rows: AnyArray) -> Kept:
         """Find the components of embedded training rows; return their coordinates, and what they leave."""
         self.means_, self.components_ = Projector.of(rows, self.n_parts(), self._n_kept())
         self._spans = [Span(part) for part in np.split(rows, self.n_parts(), axis=1)]
         return self.coordinates(rows)
 
-    def learn(self, rows: NDArray[Any]) -> None:
+    def learn(self, rows: AnyArray) -> None:
         """Find the components of the embedded rows of a sample, from which all others are kept in single precision."""
         self.means_, self.components_ = Projector.of(rows, self.n_parts(), self._n_kept())
         self.single_ = True
@@ -137,12 +138,12 @@ class KeptComponents(ComponentFactor):
         """Return the components on which rows are kept."""
         return Projector(self.means_, self.components_)
 
-    def coordinates(self, rows: NDArray[Any]) -> Kept:
+    def coordinates(self, rows: AnyArray) -> Kept:
         """Return the coordinates of embedded rows on the components of all parts, and the norm of what they leave."""
         coordinates, left = self.sample().keep(rows)
         return (coordinates.astype(np.float32), left) if getattr(self, "single_", False) else (coordinates, left)
 
-    def representation(self, coordinates: NDArray[Any], left: Array) -> Any:
+    def representation(self, coordinates: AnyArray, left: Array) -> Any:
         """Return what :meth:`represent` does, given the coordinates of meshes and what they leave."""
         return coordinates, left
 
@@ -166,7 +167,7 @@ class KeptComponents(ComponentFactor):
             names += [f"{self.column} ({where}{'others' if part.leading else 'components'})"] * part.rest
         return names
 
-    def vectors(self, rows: Kept) -> NDArray[Any] | None:
+    def vectors(self, rows: Kept) -> AnyArray | None:
         """Return the coordinates, (N, K)."""
         return np.asarray(rows[0])
 
@@ -354,14 +355,14 @@ class PrincipalSWWL(ComponentFactor):
         super().adopt(other)
         self.use_components(self._leading())
 
-    def fit_rows(self, rows: NDArray[Any]) -> Pair:
+    def fit_rows(self, rows: AnyArray) -> Pair:
         """Find the principal components of the training rows; return the rows, and their coordinates."""
-        found: tuple[NDArray[Any], ...] = principal_components(rows, self._known())
+        found: tuple[AnyArray, ...] = principal_components(rows, self._known())
         self.mean_, self.components_, self.explained_variance_ratio_ = found
         self.use_components(self._leading())
         return self.keep(rows)
 
-    def learn(self, rows: NDArray[Any]) -> None:
+    def learn(self, rows: AnyArray) -> None:
         """Find the components of the embedded rows of a sample; those without a range of their own share one."""
         most = max(N_KEPT, self._known())
         self.mean_, components, self.explained_variance_ratio_ = principal_components(rows, most)
@@ -369,13 +370,13 @@ class PrincipalSWWL(ComponentFactor):
         self.basis_means_, self.basis_ = [self.mean_], [self.components_]
         self.use_components(self._leading())
 
-    def keep(self, rows: NDArray[Any]) -> Pair:
+    def keep(self, rows: AnyArray) -> Pair:
         """Return embedded rows (N, P Q) and their coordinates (N, c); those twice where a sample has settled them."""
         if self.sample() is None:
             return rows, project(rows, self.mean_, self.components_)
         return self.representation(*self.coordinates(rows))
 
-    def representation(self, coordinates: NDArray[Any], left: Array) -> Pair:
+    def representation(self, coordinates: AnyArray, left: Array) -> Pair:
         """Return what :meth:`represent` does, given the coordinates of graphs and what they leave."""
         return coordinates, coordinates
 
@@ -427,7 +428,7 @@ class PrincipalSWWL(ComponentFactor):
         names = [f"{self.column} (component {j + 1})" for j in range(self.n_components_)]
         return names + [f"{self.column} (remainder)"] * self.has_remainder_
 
-    def vectors(self, rows: Pair) -> NDArray[Any] | None:
+    def vectors(self, rows: Pair) -> AnyArray | None:
         """Return the embeddings, (N, P Q)."""
         return np.asarray(rows[0])
 

@@ -39,7 +39,7 @@ class Numeric(Factor):
     def __init__(self, column: str):
         self.column = column
 
-    def fit(self, values: Any, progress: Progress | None = None, **options: Any) -> NDArray[np.float64]:
+    def fit(self, values: object, progress: Progress | None = None, **options: Any) -> NDArray[np.float64]:
         """Learn mean and spread; return the standardized column, shape (N,)."""
         numbers = self._numbers(values)
         self.mean_ = float(numbers.mean())
@@ -47,7 +47,7 @@ class Numeric(Factor):
         self.spread_ = spread if spread > 1e-12 * max(1e-300, np.abs(numbers).max()) else 1.0
         return self.represent(values)
 
-    def represent(self, values: Any, progress: Progress | None = None, **options: Any) -> NDArray[np.float64]:
+    def represent(self, values: object, progress: Progress | None = None, **options: Any) -> NDArray[np.float64]:
         """Standardize a column by the training set's mean and spread, shape (N,)."""
         return (self._numbers(values) - self.mean_) / self.spread_
 
@@ -63,7 +63,7 @@ class Numeric(Factor):
         """Return the standardized column, (N, 1)."""
         return rows[:, None]
 
-    def linear(self, value: Any) -> Linear:
+    def linear(self, value: object) -> Linear:
         """Return the standardized number, (1,)."""
         return Linear(self.represent([value]), lambda gradient: gradient[0] / self.spread_)
 

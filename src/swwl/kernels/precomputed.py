@@ -45,7 +45,7 @@ class Precomputed(Factor):
         self.distances = distances
         self.correlation = correlation
 
-    def fit(self, values: Any, progress: Progress | None = None, **options: Any) -> NDArray[np.intp]:
+    def fit(self, values: object, progress: Progress | None = None, **options: Any) -> NDArray[np.intp]:
         """Check the distances; return the row numbers, shape (N,)."""
         matrix = np.asarray(self.distances, dtype=np.float64)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
@@ -53,7 +53,7 @@ class Precomputed(Factor):
         self.matrix_ = matrix
         return self.represent(values)
 
-    def represent(self, values: Any, progress: Progress | None = None, **options: Any) -> NDArray[np.intp]:
+    def represent(self, values: object, progress: Progress | None = None, **options: Any) -> NDArray[np.intp]:
         """Return the row numbers of the column, shape (N,)."""
         numbers = np.asarray(values)
         size = len(self.matrix_)
@@ -104,14 +104,14 @@ class Rows(Factor):
         self.column = column
         self.alpha = alpha
 
-    def fit(self, values: Any, progress: Progress | None = None, **options: Any) -> NDArray[np.float64]:
+    def fit(self, values: object, progress: Progress | None = None, **options: Any) -> NDArray[np.float64]:
         """Learn the length of the vectors; return them, shape (N, K)."""
         check_exponent(self.alpha)
         rows = self._rows(values)
         self.n_columns_ = int(rows.shape[1])
         return rows
 
-    def represent(self, values: Any, progress: Progress | None = None, **options: Any) -> NDArray[np.float64]:
+    def represent(self, values: object, progress: Progress | None = None, **options: Any) -> NDArray[np.float64]:
         """Return the vectors of a column, shape (N, K)."""
         rows = self._rows(values)
         if rows.shape[1] != self.n_columns_:

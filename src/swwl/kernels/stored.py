@@ -39,7 +39,7 @@ def recipe(factor: Factor) -> str:
     return fingerprint(type(factor).__name__, [[name, _plain(params[name])] for name in sorted(params)])
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     return list(value) if isinstance(value, (list, tuple)) else value
 
 
@@ -183,7 +183,7 @@ class Embeddings:
     left: NDArray[np.float64]
     _factor: Any = field(repr=False)
 
-    def transform(self, X: Any, **options: Any) -> NDArray[np.float32]:
+    def transform(self, X: object, **options: Any) -> NDArray[np.float32]:
         """Return the coordinates of other meshes, (M, K), as those of the store were made.
 
         Parameters

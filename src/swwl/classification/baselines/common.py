@@ -205,7 +205,7 @@ class Baseline(Factor):
     exponent_name = "alpha"
     _progress: Progress | None = None
 
-    def fit(self, values: Any, progress: Progress | None = None, *, y: Any = None, **options: Any) -> list[Any]:
+    def fit(self, values: Any, progress: Progress | None = None, *, y: object = None, **options: Any) -> list[Any]:
         """Learn the scale and, where the factor is supervised, from the classes; return what is kept of the graphs.
 
         Parameters
@@ -260,7 +260,7 @@ class Baseline(Factor):
         if not isinstance(rows, list):
             raise InputError(f"column {self.column!r} holds no graphs")
 
-    def _learn(self, graphs: list[Graph], y: Any, progress: Progress | None) -> None:
+    def _learn(self, graphs: list[Graph], y: object, progress: Progress | None) -> None:
         """Learn more than the scale; most baselines have nothing to learn."""
 
     def _prepared(self, graphs: list[Graph], progress: Progress | None) -> list[Any]:
@@ -337,7 +337,7 @@ class GramBaseline(Baseline):
 
 
 def plain_matrix(
-    factor: Baseline, graphs: Any, others: Any, progress: Progress | None, y: Any = None
+    factor: Baseline, graphs: Any, others: Any, progress: Progress | None, y: object = None
 ) -> NDArray[np.float64]:
     """Return what a factor gives, Gram matrix or distances, fitted on ``others`` (on ``graphs`` without them)."""
     train = factor.fit(graphs if others is None else others, progress, y=y)

@@ -33,9 +33,8 @@ from swwl.gp.factors import (
     multiply_derivatives,
 )
 from swwl.gp.prediction import Prediction
-from swwl.gp.solvers.base import Curvature, Problem, Slopes
+from swwl.gp.solvers.base import Curvature, Problem, Slopes, leave_one_out
 from swwl.gp.solvers.cholesky import factorize, half_solve, invert, least_squares, reciprocal_condition, solve
-from swwl.gp.solvers.loo import leave_one_out
 from swwl.storage.checks import Sizes, check_number
 
 _PREFIX = "uncertainty_"  # of the entries of `RangeUncertainty` in a state

@@ -25,9 +25,8 @@ from swwl.gp.correlations import Array
 from swwl.gp.factors import Term, cross_correlation
 from swwl.gp.joint import parts_of
 from swwl.gp.prediction import Prediction
-from swwl.gp.solvers.base import Slopes
+from swwl.gp.solvers.base import Slopes, leave_one_out
 from swwl.gp.solvers.cholesky import half_solve
-from swwl.gp.solvers.loo import leave_one_out
 from swwl.gp.solvers.neighbors import Patches, Positions, nearest, scaled_points
 from swwl.gp.solvers.whitening import features, residual_patches
 from swwl.storage.checks import Sizes, check_count, check_number
