@@ -296,10 +296,8 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         model.train_rows_ = state["train"]
         model.classes_ = np.asarray(state["classes"])
         model.gamma_ = check_number("gamma", state["gamma"], 0.0)
-        # Files of earlier versions hold no choices.
-        model.best_params_ = state.get("best_params", {"alpha": model.alpha, "gamma": model.gamma_, "C": model.C})
-        model.columns_ = state.get("columns")
-        model.selection_ = pd.DataFrame(state.get("selection"), columns=COLUMNS)
+        model.best_params_, model.columns_ = state["best_params"], state["columns"]
+        model.selection_ = pd.DataFrame(state["selection"], columns=COLUMNS)
         model._machine = Machine(*state["machine"])
         model.metadata_ = dict(state["metadata"])
         for name in ("alpha", "gamma", "C"):

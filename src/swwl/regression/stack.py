@@ -406,7 +406,7 @@ class Member:
 
     def _whole(self, state: dict[str, Any]) -> dict[str, Any]:
         """Put the coordinates back that `_lean` left out."""
-        if state["params"].get("solver", "exact") == "exact":
+        if state["params"]["solver"] == "exact":
             return state
         correlations = check_correlations(self.kernel.correlations())
         joined = self.kernel.join(self.training_blocks())

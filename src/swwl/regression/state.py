@@ -138,15 +138,13 @@ def regressor_state(model: Any) -> dict[str, Any]:
 
 def regressor_from_state(kind: Any, state: dict[str, Any]) -> Any:
     """Undo :func:`regressor_state`."""
-    if "members" not in state:
-        state = state | single_member(state)
     members = [Member.from_state(member) for member in state["members"]]
     kernels = {member.name: clone(member.kernel) for member in members}
     given = kernels if len(kernels) > 1 else kernels[members[0].name]
     model = kind(given if state["given"] else None, **state["params"])
     model.members_ = members
     model.feature_names_in_ = columns_of(kernels)
-    model.n_features_in_ = int(state.get("n_features", len(model.feature_names_in_)))
+    model.n_features_in_ = state["n_features"]
     model.target_names_ = state["targets"]
     model.selection_ = selection_table(state["selection"])
     model.candidates_ = pd.DataFrame(state["candidates"])
@@ -160,22 +158,3 @@ def regressor_from_state(kind: Any, state: dict[str, Any]) -> Any:
     model._trend = linear if state["trend"] is None else state["trend"]
     checked(model)._describe()
     return model
-
-
-def single_member(state: dict[str, Any]) -> dict[str, Any]:
-    """Return what a model file of one kernel, as it was before there were members, says in today's words."""
-    member = {
-        "name": "kernel",
-        "factors": state["fitted_kernel"],
-        "elliptic": state.get("elliptic"),
-        "train": state["train"],
-        "gps": state["gps"],
-        "shares": np.empty((0, 0)),
-    }
-    return {
-        "given": state["kernel"] is not None,
-        "members": [member],
-        "weights": np.ones((1, len(state["targets"]))),
-        "candidates": [],
-        "left_out": None,
-    }

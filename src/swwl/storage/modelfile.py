@@ -8,7 +8,6 @@ Nothing is compressed, so a file cannot ask for more memory than its size; the l
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import os
 import zipfile
@@ -38,14 +37,10 @@ def storable(kind: Kind) -> Kind:
 _ROOMS = ("kernels", "kernels.stored", "regression", "fields", "classification", "classification.baselines")
 FORMAT = "swwl-model"
 VERSION = 3
-_READABLE = (1, 2, 3)
-_WITH_CHECKSUM = 3  # the first such version
 _MANIFEST, _CHECKSUM = "manifest.json", "sha256"
 
 # What reading something else than a model file ends in.
 _FOREIGN = (*ZIP_ERRORS, KeyError, ValueError, RecursionError)
-# Arguments that had another name in files of format 1.
-_FORMER = {"exponent": "alpha"}
 
 
 class Model(Protocol):
@@ -156,26 +151,25 @@ def _content(archive: zipfile.ZipFile, name: str) -> bytes:
 def _restore(archive: zipfile.ZipFile, manifest: dict[str, Any]) -> Any:
     """Make the model that an archive holds."""
     version = manifest.get("version")
-    if version not in _READABLE or not isinstance(version, int):
+    if version != VERSION or not isinstance(version, int):
         raise InputError(
             f"was written by swwl {manifest.get('swwl')} in format {version!r}, but this is swwl {swwl.__version__}, "
-            f"which reads formats {', '.join(map(str, _READABLE[:-1]))} and {_READABLE[-1]}."
+            f"which reads format {VERSION}."
         )
     try:
-        arrays = _arrays(archive, checksum=version >= _WITH_CHECKSUM)
+        arrays = _arrays(archive)
         for room in _ROOMS:
             import_module(f"swwl.{room}")
-        kind = STORABLE[manifest.get("model", "RobustGPRegressor")]
+        kind = STORABLE[manifest["model"]]
         return kind.from_state(_decode(manifest, arrays))  # type: ignore[attr-defined]
     except Exception as error:  # whatever a state that is not ours makes of our own code
         raise InputError(f"was changed after it was written, or is damaged ({_reason(error)}).") from error
 
 
-def _arrays(archive: zipfile.ZipFile, checksum: bool) -> list[np.ndarray[Any, Any]]:
-    """Return the arrays of a model, each in memory of its own; compare the checksum, if there must be one."""
-    n = len(archive.namelist()) - 1 - checksum
-    names = [f"arrays/{number}.npy" for number in range(n)]
-    if sorted(archive.namelist()) != sorted([_MANIFEST, *names, *[_CHECKSUM] * checksum]):
+def _arrays(archive: zipfile.ZipFile) -> list[np.ndarray[Any, Any]]:
+    """Return the arrays of a model, each in memory of its own, if the checksum matches."""
+    names = [f"arrays/{number}.npy" for number in range(len(archive.namelist()) - 2)]
+    if sorted(archive.namelist()) != sorted([_MANIFEST, *names, _CHECKSUM]):
         raise InputError("its entries are not those of a model")
     digest = hashlib.sha256(_content(archive, _MANIFEST))
     arrays = []
@@ -184,8 +178,8 @@ def _arrays(archive: zipfile.ZipFile, checksum: bool) -> list[np.ndarray[Any, An
         digest.update(content)
         with located(f"its array {name}"):
             arrays.append(as_array(content).copy(order="K"))
-    if checksum and _content(archive, _CHECKSUM) != digest.hexdigest().encode():
-        raise InputError("its checksum is another")
+    if _content(archive, _CHECKSUM) != digest.hexdigest().encode():
+        raise InputError("the checksum does not match")
     return arrays
 
 
@@ -240,16 +234,10 @@ def _decode(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
         return tuple(_decode(item, arrays) for item in value["$tuple"])
     if "$object" in value:
         kind = STORABLE[value["$object"]]
-        result = kind(**_present(kind, _decode(value["params"], arrays)))
+        result = kind(**_decode(value["params"], arrays))
         for name, item in _decode(value["fitted"], arrays).items():
             if name.startswith("_") or not name.endswith("_") or hasattr(kind, name):
                 raise InputError(f"{name} is not learned by {kind.__name__}")
             setattr(result, name, item)
         return result
     return {key: _decode(item, arrays) for key, item in value.items()}
-
-
-def _present(kind: type, params: dict[str, Any]) -> dict[str, Any]:
-    """Return arguments under the names that they have now."""
-    known = inspect.signature(kind).parameters
-    return {name if name in known else _FORMER.get(name, name): value for name, value in params.items()}

@@ -87,8 +87,7 @@ class WWL(Baseline):
 
     def prepare(self, graph: Graph) -> Cloud:
         """Return the node embeddings (n, (H + 1) d) and their masses (n,)."""
-        step = int(getattr(self, "step_", self.step))  # models of format 1 have no step_
-        cloud = wl_cloud(graph, self.n_iterations, step, self.normalization, self.tolerance)
+        cloud = wl_cloud(graph, self.n_iterations, self.step_, self.normalization, self.tolerance)
         return cloud, masses(graph, self.node_weights)
 
     def distances(self, first: list[Any], second: list[Any] | None = None) -> NDArray[np.float64]:

@@ -319,9 +319,8 @@ class DensePosterior:
 
 
 def _square(packed: Any) -> Any:
-    """Return a lower triangle, given row by row, as a square matrix; other arrays, of earlier files, as they are."""
-    if not isinstance(packed, np.ndarray) or packed.ndim != 1:
-        return packed
+    """Return a lower triangle, given row by row, as a square matrix."""
+    packed = Sizes().array("cholesky", packed, "h")
     n = int(np.sqrt(2 * len(packed)))
     if n * (n + 1) // 2 != len(packed):
         raise InputError(f"cholesky has {len(packed)} entries, which do not fill a triangle")

@@ -313,7 +313,7 @@ def posterior_from_state(state: dict[str, Any]) -> VecchiaPosterior:
     known["chosen"] = chosen
     known |= {name: _triangle(name, state[name], sizes["m"]) for name in _TRIANGLES}
     known["n_neighbors"] = check_count("n_neighbors", state["n_neighbors"])
-    known["keep_features"] = bool(state.get("keep_features", True))
+    known["keep_features"] = bool(state["keep_features"])
     known["nugget"] = check_number("nugget", state["nugget"], 0.0)
     known["df"] = np.inf if state["df"] == np.inf else check_number("df", state["df"], above=0.0)
     return VecchiaPosterior(**known)
