@@ -60,7 +60,7 @@ def test_every_entry_is_checked(gp):
         ("df", 0.0, "df"),
         ("single", 1, "single"),
         ("n_evaluations", -1, "n_evaluations"),
-        ("coordinates_1", np.zeros((13, 2)), "coordinates_1"),
+        ("coordinates_1", np.zeros((13, 2)), "factor 1: coordinates has shape"),
         ("layout_1", np.array([1, 2]), "layout_1"),
         ("cholesky", np.zeros(104), "cholesky"),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from swwl.embedding.runner import Batch
 from swwl.errors import InputError
 from swwl.parallel import Progress
-from swwl.storage.checks import Sizes, shown
+from swwl.storage.checks import Shape, Sizes, check_declared, shown
 from swwl.storage.memory import MemoryLike, as_memory
 from swwl.storage.modelfile import storable
 
@@ -49,6 +49,9 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
     >>> SummaryEmbedding("graph").fit_transform(rods)[:, :4].tolist()
     [[-1.0, -1.0, 0.0, -1.0], [1.0, 1.0, 0.0, 1.0]]
     """
+
+    mean_: Annotated[Array, Shape("k")]
+    spread_: Annotated[Array, Shape("k", above=0)]
 
     def __init__(
         self,
@@ -112,19 +115,17 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
                 raise error.of_item(number, f"Graph {number}", continues=True)
         raw: Array = np.array(pieces)
         if fit:
-            self.mean_: Array = raw.mean(axis=0)
+            self.mean_ = raw.mean(axis=0)
             spread = raw.std(axis=0)
-            self.spread_: Array = np.where(spread > 1e-9 * np.abs(raw).max(axis=0), spread, 1.0)
+            self.spread_ = np.where(spread > 1e-9 * np.abs(raw).max(axis=0), spread, 1.0)
         return np.clip((raw - self.mean_) / self.spread_, -_MOST_DEVIATIONS, _MOST_DEVIATIONS)
 
     def check_restored(self, per_iteration: bool) -> int:
         """Refuse what a model file says of it, where that cannot be; return the length of its rows."""
-        sizes = Sizes()
-        sizes.array("mean_", self.mean_, "k")
-        sizes.array("spread_", self.spread_, "k")
-        if self.kind not in ("mesh", "graph") or not (self.spread_ > 0).all():
-            raise InputError(f"kind is {shown(self.kind)}, or a spread is not positive")
-        return sizes["k"]
+        check_declared(self, Sizes())
+        if self.kind not in ("mesh", "graph"):
+            raise InputError(f"kind is {shown(self.kind)}, but 'mesh' or 'graph' is expected")
+        return len(self.mean_)
 
     def _batch(self, X: Any, progress: Progress | None, memory: MemoryLike) -> Batch:
         return Batch(X, as_memory(self.memory if memory is None else memory), self.n_jobs, progress)

@@ -13,7 +13,7 @@ import pandas as pd
 from swwl.datasets.plaid import load_plaid
 from swwl.errors import InputError, LooseNodesWarning, MissingFileError, located
 from swwl.evaluation import scores
-from swwl.evaluation.metadata import data_of, field_data_of, field_score_rows
+from swwl.evaluation.metadata import TableData, data_of, field_data_of, field_score_rows
 from swwl.fields.estimator import FieldRegressor
 from swwl.jobs.table import CACHE_FOLDER, read_table, summary
 from swwl.mesh import Graph
@@ -120,8 +120,9 @@ def model_file_facts(path: Path) -> dict[str, Any]:
     model = load_model(path)
     if isinstance(model, FieldRegressor):
         with located(str(path)):
-            data, facts = field_data_of(model), field_model_facts(model)
-        return {"kind": "field model"} | facts | {"table": data.get("table"), "split": data.get("split")}
+            data: TableData | None = field_data_of(model)
+            facts = field_model_facts(model)
+        return {"kind": "field model"} | facts | _of_table(data)
     if not isinstance(model, RobustGPRegressor):
         return {
             "kind": "classifier",
@@ -131,7 +132,11 @@ def model_file_facts(path: Path) -> dict[str, Any]:
         }
     with located(str(path)):
         data, facts = data_of(model), model_facts(model)
-    return {"kind": "model"} | facts | {"table": data.get("table"), "split": data.get("split")}
+    return {"kind": "model"} | facts | _of_table(data)
+
+
+def _of_table(data: TableData | None) -> dict[str, str | None]:
+    return {"table": data and data.table, "split": data and data.split}
 
 
 def model_facts(model: RobustGPRegressor) -> dict[str, Any]:
@@ -154,14 +159,14 @@ def model_facts(model: RobustGPRegressor) -> dict[str, Any]:
 def field_model_facts(model: FieldRegressor) -> dict[str, Any]:
     """Return what people and scripts want to know of a fitted model of fields."""
     kinds = {name: one.kind for name, one in model.models_.items()}
-    rows = field_data_of(model).get("train", {}).get("rows")
+    data = field_data_of(model)
     return {
         "fields": [
             {"field": name, "components": kind.components, "on": "cells" if kind.on_cells else "nodes"}
             for name, kind in kinds.items()
         ],
         "inputs": list(model.feature_names_in_),
-        "training_rows": None if rows is None else len(rows),
+        "training_rows": data and len(data.train.rows),
         "common_topology": bool(model.common_topology_),
         "kernels": {name: repr(one.member.kernel) for name, one in model.models_.items()},
         "modes": model.modes_.to_dict("records"),

@@ -8,7 +8,7 @@ kernel joins them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,9 @@ from swwl.embedding.transformer import SWWLEmbedding
 from swwl.errors import InputError, located
 from swwl.gp.blocks import Block, Coordinates, RowDistances
 from swwl.kernels.base import CorrelationName, Factor
-from swwl.kernels.sliced import N_KEPT, check_basis, with_embedding_options
+from swwl.kernels.sliced import N_KEPT, PartComponents, PartMeans, part_sizes, with_embedding_options
 from swwl.parallel import Progress
-from swwl.storage.checks import Sizes
+from swwl.storage.checks import PERHAPS, Shape
 from swwl.storage.memory import MemoryLike
 from swwl.storage.modelfile import storable
 
@@ -46,8 +46,13 @@ class KeptComponents(Factor):
 
     takes = "graphs"
     gives = "coordinates"
+    row_shapes = (Shape("nr"), Shape("n"))
     n_components: int
     n_kept: int
+    embedding_: SWWLEmbedding | SummaryEmbedding
+    means_: PartMeans
+    components_: PartComponents
+    single_: Annotated[bool, PERHAPS]
     _spans: list[Span] | None = None  # of the training rows, while a model is fitted
 
     def make_embedding(self) -> SWWLEmbedding | SummaryEmbedding:
@@ -161,14 +166,11 @@ class KeptComponents(Factor):
         new = np.hstack([span.coordinates(train, out, z[:, start:stop]) for span, (_, start, stop) in pairs])
         return self.blocks((new, rows[1][out]), (z[train], rows[1][train]))
 
-    def check_restored(self, rows: Any) -> None:
-        """Refuse components that do not give coordinates such as these."""
+    def known_sizes(self) -> dict[str, int]:
+        """Return the width w of the parts of rows, and the number r of their coordinates."""
         self.check()
         width = self.embedding_.check_restored(self.n_parts() > 1)
-        coordinates, left = rows
-        sizes = Sizes(c=check_basis(self.means_, self.components_, width, self.n_parts()))
-        sizes.array("coordinates", coordinates, "nc")
-        sizes.array("what they leave", left, "n")
+        return part_sizes(self.means_, self.components_, width, self.n_parts())
 
     def vectors(self, rows: Kept) -> NDArray[Any] | None:
         """Return the coordinates, (N, K)."""
@@ -235,6 +237,8 @@ class Components(KeptComponents):
     ((3, 1), ['rod (component 1)'])
     """
 
+    embedding_: SWWLEmbedding
+
     def __init__(
         self,
         column: str = "graph",
@@ -283,6 +287,7 @@ class Summaries(KeptComponents):
     """
 
     n_kept = N_KEPT
+    embedding_: SummaryEmbedding
 
     def __init__(
         self,

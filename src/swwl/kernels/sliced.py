@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from swwl.errors import InputError, located
 from swwl.gp.blocks import Block, Coordinates, RowDistances
 from swwl.kernels.base import CorrelationName, Factor
 from swwl.parallel import Progress
-from swwl.storage.checks import Sizes, check_count
+from swwl.storage.checks import PERHAPS, Count, Shape
 from swwl.storage.memory import MemoryLike
 from swwl.storage.modelfile import storable
 
@@ -30,16 +30,27 @@ N_KEPT = 64
 Kind = TypeVar("Kind", bound=type)
 
 
-def check_basis(means: Any, components: Any, width: int, n_parts: int) -> int:
-    """Refuse centers and components that are not those of rows of a width; return how many coordinates they give."""
-    for name, parts in (("means", means), ("components", components)):
-        if not isinstance(parts, list) or len(parts) != n_parts:
-            raise InputError(f"{name} has not {n_parts} parts")
-    for mean, own in zip(means, components, strict=True):
-        sizes = Sizes(w=width // n_parts)
-        sizes.array("a mean", mean, "w")
-        sizes.array("components", own, "wc")
-    return sum(own.shape[1] for own in components)
+# In a model file: of parts of rows, w wide each.
+PartMeans = list[Annotated[NDArray[np.float64], Shape("w")]]
+PartComponents = list[Annotated[NDArray[np.float32], Shape("w*")]]
+
+
+def part_sizes(
+    means: Sequence[NDArray[Any]], components: Sequence[NDArray[Any]], width: int, n_parts: int
+) -> dict[str, int]:
+    """Return the width w of the parts of rows, and the number r of coordinates that their components give.
+
+    Parameters
+    ----------
+    means, components : sequence of ndarray
+        Of every part.
+    width : int
+        Of a whole row.
+    n_parts : int
+    """
+    if not len(means) == len(components) == n_parts:
+        raise InputError(f"means and components must have {n_parts} parts")
+    return {"w": width // n_parts, "r": sum(own.shape[-1] for own in components)}
 
 
 def with_embedding_options(*without: str) -> Callable[[Kind], Kind]:
@@ -112,7 +123,11 @@ class SWWL(Factor):
     """
 
     takes = "graphs"
+    row_shapes = (Shape("nr"),)
     per_iteration = False
+    embedding_: SWWLEmbedding
+    basis_means_: Annotated[PartMeans, PERHAPS]
+    basis_: Annotated[PartComponents, PERHAPS]
 
     def __init__(self, column: str = "graph", *, alpha: float = 2.0, **options: Any): ...
 
@@ -173,13 +188,13 @@ class SWWL(Factor):
             rows = self.embedding_.transform(values, progress=progress, memory=memory)
             return self.representation(*self.coordinates(rows)) if self._sampled else rows
 
-    def check_restored(self, rows: Any) -> None:
-        """Refuse an embedding that does not give rows such as these."""
+    def known_sizes(self) -> dict[str, int]:
+        """Return the width w of the parts of rows and that of what is kept of rows, r."""
         check_exponent(self.alpha, 1 if self.r == 1 else 2)
         width = self.embedding_.check_restored(self.per_iteration)
         if self._sampled:
-            width = check_basis(self.basis_means_, self.basis_, width, self._n_parts)
-        Sizes(w=width).array(f"column {self.column!r}", rows, "nw")
+            return part_sizes(self.basis_means_, self.basis_, width, self._n_parts)
+        return {"w": width, "r": width}
 
     def blocks(self, first: Any, second: Any = None) -> list[Block]:
         """Return the distances between embeddings, on demand."""
@@ -293,8 +308,14 @@ class PrincipalSWWL(SWWL):
     """
 
     gives = "coordinates"
+    row_shapes = (Shape("nr"), Shape("nc"))
     alpha = 2.0
     r = 2
+    n_components_: Count
+    mean_: Annotated[NDArray[np.float64], Shape("w")]
+    components_: Annotated[NDArray[Any], Shape("wc")]
+    explained_variance_ratio_: Annotated[NDArray[np.float64], Shape("c")]
+    has_remainder_: bool
 
     def __init__(self, column: str = "graph", *, n_components: int | str = "auto", **options: Any): ...
 
@@ -345,15 +366,9 @@ class PrincipalSWWL(SWWL):
 
     def check_restored(self, rows: Any) -> None:
         """Refuse components that do not give coordinates such as these."""
-        embedded, coordinates = rows
-        super().check_restored(embedded)
-        sizes = Sizes(n=len(embedded))
-        sizes.array("mean_", self.mean_, "w")
-        sizes.array("components_", self.components_, "wc")
-        sizes.array("explained_variance_ratio_", self.explained_variance_ratio_, "c")
-        sizes.array("coordinates", coordinates, "nc")
-        if check_count("n_components_", self.n_components_) > sizes["c"] or not isinstance(self.has_remainder_, bool):
-            raise InputError(f"n_components_ is {self.n_components_}, but there are {sizes['c']}")
+        super().check_restored(rows)
+        if self.n_components_ > self.components_.shape[1]:
+            raise InputError(f"n_components_ is {self.n_components_}, but there are {self.components_.shape[1]}")
 
     def vectors(self, rows: Any) -> NDArray[Any] | None:
         """Return the embeddings, (N, P Q)."""

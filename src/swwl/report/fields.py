@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.errors import InputError, LooseNodesWarning
-from swwl.evaluation.metadata import FOLDS, HELD_OUT, field_data_of, field_score_rows, held_out_scores
+from swwl.evaluation.metadata import FOLDS, HELD_OUT, FieldData, field_data_of, field_score_rows, held_out_scores
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.model import FieldModel
 from swwl.fields.scores import MeshScore
@@ -84,8 +84,8 @@ class FieldFacts:
     ----------
     model : FieldRegressor
     model_name : str
-    data : dict
-        The metadata of ``swwl fit``; may be empty.
+    data : FieldData or None
+        What ``swwl fit`` wrote.
     rows : list of dict
         Scores by field and test.
     held_out : dict of str to list of (case, MeshScore)
@@ -97,7 +97,7 @@ class FieldFacts:
 
     model: FieldRegressor
     model_name: str
-    data: dict[str, Any]
+    data: FieldData | None
     rows: list[dict[str, Any]]
     held_out: dict[str, list[tuple[int, MeshScore]]]
     drawn: dict[int, Mesh] = field(default_factory=dict)
@@ -108,12 +108,12 @@ def gather_fields(model: FieldRegressor, model_path: Path | None) -> FieldFacts:
     """Collect the facts of a fitted model of fields; predict the few held-out meshes that will be drawn."""
     name = "model.swwl" if model_path is None else model_path.name
     facts = FieldFacts(model, name, field_data_of(model), field_score_rows(model), held_out_scores(model))
-    known = facts.data.get("held_out")
-    if known is None or model_path is None:
+    if facts.data is None or facts.data.held_out is None or model_path is None:
         return facts
-    folder = (model_path.resolve().parent / facts.data["table"]).parent
-    files = [folder / mesh for mesh in known["meshes"].get(model.mesh_column_, [])]
-    columns = {model.mesh_column_: files} | known["inputs"]
+    known = facts.data.held_out
+    folder = (model_path.resolve().parent / facts.data.table).parent
+    files = [folder / mesh for mesh in known.meshes.get(model.mesh_column_, [])]
+    columns: dict[str, list[Any]] = {model.mesh_column_: files} | known.inputs
     table = pd.DataFrame({name: columns[name] for name in model.feature_names_in_ if name in columns})
     wanted = sorted({case for scores in facts.held_out.values() for case, _ in _three(scores)})
     for case in wanted:
@@ -166,7 +166,7 @@ def summary(facts: FieldFacts) -> str:
     """Say in a sentence and a few numbers what the model is worth."""
     names = escape(", ".join(facts.model.field_names_))
     inputs = [str(name) for name in facts.model.feature_names_in_ if name != facts.model.mesh_column_]
-    rows = facts.data.get("train", {}).get("rows")
+    rows = facts.data.train.rows if facts.data else None
     source = "meshes" + (f" and {len(inputs)} number{'s' * (len(inputs) > 1)}" if inputs else "")
     text = f"A model of whole fields: {names} at every node, from {source}"
     text += f", fitted to {len(rows)} cases." if rows else "."
@@ -194,20 +194,20 @@ def _least(row: dict[str, Any]) -> str:
 def data(facts: FieldFacts) -> str:
     """Describe the table and its meshes."""
     known = facts.data
-    if not known:
+    if known is None:
         return paragraph("The model was fitted in Python; it does not know its table.")
-    nodes = [count for count in known["train"]["nodes"] if count]
-    text = f"The table <code>{escape(known['table'])}</code> has {known['n_rows']} rows; {escape(known['split'])}."
+    nodes = [count for count in known.train.nodes if count]
+    text = f"The table <code>{escape(known.table)}</code> has {known.n_rows} rows; {escape(known.split)}."
     if nodes:
         text += f" The training meshes have {min(nodes)} to {max(nodes)} nodes, {int(np.median(nodes))} in the middle."
     if facts.model.common_topology_:
         text += " They all share their cells, and so must new ones: nodes are compared one by one."
     parts = [paragraph(text)]
-    if known["ranges"]:
-        rows = [[name, number(least), number(largest)] for name, (least, largest) in known["ranges"].items()]
+    if known.ranges:
+        rows = [[name, number(least), number(largest)] for name, (least, largest) in known.ranges.items()]
         parts.append(table(["input", "least", "largest"], rows, "Numbers, over the training cases"))
-    if known["ignored"]:
-        listed = "; ".join(f"{escape(name)} ({escape(reason)})" for name, reason in known["ignored"].items())
+    if known.ignored:
+        listed = "; ".join(f"{escape(name)} ({escape(reason)})" for name, reason in known.ignored.items())
         parts.append(paragraph(f"Not used: {listed}."))
     return "\n".join(parts)
 
@@ -240,12 +240,11 @@ def accuracy(facts: FieldFacts) -> str:
 
 def _label(facts: FieldFacts, case: int) -> str:
     """Name a held-out case by its mesh and its place in the table."""
-    known = facts.data["held_out"]
-    rows: list[int] = known["rows"]
-    meshes: list[str] = next(iter(known["meshes"].values()), [])
-    if case >= len(rows) or case >= len(meshes):
+    known = facts.data and facts.data.held_out
+    meshes = next(iter(known.meshes.values()), []) if known else []
+    if facts.data is None or known is None or case >= len(meshes):
         return f"case {case}"
-    return f"{Path(meshes[case]).name} ({place(facts.data['table'], rows[case])})"
+    return f"{Path(meshes[case]).name} ({place(facts.data.table, known.rows[case])})"
 
 
 def pictures(facts: FieldFacts) -> str:

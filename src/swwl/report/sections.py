@@ -122,10 +122,10 @@ def data(facts: Facts) -> str:
     """Describe the table, its columns and a few meshes."""
     known = facts.data
     parts = []
-    if known:
+    if known is not None:
         name = escape(facts.table_name)
-        text = f"The table <code>{name}</code> has {escape(str(known['n_rows']))} rows; {escape(known['split'])}."
-        nodes = [count for count in known["train"]["nodes"] if count]
+        text = f"The table <code>{name}</code> has {known.n_rows} rows; {escape(known.split)}."
+        nodes = [count for count in known.train.nodes if count]
         if nodes and min(nodes) == max(nodes):
             text += f" The training meshes have {int(nodes[0])} nodes each."
         elif nodes:
@@ -137,8 +137,8 @@ def data(facts: Facts) -> str:
     parts.append(
         table(["column", "used as", "least", "median", "largest"], rows, "Columns of numbers, over the training cases")
     )
-    if known.get("ignored"):
-        listed = "; ".join(f"{escape(name)} ({escape(reason)})" for name, reason in known["ignored"].items())
+    if known is not None and known.ignored:
+        listed = "; ".join(f"{escape(name)} ({escape(reason)})" for name, reason in known.ignored.items())
         parts.append(paragraph(f"Not used: {listed}."))
     pictures = []
     target = facts.model.target_names_[0]
@@ -152,7 +152,7 @@ def data(facts: Facts) -> str:
         pictures.append(figure(drawing, f"mesh of {facts.labels[i]}", f"{facts.labels[i]}: {value}", "png"))
     if pictures:
         parts.append(figures(pictures, "meshes"))
-    elif known and known["train"]["meshes"]:
+    elif known is not None and known.train.meshes:
         parts.append(paragraph("The mesh files are not where the table says, so that none is shown here.", "lead"))
     return "\n".join(parts)
 

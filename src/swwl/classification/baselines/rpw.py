@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from swwl.embedding.sliced import draw_directions
 from swwl.errors import InputError, renamed_arguments
 from swwl.mesh.graph import Graph
 from swwl.parallel import Progress
+from swwl.storage.checks import Shape
 from swwl.storage.modelfile import storable
 
 Cloud = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -357,6 +358,9 @@ class RPW(Baseline):
     array([[0., 3.],
            [3., 0.]])
     """
+
+    weights_: Annotated[NDArray[np.float64], Shape("dk")]
+    directions_: Annotated[NDArray[np.float64], Shape("kP")]
 
     @property
     def supervised(self) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
@@ -56,6 +57,7 @@ class WWL(Baseline):
     """
 
     positive_definite = False
+    step_: Annotated[int, Meta(ge=1)]
 
     @renamed_arguments(exponent="alpha")
     def __init__(
