@@ -87,8 +87,9 @@ class ScoreRow(msgspec.Struct):
 
     def score(self) -> MeshScore:
         """Return the score, with NaN for numbers that do not exist."""
-        row = {name: np.nan if value is None else value for name, value in msgspec.structs.asdict(self).items()}
-        return MeshScore(**{name: row[name] for name in MeshScore._fields} | {"mean": tuple(self.mean)})
+        known: dict[str, Any] = {name: getattr(self, name) for name in MeshScore._fields}
+        numbers = {name: np.nan for name, value in known.items() if value is None}
+        return MeshScore(**known | numbers | {"mean": tuple(self.mean)})
 
 
 class FieldData(TableData, kw_only=True):

@@ -76,7 +76,7 @@ class _Score(msgspec.Struct):
     worst_rrmse: float
 
 
-class RegressorState(msgspec.Struct):
+class FieldRegressorState(msgspec.Struct):
     """A fitted :class:`swwl.FieldRegressor`; for ``describer``, ``common`` and ``cells`` see ``Geometry``."""
 
     params: dict[str, Any]
@@ -92,12 +92,12 @@ class RegressorState(msgspec.Struct):
     metadata: dict[str, Any]
 
 
-def field_state(model: FieldRegressor) -> RegressorState:
+def field_state(model: FieldRegressor) -> FieldRegressorState:
     """Collect the state of a fitted :class:`swwl.FieldRegressor`."""
     params = model.get_params(deep=False)
     params.pop("kernel")
     geometry = model._geometry
-    return RegressorState(
+    return FieldRegressorState(
         params=params,
         given=model.kernel is not None,
         mesh_column=model.mesh_column_,
@@ -130,7 +130,7 @@ def _one_state(field: FieldModel) -> FieldState:
 
 def fields_from_state(kind: type[FieldRegressor], values: dict[str, Any]) -> FieldRegressor:
     """Undo :func:`field_state`; refuse what no fit leaves behind."""
-    state = restored(RegressorState, values)
+    state = restored(FieldRegressorState, values)
     models = {part.kind.name: _one_from_state(part, state.describer) for part in state.fields}
     kernels = {model.member.name: clone(model.member.kernel) for model in models.values()}
     given = next(iter(kernels.values())) if len(kernels) == 1 else kernels

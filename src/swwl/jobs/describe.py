@@ -136,7 +136,7 @@ def model_file_facts(path: Path) -> dict[str, Any]:
 
 
 def _of_table(data: TableData | None) -> dict[str, str | None]:
-    return {"table": data and data.table, "split": data and data.split}
+    return {"table": None, "split": None} if data is None else {"table": data.table, "split": data.split}
 
 
 def model_facts(model: RobustGPRegressor) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,7 +123,7 @@ class SWWL(Factor):
     """
 
     takes = "graphs"
-    row_shapes = (Shape("nr"),)
+    row_shapes: ClassVar[tuple[Shape, ...]] = (Shape("nr"),)
     per_iteration = False
     embedding_: SWWLEmbedding
     basis_means_: Annotated[PartMeans, PERHAPS]

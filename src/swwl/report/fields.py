@@ -240,7 +240,7 @@ def accuracy(facts: FieldFacts) -> str:
 
 def _label(facts: FieldFacts, case: int) -> str:
     """Name a held-out case by its mesh and its place in the table."""
-    known = facts.data and facts.data.held_out
+    known = None if facts.data is None else facts.data.held_out
     meshes = next(iter(known.meshes.values()), []) if known else []
     if facts.data is None or known is None or case >= len(meshes):
         return f"case {case}"

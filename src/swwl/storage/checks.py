@@ -13,7 +13,6 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, is_dataclass
-from functools import lru_cache
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -216,15 +215,19 @@ def converted(name: str, value: object, kind: Any) -> Any:
         raise InputError(f"{place}: {text[:1].lower()}{text[1:]}" if place else text[:1].lower() + text[1:]) from None
 
 
-@lru_cache(maxsize=256)
+_DECLARED: dict[type, dict[str, Any]] = {}
+
+
 def declared(kind: type) -> dict[str, Any]:
     """Return the annotations of a class of stored values; of an estimator, those of what it learns."""
-    hints = {
-        name: hint for name, hint in get_type_hints(kind, include_extras=True).items() if get_origin(hint) != ClassVar
-    }
-    if is_dataclass(kind) or issubclass(kind, msgspec.Struct):
-        return {name: hint for name, hint in hints.items() if not name.startswith("_")}
-    return {name: hint for name, hint in hints.items() if name.endswith("_") and not name.startswith("_")}
+    if kind not in _DECLARED:
+        whole = is_dataclass(kind) or issubclass(kind, msgspec.Struct)
+        _DECLARED[kind] = {
+            name: hint
+            for name, hint in get_type_hints(kind, include_extras=True).items()
+            if get_origin(hint) != ClassVar and not name.startswith("_") and (whole or name.endswith("_"))
+        }
+    return _DECLARED[kind]
 
 
 def check_declared(thing: object, sizes: Sizes) -> None:

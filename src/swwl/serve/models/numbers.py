@@ -123,7 +123,7 @@ class ServedNumbers(Served):
         for row in scores.score_rows(model):
             tested[row["target"]].append({key: value for key, value in row.items() if key != "target"})
         importance = scores.importance_table(model)
-        held_out = self.data and self.data.held_out
+        held_out = None if self.data is None else self.data.held_out
         tested_on = held_out.targets if held_out else []
         return {
             "name": self.name,
