@@ -240,5 +240,5 @@ def test_few_rows(plates):
 def test_facts_are_kept(plates, monkeypatch):
     table = replaced(plates, ODD["size"][0])
     first = findings(table)
-    monkeypatch.setattr("swwl.jobs.findings.read_file", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr("swwl.jobs.check.read_file", lambda *_: pytest.fail("read again"))
     assert findings(table) == first

@@ -9,8 +9,7 @@ import pytest
 
 from swwl import load_model, read_mesh
 from swwl.jobs.design import read_bounds
-from swwl.report.facts import gather
-from swwl.report.sections import domain
+from swwl.report import make_report
 from tests.cli.conftest import swwl
 
 
@@ -111,4 +110,4 @@ def test_strange_cases_are_said_and_intervals_doubled(large, tmp_path):
 
 def test_the_report_says_how_strange_cases_are_told(large, fitted):
     for model, text in [(large / "m.swwl", "training cases at the edge"), (fitted, "cannot be told from")]:
-        assert text in domain(gather(load_model(model), model))
+        assert text in make_report(load_model(model), model)

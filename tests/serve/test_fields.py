@@ -9,7 +9,7 @@ import pytest
 from swwl import FieldRegressor, Mesh, load_model, read_mesh
 from swwl.serve.answers.fields import unpack
 from swwl.serve.http.app import make_app
-from swwl.serve.models.library import load_served
+from swwl.serve.models import load_served
 from tests.helpers import plate
 from tests.serve.conftest import LIMITS, TestClient
 from tests.serve.test_plaid import sample_of

@@ -124,8 +124,7 @@ class Pool:
         for part in blocks(self._n, _WIDE_BLOCK):
             made = model._member_blocks(take(self.rows, part))
             parts.append(model._mixed(model._parts(made, self._trend_of(part), include_nugget)).columns())
-        mean, scale = (np.concatenate([getattr(part, name) for part in parts]) for name in ("mean", "scale"))
-        return Prediction(mean, scale, parts[0].df)
+        return Prediction.joined(parts)
 
     def _covariance(self, cases: NDArray[np.intp]) -> Array:
         made = self.model._member_blocks(take(self.rows, cases), joint=True)

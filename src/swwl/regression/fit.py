@@ -19,7 +19,7 @@ from swwl.errors import GPWarning
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.prediction import Prediction
-from swwl.kernels.base import Factor
+from swwl.kernels.base import Factor, HasComponents
 from swwl.parallel import Progress
 from swwl.regression.intervals import Folds, fold_predictions, interval_factor, make_folds
 from swwl.regression.stack import FitCounter, Layout, Member, candidate_table, cross_fitted, fit_processes, input_shares
@@ -40,7 +40,7 @@ def selection_rows(n: int, seed: int) -> NDArray[np.intp]:
 
 def ladder(factor: Factor, n_rows: int) -> list[int]:
     """Return the numbers of components worth comparing with so many rows; none where nothing is to be chosen."""
-    known = factor.most_components()
+    known = factor.most_components() if isinstance(factor, HasComponents) else None
     if known is None:
         return []
     most = min(known, min(n_rows, _MOST_ROWS) // _ROWS_PER_COMPONENT)
@@ -86,6 +86,7 @@ def choose_components(
         factor = factors[place]
 
         def use(number: int, place: int = place, factor: Factor = factor) -> None:
+            assert isinstance(factor, HasComponents)
             factor.use_components(number)
             blocks[place] = factor.training_blocks(train[place])
             among[place] = [block.take(rows).held() for block in blocks[place]]
@@ -265,8 +266,7 @@ def _left_out(member: Member, held: list[list[Block]], task: Task, folds: Folds,
         fold_predictions(make_gp, joined, cross, group, task.trend_columns, folds, gp, counter.one_more)
         for group, gp in zip(task.groups, member.gps, strict=True)
     ]
-    mean, scale = (np.column_stack([getattr(part, name) for part in parts]) for name in ("mean", "scale"))
-    return Prediction(mean, scale, parts[0].df)
+    return Prediction.joined(parts, targets=True)
 
 
 def weigh(
@@ -276,5 +276,4 @@ def weigh(
     if not left_out:
         return np.full((n_members, k), 1 / n_members), None
     found = [cross_fitted(y, [part.column(j) for part in left_out], folds) for j, y in enumerate(targets.T)]
-    mean, scale = (np.column_stack([getattr(part, name) for _, part in found]) for name in ("mean", "scale"))
-    return np.column_stack([weights for weights, _ in found]), Prediction(mean, scale, left_out[0].df)
+    return np.column_stack([weights for weights, _ in found]), Prediction.joined([p for _, p in found], targets=True)

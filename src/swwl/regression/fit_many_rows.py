@@ -214,6 +214,4 @@ def _predict(member: Member, blocks: list[list[Block]], gps: Sequence[RobustGP],
     """Return what processes that were fitted to the other rows say of those held out, arrays of shape (M, k)."""
     cross = member.left_out_blocks(blocks, rows.out, rows.train)
     trend = None if task.trend_columns is None else task.trend_columns[rows.out]
-    parts = [gp.predict_distribution(cross, trend_columns=trend) for gp in gps]
-    mean, scale = (np.column_stack([getattr(part, name) for part in parts]) for name in ("mean", "scale"))
-    return Prediction(mean, scale, parts[0].df)
+    return Prediction.joined([gp.predict_distribution(cross, trend_columns=trend) for gp in gps], targets=True)

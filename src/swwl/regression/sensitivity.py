@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from swwl.embedding.displacement import Modes, same_cells
 from swwl.embedding.linear import Linear, Source, as_movable
 from swwl.errors import InputError, located
+from swwl.kernels.base import differentiable
 from swwl.kernels.shared import distinct_factors
 from swwl.mesh.graph import Graph
 from swwl.mesh.io import as_mesh
@@ -97,7 +98,7 @@ class Sensitivity:
         if most is not None:
             size = np.linalg.norm(skin_density(self.mesh, load, 0.0, self.movable)[0], axis=1)
             limit = most * float(np.quantile(size[size > 0], 0.9)) if size.any() else 1.0
-            load = load * np.minimum(1.0, limit / np.maximum(size, np.finfo(float).tiny))[:, None]
+            load = load * np.divide(limit, size, out=np.ones_like(size), where=size > limit)[:, None]
         return skin_density(self.mesh, load, float(length), self.movable)
 
 
@@ -172,12 +173,18 @@ def _pulled(
     """
     members: list[Member] = model.members_
     factors, places = distinct_factors([member.kernel for member in members])
-    linear: list[Linear | None] = [factor.linear(values[factor.column]) for factor in factors]
+    # A category cannot change by little.
+    linear: list[Linear | None] = [
+        None if factor.takes == "categories" else differentiable(factor).linear(values[factor.column])
+        for factor in factors
+    ]
     trend = trend_matrix(model._trend, row)
     rows, predictions = [], []
     for member, own in zip(members, places, strict=True):
         new = [
-            factor.represent([values[factor.column]]) if (known := linear[place]) is None else factor.of_row(known.row)
+            factor.represent([values[factor.column]])
+            if (known := linear[place]) is None
+            else differentiable(factor).of_row(known.row)
             for factor, place in zip(member.kernel.factors, own, strict=True)
         ]
         cross, _ = member.new_blocks(new)
@@ -223,7 +230,7 @@ def _collect(member: Member, new: Sequence[Any], parts: list[Array], totals: Seq
         count = len(factor.correlations())
         mine, left = left[:count], left[count:]
         if total is not None:
-            total += factor.pull_back(own, train, mine)
+            total += differentiable(factor).pull_back(own, train, mine)
 
 
 def movable_nodes(where: Any, mesh: Mesh | Graph | None) -> NDArray[np.bool_]:
