@@ -22,7 +22,7 @@ from sklearn.svm import SVC
 
 from swwl.classification.baselines import FGW, RPW, WWL, GraphHopper, Propagation, common
 from swwl.classification.search import Folds, QuietStratified, inner_accuracies, inner_folds
-from swwl.errors import FoldWarning, InputError, InputTypeError, renamed_arguments
+from swwl.errors import FoldWarning, InputError, InputTypeError
 from swwl.kernels import SWWL, Factor
 from swwl.mesh.arrays import AnyArray
 from swwl.storage.journal import Journal, MatrixCache
@@ -147,7 +147,6 @@ class Grid:
     exponents: Sequence[float]
 
 
-@renamed_arguments(costs="Cs", exponents="alphas", seeds="random_states")
 def nested_cv(
     graphs: Any,
     y: ArrayLike,

@@ -427,7 +427,8 @@ def outside_fields(
 ) -> list[str]:
     """Say for every row which inputs lie outside the range of the training rows, as far as it is known."""
     found: list[list[str]] = [[*(apart or {}).get(row, ())] for row in range(len(frame))]
-    for name, (least, largest) in field_data_of(model).get("ranges", {}).items():
+    data = field_data_of(model)
+    for name, (least, largest) in (data.ranges if data else {}).items():
         if name in frame.columns and name in model.feature_names_in_:
             values = pd.to_numeric(frame[name], errors="coerce").to_numpy(float)
             for row in np.flatnonzero((values < least) | (values > largest)):
