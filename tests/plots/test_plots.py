@@ -187,8 +187,6 @@ def test_meshes_of_all_kinds_are_drawn(tmp_path):
         drawn.figure.savefig(io.BytesIO(), format="png")
     assert draw_mesh(read_mesh(tmp_path / "plane.vtu"), axis()).lines
     assert draw_mesh(Graph(points, triangles[:, :2]), axis()).collections
-    with pytest.warns(DeprecationWarning, match="draw_mesh"):
-        assert draw_mesh(Figure(), tmp_path / "plane.vtu", "a mesh").get_title() == "a mesh"
     with pytest.raises(InputError, match="plane axis"):
         draw_mesh(tmp_path / "surface.vtu", Figure().add_subplot(projection="3d"))
 
