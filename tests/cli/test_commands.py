@@ -69,7 +69,7 @@ def test_fit_as_json_equals_the_model(made, tmp_path):
     test = table[table["split"] == "test"]
     held_out = next(row for row in facts["scores"] if row["test"] == "held-out rows")
     assert held_out["q2"] == pytest.approx(model.score(test, test["massflow"]))
-    lower, upper = model.predict_interval(test)
+    lower, upper = model.predict_with_domain(test)[0].interval(0.95)
     assert held_out["coverage"] == np.mean((lower <= test["massflow"]) & (test["massflow"] <= upper))
 
 
