@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -94,6 +94,8 @@ class FieldRegressor(BaseEstimator):
     >>> bool(error < 0.05), model.common_topology_
     (True, True)
     """
+
+    predicts: ClassVar[Literal["fields"]] = "fields"
 
     def __init__(
         self,

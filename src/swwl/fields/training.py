@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from swwl.errors import InputError, MeshWarning
@@ -23,7 +22,7 @@ from swwl.fields.values import FieldKind, node_weights
 from swwl.fields.warps import WARPS
 from swwl.mesh.io import as_mesh
 from swwl.mesh.mesh import Mesh
-from swwl.parallel import Progress, check_jobs, one_blas_thread
+from swwl.parallel import Progress, check_jobs, in_threads
 from swwl.storage.memory import Memory, fingerprint
 
 Codes = NDArray[np.uint64]
@@ -146,12 +145,10 @@ def on_meshes(
     """Call a function of number and item for every mesh, in threads; return the results in order."""
     check_jobs(1 if n_jobs is None else n_jobs)
     found: list[Any] = []
-    with one_blas_thread():
-        jobs = (delayed(function)(number, item) for number, item in enumerate(items))
-        for result in Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(jobs):
-            found.append(result)
-            if progress is not None:
-                progress(len(found), len(items))
+    for result in in_threads(lambda pair: function(*pair), enumerate(items), n_jobs):
+        found.append(result)
+        if progress is not None:
+            progress(len(found), len(items))
     return found
 
 

@@ -18,8 +18,8 @@ from swwl.fields.one_mesh import PreparedFields, field_references
 from swwl.jobs.predict import DERIVED, OUTSIDE, PREDICTED, check_field_names, derived_numbers, outside_fields
 from swwl.mesh.mesh import Mesh
 from swwl.serve.models.meshes import Known
-from swwl.serve.models.once import Once
-from swwl.serve.models.served import Apart, Judged, Served, Told, spread
+from swwl.serve.models.served import Apart, Fields, Judged, Place, Served, Told, spread
+from swwl.serve.models.single_flight import Once
 
 _KEPT = 8  # cases whose fields are kept: cards, colors and downloads ask for the same one
 _NODES = 400_000  # of meshes with descriptors and embeddings, which are kept, too
@@ -30,7 +30,7 @@ class Prepared(NamedTuple):
     """A model on one mesh, and where that lies on the map."""
 
     fields: PreparedFields
-    place: dict[str, Any] | None
+    place: Place | None
 
 
 class ServedFields(Served):
@@ -46,7 +46,7 @@ class ServedFields(Served):
         self.fields = list(model.field_names_)
         nodal = [one.kind.name for one in model.models_.values() if not one.kind.on_cells]
         self.targets = [f"{field}_{what}" for field in nodal for what in DERIVED]
-        self._fields: Once[tuple[dict[str, Any], dict[str, Any]]] = Once(_KEPT)
+        self._fields: Once[tuple[Fields, Fields]] = Once(_KEPT)
         self._prepared: Once[Prepared] = Once(_NODES, weight=lambda one: float(one.fields.mesh.n_nodes))
 
     def _prepare(self, meshes: Mapping[str, Known]) -> Prepared:
@@ -107,12 +107,12 @@ class ServedFields(Served):
         columns[OUTSIDE] = outside_fields(self.model, frame, apart)
         return pd.concat([frame, pd.DataFrame(columns, index=frame.index)], axis=1)
 
-    def fields_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> tuple[dict[str, Any], dict[str, Any]]:
+    def fields_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> tuple[Fields, Fields]:
         """Return fields of one case and their standard deviations, by name."""
         prepared = self._prepare(meshes).fields
         key = (meshes[self.mesh_columns[0]].key, repr(table.iloc[0].to_dict()))
 
-        def make() -> tuple[dict[str, Any], dict[str, Any]]:
+        def make() -> tuple[Fields, Fields]:
             means, stds = prepared.predict(table, return_std=True)
             return means[0], stds[0]
 
