@@ -21,7 +21,7 @@ from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor
 from swwl.kernels.elliptic import make_kernel
 from swwl.regression.fit import selection_table
-from swwl.regression.stack import Layout, Member, check_trend, columns_of, trend_factors
+from swwl.regression.stack import Layout, Member, Stack, check_trend, trend_factors
 from swwl.storage.checks import (
     AnyNumber,
     Array,
@@ -94,17 +94,18 @@ def regressor_state(model: RobustGPRegressor) -> RegressorState:
     """Collect the state of a fitted :class:`swwl.RobustGPRegressor`."""
     params = model.get_params(deep=False)
     params.pop("kernel")
-    left_out = model._left_out
+    stack = model.stack_
+    left_out = stack.left_out
     return RegressorState(
         params=params,
         given=model.kernel is not None,
-        members=[member_state(member) for member in model.members_],
-        weights=model.weights_.to_numpy(),
-        trend=model._trend if model.trend != "linear" else None,
+        members=[member_state(member) for member in stack.members],
+        weights=stack.weights.to_numpy(),
+        trend=stack.trend if model.trend != "linear" else None,
         n_features=model.n_features_in_,
         targets=model.target_names_,
-        single=model._layout.single,
-        calibration=model.calibration_.tolist(),
+        single=stack.layout.single,
+        calibration=stack.widths.tolist(),
         selection=model.selection_.to_dict("records"),
         candidates=model.candidates_.to_dict("records"),
         left_out=None if left_out is None else _LeftOut(left_out.mean, left_out.scale, left_out.df),
@@ -136,18 +137,21 @@ def regressor_from_state(kind: type[RobustGPRegressor], values: dict[str, Any]) 
     for member in members:
         check_member(member, len(model.train_targets_), len(trend))
     check_factors(trend, [np.zeros(len(model.train_targets_))] * len(trend), len(model.train_targets_))
-    model.members_, model._trend, model._layout = members, trend, layout
-    model.feature_names_in_ = columns_of(kernels)
+    left_out = state.left_out
+    model.stack_ = Stack(
+        members,
+        pd.DataFrame(state.weights, index=list(kernels), columns=state.targets),
+        pd.Series(state.calibration, index=state.targets),
+        trend,
+        layout,
+        stacked=len(state.candidates) > 0,
+        left_out=None if left_out is None else Prediction(left_out.mean, left_out.scale, left_out.df),
+    )
     model.n_features_in_ = state.n_features
     model.target_names_ = state.targets
     model.selection_ = selection_table([msgspec.structs.asdict(row) for row in state.selection])
     model.candidates_ = pd.DataFrame([msgspec.structs.asdict(row) for row in state.candidates])
-    model.weights_ = pd.DataFrame(state.weights, index=list(kernels), columns=state.targets)
-    model.calibration_ = pd.Series(state.calibration, index=state.targets)
-    left_out = state.left_out
-    model._left_out = None if left_out is None else Prediction(left_out.mean, left_out.scale, left_out.df)
     model.metadata_ = state.metadata
-    model._describe()
     return model
 
 
