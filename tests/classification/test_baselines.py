@@ -504,6 +504,8 @@ def test_importing_the_baselines_needs_no_extra(monkeypatch):
         wanted.append(name.split(".")[0])
         return real(name, *args, **kwargs)
 
+    baselines = sys.modules["swwl.classification.baselines"]
+    monkeypatch.setattr("swwl.classification.baselines", baselines)  # put back what the import below replaces
     for name in [name for name in sys.modules if name.startswith("swwl.classification.baselines")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", spy)
