@@ -568,8 +568,3 @@ def test_graphs_in_many_rows_are_compared_once(monkeypatch):
     matrix = kernel.items(kernel.fit(column))[0]
     assert len(calls) == 3
     assert matrix[0, 2] == 0 and matrix[0, 1] == matrix[2, 4] > 0
-
-
-def test_the_former_name_of_the_exponent():
-    with pytest.warns(DeprecationWarning, match="exponent is now called alpha"):
-        assert WWL(exponent=1.5).alpha == 1.5

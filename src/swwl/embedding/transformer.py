@@ -9,10 +9,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from types import NoneType
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -24,7 +24,7 @@ from swwl.embedding.runner import Entry, Run, centers_of, embedded_of, moments_o
 from swwl.embedding.sliced import draw_directions, quantile_levels
 from swwl.errors import InputError
 from swwl.parallel import Progress
-from swwl.storage.checks import Sizes, check_count, check_number, check_texts
+from swwl.storage.checks import PERHAPS, Array, Names, Shape, Sizes, check_declared, restored, shown
 from swwl.storage.memory import Memory, MemoryLike
 from swwl.storage.modelfile import storable
 
@@ -149,6 +149,15 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     3.0
     """
 
+    directions_: Annotated[Array, Shape("sP")]
+    levels_: Annotated[Array, Shape("Q")]
+    step_: Annotated[int, Meta(ge=1, le=_MOST_STEP)]
+    scale_: Annotated[Array, Shape("d", above=0)]
+    center_: Annotated[Array, Shape("s")]
+    n_node_features_: Annotated[int, Meta(ge=1)]
+    normal_scale_: Annotated[float | None, PERHAPS]
+    oriented_: Annotated[bool | None, PERHAPS]
+
     def __init__(
         self,
         n_iterations: int = 3,
@@ -249,19 +258,14 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         options = self.get_params(deep=False)
         check_options(options)
         check_measure(options)
-        check_texts("fields", list(self.fields))
-        if self.per_iteration is not per_iteration or not isinstance(
-            getattr(self, "oriented_", None), (bool, NoneType)
-        ):
-            raise InputError("per_iteration or oriented_ is not what it must be")
-        if check_count("step_", self.step_, 1) > _MOST_STEP or abs(self.n_jobs or 1) > _MOST_JOBS:
-            raise InputError(f"step_ is {self.step_} and n_jobs {self.n_jobs}, which is beyond reason")
-        d = check_count("n_node_features_", self.n_node_features_, 1)
+        restored(Names, list(self.fields))
+        if self.per_iteration is not per_iteration:
+            raise InputError(f"per_iteration is {shown(self.per_iteration)}, but {per_iteration} is expected")
+        if abs(self.n_jobs or 1) > _MOST_JOBS:
+            raise InputError(f"n_jobs is {self.n_jobs}, which is beyond reason")
+        d = self.n_node_features_
         sizes = Sizes(d=d, s=(self._kept_iterations + 1) * d, P=self.n_projections, Q=self.n_quantiles)
-        shapes = {"scale_": "d", "levels_": "Q", "directions_": "sP", "center_": "s"}
-        for name, shape in shapes.items():
-            sizes.array(name, getattr(self, name), shape)
-        check_number("the least of scale_", self.scale_.min(), above=0.0)
+        check_declared(self, sizes)
         return self._n_features_out
 
     @property
@@ -340,8 +344,8 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             if len(found.mean) != width:
                 error = InputError(f"has {len(found.mean)} features per node, but graph 0 has {width}.")
                 raise error.of_item(index, f"Graph {index}", continues=True)
-        self.normal_scale_: float | None = None
-        self.oriented_: bool | None = None
+        self.normal_scale_ = None
+        self.oriented_ = None
         if self.measure == "skin":
             scale = self._weigh_normals(looks)
         else:

@@ -29,7 +29,7 @@ from swwl.gp.search import Given, Start, curvature, find_optimum, make_search
 from swwl.gp.solvers import check_options, get_solver
 from swwl.gp.solvers.base import Posterior, Problem, Solver, standardize
 from swwl.gp.solvers.cholesky import square_root
-from swwl.gp.state import model_from_state, model_to_state
+from swwl.gp.state import ProcessState, model_from_state, model_to_state
 from swwl.parallel import one_blas_thread
 
 
@@ -499,13 +499,30 @@ class RobustGP(BaseEstimator):
         Values are arrays and numbers, and under "params" the constructor's arguments as a dict for JSON.
         Training distance matrices are not part of it: predictions need only training coordinates.
         """
-        self._fitted()
-        return model_to_state(self)
+        posterior = self._fitted()
+        numbers = (self._single, float(self.log_posterior_), self.importance_, self.n_evaluations_)
+        return model_to_state(posterior, self._inputs, ProcessState(self.get_params(deep=False), *numbers))
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> RobustGP:
         """Restore a fitted model from `get_state`; it predicts bit for bit the same."""
-        return model_from_state(cls, state)
+        posterior, inputs, process = model_from_state(state)
+        gp = cls(**process.params)
+        gp.log_posterior_, gp.n_evaluations_ = process.log_posterior, process.n_evaluations
+        gp.importance_ = process.importance
+        gp._adopt(posterior, inputs, process.single, solver=None)
+        return gp
+
+    @property
+    def train_targets_(self) -> Array:
+        """The targets that the process was fitted to, (N, k)."""
+        return self._fitted().y
+
+    @property
+    def single_(self) -> bool:
+        """Whether ``fit`` saw one target, as a one-dimensional array."""
+        self._fitted()
+        return self._single
 
     def _adopt(self, posterior: Posterior, known: TrainingInputs, single: bool, solver: Solver | None) -> None:
         """Take over a fitted posterior; ``solver`` is None where training distances are not at hand."""

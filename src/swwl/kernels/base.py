@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from swwl.errors import IndefiniteKernelWarning, InputError, InputTypeError
 from swwl.gp.blocks import Block, Coordinates, Distances
 from swwl.mesh.arrays import AnyArray
 from swwl.parallel import Progress
+from swwl.storage.checks import PERHAPS, Shape, Sizes, check_declared
 from swwl.storage.memory import MemoryLike
 
 
@@ -106,7 +107,9 @@ class Factor(BaseEstimator):
     gives: ClassVar[Literal["distances", "coordinates", "gram"]] = "distances"
     positive_definite: ClassVar[bool] = True
     column: str
-    shifts_: NDArray[np.float64]
+    shifts_: Annotated[NDArray[np.float64], Shape("i"), PERHAPS]
+    # Of the arrays that a representation consists of, in the letters of what is learned; none for lists of graphs.
+    row_shapes: ClassVar[tuple[Shape, ...]] = ()
 
     @property
     def supervised(self) -> bool:
@@ -214,8 +217,19 @@ class Factor(BaseEstimator):
             if name.endswith("_"):
                 setattr(self, name, value)
 
+    def known_sizes(self) -> dict[str, int]:
+        """Return the sizes that options settle, by the letters of the shapes of what is learned."""
+        return {}
+
     def check_restored(self, rows: Any) -> None:
         """Refuse what a model file says of this factor and of its training rows, where that cannot be."""
+        sizes = Sizes(**self.known_sizes())
+        check_declared(self, sizes)
+        parts = rows if isinstance(rows, tuple) else () if isinstance(rows, list) else (rows,)
+        if len(parts) != len(self.row_shapes):
+            raise InputError(f"column {self.column!r} has {len(parts)} arrays, but {len(self.row_shapes)} are expected")
+        for shape, part in zip(self.row_shapes, parts, strict=True):
+            shape.check(f"column {self.column!r}", part, sizes)
 
     def forget(self) -> None:
         """Let go of what only the fit of a model needs."""

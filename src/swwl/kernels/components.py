@@ -9,7 +9,7 @@ keeps whole rows, as the paper's kernels do, and leaves nothing out.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from swwl.embedding.components import Projector, Span, principal_components, project
 from swwl.embedding.distances import half_squares_back
 from swwl.embedding.summaries import SummaryEmbedding
+from swwl.embedding.transformer import SWWLEmbedding
 from swwl.errors import InputError
 from swwl.gp.blocks import Block, Coordinates, RowDistances
 from swwl.kernels.base import CorrelationName, Factor
-from swwl.kernels.sliced import N_KEPT, EmbeddingFactor, Kept, check_basis, known, with_embedding_options
+from swwl.kernels.sliced import N_KEPT, EmbeddingFactor, Kept, PartComponents, PartMeans, known, with_embedding_options
 from swwl.mesh.arrays import AnyArray
-from swwl.storage.checks import Sizes, check_count
+from swwl.storage.checks import PERHAPS, Count, Shape
 from swwl.storage.modelfile import storable
 
 Array = NDArray[np.float64]
@@ -97,8 +98,12 @@ class KeptComponents(ComponentFactor):
         Whether the components are those of a sample, and coordinates are kept in single precision.
     """
 
+    row_shapes = (Shape("nr"), Shape("n"))
     n_components: int
     n_kept: int
+    means_: PartMeans
+    components_: PartComponents
+    single_: Annotated[bool, PERHAPS]
     _spans: list[Span] | None = None  # of the training rows, while a model is fitted
 
     def check(self) -> None:
@@ -175,15 +180,6 @@ class KeptComponents(ComponentFactor):
         """Return the norm of what the coordinates leave, (N,)."""
         return np.asarray(rows[1])
 
-    def check_restored(self, rows: Any) -> None:
-        """Refuse components that do not give coordinates such as these."""
-        self.check()
-        width = self.embedding_.check_restored(self.n_parts() > 1)
-        coordinates, left = rows
-        sizes = Sizes(c=check_basis(self.means_, self.components_, width, self.n_parts()))
-        sizes.array("coordinates", coordinates, "nc")
-        sizes.array("what they leave", left, "n")
-
     def _n_kept(self) -> int:
         return max(self.n_kept, self.n_components)
 
@@ -231,6 +227,8 @@ class Components(KeptComponents):
     ((3, 1), ['rod (component 1)'])
     """
 
+    embedding_: SWWLEmbedding
+
     def __init__(
         self,
         column: str = "graph",
@@ -274,6 +272,7 @@ class Summaries(KeptComponents):
     """
 
     n_kept = N_KEPT
+    embedding_: SummaryEmbedding
 
     def __init__(
         self,
@@ -338,6 +337,15 @@ class PrincipalSWWL(ComponentFactor):
     PrincipalSWWL('mesh', n_components=8)
     """
 
+    row_shapes = (Shape("nr"), Shape("nc"))
+    embedding_: SWWLEmbedding
+    basis_means_: Annotated[PartMeans, PERHAPS]
+    basis_: Annotated[PartComponents, PERHAPS]
+    n_components_: Count
+    mean_: Annotated[Array, Shape("w")]
+    components_: Annotated[NDArray[Any], Shape("wc")]
+    explained_variance_ratio_: Annotated[Array, Shape("c")]
+    has_remainder_: bool
     alpha = 2.0
     n_components: int | str
     _at = 1
@@ -434,19 +442,9 @@ class PrincipalSWWL(ComponentFactor):
 
     def check_restored(self, rows: Any) -> None:
         """Refuse components that do not give coordinates such as these."""
-        embedded, coordinates = rows
-        width = self.embedding_.check_restored(False)
-        sample = self.sample()
-        if sample is not None:
-            width = check_basis(*sample, width, 1)
-        sizes = Sizes(n=len(embedded))
-        Sizes(w=width).array(f"column {self.column!r}", embedded, "nw")
-        sizes.array("mean_", self.mean_, "w")
-        sizes.array("components_", self.components_, "wc")
-        sizes.array("explained_variance_ratio_", self.explained_variance_ratio_, "c")
-        sizes.array("coordinates", coordinates, "nc")
-        if check_count("n_components_", self.n_components_) > sizes["c"] or not isinstance(self.has_remainder_, bool):
-            raise InputError(f"n_components_ is {self.n_components_}, but there are {sizes['c']}")
+        super().check_restored(rows)
+        if self.n_components_ > self.components_.shape[1]:
+            raise InputError(f"n_components_ is {self.n_components_}, but there are {self.components_.shape[1]}")
 
     def _known(self) -> int:
         return MOST_COMPONENTS if self.n_components == "auto" else int(self.n_components)

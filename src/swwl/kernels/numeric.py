@@ -15,7 +15,7 @@ from swwl.errors import InputError
 from swwl.gp.blocks import Block, RowDistances
 from swwl.kernels.base import CorrelationName, Factor
 from swwl.parallel import Progress
-from swwl.storage.checks import Sizes, check_number
+from swwl.storage.checks import Positive, Shape
 from swwl.storage.modelfile import storable
 
 
@@ -34,7 +34,10 @@ class Numeric(Factor):
     """
 
     takes = "numbers"
+    row_shapes = (Shape("n"),)
     name: str
+    mean_: float
+    spread_: Positive
 
     def __init__(self, column: str):
         self.column = column
@@ -88,12 +91,6 @@ class Numeric(Factor):
     def units(self) -> NDArray[np.float64]:
         """Return the spread of the training column: one unit of standardized distance."""
         return np.array([self.spread_])
-
-    def check_restored(self, rows: Any) -> None:
-        """Refuse a mean and a spread that are not numbers, and rows that are not a column."""
-        check_number("mean_", self.mean_)
-        check_number("spread_", self.spread_, above=0.0)
-        Sizes().array(f"column {self.column!r}", rows, "n")
 
     def _numbers(self, values: Any) -> NDArray[np.float64]:
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from swwl.gp.blocks import Block, RowDistances
 from swwl.kernels.base import CorrelationName, Factor
 from swwl.mesh.arrays import AnyArray
 from swwl.parallel import Progress
-from swwl.storage.checks import Sizes
+from swwl.storage.checks import PERHAPS, Shape
 from swwl.storage.memory import MemoryLike
 from swwl.storage.modelfile import storable
 
@@ -37,16 +37,9 @@ Kept = tuple[AnyArray, Array]  # coordinates (N, K) and the norm of what they le
 Kind = TypeVar("Kind", bound=type)
 
 
-def check_basis(means: Any, components: Any, width: int, n_parts: int) -> int:
-    """Refuse centers and components that are not those of rows of a width; return how many coordinates they give."""
-    for name, parts in (("means", means), ("components", components)):
-        if not isinstance(parts, list) or len(parts) != n_parts:
-            raise InputError(f"{name} must have {n_parts} parts")
-    for mean, own in zip(means, components, strict=True):
-        sizes = Sizes(w=width // n_parts)
-        sizes.array("a mean", mean, "w")
-        sizes.array("components", own, "wc")
-    return sum(own.shape[1] for own in components)
+# Of the parts of a row by themselves: its center (w,) and its components (w, m).
+PartMeans = list[Annotated[Array, Shape("w")]]
+PartComponents = list[Annotated[NDArray[np.float32], Shape("w*")]]
 
 
 def with_embedding_options(*without: str) -> Callable[[Kind], Kind]:
@@ -175,6 +168,17 @@ class EmbeddingFactor(Factor):
         sample = self.sample()
         return row[None] if sample is None else self.representation(*sample.keep(row[None]))
 
+    def known_sizes(self) -> dict[str, int]:
+        """Return the width w of every part of a row, and the length r of what is kept of a row."""
+        self.check()
+        width = self.embedding_.check_restored(getattr(self, "per_iteration", False))
+        sample, n = self.sample(), self.n_parts()
+        if sample is None:
+            return {"w": width, "r": width}
+        if not len(sample.means) == len(sample.components) == n:
+            raise InputError(f"means and components must have {n} parts")
+        return {"w": width // n, "r": sum(own.shape[-1] for own in sample.components)}
+
 
 def known(sample: Projector | None) -> Projector:
     """Return the components of a sample where there must be one."""
@@ -213,6 +217,10 @@ class SWWL(EmbeddingFactor):
     ((3, 3), ['gaussian'])
     """
 
+    row_shapes = (Shape("nr"),)
+    embedding_: SWWLEmbedding
+    basis_means_: Annotated[PartMeans, PERHAPS]
+    basis_: Annotated[PartComponents, PERHAPS]
     per_iteration: bool = False
 
     def __init__(self, column: str = "graph", *, alpha: float = 2.0, **options: Any): ...
@@ -251,15 +259,6 @@ class SWWL(EmbeddingFactor):
     def vectors(self, rows: AnyArray) -> AnyArray | None:
         """Return the embeddings, (N, P Q); None for r = 1, where their Euclidean distance is not the factor's."""
         return np.asarray(rows) if self.r == 2 else None
-
-    def check_restored(self, rows: Any) -> None:
-        """Refuse an embedding that does not give rows such as these."""
-        self.check()
-        width = self.embedding_.check_restored(self.per_iteration)
-        sample = self.sample()
-        if sample is not None:
-            width = check_basis(*sample, width, self.n_parts())
-        Sizes(w=width).array(f"column {self.column!r}", rows, "nw")
 
     def _edges(self) -> Any:
         """Return where rows are cut into parts, as ``numpy.split`` takes it."""

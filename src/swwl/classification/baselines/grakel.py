@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from swwl.classification.baselines.common import GramBaseline, for_grakel, pair_matrix, plain_matrix, require
-from swwl.errors import InputError, renamed_arguments
+from swwl.errors import InputError
 from swwl.mesh.arrays import AnyArray
 from swwl.mesh.graph import Graph
 from swwl.parallel import Progress
@@ -61,7 +61,6 @@ class GraphHopper(GramBaseline):
     GraphHopper('mesh', node_kernel='linear')
     """
 
-    @renamed_arguments(exponent="alpha")
     def __init__(
         self,
         column: str = "graph",
@@ -201,7 +200,6 @@ class Propagation(GramBaseline):
     Propagation('mesh', t_max=3)
     """
 
-    @renamed_arguments(exponent="alpha")
     def __init__(
         self,
         column: str = "graph",

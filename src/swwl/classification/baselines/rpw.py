@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,10 +14,11 @@ from scipy import sparse
 from swwl.classification.baselines.common import Baseline, masses, pair_matrix, plain_matrix, require, rescaled
 from swwl.embedding.options import check_exponent, check_options
 from swwl.embedding.sliced import draw_directions
-from swwl.errors import InputError, renamed_arguments
+from swwl.errors import InputError
 from swwl.mesh.arrays import AnyArray
 from swwl.mesh.graph import Graph
 from swwl.parallel import Progress
+from swwl.storage.checks import Shape
 from swwl.storage.modelfile import storable
 
 WeightedPoints = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -359,12 +360,14 @@ class RPW(Baseline):
            [3., 0.]])
     """
 
+    weights_: Annotated[NDArray[np.float64], Shape("dk")]
+    directions_: Annotated[NDArray[np.float64], Shape("kP")]
+
     @property
     def supervised(self) -> bool:
         """Whether there are weights to learn."""
         return self.weights is None
 
-    @renamed_arguments(exponent="alpha")
     def __init__(
         self,
         column: str = "graph",

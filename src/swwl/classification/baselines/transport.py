@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import shortest_path
 from scipy.spatial.distance import cdist
 
 from swwl.classification.baselines.common import Baseline, masses, pair_matrix, plain_matrix, require
 from swwl.embedding.wl import neighbor_average, wl_iterations
-from swwl.errors import InputError, renamed_arguments
+from swwl.errors import InputError
 from swwl.mesh.graph import Graph
 from swwl.parallel import Progress
 from swwl.storage.modelfile import storable
@@ -66,8 +67,8 @@ class WWL(Baseline):
     """
 
     positive_definite = False
+    step_: Annotated[int, Meta(ge=1)]
 
-    @renamed_arguments(exponent="alpha")
     def __init__(
         self,
         column: str = "graph",
@@ -97,8 +98,7 @@ class WWL(Baseline):
 
     def prepare(self, graph: Graph) -> WeightedPoints:
         """Return the node embeddings (n, (H + 1) d) and their masses (n,)."""
-        step = int(getattr(self, "step_", self.step))  # models of format 1 have no step_
-        cloud = wl_cloud(graph, self.n_iterations, step, self.normalization, self.tolerance)
+        cloud = wl_cloud(graph, self.n_iterations, self.step_, self.normalization, self.tolerance)
         return cloud, masses(graph, self.node_weights)
 
     def distances(self, first: list[Any], second: list[Any] | None = None) -> NDArray[np.float64]:
