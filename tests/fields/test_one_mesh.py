@@ -6,7 +6,7 @@ import pytest
 
 from swwl import FieldRegressor, Mesh
 from swwl.errors import InputError
-from swwl.fields.one_mesh import PreparedFields, field_references
+from swwl.fields.one_mesh import PreparedFields
 from tests.helpers import plate
 
 

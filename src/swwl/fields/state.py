@@ -8,14 +8,12 @@ import numpy as np
 from sklearn.base import clone
 
 from swwl.errors import InputError
-from swwl.fields.basis import Basis
 from swwl.fields.geometry.descriptors import Describer, n_factors
-from swwl.fields.model import LEVELS, FieldModel
-from swwl.fields.modes import Modes
+from swwl.fields.model import LEVELS, FieldModel, MeshNodes
+from swwl.fields.modes import FieldModes, SmoothBasis
 from swwl.fields.numbers import NAMES, NumberErrors
 from swwl.fields.training import Geometry, check_options
-from swwl.fields.values import FieldKind
-from swwl.fields.warps import WARPS, Warp
+from swwl.fields.values import WARPS, FieldKind, Warp
 from swwl.regression.stack import Member
 from swwl.regression.state import check_factors, predict_first
 from swwl.storage.checks import Sizes, check_count, check_number, check_texts, shown
@@ -74,7 +72,7 @@ def _try(one: FieldModel) -> None:
     n = one.modes.mean.shape[1] if one.basis is None else 1
     descriptors = None if one.basis is None else one.basis.centers[:1]
     zero = np.zeros(one.modes.number)
-    y, sd = one.at_nodes(descriptors, n, zero, zero)
+    y, sd = one.at_nodes(MeshNodes(n, one.basis, descriptors), zero, zero)
     found = [one.warp.inverse(y), one.deviation(y, sd), *one.bounds(y, sd, 0.95)]
     Sizes().array("a predicted field", np.ravel(found), "p")
 
@@ -147,13 +145,13 @@ def _one_from_state(state: dict[str, Any]) -> FieldModel:
     basis = None
     if state["centers"] is not None:
         centers = Sizes().array("centers", state["centers"], "md")
-        basis = Basis.of(centers, check_number("range", state["range"], above=0.0), n_factors(state["recipe"]))
+        basis = SmoothBasis.of(centers, check_number("range", state["range"], above=0.0), n_factors(state["recipe"]))
     kind, warp = FieldKind(**state["kind"]), Warp(**state["warp"])
     if warp.kind not in WARPS:
         raise InputError(f"warp is {shown(warp.kind)}")
     return FieldModel(
         kind, warp, {str(name): float(weight) for name, weight in state["recipe"].items()}, basis,
-        Modes(**state["modes"]), Member.from_state(state["member"]), state["truncation"], state["widths"],
+        FieldModes(**state["modes"]), Member.from_state(state["member"]), state["truncation"], state["widths"],
         {str(name): NumberErrors(**errors) for name, errors in state["numbers"].items()},
     )  # fmt: skip
 

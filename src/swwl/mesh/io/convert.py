@@ -25,11 +25,12 @@ class MeshFile(os.PathLike[str]):
     Parameters
     ----------
     path : str or path
+        Of another one, what it holds is taken over; to release it there does not release it here.
     """
 
     def __init__(self, path: str | os.PathLike[str]):
         self._path = os.fspath(path)
-        self._content: Mesh | Graph | None = None
+        self._content: Mesh | Graph | None = path.content if isinstance(path, MeshFile) else None
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[type[MeshFile], tuple[str]]:
@@ -47,6 +48,11 @@ class MeshFile(os.PathLike[str]):
             if self._content is None:
                 self._content = read_file(self._path)
             return self._content
+
+    @property
+    def content(self) -> Mesh | Graph | None:
+        """What is held in memory, if anything."""
+        return self._content
 
     @property
     def n_nodes(self) -> int:
