@@ -189,6 +189,11 @@ class FieldRegressor(BaseEstimator):
         self.feature_names_in_ = np.array(list(dict.fromkeys([self.mesh_column_, *used])), dtype=object)
         self.n_features_in_ = n_features
 
+    @property
+    def n_train_(self) -> int:
+        """Number of training cases that new ones are compared with; 0 where all fields are constant."""
+        return max((one.reference.n_cases for one in self.models_.values() if one.reference is not None), default=0)
+
     def cases(self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> FieldCases:
         """Read, describe and represent new rows once, to ask several things of them.
 
@@ -273,7 +278,8 @@ class FieldRegressor(BaseEstimator):
         list of dict of str to ndarray of shape (n,) or (n, c)
             One dict per row; with ``return_std`` two such lists.
         """
-        return self._warned(X, progress, memory).predict(return_std, widen)
+        found = self._warned(X, progress, memory).predict(widen)
+        return found if return_std else found[0]
 
     def predict_interval(
         self,

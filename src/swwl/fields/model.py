@@ -273,16 +273,15 @@ class FieldCases:
     def __len__(self) -> int:
         return len(self.index)
 
-    def predict(self, return_std: bool = False, widen: bool = True) -> Fields | tuple[Fields, Fields]:
-        """Return fields, and their standard deviations if wanted; see :meth:`swwl.FieldRegressor.predict`."""
+    def predict(self, widen: bool = True) -> tuple[Fields, Fields]:
+        """Return fields and their standard deviations; see :meth:`swwl.FieldRegressor.predict`."""
 
         def answer(model: FieldModel, case: _Case) -> tuple[Array, Array]:
             y, sd = model.at_nodes(case.nodes, case.mean, case.std)
             both = model.warp.inverse(y), model.deviation(y, case.wide * sd)
             return model.kind.shaped(case.mesh, both[0]), model.kind.shaped(case.mesh, both[1])
 
-        means, stds = _apart(self._ask(answer, widen))
-        return (means, stds) if return_std else means
+        return _apart(self._ask(answer, widen))
 
     def predict_interval(self, level: float = 0.95, widen: bool = True) -> tuple[Fields, Fields]:
         """Return the bounds (lower, upper) of intervals at every node."""

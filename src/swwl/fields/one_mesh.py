@@ -40,8 +40,8 @@ class PreparedFields:
     ...                  for a, b in zip(table["length"], table["load"])]
     >>> model = FieldRegressor(calibrate=False).fit(table[["mesh", "load"]], "u")
     >>> prepared = PreparedFields(model, table["mesh"][3])
-    >>> found = prepared.cases(table.loc[[3], ["load"]]).predict()
-    >>> bool((found[0]["u"] == model.predict(table.loc[[3]])[0]["u"]).all())
+    >>> means, stds = prepared.cases(table.loc[[3], ["load"]]).predict()
+    >>> bool((means[0]["u"] == model.predict(table.loc[[3]])[0]["u"]).all())
     True
     """
 

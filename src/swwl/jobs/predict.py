@@ -17,6 +17,7 @@ from swwl.evaluation import scores
 from swwl.evaluation.curves import trend_columns
 from swwl.evaluation.metadata import field_data_of
 from swwl.fields.estimator import FieldRegressor
+from swwl.fields.model import FieldCases
 from swwl.fields.scores import MeshScore, pooled
 from swwl.gp.prediction import Prediction
 from swwl.jobs.fit import HANDFUL, predicted_parts, score_mesh, truths
@@ -130,11 +131,16 @@ def prediction_table(
         columns |= {f"{name}_{key}": values[:, k] for key, values in zip(PREDICTED, found, strict=True)}
     columns[OUTSIDE] = outside_ranges(model, frame, apart)
     if domain is not None:
-        inside = [None if pd.isna(value) else bool(value) for value in domain["inside"]]
-        why = [f"{kind}: {why}" if why else str(kind) for kind, why in zip(domain["kind"], domain["why"], strict=True)]
-        told = (domain["score"].to_numpy(), inside, why, list(domain["widened"]))
-        columns |= dict(zip(DOMAIN_COLUMNS, told, strict=True))
+        columns |= domain_columns(domain)
     return pd.concat([frame, pd.DataFrame(columns, index=frame.index)], axis=1)
+
+
+def domain_columns(domain: pd.DataFrame) -> dict[str, Any]:
+    """Return the columns of a table of predictions that say whether cases are like the training cases."""
+    inside = [None if pd.isna(value) else bool(value) for value in domain["inside"]]
+    why = [f"{kind}: {why}" if why else str(kind) for kind, why in zip(domain["kind"], domain["why"], strict=True)]
+    told = (domain["score"].to_numpy(), inside, why, list(domain["widened"]))
+    return dict(zip(DOMAIN_COLUMNS, told, strict=True))
 
 
 def cautious(model: RobustGPRegressor, prediction: Prediction) -> Prediction:
@@ -296,16 +302,17 @@ def check_field_names(model: FieldRegressor, frame: pd.DataFrame, path: Path) ->
     """Refuse a table that has columns where predictions go."""
     own = [f"{name}_{what}_{key}" for name in model.field_names_ for what in DERIVED for key in PREDICTED]
     own += [f"{name}_{key}" for name in model.field_names_ for key in _SCORES]
-    for name in [FILE, *own, OUTSIDE]:
+    for name in [FILE, *own, OUTSIDE, *DOMAIN_COLUMNS]:
         if name in frame.columns:
             raise InputError(f"{path}: has a column {name!r} already, which is where predictions go; rename it.")
 
 
 class Predicted(NamedTuple):
-    """What became of a table: the table with new columns, and scores by field where meshes have the truth."""
+    """What became of a table: with new columns, scores by field where meshes have the truth, and the domain."""
 
     table: pd.DataFrame
     scores: list[dict[str, Any]]
+    domain: pd.DataFrame
 
 
 def predict_fields(
@@ -340,13 +347,16 @@ def predict_fields(
         Called as ``progress(done, total)`` after every handful of rows.
     """
     inputs = field_inputs(model, frame, path)
+    domains: list[pd.DataFrame] = []
     columns: dict[str, list[float]] = {}
     scores: dict[str, list[MeshScore]] = {name: [] for name in model.field_names_}
     for first in range(0, len(frame), HANDFUL):
         some = inputs.iloc[first : first + HANDFUL]
         with rows_named(frame, path, range(first, first + len(some))):
-            meshes = model.predict_meshes(some, memory=memory)
-            for name, values in derived_numbers(model, some, memory).items():
+            cases = model.cases(some, memory=memory)
+            meshes = cases.predict_meshes()
+            domains.append(cases.domain)
+            for name, values in derived_numbers(cases).items():
                 columns.setdefault(name, []).extend(values)
         for row, mesh in enumerate(meshes, first):
             known = truths(inputs[model.mesh_column_].iloc[row], model.field_names_) if compare else {}
@@ -362,9 +372,10 @@ def predict_fields(
     table = pd.DataFrame(
         {name: values for name, values in columns.items() if not np.isnan(values).all()}, index=frame.index
     )
-    outside = pd.DataFrame({OUTSIDE: outside_fields(model, frame, apart)}, index=frame.index)
+    domain = pd.concat(domains)
+    outside = {OUTSIDE: outside_fields(model, frame, apart)} | domain_columns(domain)
     rows = [{"field": name, "test": "table"} | pooled(s)._asdict() for name, s in scores.items() if s]
-    return Predicted(pd.concat([frame, table, outside], axis=1), rows)
+    return Predicted(pd.concat([frame, table, pd.DataFrame(outside, index=frame.index)], axis=1), rows, domain)
 
 
 def _of_row(score: MeshScore | None, truth: NDArray[np.float64] | None) -> tuple[float, ...]:
@@ -374,16 +385,14 @@ def _of_row(score: MeshScore | None, truth: NDArray[np.float64] | None) -> tuple
     return score.rrmse, float(top), score.coverage
 
 
-def derived_numbers(
-    model: FieldRegressor, inputs: pd.DataFrame, memory: Memory | None = None, level: float = 0.95
-) -> dict[str, NDArray[np.float64]]:
+def derived_numbers(cases: FieldCases, level: float = 0.95) -> dict[str, NDArray[np.float64]]:
     """Return numbers derived from the fields of nodes, with their uncertainty, from samples of the fields."""
     columns = {}
-    for name, one in model.models_.items():
+    for one in cases.models:
         if one.kind.on_cells:
             continue
-        names = DERIVED if one.kind.flat else ("largest", "mean_size")
-        found = model.derived(inputs, names, level, field=name, memory=memory)
+        name, names = one.kind.name, DERIVED if one.kind.flat else ("largest", "mean_size")
+        found = cases.derived(names, level, field=name)
         for what, number in zip(DERIVED, names, strict=True):
             for key, part in zip(PREDICTED, ("mean", "std", "lower", "upper"), strict=True):
                 columns[f"{name}_{what}_{key}"] = found[f"{number}_{part}"].to_numpy()
