@@ -83,8 +83,8 @@ class ModeKernel:
     def process(self, nugget: float | str = "estimate", beta: Array | None = None) -> RobustGP:
         """Return an unfitted process on this kernel."""
         prior = "gentle" if len(self.member.kernel.range_names()) >= _MANY_RANGES else "robust"
-        options = {"beta": beta, "n_starts": 1, "prior": prior, "random_state": self.seed}
-        return RobustGP(self.member.kernel.correlations(), nugget, **options)
+        correlations = self.member.kernel.correlations()
+        return RobustGP(correlations, nugget, beta=beta, n_starts=1, prior=prior, random_state=self.seed)
 
     def fit(
         self,

@@ -148,10 +148,11 @@ class FieldRegressor(BaseEstimator):
         meshes = TableMeshes(column(table, self.mesh_column_).tolist(), self.n_jobs)
         training = load_training(meshes, names, self, progress, memory)
         geometry = training.geometry
+        table = self._sharing(table, meshes)
         kernels = field_kernels(table, self.mesh_column_, self, geometry)
         for name in columns_of(kernels):
             column(table, name)
-        rows = fit_kernels(list(kernels.values()), self._columns(table, meshes), progress, memory)
+        rows = fit_kernels(list(kernels.values()), partial(column, table), progress, memory)
         inputs = [ModeKernel.of(Member(name, kernel, own), self.random_state)
                   for (name, kernel), own in zip(kernels.items(), rows, strict=True)]  # fmt: skip
         settings = make_settings(self, training)
@@ -218,13 +219,14 @@ class FieldRegressor(BaseEstimator):
             none = [(np.empty((0, one.modes.number)),) * 2 for one in models]
             return FieldCases(models, [[] for _ in models], none, table.index, found)
         meshes.each(self._geometry.check)
-        rows = represent_columns([one.member.kernel for one in models], self._columns(table, meshes), None, memory)
+        read = partial(column, self._sharing(table, meshes))
+        rows = represent_columns([one.member.kernel for one in models], read, None, memory)
         sizes = [one.sizes(one.member.new_blocks(own)[0], len(table)) for one, own in zip(models, rows, strict=True)]
         return FieldCases(models, rows, sizes, table.index, found)
 
-    def _columns(self, table: pd.DataFrame, meshes: TableMeshes) -> Any:
-        """Return a function that returns columns of a table, that of meshes with what was read of them."""
-        return partial(column, table.assign(**{self.mesh_column_: pd.Series(meshes.shared(), table.index, object)}))
+    def _sharing(self, table: pd.DataFrame, meshes: TableMeshes) -> pd.DataFrame:
+        """Return a table whose kernels find meshes that were read already."""
+        return table.assign(**{self.mesh_column_: pd.Series(meshes.shared(), table.index, object)})
 
     def nodes_of(
         self, mesh: Mesh, number: int = 0, memory: MemoryLike = None, path: Path | None = None, *, keep: bool = False
@@ -386,8 +388,8 @@ class FieldRegressor(BaseEstimator):
             One row per row: ``mean``, ``std``, ``lower``, ``upper``; of several numbers, ``mean_0``, ``mean_1``, …
             With a list, the names stand before: ``max_mean``, ``max_std``, …
         """
-        options = {"field": field, "random_state": random_state, "widen": widen}
-        return self._warned(X, None, memory).derived(function, level, n_samples, **options)
+        cases = self._warned(X, None, memory)
+        return cases.derived(function, level, n_samples, field=field, random_state=random_state, widen=widen)
 
     def _warned(self, X: Any, progress: Progress | None, memory: MemoryLike) -> FieldCases:
         return self.cases(X, progress=progress, memory=memory)

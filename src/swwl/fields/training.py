@@ -105,7 +105,9 @@ class TableMeshes:
 
     def shared(self) -> list[object]:
         """Return what kernels take: objects as they were given, files with what is kept of them, paths of others."""
-        return [item if self.keeps(number) else os.fspath(item) for number, item in enumerate(self._items)]
+        return [
+            os.fspath(item) if isinstance(item, MeshFile) and item not in self._kept else item for item in self._items
+        ]
 
     def path(self, number: int) -> Path | None:
         """Return the file of a mesh, if it is one."""
