@@ -5,10 +5,10 @@ import pytest
 
 from swwl import datasets
 from swwl.errors import InputError
-from swwl.fields.modes import SmoothBasis, choose_centers, gram
 from swwl.fields.geometry.descriptors import Describer, check_recipe, n_factors
 from swwl.fields.geometry.walls import inner_loops, loop_features
 from swwl.fields.kernels import WallShapes
+from swwl.fields.modes import SmoothBasis, choose_centers, gram
 from swwl.mesh.mesh import Mesh
 
 

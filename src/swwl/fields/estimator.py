@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from swwl.fields.kernels import field_kernels, mesh_column
 from swwl.fields.model import FieldCases, FieldModel, Fields, Found, MeshNodes, Number
 from swwl.fields.state import field_state, fields_from_state
 from swwl.fields.training import TableMeshes, check_options, load_training, make_settings
+from swwl.kernels.base import Factor, Product
 from swwl.kernels.shared import fit_kernels, represent_columns
 from swwl.mesh.mesh import Mesh
 from swwl.parallel import Progress, one_blas_thread
@@ -29,6 +30,9 @@ from swwl.storage.modelfile import save_model, storable
 from swwl.tables.inputs import as_rows, as_table, column
 
 Array = NDArray[np.float64]
+Kernel = Factor | Product
+Table: TypeAlias = Any  # a DataFrame or other table, or a list of meshes
+State: TypeAlias = dict[str, Any]  # of a model file
 
 
 @storable
@@ -95,11 +99,11 @@ class FieldRegressor(BaseEstimator):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: Kernel | Sequence[Kernel] | dict[str, Kernel] | None = None,
         *,
         n_modes: int | None = None,
         basis_size: int = 300,
-        descriptors: Any = None,
+        descriptors: dict[str, float] | str | None = None,
         warp: str = "auto",
         weights: str = "uniform",
         calibrate: bool = True,
@@ -118,7 +122,7 @@ class FieldRegressor(BaseEstimator):
 
     def fit(
         self,
-        X: Any,
+        X: Table,
         y: str | Sequence[str],
         *,
         progress: Progress | None = None,
@@ -143,7 +147,7 @@ class FieldRegressor(BaseEstimator):
         check_options(self)
         table = as_table(X)
         names = [y] if isinstance(y, str) else list(y)
-        self.mesh_column_ = mesh_column(table, self.kernel)
+        self.mesh_column_ = mesh_column(table)
         memory = as_memory(memory)
         meshes = TableMeshes(column(table, self.mesh_column_).tolist(), self.n_jobs)
         training = load_training(meshes, names, self, progress, memory)
@@ -168,7 +172,7 @@ class FieldRegressor(BaseEstimator):
         self.models_: dict[str, FieldModel] = {part.model.kind.name: part.model for part in fitted}
         self._choices = [row for part in fitted for row in part.choices]
         self._scores = {part.model.kind.name: part.scores for part in fitted if part.scores}
-        self.metadata_: dict[str, Any] = {}
+        self.metadata_: State = {}
         self._describe(n_features=table.shape[1])
         return self
 
@@ -195,7 +199,7 @@ class FieldRegressor(BaseEstimator):
         """Number of training cases that new ones are compared with; 0 where all fields are constant."""
         return max((one.reference.n_cases for one in self.models_.values() if one.reference is not None), default=0)
 
-    def cases(self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> FieldCases:
+    def cases(self, X: Table, *, progress: Progress | None = None, memory: MemoryLike = None) -> FieldCases:
         """Read, describe and represent new rows once, to ask several things of them.
 
         Parameters
@@ -255,7 +259,7 @@ class FieldRegressor(BaseEstimator):
 
     def predict(
         self,
-        X: Any,
+        X: Table,
         return_std: bool = False,
         *,
         widen: bool = True,
@@ -285,7 +289,7 @@ class FieldRegressor(BaseEstimator):
 
     def predict_interval(
         self,
-        X: Any,
+        X: Table,
         level: float = 0.95,
         *,
         widen: bool = True,
@@ -300,7 +304,7 @@ class FieldRegressor(BaseEstimator):
 
     def predict_meshes(
         self,
-        X: Any,
+        X: Table,
         level: float = 0.95,
         *,
         widen: bool = True,
@@ -314,7 +318,7 @@ class FieldRegressor(BaseEstimator):
         """
         return self._warned(X, progress, memory).predict_meshes(level, widen)
 
-    def domain(self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> pd.DataFrame:
+    def domain(self, X: Table, *, progress: Progress | None = None, memory: MemoryLike = None) -> pd.DataFrame:
         """Say of new rows whether they are like the training cases, so that predictions may be trusted.
 
         Compared are the mesh itself (how far along the variations of the training meshes, how far off them, how far
@@ -336,7 +340,7 @@ class FieldRegressor(BaseEstimator):
         return self.cases(X, progress=progress, memory=memory).domain
 
     def sample(
-        self, X: Any, n_samples: int = 1, random_state: int | None = None, *, memory: MemoryLike = None
+        self, X: Table, n_samples: int = 1, random_state: int | None = None, *, memory: MemoryLike = None
     ) -> list[dict[str, Array]]:
         """Draw whole fields: smooth ones, as uncertain as the Gaussian processes are.
 
@@ -356,7 +360,7 @@ class FieldRegressor(BaseEstimator):
 
     def derived(
         self,
-        X: Any,
+        X: Table,
         function: Number | Sequence[str],
         level: float = 0.95,
         n_samples: int = 200,
@@ -391,7 +395,7 @@ class FieldRegressor(BaseEstimator):
         cases = self._warned(X, None, memory)
         return cases.derived(function, level, n_samples, field=field, random_state=random_state, widen=widen)
 
-    def _warned(self, X: Any, progress: Progress | None, memory: MemoryLike) -> FieldCases:
+    def _warned(self, X: Table, progress: Progress | None, memory: MemoryLike) -> FieldCases:
         return self.cases(X, progress=progress, memory=memory)
 
     def cross_validated(self) -> pd.DataFrame:
@@ -409,13 +413,13 @@ class FieldRegressor(BaseEstimator):
         """Write the fitted model to one file, without pickle; :func:`swwl.load_model` reads it."""
         save_model(path, self)
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> State:
         """Return what the fitted model is made of, for a model file."""
         check_is_fitted(self, "models_")
         return field_state(self)
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> FieldRegressor:
+    def from_state(cls, state: State) -> FieldRegressor:
         """Make a fitted model again of what :meth:`get_state` returned."""
         return fields_from_state(cls, state)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,7 @@ from swwl.fields.modes import FieldModes
 from swwl.fields.numbers import NAMES, NumberErrors, numbers_of
 from swwl.fields.scores import mesh_score, pooled
 from swwl.gp import RobustGP
+from swwl.gp.search import Start
 from swwl.regression.stack import Member
 
 Array = NDArray[np.float64]
@@ -103,8 +103,8 @@ class Fitted:
     """A fitted field, what was compared on the way, and how well folds predicted it."""
 
     model: FieldModel
-    choices: list[dict[str, Any]]
-    scores: dict[str, Any]
+    choices: list[dict[str, object]]
+    scores: dict[str, float]
 
 
 def fit_field(data: FieldData, kernels: Sequence[ModeKernel], settings: Settings, calibrate: bool) -> Fitted:
@@ -141,7 +141,7 @@ def fit_field(data: FieldData, kernels: Sequence[ModeKernel], settings: Settings
 
 
 def _fit_rows(
-    coded: Coded, inputs: ModeKernel, rows: Rows, settings: Settings, starts: Sequence[Any] | None
+    coded: Coded, inputs: ModeKernel, rows: Rows, settings: Settings, starts: Sequence[Start] | None
 ) -> tuple[FieldModes, list[RobustGP]]:
     """Make modes of some training fields, draw each to what the others predict of it, and fit processes."""
     modes, sizes = coded.encoded.modes(rows, settings.n_modes)
@@ -177,7 +177,7 @@ class LeftOut:
     widths: Array
     folds: list[Fold]
 
-    def scores(self, data: FieldData, model: FieldModel) -> dict[str, Any]:
+    def scores(self, data: FieldData, model: FieldModel) -> dict[str, float]:
         """Return the scores of these predictions."""
         scores = []
         for row, truth in enumerate(data.truth()):

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
 from swwl.domain.verdict import WIDER, Reference, look, make_reference, verdicts
@@ -35,7 +35,7 @@ from swwl.storage.memory import fingerprint
 Array = NDArray[np.float64]
 Piece = tuple[slice, Array | None, NDArray[np.intp]]
 Fields = list[dict[str, Array]]
-Number = str | Callable[[Mesh], object]
+Number = str | Callable[[Mesh], ArrayLike]
 Found = TypeVar("Found")
 
 # Parts of fold errors below which intervals of other levels are read off.

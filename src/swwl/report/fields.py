@@ -98,7 +98,7 @@ def gather_fields(model: FieldRegressor, model_path: Path | None) -> FieldFacts:
 
 def _with_truth(mesh: Mesh, true: Mesh, model: FieldRegressor) -> Mesh:
     """Return a predicted mesh whose fields are all at nodes, with NAME_true of those that the file holds."""
-    fields: dict[str, Any] = {}
+    fields: dict[str, Array] = {}
     for name, one in model.models_.items():
         home, truth = (m.cell_fields if one.kind.on_cells else m.fields for m in (mesh, true))
         found = {key: home[key] for key in (name, f"{name}_std")}
@@ -278,7 +278,7 @@ def modes(facts: FieldFacts) -> str:
     return "\n".join(parts)
 
 
-def _mode_panel(mesh: Mesh, shape: Any, k: int, share: float, on_cells: bool) -> Panel:
+def _mode_panel(mesh: Mesh, shape: Array, k: int, share: float, on_cells: bool) -> Panel:
     values = cells_to_nodes(mesh, shape.reshape(len(shape), -1)) if on_cells else shape
     values = values.reshape(mesh.n_nodes, -1)
     kind = "error" if values.shape[1] == 1 else "unsure"

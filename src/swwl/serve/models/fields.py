@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from swwl.errors import InputError, located
 from swwl.evaluation.metadata import field_data_of, field_score_rows
@@ -28,6 +29,9 @@ from swwl.mesh.mesh import Mesh
 from swwl.serve.models.meshes import Known
 from swwl.serve.models.once import Once
 from swwl.serve.models.served import Apart, Judged, Served, Told, spread
+
+# Fields of one case and their standard deviations, by name.
+BothFields = tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]
 
 _KEPT = 8  # cases whose fields are kept: cards, colors and downloads ask for the same one
 _NODES = 400_000  # of meshes with descriptors and embeddings, which are kept, too
@@ -54,7 +58,7 @@ class ServedFields(Served):
         self.fields = list(model.field_names_)
         nodal = [one.kind.name for one in model.models_.values() if not one.kind.on_cells]
         self.targets = [f"{field}_{what}" for field in nodal for what in DERIVED]
-        self._fields: Once[tuple[dict[str, Any], dict[str, Any]]] = Once(_KEPT)
+        self._fields: Once[BothFields] = Once(_KEPT)
         self._prepared: Once[PlacedFields] = Once(_NODES, weight=lambda one: float(one.fields.mesh.n_nodes))
 
     def _prepare(self, meshes: Mapping[str, Known]) -> PlacedFields:
@@ -118,12 +122,12 @@ class ServedFields(Served):
         columns |= domain_columns(cases.domain)
         return pd.concat([frame, pd.DataFrame(columns, index=frame.index)], axis=1)
 
-    def fields_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> tuple[dict[str, Any], dict[str, Any]]:
+    def fields_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> BothFields:
         """Return fields of one case and their standard deviations, by name."""
         prepared = self._prepare(meshes).fields
         key = (meshes[self.mesh_columns[0]].key, repr(table.iloc[0].to_dict()))
 
-        def make() -> tuple[dict[str, Any], dict[str, Any]]:
+        def make() -> BothFields:
             means, stds = prepared.cases(table).predict()
             return means[0], stds[0]
 
