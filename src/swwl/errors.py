@@ -156,5 +156,9 @@ class LooseNodesWarning(MeshWarning):
     """A mesh with nodes that belong to no cell, which are left out."""
 
 
+class CaseWarning(UserWarning):
+    """A case whose prediction may not be trusted as those of the training cases: unlike them, or out of their range."""
+
+
 class StorageWarning(UserWarning):
     """Results that could not be kept for the next run, or had to be made again."""

@@ -122,7 +122,7 @@ def test_a_stack_answers_all_that_one_kernel_does(stack, table):
     assert list(stack.importance_.index) == ["mesh", "load", "kind"]
     assert len(stack.candidates_) == 10  # five for each of two targets
     assert [member.name for member in stack.members_] == list(stack.weights_.index)
-    assert repr(stack.kernel_).startswith("Stack(")
+    assert repr(stack.kernel_).startswith("KernelStack(")
 
 
 def test_one_target_at_a_time_gives_the_same(stack, table):

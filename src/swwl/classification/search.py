@@ -15,9 +15,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn import config_context
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
+from swwl.gp.folds import fold_rule
 from swwl.kernels import SWWL
 from swwl.mesh.graph import Graph
 from swwl.parallel import Progress, one_blas_thread
@@ -257,8 +258,9 @@ def inner_folds(labels: NDArray[np.intp], n_folds: int, seed: int) -> tuple[Fold
     counts = np.bincount(labels)
     counts = counts[counts > 0]
     number = min(n_folds, len(labels))
-    rule = QuietStratified if counts.max() >= number else KFold
-    return list(rule(number, shuffle=True, random_state=seed).split(labels, labels)), counts.min() >= number
+    stratified = QuietStratified(number, shuffle=True, random_state=seed)
+    rule = stratified if counts.max() >= number else fold_rule(number, seed)
+    return list(rule.split(labels, labels)), counts.min() >= number
 
 
 def inner_accuracies(

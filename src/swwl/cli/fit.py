@@ -16,7 +16,7 @@ from swwl.errors import InputError, LooseNodesWarning
 
 if TYPE_CHECKING:
     from swwl.jobs.plan import Plan
-    from swwl.regression.fit_many_rows import Choice
+    from swwl.regression.fit_many_rows import SolverChoice
 
 
 class Kernel(StrEnum):
@@ -206,7 +206,7 @@ def _fit_targets(
     output: Path,
     fitting: dict[str, Any],
     *,
-    solver: Choice,
+    solver: SolverChoice,
     store: Path | None,
     keep: bool,
 ) -> dict[str, Any]:

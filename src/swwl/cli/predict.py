@@ -50,9 +50,6 @@ def predict_field_table(
     write_table(output / TABLE, result, like=frame)
     out.say(f"{len(frame)} rows predicted, written to {output}: a .vtu file each, and {TABLE}")
     outside = int((result[OUTSIDE] != "").sum())
-    if outside:
-        leave = "leaves" if outside == 1 else "leave"
-        out.say(f"{outside} of them {leave} the training range, where nothing has been tested: see column {OUTSIDE}")
     for line in domain_words(found.domain, fitted.n_train_):
         out.say(line)
     title = "against the fields that the meshes hold (rows that the model was fitted to count too)"
@@ -190,7 +187,6 @@ def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cac
         OUTSIDE,
         against_table,
         answers_agree,
-        cautious,
         check_names,
         domain_words,
         graph_columns,
@@ -212,12 +208,9 @@ def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cac
     write_table(output, result, like=frame)
     out.say(f"{len(frame)} rows predicted, written to {output}")
     outside = int((result[OUTSIDE] != "").sum())
-    if outside:
-        leave = "leaves" if outside == 1 else "leave"
-        out.say(f"{outside} of them {leave} the training range, where nothing has been tested: see column {OUTSIDE}")
     for line in domain_words(domain, len(fitted.train_targets_)):
         out.say(line)
-    rows = against_table(fitted, frame, cautious(fitted, prediction))
+    rows = against_table(fitted, frame, prediction)
     answers = answers_agree(fitted, frame, prediction)
     if rows:
         show_scores(out, rows, "against what the table holds (rows that the model was fitted to count too)")

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import KFold
 
 from swwl.errors import GPWarning
 from swwl.fields.coding import Candidate, Coded, FieldData, code_nodes, code_smooth
@@ -22,6 +21,7 @@ from swwl.fields.scores import mesh_score, pooled
 from swwl.fields.values import possible_warps
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
+from swwl.gp.folds import shuffled_folds
 from swwl.gp.search import Start
 from swwl.regression.stack import Member
 
@@ -137,11 +137,6 @@ class ModeKernel:
 def pair_of_groups(number: int) -> list[slice]:
     """Return two groups: the leading modes and the others, for quick comparisons."""
     return [slice(0, min(_OWN, number)), *([slice(_OWN, number)] if number > _OWN else [])]
-
-
-def folds_of(n: int, seed: int, number: int) -> list[tuple[Rows, Rows]]:
-    """Return training and left-out rows of folds."""
-    return list(KFold(min(number, n), shuffle=True, random_state=seed).split(np.arange(n)))
 
 
 @dataclass
@@ -270,7 +265,7 @@ def _row(data: FieldData, error: float, coded: Coded, inputs: ModeKernel, *, cho
 def fold_error(data: FieldData, coded: Coded, inputs: ModeKernel, gps: Sequence[RobustGP], n_modes: int) -> float:
     """Return the relative error of training meshes from folds without them, ranges fixed."""
     scores, truth = [], data.truth()
-    for train, out in folds_of(len(data), inputs.seed + 1, _FOLDS):
+    for train, out in shuffled_folds(len(data), _FOLDS, inputs.seed + 1):
         modes, sizes = coded.encoded.modes(train, n_modes)
         found = inputs.refit(gps, sizes, train, out, pair_of_groups(modes.number)[: len(gps)])
         found = np.pad(found, ((0, 0), (0, max(modes.number - found.shape[1], 0))))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from swwl.domain.notes import warn_about_cases
 from swwl.fields.candidates import ModeKernel
 from swwl.fields.fit import count_fits, fit_field
 from swwl.fields.kernels import field_kernels, mesh_column
@@ -221,12 +222,12 @@ class FieldRegressor(BaseEstimator):
         found = _DescribedMeshes(self, meshes, progress, as_memory(memory))
         if not len(table):
             none = [(np.empty((0, one.modes.number)),) * 2 for one in models]
-            return FieldCases(models, [[] for _ in models], none, table.index, found)
+            return FieldCases(models, [[] for _ in models], none, table, found)
         meshes.each(self._geometry.check)
-        read = partial(column, self._sharing(table, meshes))
-        rows = represent_columns([one.member.kernel for one in models], read, None, memory)
+        table = self._sharing(table, meshes)
+        rows = represent_columns([one.member.kernel for one in models], partial(column, table), None, memory)
         sizes = [one.sizes(one.member.new_blocks(own)[0], len(table)) for one, own in zip(models, rows, strict=True)]
-        return FieldCases(models, rows, sizes, table.index, found)
+        return FieldCases(models, rows, sizes, table, found)
 
     def _sharing(self, table: pd.DataFrame, meshes: TableMeshes) -> pd.DataFrame:
         """Return a table whose kernels find meshes that were read already."""
@@ -274,8 +275,10 @@ class FieldRegressor(BaseEstimator):
         return_std : bool
             Also return standard deviations.
         widen : bool
-            Whether standard deviations and intervals are doubled where the model is less sure than of 95 of 100
-            left-out training cases; False leaves them to the Gaussian processes. :meth:`domain` names such rows.
+            Whether rows are compared with the training cases (default): standard deviations and intervals are doubled
+            where the model is less sure than of 95 % of left-out training cases, and a
+            :class:`~swwl.errors.CaseWarning` tells of rows that are unlike the training cases, as ``swwl predict``
+            does. Without it, this is the plain process, and nothing is said.
         progress, memory
             As in :meth:`fit`.
 
@@ -284,7 +287,7 @@ class FieldRegressor(BaseEstimator):
         list of dict of str to ndarray of shape (n,) or (n, c)
             One dict per row; with ``return_std`` two such lists.
         """
-        found = self._warned(X, progress, memory).predict(widen)
+        found = self._asked(X, widen, progress, memory).predict(widen)
         return found if return_std else found[0]
 
     def predict_interval(
@@ -300,7 +303,7 @@ class FieldRegressor(BaseEstimator):
 
         They hold a part ``level`` of the nodes on average over meshes like the training ones, not on every mesh.
         """
-        return self._warned(X, progress, memory).predict_interval(level, widen)
+        return self._asked(X, widen, progress, memory).predict_interval(level, widen)
 
     def predict_meshes(
         self,
@@ -316,7 +319,7 @@ class FieldRegressor(BaseEstimator):
         A field of that name that a mesh has already is replaced; the ending follows the level. For ``widen`` see
         :meth:`predict`.
         """
-        return self._warned(X, progress, memory).predict_meshes(level, widen)
+        return self._asked(X, widen, progress, memory).predict_meshes(level, widen)
 
     def domain(self, X: Table, *, progress: Progress | None = None, memory: MemoryLike = None) -> pd.DataFrame:
         """Say of new rows whether they are like the training cases, so that predictions may be trusted.
@@ -335,7 +338,8 @@ class FieldRegressor(BaseEstimator):
         DataFrame
             One row per case, with the index of ``X`` where it has one, as :meth:`swwl.RobustGPRegressor.domain` has it:
             ``score``, ``inside`` (missing where fewer than 100 training cases cannot tell), ``kind`` and ``why`` in
-            words, the p-values, and ``widened``, the fields whose intervals are doubled.
+            words, the p-values, ``outside``, the numbers that leave the training range, and ``widened``, the fields
+            whose intervals are doubled.
         """
         return self.cases(X, progress=progress, memory=memory).domain
 
@@ -356,7 +360,7 @@ class FieldRegressor(BaseEstimator):
         list of dict of str to ndarray of shape (n_samples, n) or (n_samples, n, c)
             One dict per row. Rows are drawn independently of one another.
         """
-        return self._warned(X, None, memory).sample(n_samples, random_state)
+        return self.cases(X, memory=memory).sample(n_samples, random_state)
 
     def derived(
         self,
@@ -392,11 +396,16 @@ class FieldRegressor(BaseEstimator):
             One row per row: ``mean``, ``std``, ``lower``, ``upper``; of several numbers, ``mean_0``, ``mean_1``, …
             With a list, the names stand before: ``max_mean``, ``max_std``, …
         """
-        cases = self._warned(X, None, memory)
+        cases = self._asked(X, widen, None, memory)
         return cases.derived(function, level, n_samples, field=field, random_state=random_state, widen=widen)
 
-    def _warned(self, X: Table, progress: Progress | None, memory: MemoryLike) -> FieldCases:
-        return self.cases(X, progress=progress, memory=memory)
+    def _asked(self, X: Table, widen: bool, progress: Progress | None, memory: MemoryLike) -> FieldCases:
+        """Return new rows; warn of those that are unlike the training cases, unless the plain process is asked for."""
+        cases = self.cases(X, progress=progress, memory=memory)
+        if widen and len(cases):
+            kept = self.metadata_.get("typical")
+            warn_about_cases(cases.notes(kept if isinstance(kept, dict) else {}), stacklevel=3)
+        return cases
 
     def cross_validated(self) -> pd.DataFrame:
         """Return how well folds predicted training meshes that were not in them, one row per field.

@@ -14,7 +14,6 @@ from swwl.fields.candidates import (
     ModeKernel,
     Settings,
     choose,
-    folds_of,
     groups_of,
     pair_of_groups,
 )
@@ -24,6 +23,7 @@ from swwl.fields.modes import FieldModes
 from swwl.fields.numbers import NAMES, NumberErrors, numbers_of
 from swwl.fields.scores import mesh_score, pooled
 from swwl.gp import RobustGP
+from swwl.gp.folds import shuffled_folds
 from swwl.gp.search import Start
 from swwl.regression.stack import Member
 
@@ -208,7 +208,7 @@ def _leave_out(
     starts = [gp.beginning() for gp in gps]
     missed: Array | None = None
     folds = []
-    for train, out in folds_of(n, settings.seed, _FOLDS):
+    for train, out in shuffled_folds(n, _FOLDS, settings.seed):
         modes, fold_gps = _fit_rows(coded, inputs, train, settings, starts)
         mean, std = predict_sizes(fold_gps, inputs.cross(out, train), len(out))
         folds.append(Fold(out, modes, mean, std))

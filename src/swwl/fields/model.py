@@ -8,7 +8,7 @@ here and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, Protocol, TypeVar
@@ -18,7 +18,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
-from swwl.domain.verdict import WIDER, Reference, look, make_reference, verdicts
+from swwl.domain.notes import case_notes, mesh_notes
+from swwl.domain.verdict import Reference, Representation, look, make_reference, number_columns, verdicts
 from swwl.errors import InputError
 from swwl.fields.geometry.descriptors import Recipe
 from swwl.fields.modes import FieldModes, SmoothBasis, chunks
@@ -28,7 +29,7 @@ from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.prediction import Prediction, to_std
 from swwl.mesh.mesh import Mesh
-from swwl.regression.estimator import number_columns, numbers_of
+from swwl.regression.intervals import widening
 from swwl.regression.stack import Member
 from swwl.storage.memory import fingerprint
 
@@ -144,7 +145,7 @@ class FieldModel:
             return None
         std = np.hstack([gp.leave_one_out().columns().std for gp in self.member.gps])
         factors, rows = self.member.kernel.factors, self.member.rows
-        return make_reference(factors, rows, _of_whole_field(std), std, numbers_of(factors, rows))
+        return make_reference(factors, rows, _of_whole_field(std), std, pd.DataFrame(number_columns(factors, rows)))
 
     def widening(self, std: Array) -> Array:
         """Return how many times wider intervals are than the processes say, (m,): 2 where these are unsure, else 1.
@@ -156,7 +157,7 @@ class FieldModel:
         """
         if self.reference is None:
             return np.ones(len(std))
-        return np.where(self.reference.widened(_of_whole_field(std))[:, 0], WIDER, 1.0)
+        return widening(_of_whole_field(std), self.reference)[:, 0]
 
     def at_nodes(self, nodes: MeshNodes, mean: Array, std: Array) -> tuple[Array, Array]:
         """Return the standardized field and its uncalibrated standard deviation at all nodes of a mesh, (n, c) each.
@@ -259,19 +260,19 @@ class FieldCases:
         What the factors of every model's kernel make of the rows.
     sizes : list of (mean, std)
         Of the modes of every model, (M, K) each.
-    index : Index
-        Of the rows in their table.
+    table : DataFrame
+        Their inputs.
     meshes : RowMeshes
     """
 
     models: list[FieldModel]
-    rows: list[list[object]]
+    rows: list[list[Representation]]
     sizes: list[tuple[Array, Array]]
-    index: pd.Index
+    table: pd.DataFrame
     meshes: RowMeshes
 
     def __len__(self) -> int:
-        return len(self.index)
+        return len(self.table)
 
     def predict(self, widen: bool = True) -> tuple[Fields, Fields]:
         """Return fields and their standard deviations; see :meth:`swwl.FieldRegressor.predict`."""
@@ -395,13 +396,25 @@ class FieldCases:
         if found:
             worst = np.argmin([part["score"] for part in found], axis=0)
             table = pd.concat(found, ignore_index=True).iloc[worst * len(self) + np.arange(len(self))]
-            table = table.set_axis(self.index)
+            table = table.set_axis(self.table.index)
         else:
             unknown = {"score": np.nan, "inside": pd.NA, "kind": "cannot tell", "why": "all fields are constant"}
-            table = pd.DataFrame(unknown, index=self.index).astype({"inside": "boolean"})
+            table = pd.DataFrame(unknown | {"outside": ""}, self.table.index).astype({"inside": "boolean"})
         pairs = zip(self.models, self.sizes, strict=True)
         wide = {model.kind.name: model.widening(std) > 1 for model, (_, std) in pairs}
         return table.assign(widened=[", ".join(n for n, w in wide.items() if w[row]) for row in range(len(self))])
+
+    def notes(self, typical: Mapping[str, object]) -> list[str]:
+        """Say in a line each what is odd about the rows; nothing where all is well.
+
+        Parameters
+        ----------
+        typical : mapping of str to object
+            What is typical of the training meshes of a column, as far as it is known.
+        """
+        n_train = max((one.reference.n_cases for one in self.models if one.reference is not None), default=0)
+        lines = list(case_notes(self.domain).values())
+        return lines + mesh_notes(self.domain, n_train, self.table, typical)
 
     def _place(self, field: str | None) -> int:
         names = [model.kind.name for model in self.models]

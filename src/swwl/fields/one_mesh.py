@@ -13,7 +13,7 @@ import pandas as pd
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.model import FieldCases, Found, MeshNodes
 from swwl.mesh.mesh import Mesh
-from swwl.regression.one_mesh import PreparedMembers
+from swwl.regression.one_mesh import OneMesh
 
 
 class PreparedFields:
@@ -27,7 +27,7 @@ class PreparedFields:
 
     Attributes
     ----------
-    members : PreparedMembers
+    members : OneMesh
         Kernels and processes of all fields, with what they make of the mesh.
 
     Examples
@@ -48,14 +48,15 @@ class PreparedFields:
     def __init__(self, model: FieldRegressor, mesh: Mesh):
         self.model, self.mesh = model, mesh
         self._nodes = model.nodes_of(mesh, keep=True)
-        self.members = PreparedMembers([one.member for one in model.models_.values()], {model.mesh_column_: mesh})
+        self.members = OneMesh([one.member for one in model.models_.values()], {model.mesh_column_: mesh})
 
     def cases(self, X: pd.DataFrame) -> FieldCases:
         """Return rows of other inputs on this mesh, to ask things of: the same as the model says, bit for bit."""
-        table, rows, blocks = self.members.represented(X)
-        models = list(self.model.models_.values())
-        sizes = [one.sizes(cross, len(table)) for one, (cross, _) in zip(models, blocks, strict=True)]
-        return FieldCases(models, rows, sizes, table.index, _SameMesh(self.mesh, self._nodes, len(table)))
+        found, models = self.members.represent(X), list(self.model.models_.values())
+        known = found.known or [{}] * len(models)
+        triples = zip(models, found.rows, known, strict=True)
+        sizes = [one.sizes(one.member.new_blocks(rows, known=own)[0], len(found)) for one, rows, own in triples]
+        return FieldCases(models, found.rows, sizes, X, _SameMesh(self.mesh, self._nodes, len(found)))
 
 
 class _SameMesh:

@@ -92,7 +92,7 @@ def fit_plan(
         label = progress("held-out meshes" if plan.meshes else "rows")
         kept = memory if embeddings is None else counting(memory)  # so many wide rows are not worth keeping
         with rows_named(plan.frame, plan.path, test):
-            held_out = model.predict_distribution(table.iloc[test], memory=kept, progress=label).columns()
+            held_out = model.predict_with_domain(table.iloc[test], memory=kept, progress=label)[0].columns()
     model.metadata_ = _metadata(plan, model_path, table, memory, held_out)
     model.metadata_["typical"] = {name: found.plain() for name, found in (typical or {}).items()}
     return model

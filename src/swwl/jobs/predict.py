@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from swwl.domain.verdict import FEWEST, WIDER, agreement
+from swwl.domain.notes import case_notes
+from swwl.domain.verdict import FEWEST, agreement, outside_ranges
 from swwl.errors import InputError
 from swwl.evaluation import scores
 from swwl.evaluation.curves import trend_columns
-from swwl.evaluation.metadata import field_data_of
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.model import FieldCases
 from swwl.fields.scores import MeshScore, pooled
@@ -25,6 +25,7 @@ from swwl.jobs.table import mesh_paths, require_numbers, require_rows, require_t
 from swwl.mesh.mesh import Mesh, trusted_mesh
 from swwl.parallel import Progress
 from swwl.regression.estimator import RobustGPRegressor
+from swwl.regression.intervals import widened
 from swwl.storage.memory import Memory
 from swwl.storage.modelfile import load_model
 
@@ -119,17 +120,23 @@ def prediction_table(
 ) -> pd.DataFrame:
     """Return a table with predictions beside its columns, and which inputs of a row leave the training range.
 
-    ``apart`` names the mesh columns of rows, counted from 0, whose mesh is unlike the training meshes. With ``domain``
-    it says which cases are like the training cases, and intervals of targets that are less sure are twice as wide.
+    Parameters
+    ----------
+    model : RobustGPRegressor
+    frame : DataFrame of M rows
+    prediction : Prediction
+        Of them, arrays of shape (M, k).
+    apart : mapping of int to sequence of str, optional
+        The mesh columns of rows, counted from 0, whose mesh is unlike the training meshes.
+    domain : DataFrame, optional
+        What the model says of them beside that.
     """
     lower, upper = prediction.interval(0.95)
-    if domain is not None:
-        lower, upper = cautious(model, prediction).interval(0.95)
     columns: dict[str, Any] = {}
     for k, name in enumerate(model.target_names_):
         found = (prediction.mean, prediction.std, lower, upper)
         columns |= {f"{name}_{key}": values[:, k] for key, values in zip(PREDICTED, found, strict=True)}
-    columns[OUTSIDE] = outside_ranges(model, frame, apart)
+    columns[OUTSIDE] = outside_inputs(model, frame, apart)
     if domain is not None:
         columns |= domain_columns(domain)
     return pd.concat([frame, pd.DataFrame(columns, index=frame.index)], axis=1)
@@ -143,21 +150,19 @@ def domain_columns(domain: pd.DataFrame) -> dict[str, Any]:
     return dict(zip(DOMAIN_COLUMNS, told, strict=True))
 
 
-def cautious(model: RobustGPRegressor, prediction: Prediction) -> Prediction:
-    """Return predictions (M, k) with twice the width where the model is less sure than of its training cases."""
-    return prediction.widened(np.where(model.domain_reference().widened(prediction), WIDER, 1.0))
-
-
-def outside_ranges(
+def outside_inputs(
     model: RobustGPRegressor, frame: pd.DataFrame, apart: Mapping[int, Sequence[str]] | None = None
 ) -> list[str]:
     """Say for every row which inputs lie outside the range of the training rows: their names, or nothing."""
-    found: list[list[str]] = [[*(apart or {}).get(row, ())] for row in range(len(frame))]
-    for name, known in model.train_inputs_.items():
-        values = pd.to_numeric(frame[name], errors="coerce").to_numpy(float)
-        for row in np.flatnonzero((values < known.min()) | (values > known.max())):
-            found[row].append(str(name))
-    return [", ".join(names) for names in found]
+    bounds = {str(name): (float(known.min()), float(known.max())) for name, known in model.train_inputs_.items()}
+    numbers = {name: pd.to_numeric(frame[name], errors="coerce") for name in bounds}
+    found = outside_ranges(bounds, numbers, len(frame))
+    return with_meshes_apart(found, apart)
+
+
+def with_meshes_apart(outside: Iterable[str], apart: Mapping[int, Sequence[str]] | None) -> list[str]:
+    """Return the names of inputs that lie outside, with those of mesh columns whose mesh stands apart before them."""
+    return [", ".join([*(apart or {}).get(row, ()), *([names] if names else [])]) for row, names in enumerate(outside)]
 
 
 def meshes_by_column(columns: Sequence[str], given: Sequence[str]) -> dict[str, Path]:
@@ -223,30 +228,24 @@ def against_table(model: RobustGPRegressor, frame: pd.DataFrame, prediction: Pre
 
 
 def domain_words(domain: pd.DataFrame, n_train: int) -> list[str]:
-    """Say in a line or two what the comparison with the training cases found; nothing where all is well."""
-    if domain["inside"].isna().all():
-        return [f"whether cases are like the {n_train} training cases cannot be told: at least {FEWEST} are needed"]
+    """Say in a line or two what the comparison with the training cases found, and where the table says more."""
     lines = []
-    kinds = domain.loc[~domain["inside"].astype(bool), "kind"].value_counts()
-    if len(kinds):
-        told = ", ".join(f"{kind}: {count}" for kind, count in kinds.items())
+    if domain["inside"].isna().all():
         lines.append(
-            f"{kinds.sum()} of {len(domain)} cases {'is' if kinds.sum() == 1 else 'are'} unlike the training cases, "
-            f"so that predictions may be wrong ({told}): see columns {INSIDE} and {DOMAIN}"
+            f"whether cases are like the {n_train} training cases cannot be told: at least {FEWEST} are needed"
         )
-    wide = int((domain["widened"] != "").sum())
-    if wide:
-        have, them = ("has", "it") if wide == 1 else ("have", "them")
-        lines.append(
-            f"{wide} {have} an interval that is doubled, as the model is less sure of {them}: see column {WIDENED}"
-        )
-    return lines
+    columns = {
+        "outside": f"column {OUTSIDE}",
+        "unlike": f"columns {INSIDE} and {DOMAIN}",
+        "widened": f"column {WIDENED}",
+    }
+    return lines + [f"{text}: see {columns[kind]}" for kind, text in case_notes(domain).items()]
 
 
 def answers_agree(model: RobustGPRegressor, frame: pd.DataFrame, prediction: Prediction) -> list[dict[str, Any]]:
     """Test, for every target that a table holds, whether its answers agree with the model as training cases do."""
     rows = []
-    left_out = model.leave_one_out().columns()
+    left_out = widened(model.leave_one_out(), model.domain_reference()).columns()
     for k, name in enumerate(model.target_names_):
         truth = pd.to_numeric(frame[name], errors="coerce").to_numpy(float) if name in frame else np.empty(0)
         known = np.flatnonzero(np.isfinite(truth))
@@ -373,7 +372,7 @@ def predict_fields(
         {name: values for name, values in columns.items() if not np.isnan(values).all()}, index=frame.index
     )
     domain = pd.concat(domains)
-    outside = {OUTSIDE: outside_fields(model, frame, apart)} | domain_columns(domain)
+    outside = {OUTSIDE: with_meshes_apart(domain["outside"], apart)} | domain_columns(domain)
     rows = [{"field": name, "test": "table"} | pooled(s)._asdict() for name, s in scores.items() if s]
     return Predicted(pd.concat([frame, table, pd.DataFrame(outside, index=frame.index)], axis=1), rows, domain)
 
@@ -408,16 +407,3 @@ def with_truth(mesh: Mesh, truth: Mapping[str, NDArray[np.float64]]) -> Mesh:
         (of_nodes if f"{name}_std" in mesh.fields else of_cells).update(more)
     found = mesh.with_fields(of_nodes)
     return trusted_mesh(found.points, found.cells, found.fields, found.name, of_cells)
-
-
-def outside_fields(
-    model: FieldRegressor, frame: pd.DataFrame, apart: Mapping[int, Sequence[str]] | None = None
-) -> list[str]:
-    """Say for every row which inputs lie outside the range of the training rows, as far as it is known."""
-    found: list[list[str]] = [[*(apart or {}).get(row, ())] for row in range(len(frame))]
-    for name, (least, largest) in field_data_of(model).get("ranges", {}).items():
-        if name in frame.columns and name in model.feature_names_in_:
-            values = pd.to_numeric(frame[name], errors="coerce").to_numpy(float)
-            for row in np.flatnonzero((values < least) | (values > largest)):
-                found[row].append(str(name))
-    return [", ".join(names) for names in found]

@@ -277,7 +277,8 @@ def _paint(ax: Axes, mesh: Mesh, values: _Floats, colors: ScalarMappable) -> Non
         middle = colors.to_rgba(np.ma.masked_invalid(values[edges].mean(axis=1)))
         ax.add_collection(LineCollection(flat[edges], colors=middle, linewidths=2.6, capstyle="round", rasterized=True))
     else:
-        ax.scatter(*flat.T, s=6, c=colors.to_rgba(np.ma.masked_invalid(values)), linewidths=0, rasterized=True)
+        painted = colors.to_rgba(np.ma.masked_invalid(values))
+        ax.scatter(flat[:, 0], flat[:, 1], s=6, c=painted, linewidths=0, rasterized=True)
     low, high = flat.min(axis=0), flat.max(axis=0)
     room = 0.03 * float((high - low).max()) or 0.5
     ax.set_xlim(low[0] - room, high[0] + room)

@@ -13,7 +13,7 @@ from swwl.errors import InputError
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor
 from swwl.regression.fit import selection_table
-from swwl.regression.stack import Layout, Member, check_trend, columns_of, trend_factors
+from swwl.regression.stack import Layout, Member, Stack, check_trend, columns_of, trend_factors
 from swwl.storage.checks import Sizes, check_count, check_number, check_texts, shown
 
 Model = TypeVar("Model")
@@ -52,7 +52,7 @@ def check_factors(factors: Sequence[Factor], train: Any, n: int) -> None:
 
 def _check_regressor(model: Any) -> None:
     n, k = model.train_targets_.shape
-    single, shared = model._layout.single, model.share_ranges
+    single, shared = model.stack_.layout.single, model.share_ranges
     if not isinstance(single, bool) or not isinstance(shared, bool):
         raise InputError(f"single is {shown(single)} and share_ranges {shown(shared)}, but true or false are wanted")
     together = shared and not single
@@ -65,7 +65,7 @@ def _check_regressor(model: Any) -> None:
     for name, kinds in {"column": "O", "n_components": "i", "log_posterior": "f", "chosen": "b"}.items():
         if len(model.selection_) and model.selection_[name].dtype.kind not in kinds:
             raise InputError(f"{name} of the selection holds {shown(model.selection_[name].iloc[0])}")
-    check_factors(model._trend, [np.zeros(n)] * len(model._trend), n)
+    check_factors(model.stack_.trend, [np.zeros(n)] * len(model.stack_.trend), n)
     weights = Sizes(m=len(model.members_), k=k).array("weights", model.weights_.to_numpy(), "mk")
     if not ((weights >= 0).all() and np.allclose(weights.sum(axis=0), 1)):
         raise InputError(f"weights are {shown(weights.tolist())}, but shares of one are wanted")
@@ -82,16 +82,16 @@ def _check_stack(model: Any, n: int, k: int) -> None:
             raise InputError(f"{name} of the candidates holds {shown(model.candidates_[name].iloc[0])}")
     for name in ("target", "candidate") if len(model.candidates_) else ():
         check_texts(f"{name} of the candidates", model.candidates_[name].unique().tolist())
-    if model._left_out is not None:
+    if model.stack_.left_out is not None:
         sizes = Sizes(n=n, k=k)
-        sizes.array("left_out", model._left_out.mean, "nk")
-        sizes.array("left_out", model._left_out.scale, "nk")
-        check_number("df of left_out", model._left_out.df, above=0.0)
+        sizes.array("left_out", model.stack_.left_out.mean, "nk")
+        sizes.array("left_out", model.stack_.left_out.scale, "nk")
+        check_number("df of left_out", model.stack_.left_out.df, above=0.0)
 
 
 def _check_member(member: Any, model: Any, n: int, n_processes: int) -> None:
     """Check one kernel with its processes."""
-    together = model.share_ranges and not model._layout.single
+    together = model.share_ranges and not model.stack_.layout.single
     if len(member.gps) != n_processes or any(gp._single is together for gp in member.gps):
         raise InputError(f"there are {len(member.gps)} processes for {len(model.target_names_)} targets")
     if any(len(gp._posterior.y) != n for gp in member.gps):
@@ -99,7 +99,7 @@ def _check_member(member: Any, model: Any, n: int, n_processes: int) -> None:
     if len(model.candidates_):
         Sizes(i=len(member.kernel.columns), g=n_processes).array("shares", member.shares, "ig")
     check_factors(member.kernel.factors, member.rows, n)
-    predict_first(member, len(model._trend))
+    predict_first(member, len(model.stack_.trend))
 
 
 def predict_first(member: Any, n_trend: int) -> None:
@@ -118,16 +118,16 @@ def regressor_state(model: Any) -> dict[str, Any]:
     """Collect the state of a fitted :class:`swwl.RobustGPRegressor`."""
     params = model.get_params(deep=False)
     params.pop("kernel")
-    left_out = model._left_out
+    left_out = model.stack_.left_out
     return {
         "params": params,
         "given": model.kernel is not None,
         "members": [member.state() for member in model.members_],
         "weights": model.weights_.to_numpy(),
-        "trend": model._trend if model.trend != "linear" else None,
+        "trend": model.stack_.trend if model.trend != "linear" else None,
         "n_features": model.n_features_in_,
         "targets": model.target_names_,
-        "single": model._layout.single,
+        "single": model.stack_.layout.single,
         "calibration": model.calibration_.tolist(),
         "selection": model.selection_.to_dict("records"),
         "candidates": model.candidates_.to_dict("records"),
@@ -144,21 +144,23 @@ def regressor_from_state(kind: Any, state: dict[str, Any]) -> Any:
     kernels = {member.name: clone(member.kernel) for member in members}
     given = kernels if len(kernels) > 1 else kernels[members[0].name]
     model = kind(given if state["given"] else None, **state["params"])
-    model.members_ = members
-    model.feature_names_in_ = columns_of(kernels)
-    model.n_features_in_ = int(state.get("n_features", len(model.feature_names_in_)))
+    model.n_features_in_ = int(state.get("n_features", len(columns_of(kernels))))
     model.target_names_ = state["targets"]
     model.selection_ = selection_table(state["selection"])
     model.candidates_ = pd.DataFrame(state["candidates"])
     model.train_targets_ = np.column_stack([gp._posterior.y for gp in members[0].gps])
-    model.weights_ = pd.DataFrame(state["weights"], index=list(kernels), columns=model.target_names_)
-    model._layout = Layout(model.target_names_, state["single"], model.share_ranges)
-    model.calibration_ = pd.Series(state["calibration"], index=model.target_names_)
-    model._left_out = None if state["left_out"] is None else Prediction(**state["left_out"])
-    model.metadata_ = dict(state["metadata"])
     linear = trend_factors(model.trend, members[0].kernel.factors) if model.trend == "linear" else []
-    model._trend = linear if state["trend"] is None else state["trend"]
-    checked(model)._describe()
+    model.stack_ = Stack(
+        members,
+        pd.DataFrame(state["weights"], index=list(kernels), columns=model.target_names_),
+        pd.Series(state["calibration"], index=model.target_names_),
+        linear if state["trend"] is None else state["trend"],
+        Layout(model.target_names_, state["single"], model.share_ranges),
+        stacked=len(model.candidates_) > 0,
+        left_out=None if state["left_out"] is None else Prediction(**state["left_out"]),
+    )
+    model.metadata_ = dict(state["metadata"])
+    checked(model)
     return model
 
 

@@ -23,7 +23,7 @@ from swwl.jobs.predict import (
     check_field_names,
     derived_numbers,
     domain_columns,
-    outside_fields,
+    with_meshes_apart,
 )
 from swwl.mesh.mesh import Mesh
 from swwl.serve.models.meshes import Known
@@ -118,7 +118,7 @@ class ServedFields(Served):
         """Return a table with numbers derived from fields beside its columns."""
         cases = self.model.cases(inputs)
         columns: dict[str, Any] = dict(derived_numbers(cases))
-        columns[OUTSIDE] = outside_fields(self.model, frame, apart)
+        columns[OUTSIDE] = with_meshes_apart(cases.domain["outside"], apart)
         columns |= domain_columns(cases.domain)
         return pd.concat([frame, pd.DataFrame(columns, index=frame.index)], axis=1)
 
