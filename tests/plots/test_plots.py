@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from swwl import SWWL, Matern52, PrincipalSWWL, RobustGPRegressor, write_graph
-from swwl.errors import InputError
+from swwl.errors import CaseWarning, InputError
 from swwl.evaluation.scores import score
 from swwl.gp.prediction import Prediction
 from swwl.mesh import Graph, read_mesh
@@ -117,11 +117,14 @@ def test_calibration_of_faultless_intervals():
 def test_curves_widen_outside_the_training_range(model, table):
     load = table["load"][:30]
     values = np.linspace(load.min(), load.max() + 3 * np.ptp(load), 12)
-    display = CurvesDisplay.from_estimator(model, table["mesh"][35], ("load", values), target="weight", ax=axis())
+    with pytest.warns(CaseWarning, match=r"9 of 12 cases leave the training range|doubled|unlike"):
+        display = CurvesDisplay.from_estimator(model, table["mesh"][35], ("load", values), target="weight", ax=axis())
     width = display.table["upper95"] - display.table["lower95"]
     assert width.iloc[-1] > 2 * width.iloc[0]
     row = pd.DataFrame({"mesh": [table["mesh"][35]], "load": [values[3]]})
-    np.testing.assert_allclose(display.table["mean"][3], model.predict(row)[0, 0])
+    prediction, _ = model.predict_with_domain(row)
+    np.testing.assert_allclose(display.table["mean"][3], prediction.mean[0, 0])
+    np.testing.assert_allclose(display.table["upper95"][3], prediction.interval(0.95)[1][0, 0])
     draw(display)
     frame = table[:30].assign(sum=table["load"] + table["weight"])
     one = RobustGPRegressor(Matern52("load") * Matern52("weight"), n_starts=1).fit(frame, "sum")

@@ -71,6 +71,8 @@ class Reference:
     @cached_property
     def sure(self) -> Array:
         """The standard deviation (k,) up to which intervals stay as they are."""
+        if not np.isfinite(self.std).all():  # of three rows, nothing is sure
+            return np.full(self.std.shape[1], np.inf)
         return np.asarray(np.quantile(self.std, _SURE, axis=0))
 
     @cached_property

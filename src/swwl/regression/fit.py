@@ -312,7 +312,8 @@ def pruned(weights: Array) -> Array:
     >>> pruned(np.array([[0.99, 0.50], [0.01, 0.49], [0.0, 0.01]])).round(3).tolist()
     [[0.99, 0.505], [0.01, 0.495], [0.0, 0.0]]
     """
-    counts = (weights >= _LEAST_WEIGHT).any(axis=1, keepdims=True)
+    least = np.minimum(_LEAST_WEIGHT, weights.max(axis=0))  # the heaviest counts, however many there are
+    counts = (weights >= least).any(axis=1, keepdims=True)
     kept = np.where(counts, weights, 0.0)
     return kept / kept.sum(axis=0)
 
