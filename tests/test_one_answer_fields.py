@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from swwl import Mesh, load_model, read_mesh
+from swwl.errors import CaseWarning
 from swwl.fields.one_mesh import PreparedFields
 from swwl.jobs.predict import DERIVED, PREDICTED, predict_fields
 from swwl.report.fields import gather_fields
@@ -59,7 +60,7 @@ def asked(folder):
 def answer(model, asked):
     """What Python says."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore", CaseWarning)
         return model.predict_meshes(asked), model.domain(asked), model.derived(asked, list(DERIVED), field="heat")
 
 
@@ -83,7 +84,7 @@ def test_the_rows_are_what_they_are_meant_to_be(answer):
 def test_python_gives_one_answer_by_all_its_methods(model, asked, answer):
     meshes, domain, _ = answer
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore", CaseWarning)
         mean, std = model.predict(asked, return_std=True)
         lower, upper = model.predict_interval(asked)
     for row, mesh in enumerate(meshes):
@@ -110,6 +111,19 @@ def test_intervals_and_derived_numbers_of_unsure_rows_are_twice_as_wide(model, a
             assert derived[f"max_{end}"][row] - derived["max_mean"][row] == pytest.approx(factor * half)
 
 
+def test_python_warns_where_the_command_prints_a_note(model, asked, recwarn):
+    model.predict(asked[:1])
+    model.predict_meshes(asked, widen=False)
+    assert not recwarn
+    for ask in (model.predict, model.predict_interval, model.predict_meshes):
+        with pytest.warns(CaseWarning, match="1 of 1 cases leaves the training range") as caught:
+            ask(asked[OUT : OUT + 1])
+        assert caught[0].filename == __file__
+    with pytest.warns(CaseWarning, match="1 of 1 cases is unlike the training cases.*units"):
+        model.derived(asked[OTHER : OTHER + 1], "max", field="heat")
+
+
+@pytest.mark.filterwarnings("error")
 def test_the_job_behind_the_command_says_the_same(folder, model, answer):
     meshes, domain, derived = answer
     written = {}
@@ -173,7 +187,7 @@ def test_the_report_says_the_same_of_the_meshes_that_it_shows(folder, model):
     held_out = table[table["split"] == "test"].reset_index(drop=True)
     held_out["mesh"] = [folder / name for name in held_out["mesh"]]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore", CaseWarning)
         meshes = model.predict_meshes(held_out)
     assert facts.drawn
     for case, mesh in facts.drawn.items():

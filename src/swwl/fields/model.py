@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
-from swwl.domain.notes import case_notes, mesh_notes
+from swwl.domain.notes import mesh_notes, surprising_notes
 from swwl.domain.verdict import Reference, Representation, look, make_reference, number_columns, verdicts
 from swwl.errors import InputError
 from swwl.fields.geometry.descriptors import Recipe
@@ -399,21 +399,25 @@ class FieldCases:
             table = table.set_axis(self.table.index)
         else:
             unknown = {"score": np.nan, "inside": pd.NA, "kind": "cannot tell", "why": "all fields are constant"}
-            table = pd.DataFrame(unknown | {"outside": ""}, self.table.index).astype({"inside": "boolean"})
+            table = pd.DataFrame(unknown | {"outside": "", "far": False}, self.table.index).astype({"inside": "boolean"})
         pairs = zip(self.models, self.sizes, strict=True)
         wide = {model.kind.name: model.widening(std) > 1 for model, (_, std) in pairs}
         return table.assign(widened=[", ".join(n for n, w in wide.items() if w[row]) for row in range(len(self))])
 
     def notes(self, typical: Mapping[str, object]) -> list[str]:
-        """Say in a line each what is odd about the rows; nothing where all is well.
+        """Say in a line each what is odd about the rows; nothing where all is as training cases would have it.
 
         Parameters
         ----------
         typical : mapping of str to object
             What is typical of the training meshes of a column, as far as it is known.
         """
-        n_train = max((one.reference.n_cases for one in self.models if one.reference is not None), default=0)
-        lines = list(case_notes(self.domain).values())
+        known = [one.reference for one in self.models if one.reference is not None]
+        if not known:
+            return []
+        n_train = known[0].n_cases
+        n_inputs = len({name for one in known for name in one.bounds})
+        lines = surprising_notes(self.domain, n_train, n_inputs)
         return lines + mesh_notes(self.domain, n_train, self.table, typical)
 
     def _place(self, field: str | None) -> int:
