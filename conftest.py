@@ -1,4 +1,4 @@
-"""On CI a test that is skipped because something is missing that CI could have installed is a failure."""
+"""How tests are shared among processes; on CI a test that is skipped for want of what CI can install is a failure."""
 
 import os
 import sys
@@ -27,6 +27,13 @@ def _is_lack(report: Any) -> bool:
     reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
     lacking = os.environ.get("SWWL_LACKS", "").split()  # what .ci/run could not install
     return not any(words in reason for words in _FINE) and not any(f"{name} is not" in reason for name in lacking)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: Any) -> None:
+    """Give every worker a run of neighboring tests, which share fitted models, and let idle workers steal the rest."""
+    if getattr(config.option, "numprocesses", None) and config.option.dist == "no":
+        config.option.dist = "worksteal"
 
 
 @pytest.hookimpl(wrapper=True)

@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -19,7 +20,16 @@ EXPECTED = {
 }
 
 
+@pytest.fixture
+def few_rows(monkeypatch):
+    """Have the checks take regression data of 40 rows and 3 columns in place of 200 and 10."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(40, 3))
+    monkeypatch.setattr(estimator_checks, "REGRESSION_DATASET", (x, x @ [1.0, -1, 0.5] + 0.1 * rng.normal(size=40)))
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_rows")
 @parametrize_with_checks(
     [RobustGPRegressor(calibrate=False, n_starts=1)], expected_failed_checks=lambda estimator: EXPECTED
 )

@@ -1,31 +1,79 @@
 """The progress display on a terminal and elsewhere."""
 
 import io
+import re
+from types import SimpleNamespace
+
+import pytest
 
 from swwl import parallel
 from swwl.parallel import ProgressBar
 
 
 class Terminal(io.StringIO):
+    """A terminal of so many columns."""
+
+    def __init__(self, encoding="utf-8"):
+        super().__init__()
+        self._encoding = encoding
+
+    @property
+    def encoding(self):
+        return self._encoding
+
     def isatty(self):
         return True
+
+    def write(self, text):
+        text.encode(self.encoding)  # as a real one does
+        return super().write(text)
+
+    def lines(self):
+        """What was drawn, one after the other, without colors."""
+        plain = re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", self.getvalue())
+        return [line.rstrip() for line in re.split(r"[\r\n]", plain) if line.strip()]
 
 
 def clock(monkeypatch, seconds):
     ticks = iter(seconds)
-    monkeypatch.setattr(parallel.time, "monotonic", lambda: next(ticks))
+    monkeypatch.setattr(parallel, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
 
 
-def test_bar_rate_and_time_left_on_a_terminal(monkeypatch):
+@pytest.fixture
+def terminal(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "100")
+    for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(("encoding", "filled"), [("utf-8", "━"), ("ascii", "-")])
+def test_bar_rate_and_time_left_on_a_terminal(monkeypatch, terminal, encoding, filled):
     clock(monkeypatch, [0, 0, 10, 20])
-    screen = Terminal()
+    screen = Terminal(encoding)
     show = ProgressBar("blade", screen)
     for done in (50, 100, 200):  # fifty from an earlier run: they must not count into the rate
         show(done, 200)
-    first, middle, last = screen.getvalue().split("\r")[1:]
+    first, middle, last = (next(line for line in screen.lines() if f" {n} of" in line) for n in (50, 100, 200))
     assert "50 of 200" in first and "per second" not in first
-    assert "█" * 15 + "░" * 15 in middle and "100 of 200, 5 per second, 0:20 left" in middle
-    assert last.endswith("200 of 200 in 0:20, 7.5 per second\n")
+    assert middle.startswith(f"blade {filled * 15}") and "100 of 200, 5 per second, 0:20 left" in middle
+    assert last == f"blade {filled * 30} 200 of 200 in 0:20, 7.5 per second"
+
+
+def test_a_bar_that_breaks_off_hides_no_cursor(terminal):
+    screen = Terminal()
+    ProgressBar("blade", screen)(1, 200)
+    assert screen.getvalue().rindex("\x1b[?25h") > screen.getvalue().rindex("\x1b[?25l")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_a_narrow_terminal_and_an_unknown_number(monkeypatch, terminal, encoding):
+    monkeypatch.setenv("COLUMNS", "40")
+    screen = Terminal(encoding)
+    show = ProgressBar("a rather long label [red]", screen)
+    for done in (1, 2, 3):
+        show(done, None)
+    assert "3 so f" in screen.lines()[-1] and all(len(line) <= 40 for line in screen.lines())
 
 
 def test_plain_lines_elsewhere(monkeypatch):

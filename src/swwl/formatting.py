@@ -7,6 +7,9 @@ import numbers
 from pathlib import Path
 from typing import Any
 
+# What JSON calls an object, and a table a row: values by name.
+Record = dict[str, Any]
+
 
 def number(value: Any) -> str:
     """Return a number with four significant digits, integers in full; None is an empty text.

@@ -6,19 +6,24 @@ Whatever the number of workers, results come in the order of the items and with 
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from functools import cache
-from typing import Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
+from joblib import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
 from swwl.errors import InputError
 
+if TYPE_CHECKING:  # what shows no bar need not wait for rich
+    from rich.progress import Progress as RichProgress
+
 Progress = Callable[[int, int | None], None]
+Given = TypeVar("Given")
+Found = TypeVar("Found")
 
 _LINE_EVERY = 5.0  # seconds between plain lines
 _LEAST = 0.5  # seconds after which a rate means something: what is taken from memory has none
@@ -42,6 +47,27 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 def _controller() -> ThreadpoolController:
     # Finding the libraries takes milliseconds, so it is done once.
     return ThreadpoolController()
+
+
+def in_threads(function: Callable[[Given], Found], items: Iterable[Given], n_jobs: int | None) -> Iterator[Found]:
+    """Yield what a function makes of every item, in their order, in threads that stay the same from first to last.
+
+    Memory that a thread lets go of stays with it, so that new threads would need more. Items are drawn as threads
+    become free; what yields them must not raise, or joblib hangs.
+
+    Examples
+    --------
+    >>> list(in_threads(len, ["one", "three"], 2))
+    [3, 5]
+    """
+    with one_blas_thread():
+        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", batch_size=1)
+        yield from parallel(delayed(_alone)(function, item) for item in items)
+
+
+def _alone(function: Callable[[Given], Found], item: Given) -> Found:
+    with one_blas_thread():  # the context around all holds in this process, but not in workers
+        return function(item)
 
 
 def check_memory(n_bytes: int, what: str) -> None:
@@ -125,32 +151,64 @@ class ProgressBar:
         self._stream = sys.stderr if stream is None else stream
         self._start: tuple[float, int] | None = None
         self._last_line = time.monotonic()
+        self._bar: RichProgress | None = None
 
     def __call__(self, done: int, total: int | None) -> None:
         """Show that `done` of `total` are done."""
         now = time.monotonic()
         if self._start is None:  # what an earlier run did must not count into the rate
             self._start = (now, done)
-        elapsed, made = now - self._start[0], done - self._start[1]
-        rate = made / elapsed if elapsed >= _LEAST and made else 0.0
-        if total is None:
-            status, total = f"{done} so far", done + 1
-        else:
-            status = f"{done} of {total}"
-        if rate and done < total:
-            status += f", {rate:.3g} per second, {_clock((total - done) / rate)} left"
-        elif done == total:
-            status += f" in {_clock(elapsed)}" + (f", {rate:.3g} per second" if rate else "")
+        status = _status(done, total, now - self._start[0], done - self._start[1])
         if self._stream.isatty():
-            columns = shutil.get_terminal_size().columns - 1  # a line that wraps could not be overwritten
-            width = max(5, min(_WIDTH, columns - len(self._label) - len(status) - 2))
-            filled = width * done // max(total, 1)
-            line = f"{self._label} {'█' * filled}{'░' * (width - filled)} {status}"[:columns]
-            self._stream.write(f"\r\x1b[K{line}" + ("\n" if done == total else ""))
+            self._draw(done, total, status)
         elif done == total or now - self._last_line > _LINE_EVERY:
             self._last_line = now
             self._stream.write(f"{self._label}: {status}\n")
-        self._stream.flush()
+            self._stream.flush()
+
+    def _draw(self, done: int, total: int | None, status: str) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskID, TextColumn
+        from rich.table import Column
+
+        if self._bar is None:
+            cut = Column(no_wrap=True, overflow="crop")  # an ellipsis is not ASCII
+            texts = [
+                TextColumn(text, markup=False, table_column=cut)
+                for text in ("{task.description}", "{task.fields[status]}")
+            ]
+            console = Console(file=self._stream)
+            # Nothing of it outlives a run that breaks off: no thread, no stream taken over, no hidden cursor.
+            self._bar = Progress(
+                texts[0],
+                BarColumn(_WIDTH),
+                texts[1],
+                console=console,
+                auto_refresh=False,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._bar.add_task(self._label, total=total, status=status)
+            self._bar.start()
+            console.show_cursor(True)
+        self._bar.update(TaskID(0), completed=done, total=total, status=status, refresh=True)
+        if done == total:
+            self._bar.stop()
+
+
+def _status(done: int, total: int | None, elapsed: float, made: int) -> str:
+    """Say how far a run is that made so many in so many seconds.
+
+    >>> _status(100, 200, 10.0, 50)
+    '100 of 200, 5 per second, 0:20 left'
+    """
+    rate = made / elapsed if elapsed >= _LEAST and made else 0.0
+    status = f"{done} so far" if total is None else f"{done} of {total}"
+    if done == total:
+        return f"{status} in {_clock(elapsed)}" + (f", {rate:.3g} per second" if rate else "")
+    if not rate:
+        return status
+    return f"{status}, {rate:.3g} per second" + (f", {_clock((total - done) / rate)} left" if total is not None else "")
 
 
 def _clock(seconds: float) -> str:

@@ -263,6 +263,7 @@ def test_labels_keep_weights_and_several_columns():
     np.testing.assert_array_equal(labelled.node_weights, [1, 2])
 
 
+@pytest.mark.slow
 def test_cuneiform_falls_back_to_plain_folds(swwl_data):
     """No class has ten members. Labels and scaling matter: without both, two thirds are wrong."""
     graphs = read_tu(swwl_data, "Cuneiform")

@@ -1,13 +1,17 @@
 """A small data folder, and ways to run the command in this process and in one of its own."""
 
+import functools
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import pandas as pd
 import pytest
+import typer.testing
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from swwl import datasets
@@ -16,24 +20,34 @@ from swwl.cli import app
 SMALL = ["-P", "8", "-Q", "20", "-H", "1", "--jobs", "1"]
 
 
+@functools.cache
+def command():
+    """Build the command once: that takes as long as a small prediction."""
+    return get_command(app)
+
+
 def swwl(*arguments, code=0):
     """Run the command in this process; check its exit code."""
-    result = CliRunner().invoke(app, [str(a) for a in arguments], prog_name="swwl")
+    with patch.object(typer.testing, "_get_command", lambda _: command()):
+        result = CliRunner().invoke(app, [str(a) for a in arguments], prog_name="swwl")
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert result.exit_code == code, result.output
     return result
 
 
-def start(*arguments, **options):
-    """Start the command in a process of its own."""
+def environment(**variables):
+    """Return the environment of a process that imports this very package."""
     source = Path(__file__).parents[2] / "src"
     paths = [str(source), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OPENBLAS_NUM_THREADS": "1"}
-    environment |= options.pop("env", {})
-    command = [sys.executable, "-m", "swwl", *(str(a) for a in arguments)]
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
-    return subprocess.Popen(command, env=environment, **streams)
+    return os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OPENBLAS_NUM_THREADS": "1"} | variables
+
+
+def start(*arguments, **options):
+    """Start the command in a process of its own."""
+    words = [sys.executable, "-m", "swwl", *(str(a) for a in arguments)]
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(words, env=environment(**options.pop("env", {})), **streams | options)
 
 
 @pytest.fixture(scope="session")

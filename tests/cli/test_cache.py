@@ -4,13 +4,15 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
 
 from swwl import datasets
 from swwl.embedding import runner as batches
-from tests.cli.conftest import SMALL, change, start, swwl
+from tests.cli.conftest import SMALL, change, environment, start, swwl
 
 pytestmark = pytest.mark.slow
 
@@ -134,9 +136,30 @@ def command(folder, name="m.swwl"):
     return ["fit", folder / "table.csv", "--target", "massflow", "-o", folder.parent / name, *options]
 
 
+# A fit that comes to a few meshes before the last and goes no further, so that even a quick machine cannot finish it
+# before the signal arrives.
+HELD = """
+import sys, time
+from swwl.cli import main
+from swwl.storage.memory import Memory
+put, kept = Memory.put, []
+def held(self, path, kind, *arguments, **arrays):
+    if kind == "quantiles":
+        kept.append(path)
+        while len(kept) > 40:
+            time.sleep(0.01)
+    return put(self, path, kind, *arguments, **arrays)
+Memory.put = held
+sys.argv[0] = "swwl"
+main()
+"""
+
+
 def stop_in_the_middle(folder, number):
     """Start a fit in a process of its own, and end it when it has embedded a few meshes."""
-    process = start(*command(folder))
+    arguments = [sys.executable, "-c", HELD, *map(str, command(folder))]
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(arguments, env=environment(), **streams)
     deadline = time.monotonic() + 60
     while len(kept(folder)) < 5 and time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.002)

@@ -72,6 +72,7 @@ ODD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ODD)
 def test_fit_says_which_mesh_stands_apart_and_why_before_it_fits(plates, kind):
     table = replaced(plates, ODD[kind][0])
@@ -92,6 +93,7 @@ def fourteen(request, tmp_path_factory):
     return folder, target
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["size", "orientation"])
 def test_one_of_fourteen_made_meshes_is_in_millimeters_or_rotated(fourteen, tmp_path, kind):
     folder, target = fourteen
@@ -110,6 +112,7 @@ def test_nothing_is_odd_about_good_data(plates, made, tmp_path):
     assert findings(tmp_path / "d" / "table.csv") == []
 
 
+@pytest.mark.slow
 def test_predict_compares_with_the_training_meshes(plates, tmp_path):
     fit(plates / "table.csv")
     table = replaced(plates, ODD["size"][0])
@@ -240,5 +243,5 @@ def test_few_rows(plates):
 def test_facts_are_kept(plates, monkeypatch):
     table = replaced(plates, ODD["size"][0])
     first = findings(table)
-    monkeypatch.setattr("swwl.jobs.findings.read_file", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr("swwl.jobs.check.read_file", lambda *_: pytest.fail("read again"))
     assert findings(table) == first

@@ -12,8 +12,9 @@ import pytest
 from PIL import Image
 
 import swwl as package
-from swwl import datasets, load_model
+from swwl import datasets, load_model, read_mesh
 from tests.cli.conftest import SMALL, start, swwl
+from tests.cli.fielddata import QUICK, write_plates
 from tests.helpers import plate, write_cgns
 
 COMMANDS = ["embed", "demo", "make", "fit", "predict", "curve", "explain", "report", "serve", "coarsen", "info"]
@@ -106,6 +107,18 @@ def test_predict_keeps_rows_in_order(fitted, tmp_path):
             np.testing.assert_allclose(found[f"{name}_{key}"], values[:, k], rtol=1e-9)
 
 
+def test_a_field_is_fitted_and_predicted(tmp_path):
+    table, options = write_plates(tmp_path / "d", 9), ["--no-calibrate", "--no-cache", *QUICK]
+    facts = swwl(
+        "fit", table, "--target-field", "heat", "--inputs", "load", "-o", tmp_path / "m.swwl", *options, "--json"
+    )
+    assert [(field["field"], field["on"]) for field in json.loads(facts.stdout)["fields"]] == [("heat", "nodes")]
+    swwl("predict", tmp_path / "m.swwl", table, "-o", tmp_path / "p", "--no-cache", "-q")
+    found = read_mesh(tmp_path / "p" / "008.vtu").fields
+    assert (found["heat_lower95"] <= found["heat"]).all() and (found["heat"] <= found["heat_upper95"]).all()
+    assert found["heat"].shape == found["heat_true"].shape
+
+
 @pytest.mark.slow
 def test_curve_draws_and_writes_numbers(fitted, tmp_path):
     mesh = fitted.parent / "d" / "meshes" / "00035.vtu"
@@ -164,6 +177,7 @@ def test_demo_ends_with_scores_and_a_report(tmp_path):
     assert np.sqrt((error**2).mean()) == pytest.approx(facts["scores"][-1]["rmse"])
 
 
+@pytest.mark.slow
 def test_quiet_prints_nothing(data, tmp_path):
     (data / ".swwl-cache").write_text("a file where a folder should be")  # worth a note, and nothing more
     arguments = ["fit", data / "table.csv", "--target", "massflow", "-o", tmp_path / "m", "--no-calibrate", *SMALL]
@@ -242,6 +256,7 @@ def test_predict_keeps_all_columns_and_marks_rows_outside(data, fitted, tmp_path
     assert (outside[fitted_rows] == "").all()
 
 
+@pytest.mark.slow
 def test_one_case_without_a_table(data, fitted, tmp_path):
     table = pd.read_csv(data / "table.csv")
     row = table.iloc[3]

@@ -9,11 +9,11 @@ import pytest
 
 from swwl import load_model, read_mesh
 from swwl.jobs.design import read_bounds
-from swwl.report.facts import gather
-from swwl.report.sections import domain
+from swwl.report import make_report
 from tests.cli.conftest import swwl
 
 
+@pytest.mark.slow
 def test_selected_rows_name_meshes_that_exist(data, tmp_path):
     out = tmp_path / "elsewhere" / "first.csv"
     out.parent.mkdir()
@@ -86,6 +86,7 @@ def large(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_strange_cases_are_said_and_intervals_doubled(large, tmp_path):
     folder = tmp_path / "d"
     shutil.copytree(large / "d", folder)
@@ -109,6 +110,7 @@ def test_strange_cases_are_said_and_intervals_doubled(large, tmp_path):
     assert (wide == 2).any() and (wide == 1).any()
 
 
+@pytest.mark.slow
 def test_the_report_says_how_strange_cases_are_told(large, fitted):
     for model, text in [(large / "m.swwl", "training cases at the edge"), (fitted, "cannot be told from")]:
-        assert text in domain(gather(load_model(model), model))
+        assert text in make_report(load_model(model), model)

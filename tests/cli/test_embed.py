@@ -31,6 +31,7 @@ def digests(folder):
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(Path(folder).iterdir())}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_a_store_is_made_gone_on_with_and_read(data, tmp_path):
     table, store = data / "table.csv", tmp_path / "store"
@@ -67,6 +68,7 @@ def test_a_store_is_made_gone_on_with_and_read(data, tmp_path):
     assert np.median(known.left) < 0.5 * np.median(exact)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_a_job_array_makes_the_same_store(made, tmp_path):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
@@ -82,6 +84,7 @@ def test_a_job_array_makes_the_same_store(made, tmp_path):
     assert Store(parts).key == Store(whole).key
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_bad_meshes_are_named_and_can_be_skipped(data, tmp_path):
     names = pd.read_csv(data / "table.csv")["mesh"]
@@ -135,6 +138,7 @@ def test_folders_of_users_are_spared(made, tmp_path):
                                     "--embeddings", tmp_path / "none", code=2).stderr  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_a_store_of_other_options_or_a_damaged_one_is_refused(made, tmp_path):
     store = tmp_path / "store"
@@ -169,6 +173,7 @@ def test_a_killed_run_goes_on_and_ends_the_same(tmp_path):
     assert digests(tmp_path / "killed") == digests(tmp_path / "whole")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_commands_work_on_models_of_many_rows(data, tmp_path):
     table, model = data / "table.csv", tmp_path / "m.swwl"

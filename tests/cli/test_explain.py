@@ -19,6 +19,7 @@ def mesh(fitted):
     return fitted.parent / "d" / pd.read_csv(fitted.parent / "d" / "table.csv")["mesh"].iloc[-1]
 
 
+@pytest.mark.slow
 def test_writes_a_mesh_and_a_picture(fitted, mesh, tmp_path):
     files = tmp_path / "s.vtu", tmp_path / "s.png"
     arguments = ["explain", fitted, "--mesh", mesh, *CASE, "--along", "modes", "-o", files[0], "--picture", files[1]]

@@ -13,6 +13,7 @@ from swwl.jobs.predict import mesh_names
 from tests.cli.conftest import swwl
 from tests.cli.fielddata import QUICK, write_plates
 
+pytestmark = pytest.mark.slow  # test_commands.py has the one that is quick
 FIELDS = ["--target-field", "heat", "--target-field", "move", "--target-field", "flux"]
 
 
@@ -214,7 +215,6 @@ def test_commands_for_numbers_refuse_fields(plates):
     refused("curve", plates / "f.swwl", "--sweep", "load=1:2:3", "-o", plates / "c.png", words="holds a FieldRegressor")
 
 
-@pytest.mark.slow
 def test_the_report_shows_the_best_and_the_worst_mesh(folder):
     swwl("report", folder / "both.swwl", "-o", folder / "r.html")
     page = (folder / "r.html").read_text()

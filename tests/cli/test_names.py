@@ -52,6 +52,7 @@ def test_a_name_may_have_an_equals_sign(model, tmp_path):
     assert facts["points"]["a=b"][:5] == pytest.approx([1.2, 1.525, 1.85, 2.175, 2.5])
 
 
+@pytest.mark.slow
 def test_strange_letters_and_dollars_are_drawn_without_a_word(model, tmp_path, recwarn):
     from swwl import load_model
 

@@ -34,6 +34,7 @@ def refused(*arguments, words):
     assert message.startswith("error: ") and words in message, message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["fit", "predict", "curve", "curve-pdf", pytest.param("report", marks=pytest.mark.slow)]
 )
@@ -52,6 +53,7 @@ def test_what_a_command_wrote_it_writes_again_and_nothing_else(name, model, data
         assert file.read_bytes() == content
 
 
+@pytest.mark.slow
 def test_the_users_table_survives(model, data, tmp_path):
     table = data / "table.csv"
     content = table.read_bytes()
@@ -110,6 +112,7 @@ def test_a_link_is_written_through(model, data, tmp_path):
     refused(*arguments, "-o", "/dev/null", "--force", words="is not an ordinary file")
 
 
+@pytest.mark.slow
 def test_a_data_folder_that_was_changed_is_not_made_again(tmp_path):
     arguments = ["make", "blade", "-n", 3, "--nodes", 300, "-o", tmp_path / "d", "--jobs", 1]
     swwl(*arguments)

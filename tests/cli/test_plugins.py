@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from tests.cli.conftest import swwl
+from tests.cli.conftest import command, swwl
 
 GOOD = '''
 from typing import Annotated
@@ -39,7 +39,9 @@ def plugins(tmp_path, monkeypatch):
         "[swwl.commands]\ngreet = swwl_greeting:greet\nfit = swwl_greeting:fit\nbroken = swwl_broken:run\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
+    command.cache_clear()  # it remembers which plug-ins there were
     yield
+    command.cache_clear()
     sys.modules.pop("swwl_greeting", None)
 
 

@@ -6,12 +6,9 @@ import shutil
 import numpy as np
 import pytest
 
-from swwl import SWWL as Swwl
-from swwl import Matern52, RobustGPRegressor, load_model
-from swwl.report import make_report, write_report
+from swwl import load_model
 from tests.chromium import Chromium
 from tests.cli.conftest import SMALL, swwl
-from tests.helpers import plates
 
 pytestmark = pytest.mark.slow
 
@@ -72,19 +69,6 @@ def test_it_has_the_sections_and_the_numbers(report, fitted):
     data = load_model(fitted).metadata_["held_out"]
     error = np.array(data["targets"]) - np.array(data["mean"])
     assert f"{np.sqrt((error[:, 0] ** 2).mean()):.4g}" in text
-
-
-def test_names_are_escaped_and_a_model_from_python_has_a_report(tmp_path):
-    table = plates(30).rename(columns={"load": "<load>", "weight": "<b>weight"})
-    kernel = Swwl("mesh", n_iterations=0, n_projections=4, n_quantiles=5) * Matern52("<load>")
-    model = RobustGPRegressor(kernel, n_starts=1).fit(table, "<b>weight")
-    text = make_report(model)
-    assert "<load>" not in text
-    assert "<b>weight" not in text
-    assert "judged here by leaving out one at a time" in text
-    assert "data:image/png" not in text
-    write_report(tmp_path / "r.html", model)
-    assert (tmp_path / "r.html").read_text(encoding="utf-8") == text
 
 
 def test_meshes_that_are_gone_are_not_missed(data, tmp_path):

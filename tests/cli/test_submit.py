@@ -42,6 +42,7 @@ def plaid(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_a_folder_is_fitted_and_predicted(plaid, tmp_path):
     models = [plaid / "m.swwl", plaid / "m-scalars.swwl"]
     options = ["-o", tmp_path / "s.pkl", "--samples", tmp_path / "out", "--no-cache", "--json"]
@@ -67,6 +68,7 @@ def test_a_folder_is_fitted_and_predicted(plaid, tmp_path):
         np.testing.assert_array_equal(found.points, read_mesh(given).points)
 
 
+@pytest.mark.slow
 def test_what_submit_refuses(plaid, tmp_path):
     def refused(*arguments, words):
         message = swwl("submit", plaid / "set", *arguments, code=2).stderr.splitlines()[-1]

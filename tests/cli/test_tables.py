@@ -10,7 +10,7 @@ from swwl import load_model
 from swwl.tables.read import read_table_file
 from tests.cli.conftest import SMALL, change, swwl
 
-QUICK = ["--no-calibrate", "--no-cache", *SMALL]
+QUICK = ["--kernel", "swwl", "--no-calibrate", "--no-cache", *SMALL]
 
 
 def fit(folder, *arguments, table="table.csv", code=0):
@@ -20,6 +20,7 @@ def fit(folder, *arguments, table="table.csv", code=0):
     return json.loads(result.stdout) if code == 0 else result.stderr.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_a_german_table_gives_the_same_model(data):
     facts = fit(data)
     frame = read_table_file(data / "table.csv").frame  # pandas rounds differently
@@ -35,6 +36,7 @@ def test_a_german_table_gives_the_same_model(data):
     swwl("predict", data.parent / "m.swwl", data / "german.csv", "-o", data.parent / "p.csv", "--no-cache")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
 def test_predictions_are_written_as_the_table_was(data, fitted, tmp_path, encoding):
     """Excel in Europe writes semicolons, decimal commas and a mark of UTF-8, and opens nothing else by a click."""
@@ -132,6 +134,7 @@ def test_columns_of_choices_are_not_inputs(data):
     assert fit(data, "--inputs", "speed,score")["inputs"] == ["mesh", "speed", "score"]
 
 
+@pytest.mark.slow
 def test_categories_are_learned_and_remembered(data):
     change(data / "table.csv", material=["steel", "copper", "none"] * 13 + ["steel"])
     facts = fit(data)

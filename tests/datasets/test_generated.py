@@ -1,13 +1,10 @@
-"""Tables in memory: the columns of DESIGN, the data of a folder, and the names of earlier versions."""
-
-import warnings
+"""Tables in memory: the columns of DESIGN and the data of a folder."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from swwl import SWWL, Matern52, Mesh, RobustGPRegressor, as_graph, datasets, read_mesh
-from swwl.parallel import ProgressBar
 
 MAKERS = {
     "tensile2d": (datasets.make_tensile2d, 200, ["von_mises", "displacement"]),
@@ -23,6 +20,7 @@ COLUMNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_table_in_memory_is_the_one_on_disk(name, tmp_path):
     make, n_nodes, fields = MAKERS[name]
@@ -79,38 +77,6 @@ def test_progress_is_called():
 def test_bad_arguments(changed, message):
     with pytest.raises(ValueError, match=message):
         datasets.make_blade(**({"n_samples": 2} | changed))
-
-
-def test_old_names_work_and_name_the_new_ones(tmp_path):
-    with pytest.warns(DeprecationWarning, match=r"datasets\.make.* is deprecated; use make_blade or make_samples"):
-        samples = datasets.make("blade", 4, nodes=500, seed=0)
-    assert [sample.points.shape for sample in samples] == [(504, 3)] * 4
-    with pytest.warns(DeprecationWarning, match=r"datasets\.write.* is deprecated; use write_dataset"):
-        table = datasets.write("blade", 4, tmp_path, nodes=500, seed=0, jobs=1, file_format="npz")
-    assert table["efficiency"].tolist() == [sample.targets["efficiency"] for sample in samples]
-    with pytest.warns(DeprecationWarning, match=r"datasets\.load is deprecated; use load_dataset"):
-        loaded = datasets.load(tmp_path, shape=True)
-    pd.testing.assert_frame_equal(loaded, datasets.load_dataset(tmp_path, shape=True))
-    with pytest.warns(DeprecationWarning, match=r"use fetch_plaid"), pytest.raises(ValueError, match="no PLAID set"):
-        datasets.download("Rotor 37", tmp_path)
-    with pytest.warns(DeprecationWarning, match=r"use swwl\.parallel\.ProgressBar"):
-        assert datasets.Progress is ProgressBar
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        _ = datasets.nothing
-
-
-def test_old_arguments_of_coarsen_dataset(tmp_path):
-    (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.warns(DeprecationWarning) as caught, pytest.raises(ValueError, match="processes must be"):
-        datasets.coarsen_dataset(tmp_path, out=tmp_path, nodes=300, jobs=0)
-    messages = [str(warning.message) for warning in caught]
-    assert messages == [
-        f"coarsen_dataset({old}=) is deprecated; use {new}=."
-        for old, new in [("out", "folder"), ("nodes", "n_nodes"), ("jobs", "n_jobs")]
-    ]
-    assert {warning.filename for warning in caught} == {__file__}
-    with warnings.catch_warnings(), pytest.raises(TypeError, match="n_jobs and jobs, which are the same"):
-        datasets.coarsen_dataset(tmp_path, tmp_path, 300, jobs=1, n_jobs=1)
 
 
 @pytest.mark.slow

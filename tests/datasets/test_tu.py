@@ -3,6 +3,7 @@
 import functools
 import http.server
 import io
+import sys
 import threading
 import zipfile
 
@@ -63,8 +64,8 @@ def load_toy(home, files, **options):
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_published_counts(name, swwl_data):
-    graphs, y = load_tu(name, data_home=swwl_data, download=False, checksum="known")
-    labeled, _ = load_tu(name, data_home=swwl_data, download=False, labels=True)
+    graphs, y = load_tu(name, data_home=swwl_data, checksum="known")
+    labeled, _ = load_tu(name, data_home=swwl_data, labels=True)
     n_graphs, nodes, edges, attributes, labels, classes, isolated = COUNTS[name]
     assert len(graphs) == len(y) == n_graphs and len(np.unique(y)) == classes
     assert round(np.mean([g.n_nodes for g in graphs]), 2) == nodes
@@ -182,9 +183,10 @@ def test_where_sets_are_looked_for(home, tmp_path, monkeypatch):
         assert load_tu("TOY").y[0] == fetch_tu("TOY", download_if_missing=False).y[0] == k
         (place / "TOY.zip").unlink()
     with pytest.raises(
-        FileNotFoundError, match=r"TOY\.zip is not in .*data nor in .*cache, and download=False; fetch_tu"
+        FileNotFoundError,
+        match=r"TOY\.zip is not in .*data nor in .*cache, and load_tu reads local files alone; fetch_tu",
     ):
-        load_tu("TOY", download=False)
+        load_tu("TOY")
     with pytest.raises(FileNotFoundError, match=r"TOY\.zip is not in .*data nor in .*cache, and download_if_missing=F"):
         fetch_tu("TOY", download_if_missing=False)
 
@@ -233,13 +235,19 @@ def test_download_once(home, site, tmp_path):
         fetch_tu("TOY")
 
 
-def test_load_tu_says_that_fetch_tu_downloads(home, site):
-    """It used to download; it still does, with a warning, but not on its own account for ever."""
+def test_load_tu_asks_no_site(home, site):
     (site / "TOY.zip").write_bytes(zipped())
-    with pytest.warns(DeprecationWarning, match="load_tu will read local files only; use fetch_tu"):
-        graphs, y = load_tu("TOY")
-    assert len(graphs) == len(y) == 2
-    load_tu("TOY", download=True)  # there now, so nothing to warn of
+    with pytest.raises(FileNotFoundError, match="load_tu reads local files alone; fetch_tu downloads it"):
+        load_tu("TOY")
+    assert len(fetch_tu("TOY").graphs) == len(load_tu("TOY").graphs) == 2
+
+
+def test_the_cache_is_where_the_platform_keeps_caches(home, tmp_path, monkeypatch):
+    assert cache_folder() == tmp_path / "cache"
+    monkeypatch.delenv("SWWL_CACHE")
+    for name in ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.setenv(name, str(tmp_path))
+    assert "swwl" in cache_folder().parts and (sys.platform != "linux" or cache_folder() == tmp_path / "swwl")
 
 
 def test_download_to_a_given_folder(home, site):
@@ -284,4 +292,4 @@ def test_suggested_names_are_names(home):
     assert "REDDIT-MULTI-12K" in suggested and not {"REDDIT-", "MULTI-12K"} & suggested
     assert all(name[-1].isalnum() for name in suggested)
     with pytest.raises(FileNotFoundError, match="Did you mean 'REDDIT-MULTI-12K'?"):
-        load_tu("REDDIT-MULTI12K", data_home=home, download=False)
+        load_tu("REDDIT-MULTI12K", data_home=home)

@@ -56,6 +56,7 @@ def test_columns_of_the_covariance_are_those_of_predict(name, request):
     np.testing.assert_allclose(pool.variance.T, np.diagonal(left, axis1=1, axis2=2), atol=1e-10)
 
 
+@pytest.mark.slow
 def test_integrated_variance_is_taken_away_as_the_formula_says(single):
     new = cases(40, 2)[["a", "b"]]
     _, cov = single.predict(new, return_cov=True, include_nugget=False, widen=False)
@@ -78,6 +79,7 @@ def test_copies_of_candidates_do_not_draw_suggestions_to_them(single):
     np.testing.assert_array_equal(even_weights(np.zeros((4, 2))), np.full(4, 0.25))
 
 
+@pytest.mark.slow
 def test_large_pools_are_worked_through_in_blocks(stack, monkeypatch):
     new = cases(90, 3)[["a", "b"]]
     whole = suggest(stack, new, 4)

@@ -93,8 +93,9 @@ def test_midpoint_converges_to_pots_exact_sliced_distance(r):
     assert all(errors[k] < 40 / 20 / 10**k * exact for k in range(4))
 
     # Q is a multiple of both sizes here, so that the quantiles are exact and only the directions are random.
-    limit = ot.sliced_wasserstein_distance(x, y, n_projections=200_000, p=r, seed=0)
-    numbers = np.array([25, 100, 400])
+    # The error of the limit itself, with 80 times as many directions as the most below, lifts their RMS by 0.6 %.
+    limit = ot.sliced_wasserstein_distance(x, y, n_projections=20_000, p=r, seed=0)
+    numbers = np.array([16, 64, 256])
     rms = []
     for number in numbers:
         draws = [estimate(draw_directions(3, number, "gaussian", rng), 37 * 41) - limit for _ in range(60)]
@@ -109,7 +110,7 @@ def test_even_directions_err_less_than_random_ones():
 
     rng = np.random.default_rng(5)
     x, y = rng.standard_normal((20, 3)), rng.standard_normal((20, 3)) + [1, 0, 0]
-    limit = ot.sliced_wasserstein_distance(x, y, n_projections=200_000, seed=0)
+    limit = ot.sliced_wasserstein_distance(x, y, n_projections=20_000, seed=0)
 
     def rms(rule):
         errors = []

@@ -58,6 +58,7 @@ def test_meshes(directions, scale, step):
 @pytest.mark.parametrize("name", ["BZR", "COX2", "PROTEINS", "ENZYMES", "Cuneiform"])
 def test_tu_sets(swwl_data, name):
     graphs = read_tu(swwl_data, name)
+    graphs = graphs[:: max(1, len(graphs) // 120)]  # the reference is slow, and sorted sets keep all their classes
     for quantiles in ("linear", "lower", "midpoint"):
         embedding = SWWLEmbedding(n_projections=20, n_quantiles=20, quantiles=quantiles)
         rows = embedding.fit_transform(graphs)

@@ -185,6 +185,7 @@ def test_shared_cells_are_noticed_and_used(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::swwl.errors.CaseWarning")
+@pytest.mark.slow
 def test_files_and_their_memory(tmp_path):
     table = plates(14)
     paths = []
@@ -215,6 +216,7 @@ def test_a_constant_field_has_no_modes():
     assert np.allclose(model.sample(table[10:], 2)[0]["T"], 7.0)
 
 
+@pytest.mark.slow
 def test_a_missing_value_does_not_count():
     table = plates(16)
     u = table["mesh"][3].fields["T"].copy()
@@ -257,6 +259,7 @@ def rings(n=24, seed=0):
     return pd.DataFrame(rows, columns=["mesh", "turn"])
 
 
+@pytest.mark.slow
 def test_bodies_in_the_plane_get_slit_maps():
     table = rings()
     kernel = Elliptic(WallShapes("mesh", n_components=2), "turn")

@@ -15,6 +15,7 @@ def traced():
     tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_sound_files_are_read(tmp_path, traced):
     for name, content in mesh_files().items():
         assert not check(name, content, read_mesh_file, tmp_path)[0], name

@@ -113,6 +113,7 @@ def test_scales_of_the_parts_do_not_matter(table, model):
     assert_allclose(other.importance_, model.importance_, atol=0.02)
 
 
+@pytest.mark.slow
 def test_from_fit_to_file(table, model, tmp_path):
     new = table[40:]
     assert model.score(new, "stretch") > 0.97
@@ -139,6 +140,7 @@ def test_from_fit_to_file(table, model, tmp_path):
     assert "rod (remainder)" in page and "Elliptic(PrincipalSWWL(" in page
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::swwl.gp.GPWarning")
 def test_several_measures_of_one_column(table, tmp_path):
     kernel = Elliptic(

@@ -37,16 +37,16 @@ def airfrans(swwl_data):
 @pytest.fixture(scope="module")
 def naca(swwl_data):
     with np.load(swwl_data / "meshes" / "naca0012_contours_reconstructed.npz") as data:
-        meshes = [ring(contour) for contour in data["contours"][:1000]]
-        return pd.DataFrame({"mesh": pd.Series(meshes, dtype=object)}), data["drag"][:1000].astype(float)
+        meshes = [ring(contour) for contour in data["contours"][:600]]
+        return pd.DataFrame({"mesh": pd.Series(meshes, dtype=object)}), data["drag"][:600].astype(float)
 
 
 @pytest.mark.parametrize("kernel", [SWWL, ASWWL, PrincipalSWWL])
 def test_intervals_hold_on_the_lift_of_airfrans(airfrans, kernel):
-    """150 cases to learn from, 50 to test, three splits; the data are nearly noiseless, the hard case."""
+    """150 cases to learn from, 50 to test, two splits; the data are nearly noiseless, the hard case."""
     table, lift = airfrans
     results = []
-    for seed in range(3):
+    for seed in range(2):
         order = np.random.default_rng(seed).permutation(200)
         model = RobustGPRegressor(kernel("mesh") * Matern52("speed") * Matern52("incidence"))
         results.append(scores(model, table, lift, order[:150], order[150:]))
@@ -55,22 +55,22 @@ def test_intervals_hold_on_the_lift_of_airfrans(airfrans, kernel):
     assert error < 0.03
 
 
-def test_principal_components_keep_up_on_real_drag(naca):
+def test_the_default_keeps_up_with_a_single_kernel_on_real_drag(naca):
     table, drag = naca
-    order = np.random.default_rng(0).permutation(1000)
-    train, test = order[:400], order[400:800]
-    plain, coverage = scores(RobustGPRegressor(SWWL("mesh")), table, drag, train, test)
-    principal, principal_coverage = scores(RobustGPRegressor(), table, drag, train, test)
-    assert principal <= 1.05 * plain
-    assert 0.88 <= min(coverage, principal_coverage) <= max(coverage, principal_coverage) <= 0.99
+    order = np.random.default_rng(0).permutation(600)
+    train, test = order[:200], order[200:]
+    found = {"default": scores(RobustGPRegressor(), table, drag, train, test)}
     for kernel in (SWWL, ASWWL, PrincipalSWWL):
-        assert 0.88 <= scores(RobustGPRegressor(kernel("mesh")), table, drag, order[:300], test)[1] <= 0.99
+        found[kernel.__name__] = scores(RobustGPRegressor(kernel("mesh")), table, drag, train, test)
+    assert found["default"][0] <= 1.05 * found["SWWL"][0]
+    # Of 400 cases 95 % are inside, give or take 1.1 % if each is by itself.
+    assert all(0.88 <= coverage <= 0.99 for _, coverage in found.values()), found
 
 
 def test_principal_components_halve_the_error_on_blades_of_random_topology():
-    table = make_blade(400, n_nodes=1500, random_state=0, random_topology=True)
+    table = make_blade(300, n_nodes=800, random_state=0, random_topology=True)
     efficiency = table["efficiency"].to_numpy()
-    train, test = np.arange(300), np.arange(300, 400)
+    train, test = np.arange(200), np.arange(200, 300)
     scalars = Matern52("speed") * Matern52("pressure")
     plain, _ = scores(RobustGPRegressor(SWWL("mesh") * scalars), table, efficiency, train, test)
     kernel = PrincipalSWWL("mesh") * scalars

@@ -70,6 +70,7 @@ MAKERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::swwl.errors.GPWarning")
 @pytest.mark.parametrize("kind", MAKERS)
 def test_every_kind_of_mesh(kind, tmp_path):
@@ -105,6 +106,7 @@ def stack(table):
     return RobustGPRegressor(default_kernels(inputs[:45], **QUICK)).fit(table[:45], ["stiffness", "weight"])
 
 
+@pytest.mark.slow
 def test_a_stack_answers_all_that_one_kernel_does(stack, table):
     new = table[45:]
     mean, std = stack.predict(new, return_std=True)
@@ -125,6 +127,7 @@ def test_a_stack_answers_all_that_one_kernel_does(stack, table):
     assert repr(stack.kernel_).startswith("KernelStack(")
 
 
+@pytest.mark.slow
 def test_one_target_at_a_time_gives_the_same(stack, table):
     inputs = table.drop(columns=["stiffness", "weight"])
     one = RobustGPRegressor(default_kernels(inputs[:45], **QUICK)).fit(inputs[:45], table["weight"][:45])
@@ -184,6 +187,7 @@ def test_a_stack_of_one_kernel_is_that_kernel(table):
         np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.slow
 def test_two_columns_of_meshes_and_few_rows():
     rng = np.random.default_rng(1)
     first, second = rng.uniform(1, 2, (2, 24))

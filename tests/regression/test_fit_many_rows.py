@@ -72,6 +72,7 @@ def test_with_all_rows_inducing_it_is_the_exact_process():
     np.testing.assert_allclose(model.leave_one_out().mean, exact.leave_one_out().mean, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_many_rows_of_numbers_with_the_default_kernels(tmp_path):
     table, new = numbers(400), numbers(100, seed=1)
@@ -97,6 +98,7 @@ def test_many_rows_of_numbers_with_the_default_kernels(tmp_path):
     np.testing.assert_array_equal(again.leave_one_out().mean, left.mean)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(
     "kernel",

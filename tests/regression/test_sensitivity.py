@@ -225,6 +225,7 @@ def many():
     return make_table(90, seed=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kernel",
     [

@@ -16,7 +16,7 @@ from swwl import SWWL, Matern52, Mesh, RobustGPRegressor
 from swwl.serve.http.app import make_app
 from swwl.serve.http.limits import Limits
 from swwl.serve.http.server import listen, make_protocol
-from swwl.serve.models.library import load_served
+from swwl.serve.models import load_served
 from tests.helpers import plate
 
 LIMITS = Limits(body=2_000_000, nodes=5000, rows=500, at_work=2, seconds=60, read_seconds=5, head_seconds=5)

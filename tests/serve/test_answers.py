@@ -10,7 +10,7 @@ from swwl import SWWL, Matern52, RobustGPRegressor, load_model, read_mesh
 from swwl.serve.answers.fields import surface_of, unpack
 from swwl.serve.http.app import make_app
 from swwl.serve.http.limits import Limits
-from swwl.serve.models.library import load_served
+from swwl.serve.models import load_served
 from tests.cli.conftest import swwl
 from tests.mesh.shapes import FILLINGS, solid
 from tests.serve.conftest import LIMITS, TestClient, client_of
@@ -205,9 +205,9 @@ def test_a_started_again_server_says_the_same(plates):
 def test_a_long_computation_is_given_up_and_many_are_sent_away(plates, monkeypatch):
     import time
 
-    from swwl.serve.answers import numbers as answers
+    from swwl.serve.models.served import Served
 
-    monkeypatch.setattr(answers, "case_table", lambda *_: time.sleep(0.4))
+    monkeypatch.setattr(Served, "case", lambda *_: time.sleep(0.4))
     with client_of(plates, Limits(at_work=1, waiting=0, seconds=0.05)) as client:
         slow = client.post("/api/predict", json={"mesh": MESH, "inputs": {"load": 2}})
         busy = client.post("/api/predict", json={"mesh": MESH, "inputs": {"load": 2}})

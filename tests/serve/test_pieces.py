@@ -10,9 +10,8 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from swwl.errors import InputError
 from swwl.serve.answers.fields import pack, unpack
-from swwl.serve.models.once import Once
-from swwl.serve.requests.cases import parse
-from swwl.serve.requests.uploads import ending_of, shown_name
+from swwl.serve.models.single_flight import Once
+from swwl.serve.requests.reading import ending_of, parse, shown_name
 
 ARRAYS = st.sampled_from(["float32", "uint32"]).flatmap(
     lambda kind: arrays(kind, array_shapes(max_dims=2, max_side=5, min_side=0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -163,6 +163,8 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
     >>> GraphSVC(SWWL(n_iterations=0, n_projections=4), C=10.0).fit(rods, [0, 0, 0, 1, 1, 1]).best_params_["C"]
     10.0
     """
+
+    predicts: ClassVar[Literal["classes"]] = "classes"
 
     def __init__(
         self,

@@ -31,6 +31,7 @@ from swwl.cli.report import report
 from swwl.cli.serve import serve
 from swwl.cli.submit import submit
 from swwl.errors import InputError
+from swwl.formatting import Record
 
 GROUP = "swwl.commands"
 
@@ -43,10 +44,10 @@ class Plugins:
     """
 
     def __init__(self) -> None:
-        self._loaded: dict[str, Any] = {}
+        self._loaded: Record = {}
 
     @cached_property
-    def _found(self) -> dict[str, Any]:
+    def _found(self) -> Record:
         from importlib.metadata import entry_points  # reads all installed packages: some ten milliseconds
 
         return {entry.name: entry for entry in entry_points(group=GROUP)}

@@ -47,6 +47,7 @@ def check(
     """
     from swwl.cli.fit import named_inputs
     from swwl.jobs.check import check_table
+    from swwl.jobs.plan import HoldOut
     from swwl.jobs.table import memory_beside
 
     out = Output(quiet, as_json)
@@ -55,11 +56,7 @@ def check(
         list(dict.fromkeys(target or [])),
         list(dict.fromkeys(mesh or [])),
         named_inputs(inputs),
-        split=split,
-        test_fraction=test_fraction,
-        all_rows=all_rows,
-        seed=seed,
-        drop_incomplete=drop_incomplete,
+        rows=HoldOut(split, test_fraction, all_rows, seed, drop_incomplete),
         memory=memory_beside(table, cache),
         n_jobs=jobs,
         progress=out.progress("checks"),

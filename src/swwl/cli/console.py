@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from swwl.formatting import number, plain
+from swwl.formatting import Record, number, plain
 
 if TYPE_CHECKING:  # help and completion need not wait for rich
     from rich.console import Console
@@ -71,7 +71,7 @@ class Output:
 
         return None if self.quiet else ProgressBar(label)
 
-    def result(self, values: dict[str, Any] | list[Any]) -> None:
+    def result(self, values: Record | list[Any]) -> None:
         """Print the answer as JSON, if JSON is wanted."""
         if self.as_json:
             print(json.dumps(plain(values), indent=1, allow_nan=False))

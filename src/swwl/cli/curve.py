@@ -11,7 +11,7 @@ import typer
 
 from swwl.cli.console import Force, Output
 from swwl.errors import InputError, located
-from swwl.formatting import number
+from swwl.formatting import Record, number
 
 _MOST_POINTS = 100_000
 
@@ -52,7 +52,7 @@ def curve(
     meshes = meshes_by_column(graph_columns(fitted), mesh or [])
     with located(str(model)):
         plan = plan_curves(fitted, along, curves, fixed, meshes, target or ())
-    known: dict[str, Any] = {"inputs": [model, *plan.meshes.values()], "force": force}
+    known: Record = {"inputs": [model, *plan.meshes.values()], "force": force}
     check_output(output, endings=PICTURES, ours=is_picture, **known)
     check_output(output.with_suffix(".csv"), ours=predictions_of(fitted.target_names_), **known)
     numbers = draw_curves(fitted, plan, output)
@@ -62,9 +62,7 @@ def curve(
     out.result({"picture": output, "table": output.with_suffix(".csv"), "points": numbers.to_dict("list")})
 
 
-def _once(
-    sweep: tuple[str, list[float]], each: tuple[str, list[float]] | None, fix: list[tuple[str, Any]]
-) -> dict[str, Any]:
+def _once(sweep: tuple[str, list[float]], each: tuple[str, list[float]] | None, fix: list[tuple[str, Any]]) -> Record:
     """Return what is fixed; refuse an input that is given twice, and more points than anyone looks at.
 
     >>> _once(("p", [1.0, 2.0]), ("p", [3.0]), [])

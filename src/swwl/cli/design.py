@@ -1,4 +1,4 @@
-"""``swwl suggest``: which cases of a pool to simulate next, given a model."""
+"""``swwl select`` and ``swwl suggest``: which cases of a pool to simulate first and, given a model, next."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def select(
     from swwl.cli.fit import named_inputs
     from swwl.jobs.design import PICTURES, chosen_rows, draw_selection, holds_choices, plan_select, select_rows
     from swwl.jobs.outputs import check_output, is_picture
-    from swwl.jobs.table import memory_beside, write_table
+    from swwl.jobs.table import memory_beside
+    from swwl.tables.read import write_table
 
     out = Output(quiet, as_json)
     plan = plan_select(table, list(dict.fromkeys(mesh or [])), named_inputs(inputs))
@@ -113,7 +114,8 @@ def suggest(
     )
     from swwl.jobs.outputs import check_output, is_picture, table_files
     from swwl.jobs.predict import graph_columns, load_regressor
-    from swwl.jobs.table import memory_beside, read_table, write_table
+    from swwl.jobs.table import memory_beside, read_table
+    from swwl.tables.read import write_table
 
     out = Output(quiet, as_json)
     fitted = load_regressor(model)

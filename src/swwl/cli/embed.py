@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from swwl.cli.console import Output, show_note
-from swwl.cli.fit import Kernel, Weights, embedding_options
+from swwl.cli.fit import Kernel, Weights, kernel_options
 from swwl.errors import InputError
 
 _MOST_LISTED = 10
@@ -64,9 +64,10 @@ def embed(
     """
     from swwl.jobs.embed import embed as embed_meshes
     from swwl.jobs.embed import find_work
-    from swwl.jobs.plan import mesh_kernels, split_rows
-    from swwl.jobs.table import read_table, require_column
-    from swwl.tables.read import mesh_columns
+    from swwl.jobs.plan import HoldOut, mesh_kernels, split_rows
+    from swwl.jobs.table import read_table
+    from swwl.tables.columns import mesh_columns
+    from swwl.tables.places import require_column
 
     out = Output(quiet, as_json)
     frame = read_table(table)
@@ -77,11 +78,20 @@ def embed(
         require_column(frame, table, name, "meshes")
     if output.exists() and not output.is_dir():
         raise InputError(f"{output}: is a file, but the folder of a store is wanted.")
-    rows = split_rows(frame, table, column=split, fraction=test_fraction, all_rows=all_rows, seed=seed)
-    kernel, options = embedding_options(kernel, projections, quantiles, iterations, step, node_weights)
-    options |= {"fields": tuple(field or ()), "merge_nodes": merge_nodes}
+    rows = split_rows(frame, table, HoldOut(split, test_fraction, all_rows, seed))
+    wanted = kernel_options(
+        kernel,
+        step,
+        node_weights,
+        n_projections=projections,
+        n_quantiles=quantiles,
+        n_iterations=iterations,
+        fields=tuple(field or ()),
+        merge_nodes=merge_nodes,
+        seed=seed,
+    )
     work = find_work(table, frame, columns, rows.rows, rows.train, [], skip_bad)
-    kernels = mesh_kernels(kernel.value, work.rows, random_state=seed, **options)
+    kernels = mesh_kernels(wanted, work.rows)
     found = embed_meshes(
         work.for_kernels(kernels),
         output,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from swwl.cli.console import Force, Output
 from swwl.errors import InputError
-from swwl.formatting import number
+from swwl.formatting import Record, number
 
 _PICTURES = (".png", ".svg", ".pdf")
 
@@ -59,7 +59,7 @@ def explain(
     fitted = load_regressor(model)
     meshes = meshes_by_column(graph_columns(fitted), mesh or [])
     frame = one_case(fitted, meshes, values or [])
-    known: dict[str, Any] = {"inputs": [model, *meshes.values()], "force": force}
+    known: Record = {"inputs": [model, *meshes.values()], "force": force}
     if output is not None:
         check_output(output, endings=(".vtu",), ours=is_explained, **known)
     if picture is not None:

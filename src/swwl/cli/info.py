@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from swwl.cli.console import Output
 from swwl.cli.show import show_field_model, show_model
-from swwl.formatting import number
+from swwl.formatting import Record, number
 
 
 def info(
@@ -34,7 +34,7 @@ def info(
     out.result(facts)
 
 
-def _show_mesh(out: Output, file: Path, facts: dict[str, Any]) -> None:
+def _show_mesh(out: Output, file: Path, facts: Record) -> None:
     out.say(f"{file}: {facts['kind']} of {facts['nodes']} nodes and {facts['edges']} edges")
     if facts["kind"] == "mesh":
         out.say("cells     " + ", ".join(f"{count} {kind}" for kind, count in facts["cells"].items()))
@@ -49,7 +49,7 @@ def _show_mesh(out: Output, file: Path, facts: dict[str, Any]) -> None:
         out.say(f"nodes of no {what}: {facts['isolated_nodes']}")
 
 
-def _show_table(out: Output, file: Path, facts: dict[str, Any]) -> None:
+def _show_table(out: Output, file: Path, facts: Record) -> None:
     columns = facts["columns"]
     kind = "PLAID data set" if facts["kind"] == "plaid" else "table"
     out.say(f"{file}: {kind} of {facts['rows']} rows and {len(columns)} columns")
@@ -63,7 +63,7 @@ def _show_table(out: Output, file: Path, facts: dict[str, Any]) -> None:
     )
 
 
-def _show_folder(out: Output, file: Path, facts: dict[str, Any]) -> None:
+def _show_folder(out: Output, file: Path, facts: Record) -> None:
     about = facts["about"]
     if about:
         out.say(f"{file}: {about['n_samples']} simulations of {about['generator']}, seed {about['seed']}")
@@ -76,7 +76,7 @@ def _show_folder(out: Output, file: Path, facts: dict[str, Any]) -> None:
     _show_table(out, file / "table.csv", facts)
 
 
-def _show_model(out: Output, file: Path, facts: dict[str, Any]) -> None:
+def _show_model(out: Output, file: Path, facts: Record) -> None:
     out.say(f"{file}: model of {', '.join(facts['targets'])}, fitted to {facts['training_rows']} rows")
     if facts["table"]:
         out.say(f"table     {facts['table']} ({facts['split']})")
@@ -85,13 +85,13 @@ def _show_model(out: Output, file: Path, facts: dict[str, Any]) -> None:
     show_model(out, facts)
 
 
-def _show_classifier(out: Output, file: Path, facts: dict[str, Any]) -> None:
+def _show_classifier(out: Output, file: Path, facts: Record) -> None:
     out.say(f"{file}: classifier that tells {', '.join(map(str, facts['classes']))} apart")
     out.say(f"inputs    {', '.join(facts['inputs'])}")
     out.say(f"kernel    {facts['kernel']}")
 
 
-def _show_fields(out: Output, file: Path, facts: dict[str, Any]) -> None:
+def _show_fields(out: Output, file: Path, facts: Record) -> None:
     rows = "" if facts["training_rows"] is None else f", fitted to {facts['training_rows']} rows"
     out.say(f"{file}: model of whole fields{rows}")
     for field in facts["fields"]:

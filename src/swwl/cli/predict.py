@@ -1,4 +1,4 @@
-"""``swwl predict``: a model and a table, or one mesh -> predictions."""
+"""``swwl predict``: a model of numbers or of fields, and a table or one case -> predictions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from swwl.cli.console import Force, Output
 from swwl.cli.show import show_field_scores, show_findings, show_scores
 from swwl.errors import InputError, LooseNodesWarning
-from swwl.formatting import number
+from swwl.formatting import Record, number
 
 
 def predict_field_table(
@@ -22,7 +22,8 @@ def predict_field_table(
     from swwl.jobs.check import check_cases
     from swwl.jobs.outputs import check_folder, is_predicted_mesh, table_files
     from swwl.jobs.predict import FILE, OUTSIDE, TABLE, check_field_names, domain_words, mesh_names, predict_fields
-    from swwl.jobs.table import memory_beside, read_table, write_table
+    from swwl.jobs.table import memory_beside, read_table
+    from swwl.tables.read import write_table
 
     column = fitted.mesh_column_
     frame = read_table(table)
@@ -81,14 +82,14 @@ def predict_field_case(
         OUTSIDE,
         PREDICTED,
         WIDENED,
-        case_table,
         meshes_by_column,
+        one_case,
         predict_fields,
     )
 
     column = fitted.mesh_column_
     meshes = meshes_by_column([column], mesh)
-    frame = case_table(list(fitted.feature_names_in_), [column], meshes, values)
+    frame = one_case(fitted, meshes, values)
     if output is not None:
         files = [model, *meshes.values()]
         check_output(output, endings=(".vtu",), inputs=files, ours=is_predicted_mesh, force=force)
@@ -160,14 +161,12 @@ def predict(
       swwl predict f.swwl d/table.csv -o predicted
       swwl predict m.swwl --mesh d/meshes/00100.vtu speed=17188 pressure=1.41
     """
-    from swwl.cli.predict import predict_field_case, predict_field_table
-    from swwl.fields.estimator import FieldRegressor
     from swwl.jobs.predict import load_any
 
     out = Output(quiet, as_json)
     fitted = load_any(model)
     given = what or []
-    fields = isinstance(fitted, FieldRegressor)
+    fields = fitted.predicts == "fields"
     if mesh or (given and "=" in given[0] and not Path(given[0]).exists()):
         (predict_field_case if fields else _one_case)(out, fitted, model, mesh or [], given, output, force)
     elif len(given) != 1:
@@ -193,7 +192,8 @@ def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cac
         predict_table,
         prediction_table,
     )
-    from swwl.jobs.table import memory_beside, read_table, write_table
+    from swwl.jobs.table import memory_beside, read_table
+    from swwl.tables.read import write_table
 
     frame = read_table(table)
     check_names(fitted, frame, table)
@@ -225,7 +225,7 @@ def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cac
     )
 
 
-def _agreement(found: dict[str, Any]) -> str:
+def _agreement(found: Record) -> str:
     """Say whether the answers in a table agree with a model."""
     p = f"rank-sum test of {found['n']} errors: p = {found['p_value']:.2g}"
     answers = f"{found['target']}: the answers in the table"
@@ -251,7 +251,7 @@ def _one_case(
         predict_table,
         prediction_table,
     )
-    from swwl.jobs.table import write_table
+    from swwl.tables.read import write_table
 
     meshes = meshes_by_column(graph_columns(fitted), mesh)
     frame = one_case(fitted, meshes, values)

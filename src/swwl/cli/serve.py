@@ -55,7 +55,7 @@ def serve(
             raise
         raise MissingPackageError(f"swwl serve needs {error.name}: pip install 'swwl[serve]'.") from None
     from swwl.serve.http.limits import Limits
-    from swwl.serve.models.library import load_served
+    from swwl.serve.models import load_served
 
     out = Output(quiet, as_json)
     if min(max_mb, max_nodes, seconds) <= 0:

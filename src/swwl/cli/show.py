@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from swwl.cli.console import Output, show_error, show_note
-from swwl.formatting import number, percent
+from swwl.formatting import Record, number, percent
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
 
-    from swwl.jobs.findings import Finding
-    from swwl.jobs.plan import Plan
+    from swwl.jobs.check import Finding
+    from swwl.jobs.plan import FitPlan
 
 # Ranges that matter less than this are not listed one by one.
 _NEGLIGIBLE = 0.05
@@ -22,7 +22,7 @@ _NEGLIGIBLE = 0.05
 _MOST_CHOICES = 20
 
 
-def show_plan(out: Output, plan: Plan, kernel: str, fields: Sequence[str] = ()) -> None:
+def show_plan(out: Output, plan: FitPlan, kernel: str, fields: Sequence[str] = ()) -> None:
     """Print what will be learned from what."""
     out.say(f"table     {plan.path}: {len(plan.frame)} rows, {plan.split.words}")
     if plan.split.column is not None:
@@ -39,7 +39,7 @@ def show_plan(out: Output, plan: Plan, kernel: str, fields: Sequence[str] = ()) 
 
 def show_findings(out: Output, findings: Sequence[Finding]) -> None:
     """Print what is odd, one line each on standard error: errors in any case, notes unless it is to be quiet."""
-    from swwl.jobs.findings import told_together
+    from swwl.jobs.check import told_together
 
     for finding in told_together(findings):
         if finding.severity == "error":
@@ -48,7 +48,12 @@ def show_findings(out: Output, findings: Sequence[Finding]) -> None:
             show_note(finding.message)
 
 
-def show_model(out: Output, facts: dict[str, Any]) -> None:
+def show_fitted(out: Output, facts: Record) -> None:
+    """Print what a model found out of its facts: that of fields knows fields, the other targets."""
+    (show_field_model if "fields" in facts else show_model)(out, facts)
+
+
+def show_model(out: Output, facts: Record) -> None:
     """Print importance, choices and scores out of the facts of a model."""
     for name, importance in facts["importance"].items():
         of = f": {name}" if len(facts["importance"]) > 1 else ""
@@ -76,7 +81,7 @@ def show_model(out: Output, facts: dict[str, Any]) -> None:
     show_scores(out, facts["scores"])
 
 
-def show_scores(out: Output, rows: list[dict[str, Any]], title: str = "how good it is") -> None:
+def show_scores(out: Output, rows: list[Record], title: str = "how good it is") -> None:
     """Print the table of scores."""
     out.table(
         title,
@@ -88,21 +93,19 @@ def show_scores(out: Output, rows: list[dict[str, Any]], title: str = "how good 
     )
 
 
-def show_field_model(out: Output, facts: dict[str, Any]) -> None:
+def show_field_model(out: Output, facts: Record) -> None:
     """Print what a model of fields chose, its modes and scores."""
     same = "all meshes share their cells: nodes are compared one by one" if facts["common_topology"] else "free"
     out.say(f"\ntopology  {same}")
     for modes in facts["modes"]:
-        chosen: dict[str, Any] = next(
-            (row for row in facts["choices"] if row["field"] == modes["field"] and row["chosen"]), {}
-        )
+        chosen: Record = next((row for row in facts["choices"] if row["field"] == modes["field"] and row["chosen"]), {})
         how = ", ".join(f"{name} {chosen[name]}" for name in ("kernel", "descriptors", "warp") if chosen.get(name))
         explained = f"{100 * modes['explained']:.2f} % of the variance"
         out.say(f"modes     {modes['field']}: {modes['number']} ({explained})" + (f"; {how}" if how else ""))
     show_field_scores(out, facts["scores"])
 
 
-def show_field_scores(out: Output, rows: list[dict[str, Any]], title: str = "how good it is") -> None:
+def show_field_scores(out: Output, rows: list[Record], title: str = "how good it is") -> None:
     """Print the table of scores of fields, and which mesh is worst."""
     if not rows:
         return
@@ -122,7 +125,7 @@ def show_field_scores(out: Output, rows: list[dict[str, Any]], title: str = "how
 
 def show_choices(out: Output, chosen: pd.DataFrame, frame: pd.DataFrame, path: Path, title: str) -> None:
     """Print cases that were chosen, and why; as JSON, all of them."""
-    from swwl.jobs.table import where
+    from swwl.tables.places import where
 
     places = [where(frame, path, int(row)) for row in chosen["row"]]
     for place, why in list(zip(places, chosen["why"], strict=True))[:_MOST_CHOICES]:

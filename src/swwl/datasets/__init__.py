@@ -41,12 +41,7 @@ as Rotor37, Tensile2d and AirfRANS. Coarser meshes: `coarsen_mesh` for one, `coa
 
 from __future__ import annotations
 
-import warnings
-from typing import Any
-
-from swwl.datasets.coarsen_set import coarsen_dataset
-from swwl.datasets.deprecated import coarsen, download, load, make, write
-from swwl.datasets.folder import load_dataset
+from swwl.datasets.folder import coarsen_dataset, load_dataset
 from swwl.datasets.generated import (
     GENERATORS,
     make_airfoil,
@@ -67,33 +62,17 @@ __all__ = [
     "LabeledGraphs",
     "Sample",
     "Unsolvable",
-    "coarsen",
     "coarsen_dataset",
     "coarsen_mesh",
-    "download",
     "fetch_plaid",
     "fetch_tu",
-    "load",
     "load_dataset",
     "load_plaid",
     "load_tu",
-    "make",
     "make_airfoil",
     "make_blade",
     "make_capacitor",
     "make_samples",
     "make_tensile2d",
-    "write",
     "write_dataset",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "Progress":
-        from swwl.parallel import ProgressBar
-
-        warnings.warn(
-            "swwl.datasets.Progress is deprecated; use swwl.parallel.ProgressBar.", DeprecationWarning, stacklevel=2
-        )
-        return ProgressBar
-    raise AttributeError(f"module 'swwl.datasets' has no attribute {name!r}")

@@ -1,7 +1,8 @@
-"""Triangle meshes between bodies and a far circle: fine at the bodies, coarse far from them.
+"""Two charged conductors inside a grounded circle: Laplace's equation on linear triangles.
 
-Hexagonal lattices of several spacings fill the domain, each where its spacing is the wanted one; Delaunay triangulates,
-and Laplacian smoothing evens out the seams. Hands points and triangles to ``solver.py``.
+The conductors are superellipses. Triangles between them and the circle are fine at the conductors and coarse far away:
+hexagonal lattices of several spacings fill the domain, Delaunay triangulates, and Laplacian smoothing evens out the
+seams. Finite elements give the potential, and from it the charges.
 """
 
 from __future__ import annotations
@@ -18,7 +19,14 @@ from scipy.spatial import Delaunay, cKDTree
 from swwl.datasets.generator import Floats, Generator, Ints, Simulation, smoothed
 from swwl.mesh.mesh import Mesh
 
+FAR_RADIUS = 8.0
+GROWTH = 1.5  # how many times the spacing at the bodies grows per unit of distance from them
 _DENSE = 2000  # points by which lengths along an outline are measured
+_ROW = np.sqrt(0.75)  # distance of the rows of a lattice of equilateral triangles
+_LEVEL = 1.3  # ratio of the spacings of two lattices
+_CLEARANCE = 0.7  # nodes nearer to others than this many spacings are left out
+_SMOOTHING_ROUNDS = 5
+_SMOOTHING_PASSES = 3
 
 
 @dataclass(frozen=True)
@@ -69,15 +77,6 @@ class Superellipse:
         x, y = (direction * radius[:, None] * self.semi_axes).T
         cosine, sine = np.cos(self.tilt), np.sin(self.tilt)
         return np.column_stack([cosine * x - sine * y, sine * x + cosine * y]) + self.center
-
-
-FAR_RADIUS = 8.0
-GROWTH = 1.5  # how many times the spacing at the bodies grows per unit of distance from them
-_ROW = np.sqrt(0.75)  # distance of the rows of a lattice of equilateral triangles
-_LEVEL = 1.3  # ratio of the spacings of two lattices
-_CLEARANCE = 0.7  # nodes nearer to others than this many spacings are left out
-_SMOOTHING_ROUNDS = 5
-_SMOOTHING_PASSES = 3
 
 
 def mesh_around(

@@ -1,19 +1,13 @@
 """Published files: where they are kept, how they are downloaded once, checksums.
 
-Knows nothing of what the file holds; ``tu.py`` reads it.
+Knows nothing of what the file holds; ``tu.py`` reads it. pooch downloads, platformdirs knows where caches are kept.
 """
 
 from __future__ import annotations
 
-import hashlib
-import http.client
 import os
-import shutil
-import sys
-import urllib.error
-import urllib.request
+import tempfile
 from pathlib import Path
-from typing import IO
 
 from swwl.errors import InputError
 from swwl.storage.atomic import atomic_write
@@ -29,24 +23,25 @@ def cache_folder() -> Path:
     """Return the folder for downloads: ``SWWL_CACHE``, or the place where this platform keeps caches."""
     if chosen := os.environ.get("SWWL_CACHE"):
         return Path(chosen).expanduser()
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "swwl" / "Cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "swwl"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "swwl"
+    from platformdirs import user_cache_path
+
+    return user_cache_path("swwl", appauthor=False)
 
 
 def sha256(path: str | os.PathLike[str]) -> str:
     """Return the SHA-256 of a file as 64 hexadecimal digits."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    from pooch import file_hash
+
+    return str(file_hash(os.fspath(path), alg="sha256"))
 
 
-def check_sha256(path: Path, wanted: str, origin: str) -> None:
-    """Refuse a file with another checksum than the one wanted; `origin` says where that one comes from."""
+def check_sha256(path: Path, expected: str, origin: str) -> None:
+    """Refuse a file with another checksum than the expected one; `origin` says where that one comes from."""
     found = sha256(path)
-    if found != wanted.strip().lower():
-        raise InputError(f"{path}: its SHA-256 is {found}, but {origin} is {wanted}; the file was changed or damaged.")
+    if found != expected.strip().lower():
+        raise InputError(
+            f"{path}: its SHA-256 is {found}, but {origin} is {expected}; the file was changed or damaged."
+        )
 
 
 def recorded_sha256(path: Path) -> str | None:
@@ -78,40 +73,37 @@ def download(url: str, path: Path, checksum: str | None = None) -> None:
     ValueError
         Another checksum.
     """
+    import pooch
+    import requests
+
     path.parent.mkdir(parents=True, exist_ok=True)
-    digest = hashlib.sha256()
     try:
-        with urllib.request.urlopen(url, timeout=_TIMEOUT) as answer, atomic_write(path) as file:
-            shutil.copyfileobj(answer, _Tee(file, digest))
-            length = answer.headers.get("Content-Length")
-            if length is not None and file.tell() != int(length):
-                raise ConnectionError(f"{url}: the download broke off after {file.tell()} of {length} bytes.")
-            found = digest.hexdigest()
+        with tempfile.TemporaryDirectory(prefix=".", suffix=".part", dir=path.parent) as folder:
+            whole = Path(folder) / path.name
+            pooch.HTTPDownloader(timeout=_TIMEOUT)(url, str(whole), None)
+            found = sha256(whole)
             if checksum is not None and found != checksum.strip().lower():
                 raise InputError(f"{url}: its SHA-256 is {found}, but {checksum} is wanted; the file was not kept.")
             # The record comes first: a file that lacks it was not put there by a download.
             with atomic_write(_record(path)) as record:
                 record.write(f"{found}  {path.name}\n".encode("ascii"))
-    except urllib.error.HTTPError as error:
-        with error:
-            if error.code in (404, 410):
-                raise NotPublished(f"{url}: there is no such file ({error}).") from None
-            raise ConnectionError(f"{url}: the site refuses the download ({error}).") from None
-    except urllib.error.URLError as error:
-        raise ConnectionError(f"{url}: cannot be reached ({error.reason}); is there a network?") from None
-    except (TimeoutError, http.client.HTTPException) as error:
-        raise ConnectionError(f"{url}: the download broke off ({error or type(error).__name__}).") from None
+            os.replace(whole, path)
+    except requests.HTTPError as error:
+        status = 0 if error.response is None else error.response.status_code
+        if status in (404, 410):
+            raise NotPublished(f"{url}: there is no such file ({status}).") from None
+        raise ConnectionError(f"{url}: the site refuses the download ({status}).") from None
+    except requests.ConnectionError as error:
+        raise ConnectionError(f"{url}: cannot be reached ({_reason(error)}); is there a network?") from None
+    except requests.RequestException as error:
+        raise ConnectionError(f"{url}: the download broke off ({_reason(error)}).") from None
 
 
-class _Tee:
-    """Write to a file and feed its digest in one go."""
-
-    def __init__(self, file: IO[bytes], digest: hashlib._Hash) -> None:
-        self._file, self._digest = file, digest
-
-    def write(self, data: bytes) -> int:
-        self._digest.update(data)
-        return self._file.write(data)
+def _reason(error: Exception) -> str:
+    """Return what lies at the bottom of an error of the network, in a line."""
+    while isinstance(cause := getattr(error, "reason", None) or (error.args or [None])[0], Exception):
+        error = cause
+    return " ".join(str(error).split())[:200] or type(error).__name__
 
 
 def _record(path: Path) -> Path:

@@ -8,29 +8,36 @@
     meshes/      00000.vtu, 00001.vtu, ...
 
 `SampleFolder` makes such a folder sample by sample: ``unfinished.jsonl`` holds one line per finished sample, and a run
-that died goes on from there and ends with the same bytes as one that did not. ``generated.py`` and ``coarsen_set.py``
-fill it; `load_dataset` reads what they made.
+that died goes on from there and ends with the same bytes as one that did not. ``generated.py`` fills it with
+simulations, `coarsen_dataset` with the coarser meshes of another set; `load_dataset` reads what they made.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import joblib
 import pandas as pd
 
+from swwl import __version__
+from swwl.datasets.plaid import load_plaid
 from swwl.errors import InputError, MissingFileError
 from swwl.formatting import size
+from swwl.mesh.io import read_mesh
+from swwl.mesh.remesh.coarsen import coarsen, require_mmgpy
 from swwl.parallel import Progress
 from swwl.storage.atomic import atomic_write
 
-Row = dict[str, Any]  # what is known of a finished sample beside its mesh; "index" is its number
+Json = dict[str, Any]  # an object of a JSON file
+Row = Json  # what is known of a finished sample beside its mesh; "index" is its number
 
 FORMATS = ("vtu", "npz")
 _BYTES_PER_NODE = 55  # both formats, compressed, with one field; measured on the three kinds of mesh
@@ -109,7 +116,7 @@ class SampleFolder:
     def __init__(
         self,
         path: str | os.PathLike[str],
-        about: Mapping[str, Any],
+        about: Json,
         *,
         kind: str,
         free: Sequence[str] = (),
@@ -122,7 +129,7 @@ class SampleFolder:
         self.names = [mesh_name(i, about["format"]) for i in range(self.n_samples)]
         self._force, self._overwrites = force, False
 
-    def rows_left(self, finished: Callable[[dict[str, Any]], dict[int, Row]]) -> dict[int, Row]:
+    def rows_left(self, finished: Callable[[Json], dict[int, Row]]) -> dict[int, Row]:
         """Rows by number that an earlier run left for the same request; none for a new or empty folder.
 
         Parameters
@@ -145,7 +152,7 @@ class SampleFolder:
             self._overwrites = True
             return {}
 
-    def _rows_left(self, finished: Callable[[dict[str, Any]], dict[int, Row]]) -> dict[int, Row]:
+    def _rows_left(self, finished: Callable[[Json], dict[int, Row]]) -> dict[int, Row]:
         # A run that died at once may have left no more than the beginning of its about.json.
         if not self.path.exists() or all(_is_partial(path) for path in self.path.iterdir()):
             return {}
@@ -167,7 +174,7 @@ class SampleFolder:
         self,
         rows: Mapping[int, Row],
         make: Callable[[list[int]], Iterable[Row]],
-        about: Mapping[str, Any],
+        about: Json,
         progress: Progress | None = None,
     ) -> list[Row]:
         """Make the samples that are missing; a line in the journal after each.
@@ -208,7 +215,7 @@ class SampleFolder:
                         progress(len(known), self.n_samples)
         return [known[i] for i in range(self.n_samples)]
 
-    def finish(self, tables: Mapping[str, Sequence[Mapping[str, Any]]], about: Mapping[str, Any]) -> None:
+    def finish(self, tables: Mapping[str, Sequence[Mapping[str, object]]], about: Json) -> None:
         """Write the tables and ``about.json``; the journal goes last, so that dying in between does no harm."""
         for name, rows in tables.items():
             write_text(self.path / name, csv_text(rows))
@@ -218,6 +225,153 @@ class SampleFolder:
                 if _is_partial(path):
                     path.unlink(missing_ok=True)
         (self.path / _JOURNAL).unlink(missing_ok=True)
+
+
+def coarsen_dataset(
+    source: str | os.PathLike[str] | pd.DataFrame,
+    folder: str | os.PathLike[str],
+    n_nodes: int,
+    *,
+    tolerance: float = 0.02,
+    file_format: str = "vtu",
+    n_jobs: int | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Coarsen all meshes of a data set into a new folder; takes the extra ``[mmg]``.
+
+    A run that was interrupted, even killed, goes on where it stopped when it is started again and ends with the
+    bytes of an unbroken run.
+
+    Parameters
+    ----------
+    source : path or pandas.DataFrame
+        A folder that `write_dataset` made, a PLAID folder, or a table whose column ``mesh`` holds paths, `swwl.Mesh`
+        objects or anything else that `swwl.as_mesh` takes.
+    folder : path
+        Folder to make: ``table.csv``, ``about.json`` and ``meshes/``, and ``shape.csv`` if the source has one. One
+        that holds anything else is refused.
+    n_nodes, tolerance
+        As for `coarsen_mesh`.
+    file_format : {"vtu", "npz"}
+    n_jobs : int, optional
+        Processes, -1 for one per core. The meshes do not depend on it.
+    force : bool
+        Overwrite a folder that holds anything else: its tables and the meshes of the same names. Never the source.
+    progress : callable, optional
+        Called with the number done and the number wanted, for instance `swwl.parallel.ProgressBar("coarsen")`.
+
+    Returns
+    -------
+    table : pandas.DataFrame
+        The source's, in the order of its rows, with the absolute paths of the new meshes.
+
+    Raises
+    ------
+    ValueError
+        Names the mesh that cannot be coarsened; those that were done are kept for the next run.
+    """
+    check_format(file_format)
+    check_jobs(n_jobs)
+    require_mmgpy()
+    table, origin, shapes = _open(source)
+    out = Path(folder)
+    if _same_folder(out, source) or any(_same_folder(out / "meshes", file) for file in _folders(table)):
+        raise FileExistsError(f"{out} is the data set itself: choose another folder for the coarser one.")
+    rows = _records(table, file_format)
+    about = {
+        "coarsened_to": int(n_nodes),
+        "tolerance": tolerance,
+        "version": __version__,
+        "format": file_format,
+        "n_samples": len(table),
+        "table_sha256": _digest(csv_text(rows), table["mesh"]),
+        "source": origin,
+    }
+    target = SampleFolder(out, about, kind="coarsened", force=force)
+    meshes = list(table["mesh"])
+
+    def make(missing: list[int]) -> Iterator[Row]:
+        where = out.absolute()  # processes of an earlier call may have started in another folder
+        tasks = (
+            joblib.delayed(_coarsen_one)(meshes[i], i, n_nodes, tolerance, where / target.names[i]) for i in missing
+        )
+        yield from joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
+
+    tables = {"table.csv": rows}
+    if shapes is not None:
+        tables["shape.csv"] = _records(shapes, file_format)
+
+    def finished(found: Json) -> dict[int, Row]:
+        for name, ours in tables.items():
+            check_unchanged(out / name, ours)
+        return {i: {"index": i} for i in range(found["n_samples"])}  # there is nothing more to know
+
+    target.fill(target.rows_left(finished), make, about, progress)
+    target.finish(tables, about)
+    return table.assign(mesh=[str(out.resolve() / name) for name in target.names])
+
+
+def _folders(table: pd.DataFrame) -> set[Path]:
+    """Return the folders that hold the meshes of a table."""
+    return {Path(mesh).parent for mesh in table["mesh"] if isinstance(mesh, (str, os.PathLike))}
+
+
+def _same_folder(folder: Path, other: object) -> bool:
+    if not isinstance(other, (str, os.PathLike)):
+        return False
+    return folder.exists() and os.path.exists(other) and os.path.samefile(folder, other)
+
+
+def _records(table: pd.DataFrame, file_format: str) -> list[Row]:
+    """Rows of a table with the names of the new meshes in front."""
+    return [
+        {"mesh": mesh_name(i, file_format)} | {str(key): value for key, value in row.items() if key != "mesh"}
+        for i, row in enumerate(table.to_dict("records"))
+    ]
+
+
+def _digest(content: str, meshes: pd.Series) -> str:
+    """Fingerprint of the table and the names of its meshes, wherever they lie."""
+    names = [Path(mesh).name for mesh in meshes if isinstance(mesh, (str, os.PathLike))]
+    return hashlib.sha256("\n".join([content, *names]).encode()).hexdigest()
+
+
+def _open(source: str | os.PathLike[str] | pd.DataFrame) -> tuple[pd.DataFrame, Json | None, pd.DataFrame | None]:
+    """Return the table, what its about.json says, and the parameters behind the shapes, if any."""
+    origin, shapes = None, None
+    if isinstance(source, pd.DataFrame):
+        if "mesh" not in source.columns:
+            raise InputError(f"The table has no column 'mesh'; its columns are: {', '.join(map(str, source.columns))}.")
+        table = source
+    else:
+        folder = Path(source)
+        if not folder.is_dir():
+            raise MissingFileError(f"There is no folder {folder}.")
+        if is_dataset(folder):
+            table, origin = load_dataset(folder), read_json(folder / "about.json")
+            if (folder / "shape.csv").exists():
+                both = load_dataset(folder, shape=True)
+                shapes = both[["mesh", *both.columns[len(table.columns) :]]]
+        else:
+            table = load_plaid(folder)
+    if not len(table):
+        raise InputError("The table has no rows, so there is nothing to coarsen.")
+    return table.reset_index(drop=True), origin, shapes
+
+
+def _coarsen_one(mesh: object, index: int, n_nodes: int, tolerance: float, path: Path) -> Row:
+    place = f"Mesh {index}"
+    try:
+        if isinstance(mesh, (str, os.PathLike)):
+            source, mesh = mesh, read_mesh(mesh)
+            place += f" ({source})"  # the reader names the file by itself, the coarsener cannot
+        coarse = coarsen(mesh, n_nodes, tolerance=tolerance)
+    except InputError as error:
+        error.of_item(index, place)
+        raise
+    coarse.write(path)
+    return {"index": index, "nodes": coarse.n_nodes}
 
 
 def check_format(file_format: str) -> None:
@@ -241,13 +395,13 @@ def check_disk(folder: Path, n_nodes: int) -> None:
         raise OSError(f"{folder} needs about {size(needed)}, but only {size(free)} are free.")
 
 
-def check_unchanged(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+def check_unchanged(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
     """Refuse a table that does not hold what we wrote: writing it again would undo what someone did to it."""
     if path.exists() and path.read_bytes() != csv_text(rows).encode():
         raise FileExistsError(f"{path} has been changed since it was made: choose another folder.")
 
 
-def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
     """Rows as CSV; floats with the fewest digits that read back equal."""
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, fieldnames=list(rows[0]), lineterminator="\n")
@@ -265,7 +419,7 @@ def read_csv(path: Path) -> list[Row]:
         ]
 
 
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
+def write_json(path: Path, content: Mapping[str, object]) -> None:
     """Write a JSON file for people to read."""
     write_text(path, json.dumps(content, indent=2) + "\n")
 
@@ -276,7 +430,7 @@ def write_text(path: Path, content: str) -> None:
         file.write(content.encode())
 
 
-def read_json(path: Path) -> dict[str, Any] | None:
+def read_json(path: Path) -> Json | None:
     """Return the object in a JSON file; None if there is none."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

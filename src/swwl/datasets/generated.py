@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import pandas as pd
 
@@ -15,6 +15,7 @@ from swwl.datasets.airfoil import AIRFOIL
 from swwl.datasets.blade import BLADE
 from swwl.datasets.capacitor import CAPACITOR
 from swwl.datasets.folder import (
+    Json,
     Row,
     SampleFolder,
     check_disk,
@@ -323,7 +324,7 @@ def _splits(n_samples: int, test_fraction: float) -> Sequence[str]:
     return ["train"] * (n_samples - n_test) + ["test"] * n_test
 
 
-def _about(request: Request, n_samples: int, test_fraction: float, file_format: str) -> dict[str, Any]:
+def _about(request: Request, n_samples: int, test_fraction: float, file_format: str) -> Json:
     generator = request.generator
     return {
         "generator": generator.name,
@@ -341,7 +342,7 @@ def _about(request: Request, n_samples: int, test_fraction: float, file_format: 
     }
 
 
-def _redraws(rows: Iterable[Row]) -> dict[str, Any]:
+def _redraws(rows: Iterable[Row]) -> Json:
     """Count how often samples had to be drawn again, in all and for each sample concerned."""
     counts = {str(row["index"]): row["redraws"] for row in rows if row["redraws"]}
     return {"redrawn": sum(counts.values()), "redraws": counts}
@@ -358,7 +359,7 @@ def _write_and_describe(sample: Sample, folder: Path, file_format: str) -> Row:
     }
 
 
-def _read_tables(folder: Path, about: dict[str, Any], file_format: str) -> dict[int, Row]:
+def _read_tables(folder: Path, about: Json, file_format: str) -> dict[int, Row]:
     """Rows of a finished data set, exact to the last digit; refuse tables that someone has changed since."""
     if not (folder / "table.csv").exists() or not (folder / "shape.csv").exists():
         return {}

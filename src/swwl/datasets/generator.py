@@ -1,6 +1,7 @@
-"""What the generators have in common: inputs from a design, a simulation of each, several at a time.
+"""What the simulations have in common: a `Generator` describes one kind, `run` makes samples of it.
 
-A physics package (``tensile2d``, ``airfoil``, ...) describes itself by a `Generator`; ``generated.py`` runs it.
+Inputs come from a scrambled Sobol sequence (`draw`); where the model has no solution, others are drawn (`redraw`).
+The physics live in ``tensile2d``, ``airfoil``, ``blade`` and ``capacitor``; ``generated.py`` makes tables and folders.
 """
 
 from __future__ import annotations
@@ -21,29 +22,13 @@ from swwl.mesh.mesh import Mesh
 from swwl.parallel import one_blas_thread
 
 Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.integer[Any]]
+Ints: TypeAlias = NDArray[np.integer]
 Complexes: TypeAlias = NDArray[np.complex128]
+Ranges = Mapping[str, tuple[float, float]]
+Result = TypeVar("Result")
 
-
-def smoothed(points: Floats, triangles: Ints, n_fixed: int, passes: int) -> Floats:
-    """Move every node but the first `n_fixed` to the mean of its neighbors, `passes` times.
-
-    Examples
-    --------
-    >>> corners = np.array([[0.0, 0], [1, 0], [1, 1], [0, 1], [0.3, 0.4]])
-    >>> smoothed(corners, np.array([[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]]), 4, 1)[4].tolist()
-    [0.5, 0.5]
-    """
-    n = len(points)
-    start, end = triangles.ravel(), np.roll(triangles, -1, axis=1).ravel()
-    adjacency = coo_array((np.ones(len(start)), (start, end)), shape=(n, n)).tocsr()
-    adjacency = adjacency + adjacency.T
-    adjacency.data[:] = 1.0
-    degree = np.maximum(adjacency.sum(1), 1)[:, None]
-    points = points.copy()
-    for _ in range(passes):
-        points[n_fixed:] = (adjacency @ points / degree)[n_fixed:]
-    return points
+MAX_REDRAWS = 50
+_TOPOLOGY_STREAM = 2**32  # no redraw counts that far: the stream of random numbers that draws a mesh's resolution
 
 
 class Unsolvable(RuntimeError):
@@ -102,49 +87,6 @@ class Sample(Simulation):
     redraws: int
 
 
-Ranges = Mapping[str, tuple[float, float]]
-
-
-def draw(ranges: Ranges, n_samples: int, seed: int) -> list[dict[str, float]]:
-    """Draw the inputs of the first `n_samples` samples.
-
-    Examples
-    --------
-    >>> design = draw({"speed": (10.0, 20.0), "pressure": (1.0, 2.0)}, 4, seed=0)
-    >>> sorted(int(inputs["speed"] // 2.5) for inputs in design)  # one in each quarter
-    [4, 5, 6, 7]
-    >>> design == draw({"speed": (10.0, 20.0), "pressure": (1.0, 2.0)}, 9, seed=0)[:4]
-    True
-    """
-    sequence = qmc.Sobol(len(ranges), scramble=True, rng=np.random.default_rng(seed))
-    # Whole powers of two keep SciPy from warning about balance; the first points are the same.
-    unit = sequence.random_base2(max(n_samples - 1, 0).bit_length())[:n_samples]
-    return [_scale(row, ranges) for row in unit]
-
-
-def redraw(ranges: Ranges, seed: int, index: int, attempt: int) -> dict[str, float]:
-    """Draw other inputs for one sample, uniformly; attempts count from 1.
-
-    Examples
-    --------
-    >>> redraw({"speed": (10.0, 20.0)}, seed=0, index=7, attempt=1) == redraw(
-    ...     {"speed": (10.0, 20.0)}, seed=0, index=7, attempt=2
-    ... )
-    False
-    """
-    return _scale(np.random.default_rng([seed, index, attempt]).random(len(ranges)), ranges)
-
-
-def _scale(unit: Floats, ranges: Ranges) -> dict[str, float]:
-    return {name: low + (high - low) * float(u) for u, (name, (low, high)) in zip(unit, ranges.items(), strict=True)}
-
-
-Result = TypeVar("Result")
-
-MAX_REDRAWS = 50
-_TOPOLOGY_STREAM = 2**32  # no redraw counts that far: the stream of random numbers that draws a mesh's resolution
-
-
 @dataclass(frozen=True)
 class Generator:
     """A kind of simulation.
@@ -169,8 +111,8 @@ class Generator:
 
     name: str
     model: str
-    scalars: Mapping[str, tuple[float, float]]
-    shape: Mapping[str, tuple[float, float]]
+    scalars: Ranges
+    shape: Ranges
     targets: tuple[str, ...]
     simulate: Callable[[Mapping[str, float], int, float], Simulation]
     n_nodes: int
@@ -211,6 +153,40 @@ class Request:
             raise InputError(f"The seed must be a whole number from 0 on, found {self.random_state!r}.")
 
 
+def draw(ranges: Ranges, n_samples: int, seed: int) -> list[dict[str, float]]:
+    """Draw the inputs of the first `n_samples` samples.
+
+    Examples
+    --------
+    >>> design = draw({"speed": (10.0, 20.0), "pressure": (1.0, 2.0)}, 4, seed=0)
+    >>> sorted(int(inputs["speed"] // 2.5) for inputs in design)  # one in each quarter
+    [4, 5, 6, 7]
+    >>> design == draw({"speed": (10.0, 20.0), "pressure": (1.0, 2.0)}, 9, seed=0)[:4]
+    True
+    """
+    sequence = qmc.Sobol(len(ranges), scramble=True, rng=np.random.default_rng(seed))
+    # Whole powers of two keep SciPy from warning about balance; the first points are the same.
+    unit = sequence.random_base2(max(n_samples - 1, 0).bit_length())[:n_samples]
+    return [_scale(row, ranges) for row in unit]
+
+
+def redraw(ranges: Ranges, seed: int, index: int, attempt: int) -> dict[str, float]:
+    """Draw other inputs for one sample, uniformly; attempts count from 1.
+
+    Examples
+    --------
+    >>> redraw({"speed": (10.0, 20.0)}, seed=0, index=7, attempt=1) == redraw(
+    ...     {"speed": (10.0, 20.0)}, seed=0, index=7, attempt=2
+    ... )
+    False
+    """
+    return _scale(np.random.default_rng([seed, index, attempt]).random(len(ranges)), ranges)
+
+
+def _scale(unit: Floats, ranges: Ranges) -> dict[str, float]:
+    return {name: low + (high - low) * float(u) for u, (name, (low, high)) in zip(unit, ranges.items(), strict=True)}
+
+
 def make_sample(request: Request, index: int, inputs: Mapping[str, float]) -> Sample:
     """Simulate one sample, with other inputs as long as there is no solution."""
     generator, seed = request.generator, int(request.random_state)
@@ -238,6 +214,11 @@ def make_sample(request: Request, index: int, inputs: Mapping[str, float]) -> Sa
     raise RuntimeError(f"Sample {index} of {generator.name} had no solution in {MAX_REDRAWS} redraws: {reason}")
 
 
+def _random_resolution(n_nodes: int, rng: np.random.Generator) -> tuple[int, float]:
+    """Between half and one and a half times the nodes, cells up to 1.4 times longer one way or the other."""
+    return round(n_nodes * rng.uniform(0.5, 1.5)), float(np.exp(rng.uniform(-1, 1) * np.log(1.4)))
+
+
 def run(
     request: Request, indices: list[int], finish: Callable[[Sample], Result], n_jobs: int | None = None
 ) -> Iterator[Result]:
@@ -259,6 +240,22 @@ def _make_and_finish(
     return finish(make_sample(request, index, inputs))
 
 
-def _random_resolution(n_nodes: int, rng: np.random.Generator) -> tuple[int, float]:
-    """Between half and one and a half times the nodes, cells up to 1.4 times longer one way or the other."""
-    return round(n_nodes * rng.uniform(0.5, 1.5)), float(np.exp(rng.uniform(-1, 1) * np.log(1.4)))
+def smoothed(points: Floats, triangles: Ints, n_fixed: int, passes: int) -> Floats:
+    """Move every node but the first `n_fixed` to the mean of its neighbors, `passes` times.
+
+    Examples
+    --------
+    >>> corners = np.array([[0.0, 0], [1, 0], [1, 1], [0, 1], [0.3, 0.4]])
+    >>> smoothed(corners, np.array([[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]]), 4, 1)[4].tolist()
+    [0.5, 0.5]
+    """
+    n = len(points)
+    start, end = triangles.ravel(), np.roll(triangles, -1, axis=1).ravel()
+    adjacency = coo_array((np.ones(len(start)), (start, end)), shape=(n, n)).tocsr()
+    adjacency = adjacency + adjacency.T
+    adjacency.data[:] = 1.0
+    degree = np.maximum(adjacency.sum(1), 1)[:, None]
+    points = points.copy()
+    for _ in range(passes):
+        points[n_fixed:] = (adjacency @ points / degree)[n_fixed:]
+    return points

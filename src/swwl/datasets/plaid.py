@@ -6,26 +6,29 @@ folder                      written by                                          
 ``data/SPLIT/sample_*/``    pyplaid 1.0, backend cgns                           h5py
 ``dataset/samples/``        older pyplaid: CGNS files, splits beside them       h5py
 ``data/`` of other kinds    pyplaid 1.0, backends hf_datasets and zarr          pyplaid, the extra [plaid]
-``data/*.parquet``          older sets on the hub: a column of pickles          pyarrow, never unpickled freely
+``data/*.parquet``          older sets on the hub: a column of pickles          pyarrow and `loads_plain`
 ==========================  ==================================================  ==========================
 """
 
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import pickle
+import pickletools
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
 from swwl.datasets.fetch import cache_folder
-from swwl.datasets.unpickle import loads_plain
 from swwl.errors import InputError, MissingFileError, MissingPackageError, located
 from swwl.mesh.io.hdf.cgns import is_tree, mesh_of_tree, read_cgns_scalars, scalars_of_tree
 from swwl.mesh.mesh import Mesh
@@ -37,6 +40,9 @@ HUB = {
     "AirfRANS": "PLAID-datasets/AirfRANS_original",
 }
 _EXTRA = "pip install 'swwl[plaid]'"
+_NAMES = ("ndarray", "dtype", "_reconstruct", "scalar", "_frombuffer")  # by which pickles make arrays
+Parts = tuple[Any, ...]
+Tree = list[Any]  # of CGNS: a name, a value, children and a label
 _RECORD = "swwl-fetched.json"  # what a folder was filled with
 
 
@@ -89,7 +95,7 @@ def load_plaid(folder: str | os.PathLike[str], split: str | None = None) -> pd.D
     names = sorted({name for entry in entries for name in entry.scalars})
     for clash in {"mesh", "split"}.intersection(names):
         raise InputError(f"{folder} has a scalar named {clash!r}, which is the name of another column.")
-    columns: dict[str, Any] = {
+    columns: dict[str, object] = {
         "mesh": pd.Series([entry.mesh for entry in entries], dtype=object),
         "split": [entry.split for entry in entries],
     }
@@ -145,7 +151,7 @@ def fetch_plaid(
     return load_plaid(folder)
 
 
-def _fetched(folder: Path) -> Any:
+def _fetched(folder: Path) -> object:
     """Return what was downloaded to a folder, or None if nothing was."""
     try:
         return json.loads((folder / _RECORD).read_text(encoding="utf-8"))
@@ -333,7 +339,122 @@ def _pickled_samples(file: Path) -> Iterator[_Entry]:
         table.close()
 
 
-def _trees(content: Any) -> dict[float, list[Any]]:
+class _Named:
+    """What a pickle names in place of an array, a type or a scalar of NumPy: kept, not run."""
+
+    args: Parts = ()
+    state: Parts = ()
+
+    def __init__(self, *args: object):
+        self.args = args
+
+    def __setstate__(self, state: Parts) -> None:
+        self.state = state
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Hands out a new stand-in for every name of NumPy, and nothing that could do anything."""
+
+    def find_class(self, module: str, name: str) -> type:
+        if name in _NAMES and re.fullmatch(r"numpy(\._?core\.(multiarray|numeric))?", module):
+            return type(name, (_Named,), {})
+        if (module, name) == ("collections", "OrderedDict"):
+            return dict
+        if (module, name) == ("builtins", "complex"):
+            return complex
+        raise InputError(f"The pickle asks for {module}.{name}, but only plain data and NumPy arrays are read.")
+
+
+class _Settled:
+    """Plain data with real arrays in place of the stand-ins, each made once from bytes, shape and a checked type.
+
+    Parameters
+    ----------
+    most : int
+        Items to look at. A pickle spends a byte or more on each, unless it names a list again and again inside of
+        others: a few hundred bytes can stand for more items than any memory holds.
+    """
+
+    def __init__(self, most: int):
+        self._left = most
+        self._made: dict[int, object] = {}
+
+    def __call__(self, item: object) -> object:
+        self._left -= 1
+        if self._left < 0:
+            raise InputError("The pickle stands for more items than it has bytes.")
+        if item is None or isinstance(item, (bool, int, float, complex, str, bytes, bytearray)):
+            return item
+        if isinstance(item, dict):
+            return {self(key): self(value) for key, value in item.items()}
+        if isinstance(item, (list, tuple, set, frozenset)):
+            return type(item)(self(one) for one in item)
+        if not isinstance(item, _Named):
+            raise InputError(f"The pickle holds {type(item).__name__}, but only plain data and NumPy arrays are read.")
+        if id(item) not in self._made:
+            self._made[id(item)] = _real(item)
+        return self._made[id(item)]
+
+
+def _real(item: _Named) -> object:
+    """Return the array or the scalar that a stand-in is for."""
+    kind = type(item).__name__
+    if kind == "scalar":
+        dtype, data = item.args
+        return _array(data, dtype, (), "C")[()]
+    if kind == "_frombuffer":
+        data, dtype, shape, order = item.args
+        return _array(data, dtype, shape, order)
+    if len(item.state) != 5:
+        raise InputError("The pickle holds an array without content.")
+    _, shape, dtype, fortran, data = item.state
+    return _array(data, dtype, shape, "F" if fortran else "C")
+
+
+def _array(data: Any, dtype: Any, shape: Any, order: Any) -> NDArray[Any]:
+    code = dtype.args[0] if isinstance(dtype, _Named) and dtype.args else None
+    if not isinstance(code, str) or not re.fullmatch(r"[biufcSU]\d+", code) or not isinstance(data, (bytes, bytearray)):
+        raise InputError(f"The pickle holds an array of type {code!r}, but only numbers and text are read.")
+    real = np.dtype(code)
+    if dtype.state and dtype.state[1] == (">" if sys.byteorder == "little" else "<"):
+        real = real.newbyteorder()
+    return np.frombuffer(bytes(data), real).reshape(shape, order=order).copy(order="K")
+
+
+def loads_plain(data: bytes) -> object:
+    """Unpickle containers, numbers, strings and NumPy arrays; refuse everything else.
+
+    Unpickling calls whatever a file names. Here it can name NumPy's arrays, types and scalars alone, and even those are
+    stand-ins, so that a crafted state never reaches NumPy. pyplaid wrote such pickles before 1.0 and no longer reads
+    them.
+
+    Raises
+    ------
+    ValueError
+        If the pickle names anything but plain data, or is damaged. Nothing that it names is run.
+
+    Examples
+    --------
+    >>> loads_plain(pickle.dumps({"nodes": np.arange(3)}))
+    {'nodes': array([0, 1, 2])}
+    >>> loads_plain(pickle.dumps(print))
+    Traceback (most recent call last):
+    ...
+    swwl.errors.InputError: The pickle asks for builtins.print, but only plain data and NumPy arrays are read.
+    """
+    try:
+        # Lengths beyond the data's own and memo numbers that no pickler writes only exhaust memory.
+        for code, argument, _ in pickletools.genops(data):  # raises where an argument is cut short
+            if code.name in ("PUT", "BINPUT", "LONG_BINPUT") and not 0 <= int(argument or 0) <= len(data):
+                raise InputError(f"The pickle is damaged: it numbers an object {argument} in {len(data)} bytes.")
+        return _Settled(len(data))(_PlainUnpickler(io.BytesIO(data)).load())
+    except (pickle.UnpicklingError, EOFError, AttributeError, LookupError, TypeError, OverflowError) as error:
+        raise InputError(f"The pickle is damaged or holds more than plain data ({error}).") from None
+    except (RecursionError, MemoryError) as error:
+        raise InputError(f"The pickle is nested or sized beyond reason ({type(error).__name__}).") from None
+
+
+def _trees(content: object) -> dict[float, Tree]:
     """Find the CGNS trees of a dumped sample by time; where they are kept changed between versions."""
     if isinstance(content, dict):
         if content and all(is_tree(value) for value in content.values()):
@@ -344,7 +465,7 @@ def _trees(content: Any) -> dict[float, list[Any]]:
     return {}
 
 
-def _loose_scalars(content: Any) -> dict[str, float]:
+def _loose_scalars(content: object) -> dict[str, float]:
     """Scalars that older versions kept beside the trees."""
     scalars = content.get("scalars") if isinstance(content, dict) else None
     if isinstance(scalars, dict) and isinstance(scalars.get("data"), dict):
@@ -352,7 +473,7 @@ def _loose_scalars(content: Any) -> dict[str, float]:
     return {name: float(value) for name, value in (scalars or {}).items() if not isinstance(value, (str, dict))}
 
 
-def _entry(trees: dict[float, list[Any]], scalars: dict[str, float], split: str, where: str) -> _Entry:
+def _entry(trees: dict[float, Tree], scalars: dict[str, float], split: str, where: str) -> _Entry:
     if not trees:
         raise InputError(f"{where}: there is no mesh in it.")
     tree = trees[min(trees)]
@@ -387,7 +508,7 @@ def load_split(folder: str | os.PathLike[str], split: str = "test") -> pd.DataFr
     return table
 
 
-def sample_number(mesh: Any) -> int | None:
+def sample_number(mesh: object) -> int | None:
     """Return the number of the sample that a mesh file belongs to, or None.
 
     Examples
@@ -399,7 +520,7 @@ def sample_number(mesh: Any) -> int | None:
     return int(found[1]) if found else None
 
 
-def write_submission(path: str | os.PathLike[str], predictions: Sequence[Mapping[str, Any]]) -> None:
+def write_submission(path: str | os.PathLike[str], predictions: Sequence[Mapping[str, ArrayLike]]) -> None:
     """Write predictions as PLAID's benchmarks take them: a pickled list with one dict per sample.
 
     Parameters
@@ -425,7 +546,7 @@ def write_submission(path: str | os.PathLike[str], predictions: Sequence[Mapping
         pickle.dump(rows, file, protocol=4)
 
 
-def _plain(name: str, value: Any) -> Any:
+def _plain(name: str, value: ArrayLike) -> float | NDArray[np.float64]:
     array = np.asarray(value, dtype=np.float64)
     if not np.isfinite(array).all() or array.ndim > 1:
         raise InputError(f"The prediction of {name!r} must be a finite number or a vector of them.")

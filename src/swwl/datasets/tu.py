@@ -9,7 +9,6 @@ import difflib
 import io
 import os
 import re
-import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -142,7 +141,6 @@ def load_tu(
     label_weight: float = 1.0,
     edge_weights: bool | int = False,
     data_home: str | os.PathLike[str] | None = None,
-    download: bool | None = None,
     checksum: str | None = None,
 ) -> LabeledGraphs:
     """Load a TU benchmark set from the disk; `fetch_tu` downloads it.
@@ -151,8 +149,6 @@ def load_tu(
     ----------
     name, labels, label_weight, edge_weights, data_home, checksum
         As for `fetch_tu`.
-    download : bool, optional
-        Deprecated. For now a set that is not on the disk is downloaded, with a warning, unless this is False.
 
     Returns
     -------
@@ -161,12 +157,7 @@ def load_tu(
     """
     path = find_tu(name, data_home, checksum)
     if path is None:
-        if download is False:
-            raise _not_found(name, data_home, "download=False; fetch_tu downloads it")
-        warnings.warn(
-            "load_tu will read local files only; use fetch_tu, which downloads.", DeprecationWarning, stacklevel=2
-        )
-        path = _fetch(name, data_home, _wanted_checksum(name, checksum))
+        raise _not_found(name, data_home, "load_tu reads local files alone; fetch_tu downloads it")
     return read_tu(path, name, labels=labels, label_weight=label_weight, edge_weights=edge_weights)
 
 

@@ -122,11 +122,8 @@ class Pool:
 
     def _predict(self, include_nugget: bool) -> Prediction:
         stack = self.model.stack_
-        parts = [
-            stack.predict(self.cases.take(part), include_nugget).columns() for part in blocks(len(self), _WIDE_BLOCK)
-        ]
-        mean, scale = np.concatenate([part.mean for part in parts]), np.concatenate([part.scale for part in parts])
-        return Prediction(mean, scale, parts[0].df)
+        parts = blocks(len(self), _WIDE_BLOCK)
+        return Prediction.joined([stack.predict(self.cases.take(part), include_nugget).columns() for part in parts])
 
     def _covariance(self, cases: NDArray[np.intp]) -> Array:
         return self.model.stack_.joint(self.cases.take(cases), include_nugget=False)[1]

@@ -147,14 +147,14 @@ class Span:
         return linalg.solve(among, across.T, assume_a="pos").T
 
 
-class Basis(NamedTuple):
+class Projector(NamedTuple):
     """Centers (K,) and components (K, m), float32, of every part of wide rows by itself."""
 
     means: list[NDArray[np.float64]]
     components: list[NDArray[np.float32]]
 
     @classmethod
-    def of(cls, rows: NDArray[Any], n_parts: int, most: int) -> Basis:
+    def of(cls, rows: NDArray[Any], n_parts: int, most: int) -> Projector:
         """Find at most so many components of each of the equal parts of rows (N, parts K)."""
         found = [principal_components(part, most)[:2] for part in np.split(rows, n_parts, axis=1)]
         return cls([mean for mean, _ in found], [components.astype(np.float32) for _, components in found])
@@ -165,7 +165,7 @@ class Basis(NamedTuple):
         Examples
         --------
         >>> rows = np.array([[0.0, 0.0], [2.0, 0.0]])
-        >>> coordinates, left = Basis.of(rows, 1, 64).keep(np.array([[1.0, 3.0]]))
+        >>> coordinates, left = Projector.of(rows, 1, 64).keep(np.array([[1.0, 3.0]]))
         >>> coordinates.tolist(), left.tolist()
         ([[0.0]], [3.0])
         """

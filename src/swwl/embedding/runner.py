@@ -1,16 +1,18 @@
-"""Graphs through the pipeline a few at a time: items, reading, threads, and errors that say which graph it was.
+"""One runner for meshes: the items of a column through any number of embeddings, a few at a time.
 
-``transformer.py`` says what is wanted of every graph; ``pipeline.py`` computes it; what files give is kept in a
-:class:`swwl.storage.memory.Memory`.
+An :class:`Entry` is one distinct mesh or graph: it is read once and made into graphs and clouds once while it is at
+hand, and what goes wrong says which one it was. :func:`moments_of`, :func:`embedded_of` and :func:`summaries_of` ask
+``pipeline.py`` about items, or a :class:`~swwl.storage.memory.Memory` for what an earlier run kept of their files.
+A :class:`Run` brings items to embeddings (:class:`Stepwise`), in threads; an embedding by itself is a run of one.
 """
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Sized
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -28,139 +30,91 @@ from swwl.mesh.io import as_graph, as_mesh
 from swwl.mesh.io.convert import MeshFile
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.summaries import summaries
-from swwl.parallel import Progress, check_memory, each_once, one_blas_thread
+from swwl.parallel import Progress, check_memory, each_once, in_threads
 from swwl.storage.memory import Memory, MemoryLike, as_memory
 
-Result = TypeVar("Result")
-Numbered = list[tuple[int, Any]]
+Found = TypeVar("Found")
+Made = TypeVar("Made", bound=Graph | Cloud | Mesh)
+Rows = NDArray[Any]
 
-# A thread takes graphs in handfuls: few enough to hold in memory, enough that small ones are not all overhead and
-# that large ones of one topology can share their sparse products.
-_MOST_GRAPHS = 16
+# A thread takes a few items at a time: few enough to hold in memory, enough that small ones are not all overhead.
+_MOST_ITEMS = 32
 _MOST_NODES = 30_000
-_MOST_NODES_STACKED = 480_000
-_GUESSED_NODES = 15_000
-# Nodes of graphs that may wait in memory between a first look at all of them and their embedding: some 300 MB.
-MOST_NODES_WAITING = 2_000_000
+_BYTES_PER_NODE = 60  # of a file, about
+_GUESSED_NODES = 15_000  # of anything else that does not tell
+# Nodes that may wait in memory from a first look at all items to their embedding: as graphs, some 300 MB. Meshes that
+# several embeddings share count tenfold, for their cells and fields. Other files are read a second time.
+_MOST_NODES_WAITING = 2_000_000
+_WEIGHT_OF_MESHES = 10
 
 
-@dataclass(frozen=True)
-class Loaded:
-    """A graph that was read already, beside what it was read from."""
+class _Failure:
+    """Carries an exception of the user's iterator into a worker: raised while joblib draws items, it would hang."""
 
-    item: Any
-    graph: Graph | Cloud
+    def __init__(self, error: Exception):
+        self.error = error
 
 
-class Batch:
-    """The items of one call, each distinct one once, and how to go through them.
+class Entry:
+    """A distinct item of a column: what was given, its place and, while it is at hand, what was made of it.
 
     Parameters
     ----------
-    X : iterable of graphs, or of anything :func:`swwl.as_graph` takes
-        A list, a pandas column, an array of objects; anything lazy is drawn from as it is needed, once.
-    memory : Memory
-    n_jobs : int or None
-    progress : callable, optional
-    numbers : list of int, optional
-        Of the items, which are distinct then, in the column that they are a part of.
-    most_waiting : int
-        So many nodes may stay in memory between :meth:`moments` and :meth:`embedded`.
-
-    Attributes
-    ----------
-    is_lazy : bool
-        Whether the items can be gone through only once.
-    inverse : list of int or None
-        Which distinct item every item is, or None where items are lazy.
+    number : int
+        Its place in the column, which messages name.
+    given : object
+        Anything that :func:`swwl.as_graph` takes.
+    fields : collection of str, optional
+        Where several embeddings share what is read from a file: the node fields that they need.
     """
 
-    def __init__(
-        self,
-        X: Any,
-        memory: Memory,
-        n_jobs: int | None,
-        progress: Progress | None,
-        numbers: list[int] | None = None,
-        most_waiting: int = MOST_NODES_WAITING,
-    ):
-        self.memory, self.n_jobs, self.progress = memory, n_jobs, progress
-        self._most_waiting = most_waiting
-        items = as_items(X)
-        self.is_lazy = not isinstance(items, Sized)
-        self._numbered: Iterable[tuple[int, Any]]
-        self.inverse: list[int] | None = None
-        if self.is_lazy:
-            self._numbered = enumerate(_guarded(items))
-        else:
-            distinct, self.inverse = each_once(items)
-            firsts = np.unique(self.inverse, return_index=True)[1].tolist() if numbers is None else numbers
-            self._numbered = list(zip(firsts, distinct, strict=True))
+    def __init__(self, number: int, given: object, fields: Collection[str] | None = None):
+        self.number = number
+        self.path = Path(given) if isinstance(given, (str, os.PathLike)) else None
+        self.given = given
+        if isinstance(given, MeshFile) or (isinstance(given, (str, os.PathLike)) and fields is not None):
+            self.given = MeshFile(given, fields)  # another one's content is shared, and released here alone
+        self._made: dict[Hashable, Graph | Cloud | Mesh] = {}
 
-    def __len__(self) -> int:
-        """Return the number of distinct items, which lazy ones do not tell."""
-        return len(self._numbered)  # type: ignore[arg-type]
-
-    def first(self, recipe: Recipe) -> Moments:
-        """Return the moments of the first graph; it will not be read again."""
-        iterator = iter(self._numbered)
-        number, item = next(iterator, (0, None))
-        if item is None:
-            raise InputError("There are no graphs to fit; at least one is needed.")
-        found, loaded = _moments(number, item, recipe, self.memory)
-        rest = list(iterator) if isinstance(self._numbered, list) else iterator
-        if isinstance(rest, list):
-            self._numbered = [(number, loaded), *rest]
-        else:
-            self._numbered = _chain((number, loaded), rest)
+    def once(self, key: Hashable, make: Callable[[Any], Made]) -> Made:
+        """Return what a function makes of the item, made now unless it is at hand under that key."""
+        if isinstance(self.given, _Failure):
+            raise self.given.error
+        found: Any = self._made.get(key)
+        if found is None:
+            try:
+                found = self._made[key] = make(self.given)
+            except InputError as error:
+                raise error.of_item(self.number, f"Graph {self.number}") from None
         return found
 
-    def moments(self, recipe: Recipe) -> list[Moments]:
-        """Return the moments of all graphs; those that fit into memory will not be read again."""
-        if not isinstance(self._numbered, list):
-            self._numbered = list(self._numbered)
-            self.is_lazy, self.inverse = False, list(range(len(self._numbered)))
-        each = self._most_waiting // max(1, len(self._numbered))
-        function = partial(_moments_of, recipe=recipe, memory=self.memory, most_nodes=each)
-        results = list(self._stream(function, recipe))
-        numbers = [number for number, _ in self._numbered]
-        self._numbered = [(number, item) for number, (_, item) in zip(numbers, results, strict=True)]
-        return [found for found, _ in results]
+    def about_nodes(self) -> int:
+        """Return how many nodes it has, about, without reading it."""
+        if self.path is not None:
+            return os.path.getsize(self.path) // _BYTES_PER_NODE if self.path.exists() else 0
+        return int(getattr(self.given, "n_nodes", _GUESSED_NODES))
 
-    def centers(self, recipe: Recipe) -> list[NDArray[np.float64]]:
-        """Return the center of every graph in the space of node embeddings, ((H + 1) d,)."""
-        return list(self._stream(partial(_centers_of, recipe=recipe), recipe))
+    def wait(self, budget: int) -> int:
+        """Keep in memory what can be used again if it holds no more nodes than a budget; return what is left of it."""
+        shared = isinstance(self.given, MeshFile) and self.given.n_nodes
+        if shared:
+            self._made.clear()
+        held = sum(_size(made) for made in self._made.values() if made is not self.given)
+        budget -= held + _WEIGHT_OF_MESHES * shared
+        if budget < 0:
+            budget += held + _WEIGHT_OF_MESHES * shared
+            self.release()
+        return budget
 
-    def embedded(self, recipe: Recipe) -> Iterator[Embedded]:
-        """Yield quantiles and center of every graph."""
-        return self._stream(partial(_embedded_of, recipe=recipe, memory=self.memory), recipe)
-
-    def summaries(self, kind: str, merge_nodes: bool = False) -> Iterator[NDArray[np.float64]]:
-        """Yield the summaries of every mesh or graph."""
-        return self._stream(partial(_summaries_of, kind=kind, merge_nodes=merge_nodes, memory=self.memory))
-
-    def spread(self, results: Sequence[Result]) -> list[Result]:
-        """Return one result for every item, of those for distinct ones."""
-        return list(results) if self.inverse is None else [results[k] for k in self.inverse]
-
-    def _stream(self, function: Callable[[Numbered], list[Result]], recipe: Recipe | None = None) -> Iterator[Result]:
-        total = len(self._numbered) if isinstance(self._numbered, list) else None
-        most_nodes = _MOST_NODES_STACKED if recipe is not None and recipe.step > 1 else _MOST_NODES
-        handfuls = _handfuls(self._numbered, most_nodes)
-        with one_blas_thread():
-            parallel = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator", batch_size=1)
-            done = 0
-            for results in parallel(delayed(_alone)(function, handful) for handful in handfuls):
-                yield from results
-                done += len(results)
-                if self.progress is not None:
-                    self.progress(done, total)
+    def release(self) -> None:
+        """Let go of what was read and made."""
+        self._made.clear()
+        if isinstance(self.given, MeshFile):
+            self.given.release()
 
 
-def _alone(function: Callable[[Numbered], list[Result]], handful: Numbered) -> list[Result]:
-    """Take a handful with one BLAS thread: the context around the call holds in this process, but not in workers."""
-    with one_blas_thread():
-        return function(handful)
+def _size(made: Graph | Cloud | Mesh) -> int:
+    return made.n_points if isinstance(made, Cloud) else made.n_nodes
 
 
 def as_items(X: Any) -> Iterable[Any]:
@@ -181,101 +135,57 @@ def as_items(X: Any) -> Iterable[Any]:
     return X
 
 
-class _Failure:
-    """Carries an exception of the user's iterator into a worker: raised while joblib draws items, it would hang."""
-
-    def __init__(self, error: Exception):
-        self.error = error
-
-
-def _guarded(items: Iterable[Any]) -> Iterator[Any]:
+def _guarded(items: Iterable[object]) -> Iterator[object]:
     try:
         yield from items
     except Exception as error:
         yield _Failure(error)
 
 
-def _chain(first: tuple[int, Any], rest: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
-    yield first
-    yield from rest
+# What is asked of items
 
 
-def _handfuls(numbered: Iterable[tuple[int, Any]], most_nodes: int) -> Iterator[Numbered]:
-    handful: Numbered = []
-    nodes = 0
-    for number, item in numbered:
-        handful.append((number, item))
-        graph = item.graph if isinstance(item, Loaded) else item
-        nodes += graph.n_nodes if isinstance(graph, (Graph, Cloud)) else _GUESSED_NODES
-        if nodes >= most_nodes or len(handful) == _MOST_GRAPHS:
-            yield handful
-            handful, nodes = [], 0
-    if handful:
-        yield handful
-
-
-def load_graph(
-    number: int, item: Any, fields: Sequence[str] = (), node_weights: str | None = None, merge_nodes: bool = False
-) -> Graph:
-    """Make a graph of an item, as :func:`swwl.as_graph` does; what goes wrong says which item it was."""
-    try:
-        return as_graph(item, fields=fields, node_weights=node_weights, merge_nodes=merge_nodes)
-    except InputError as error:
-        raise error.of_item(number, f"Graph {number}") from None
-
-
-def _load_cloud(number: int, item: Any, recipe: Recipe) -> Cloud:
-    try:
-        return cloud_of(item, recipe.measure, recipe.fields, recipe.merge_nodes)
-    except InputError as error:
-        raise error.of_item(number, f"Graph {number}") from None
-
-
-def _load(number: int, item: Any, recipe: Recipe) -> Graph | Cloud:
+def load(item: Entry, recipe: Recipe) -> Graph | Cloud:
+    """Return an item as the graph or the cloud that a recipe takes."""
     graph: Graph | Cloud
-    if isinstance(item, _Failure):
-        raise item.error
-    if isinstance(item, Loaded):
-        graph = item.graph
-    elif recipe.measure in CLOUDS:
-        graph = _load_cloud(number, item, recipe)
+    key = (recipe.measure, recipe.fields, recipe.node_weights == "area", recipe.merge_nodes)
+    if recipe.measure in CLOUDS:
+        graph = item.once(key, lambda given: cloud_of(given, recipe.measure, recipe.fields, recipe.merge_nodes))
     else:
         weights = "area" if recipe.node_weights == "area" else None
-        graph = load_graph(number, item, recipe.fields, weights, recipe.merge_nodes)
+        options: dict[str, Any] = {"fields": recipe.fields, "node_weights": weights, "merge_nodes": recipe.merge_nodes}
+        graph = item.once(key, lambda given: as_graph(given, **options))
     if isinstance(graph, Cloud) and not recipe.directed:
         graph = graph.without_directions()
     elif isinstance(graph, Cloud) and graph.reason and recipe.directions:
-        text = f"{_title(number, graph)}: its skin does not look to one side everywhere, as in fit: {graph.reason}."
+        text = f"{_title(item, graph)}: its skin does not look to one side everywhere, as in fit: {graph.reason}."
         warnings.warn(text, MeshWarning, stacklevel=2)
     if recipe.n_features is not None and graph.n_features != recipe.n_features:
         what = "features per point, coordinates and normals" if isinstance(graph, Cloud) else "features per node"
         error = InputError(f"has {graph.n_features} {what}, but fit saw {recipe.n_features}.")
-        raise error.of_item(number, _title(number, graph), continues=True)
+        raise error.of_item(item.number, _title(item, graph), continues=True)
     return graph
 
 
-def _title(number: int, graph: Graph | Cloud) -> str:
-    return f"Graph {number}" + (f" ({graph.name})" if graph.name else "")
+def _title(item: Entry, graph: Graph | Cloud) -> str:
+    return f"Graph {item.number}" + (f" ({graph.name})" if graph.name else "")
 
 
-def _path(item: Any) -> Path | None:
-    """Return the file that an item is or was read from, if it is one."""
-    source = item.item if isinstance(item, Loaded) else item
-    return Path(source) if isinstance(source, (str, os.PathLike)) else None
+def moments_of(items: Sequence[Entry], recipe: Recipe, memory: Memory) -> list[Moments]:
+    """Return the moments of every item, from memory where they are known there."""
+    return [_moments(item, recipe, memory) for item in items]
 
 
-def _moments(number: int, item: Any, recipe: Recipe, memory: Memory) -> tuple[Moments, Any]:
-    """Return a graph's moments, and the item: loaded, if it had to be."""
-    path = _path(item)
-    kept = None if path is None else memory.get(path, "moments", recipe.reading_key)
+def _moments(item: Entry, recipe: Recipe, memory: Memory) -> Moments:
+    kept = None if item.path is None else memory.get(item.path, "moments", recipe.reading_key)
     if kept is not None and _are_moments(kept, recipe):
         weight, directed = int(kept.get("weight", kept["n_nodes"])), bool(kept.get("directed", True))
-        return Moments(weight, kept["mean"], kept["variance"], bool(kept["averaging"]), directed), item
-    graph = _load(number, item, recipe)
+        return Moments(weight, kept["mean"], kept["variance"], bool(kept["averaging"]), directed)
+    graph = load(item, recipe)
     found = pipeline.moments(graph, recipe)
-    if path is not None:
-        memory.put(path, "moments", recipe.reading_key, graph.n_nodes, **found._asdict())
-    return found, item if isinstance(item, Loaded) or graph is item else Loaded(item, graph)
+    if item.path is not None:
+        memory.put(item.path, "moments", recipe.reading_key, graph.n_nodes, **found._asdict())
+    return found
 
 
 def _are_moments(kept: Mapping[str, NDArray[Any]], recipe: Recipe) -> bool:
@@ -290,206 +200,280 @@ def _are_moments(kept: Mapping[str, NDArray[Any]], recipe: Recipe) -> bool:
     return whole and single and width > 0 and recipe.n_features in (None, width)
 
 
-def _moments_of(handful: Numbered, recipe: Recipe, memory: Memory, most_nodes: int) -> list[tuple[Moments, Any]]:
-    results = []
-    for number, item in handful:
-        found, loaded = _moments(number, item, recipe, memory)
-        results.append((found, loaded if _size(loaded) <= most_nodes else item))
-    return results
+def centers_of(items: Sequence[Entry], recipe: Recipe) -> list[NDArray[np.float64]]:
+    """Return the center of every item in the space of node embeddings, ((H + 1) d,)."""
+    return [pipeline.center_of(load(item, recipe), recipe) for item in items]
 
 
-def _size(item: Any) -> int:
-    """Return how many nodes or points an item holds in memory; files and other objects count nothing."""
-    graph = item.graph if isinstance(item, Loaded) else item
-    if isinstance(graph, Cloud):
-        return graph.n_points
-    return graph.n_nodes if isinstance(graph, Graph) else 0
-
-
-def _centers_of(handful: Numbered, recipe: Recipe) -> list[NDArray[np.float64]]:
-    return [pipeline.center_of(_load(number, item, recipe), recipe) for number, item in handful]
-
-
-def _embedded_of(handful: Numbered, recipe: Recipe, memory: Memory) -> list[Embedded]:
-    paths = {number: _path(item) for number, item in handful}
-    results = {number: _kept(paths[number], recipe, memory) for number, _ in handful}
-    missing = [(number, _load(number, item, recipe)) for number, item in handful if results[number] is None]
+def embedded_of(items: Sequence[Entry], recipe: Recipe, memory: Memory) -> list[Embedded]:
+    """Return quantiles and center of every item, from memory where they are known there."""
+    results = [_kept(item.path, recipe, memory) for item in items]
+    missing = [(place, load(items[place], recipe)) for place, result in enumerate(results) if result is None]
     embedded = pipeline.embed([graph for _, graph in missing], recipe)
-    for number, graph in missing:
+    for place, graph in missing:
+        item = items[place]
         try:
-            result = results[number] = next(embedded)
+            result = results[place] = next(embedded)
         except InputError as error:
-            raise error.of_item(number, _title(number, graph)) from None
-        path = paths[number]
-        if path is not None:
+            raise error.of_item(item.number, _title(item, graph)) from None
+        if item.path is not None:
             arrays = {"quantiles": result.quantiles, "offset": result.center}
-            memory.put(path, "quantiles", recipe.key, graph.n_nodes, **arrays)
-    return [result for result in results.values() if result is not None]
-
-
-def _summaries_of(handful: Numbered, kind: str, merge_nodes: bool, memory: Memory) -> list[NDArray[np.float64]]:
-    results = []
-    key = f"{kind}-2" + "-merged" * merge_nodes
-    for number, item in handful:
-        path = _path(item)
-        kept = None if path is None else memory.get(path, "summaries", key)
-        if kept is not None and "summaries" in kept and np.isfinite(kept["summaries"]).all():
-            results.append(kept["summaries"])
-            continue
-        try:
-            thing = _thing(item, kind, merge_nodes)
-            found = summaries(thing)
-        except InputError as error:
-            raise error.of_item(number, f"Graph {number}") from None
-        if path is not None:
-            memory.put(path, "summaries", key, thing.n_nodes, summaries=found)
-        results.append(found)
-    return results
-
-
-def _thing(item: Any, kind: str, merge_nodes: bool) -> Mesh | Graph:
-    if kind == "graph":
-        return as_graph(item, merge_nodes=merge_nodes)
-    mesh = as_mesh(item)
-    return mesh.merged() if merge_nodes else mesh
+            memory.put(item.path, "quantiles", recipe.key, graph.n_nodes, **arrays)
+            memory.note_made(item.path)
+    return [result for result in results if result is not None]
 
 
 def _kept(path: Path | None, recipe: Recipe, memory: Memory) -> Embedded | None:
     kept = None if path is None else memory.get(path, "quantiles", recipe.key)
-    if kept is None or not kept.keys() >= {"quantiles", "offset"}:
+    if path is None or kept is None or not kept.keys() >= {"quantiles", "offset"}:
         return None
     quantiles, center = kept["quantiles"], kept["offset"]
     shape = (len(recipe.directions), recipe.n_quantiles, recipe.directions[0].shape[1])
     length = sum(len(theta) for theta in recipe.directions)
     whole = quantiles.shape == shape and quantiles.dtype == np.float32 and center.shape == (length,)
     whole = whole and center.dtype.kind == "f" and bool(np.isfinite(center).all())
-    return Embedded(quantiles, center) if whole and np.isfinite(quantiles.sum()) else None
+    if not whole or not np.isfinite(quantiles.sum()):
+        return None
+    memory.note_found(path)
+    return Embedded(quantiles, center)
 
 
-# A thread takes so many meshes at a time, and no more than about so many nodes.
-_MOST_MESHES, _MOST_NODES = 32, 60_000
-_BYTES_PER_NODE = 60  # of a file, about
-# So many nodes of files stay in memory from the first look to the embedding; other files are read twice.
-_MOST_NODES_WAITING = 200_000
+def summaries_of(items: Sequence[Entry], kind: str, merge_nodes: bool, memory: Memory) -> list[NDArray[np.float64]]:
+    """Return the summaries of every item as a "mesh" or a "graph", from memory where they are known there."""
+    results = []
+    key = f"{kind}-2" + "-merged" * merge_nodes
+    for item in items:
+        kept = None if item.path is None else memory.get(item.path, "summaries", key)
+        if kept is not None and "summaries" in kept and np.isfinite(kept["summaries"]).all():
+            results.append(kept["summaries"])
+            continue
+        thing = item.once((kind, merge_nodes), partial(_thing, kind=kind, merge_nodes=merge_nodes))
+        try:
+            found = summaries(thing)
+        except InputError as error:
+            raise error.of_item(item.number, f"Graph {item.number}") from None
+        if item.path is not None:
+            memory.put(item.path, "summaries", key, thing.n_nodes, summaries=found)
+        results.append(found)
+    return results
 
-Found = TypeVar("Found")
+
+def _thing(given: object, kind: str, merge_nodes: bool) -> Mesh | Graph:
+    if kind == "graph":
+        return as_graph(given, merge_nodes=merge_nodes)
+    mesh = as_mesh(given)
+    return mesh.merged() if merge_nodes else mesh
+
+
+# The run
+
+
+class Pieces(Protocol):
+    """Where the pieces of an embedding are put as they come."""
+
+    def extend(self, values: Iterable[Any], /) -> None:
+        """Add the next ones."""
 
 
 class Stepwise(Protocol):
-    """An embedding whose steps can be taken a few meshes at a time.
+    """An embedding that takes a few items at a time.
 
     Attributes
     ----------
-    looks_first : bool
-        Whether all meshes have to be seen before the first can be embedded.
     n_jobs : int or None
+    fields : sequence of str
+        Node fields that it needs of meshes.
     """
+
+    n_jobs: int | None
+    fields: Sequence[str]
 
     @property
     def looks_first(self) -> bool:
-        """Whether all meshes have to be seen before the first can be embedded."""
-
-    n_jobs: int | None
+        """Whether all items have to be seen before the first can be embedded."""
 
     @property
     def row_length(self) -> int:
-        """About how many numbers a row has."""
+        """About how many numbers a row has; refuses options that cannot be."""
 
-    def look(self, batch: Batch) -> list[Any]:
-        """Return what has to be known of every distinct mesh to settle the embedding."""
+    @property
+    def nodes_at_once(self) -> int | None:
+        """How many nodes to take at a time, where more than usual are better."""
+
+    def look(self, items: Sequence[Entry], memory: Memory) -> list[Any]:
+        """Return what has to be known of every item to settle the embedding."""
 
     def settle(self, looks: list[Any]) -> None:
-        """Settle the embedding: by all training meshes or, unless it ``looks_first``, by the first."""
+        """Settle the embedding: by all training items or, unless it ``looks_first``, by the first."""
 
-    def take(self, batch: Batch) -> list[Any]:
-        """Return a piece for every distinct mesh."""
+    def pieces(self, n: int | None) -> Pieces:
+        """Return where to put the pieces of n items, or of nobody knows how many."""
 
-    def finish(self, pieces: list[Any], *, fit: bool) -> NDArray[Any]:
-        """Make rows of the pieces of all meshes; with ``fit``, these are the training meshes."""
+    def take(self, items: Sequence[Entry], memory: Memory) -> list[Any]:
+        """Return a piece for every item."""
 
+    def finish(self, pieces: Any, inverse: list[int] | None, *, fit: bool) -> Rows:
+        """Make rows of the pieces of all distinct items; with ``fit``, these are the training items.
 
-class Keeper(Protocol):
-    """What keeps a few numbers of every wide row: a factor of a kernel."""
-
-    def learn(self, rows: NDArray[Any]) -> None:
-        """Learn from the rows of a sample."""
-
-    def coordinates(self, rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return what is kept of rows: (N, k) numbers, and the norm of what they leave, (N,)."""
+        ``inverse`` is the distinct item of every row; None where each row has its own.
+        """
 
 
-class _Items:
-    """The distinct items of a column, files wrapped so that their content can be shared.
+class Run:
+    """The distinct items of a column on their way through embeddings.
 
-    ``numbers`` are those of the items in the column that they are a part of.
+    Parameters
+    ----------
+    embeddings : sequence of Stepwise
+    X : iterable of graphs, or of anything :func:`swwl.as_graph` takes
+        A list, a pandas column, an array of objects; anything lazy is drawn from as it is needed, once.
+    progress : callable, optional
+        Called as ``progress(done, total)`` as items are done; ``total`` is None where it is not known.
+    memory : Memory or path, optional
+    numbers : sequence of int, optional
+        Of the items in the column that they are a part of, for messages.
     """
 
     def __init__(
         self,
+        embeddings: Sequence[Stepwise],
         X: Any,
-        memory: MemoryLike,
-        progress: Progress | None,
-        n_passes: int,
+        *,
+        progress: Progress | None = None,
+        memory: MemoryLike = None,
         numbers: Sequence[int] | None = None,
     ):
+        width = sum(embedding.row_length for embedding in embeddings)
+        self._embeddings = embeddings
+        self._memory = as_memory(memory)
+        self._workers = max((effective_n_jobs(embedding.n_jobs) for embedding in embeddings), default=1)
+        self._progress, self._done, self._passes = progress, 0, 1
+        # Several embeddings share what is read of a file; one reads what it needs.
+        fields = {name for embedding in embeddings for name in embedding.fields} if len(embeddings) > 1 else None
+        self._items: list[Entry] | Iterator[Entry]
+        self._inverse: list[int] | None = None
         given = as_items(X)
-        distinct, self.inverse = each_once(given if isinstance(given, Sized) else list(given))
-        firsts = np.unique(self.inverse, return_index=True)[1].tolist()
-        self.numbers = firsts if numbers is None else [numbers[first] for first in firsts]
-        self.items = [MeshFile(item) if isinstance(item, (str, os.PathLike)) else item for item in distinct]
-        self.memory: Memory = as_memory(memory)
-        self._progress, self._done, self._passes = progress, 0, n_passes
+        if isinstance(given, Sized):
+            distinct, self._inverse = each_once(given)
+            firsts = np.unique(self._inverse, return_index=True)[1].tolist()
+            places = firsts if numbers is None else [numbers[first] for first in firsts]
+            self._items = [Entry(number, item, fields) for number, item in zip(places, distinct, strict=True)]
+        else:
+            self._items = (Entry(number, item, fields) for number, item in enumerate(_guarded(given)))
+        check_memory(4 * (self._total or 1) * width, "The embeddings")
 
-    def each_chunk(self, function: Callable[[slice], Found], workers: int) -> Iterator[tuple[slice, Found]]:
-        """Yield which items were taken together, and what a function made of them; count them.
+    def settle(self) -> None:
+        """Settle the embeddings by the items."""
+        first = self._first()
+        if not first:
+            raise InputError("There are no graphs to fit; at least one is needed.")
+        for embedding in self._embeddings:
+            if not embedding.looks_first:
+                embedding.settle(embedding.look(first, self._memory))
+        looking = [embedding for embedding in self._embeddings if embedding.looks_first]
+        if looking:
+            self._look(looking)
 
-        The same threads work from the first chunk to the last: memory that a thread lets go of stays with it, so that
-        new threads would need more.
-        """
-        chunks = list(self._chunks(workers))
-        with one_blas_thread():
-            parallel = Parallel(n_jobs=workers, prefer="threads", return_as="generator", batch_size=1)
-            results = parallel(delayed(_with_one_blas_thread)(function, chunk) for chunk in chunks)
-            for chunk, found in zip(chunks, results, strict=True):
-                yield chunk, found
-                self._done += len(self.items[chunk])
-                if self._progress is not None:
-                    self._progress(self._done // self._passes, len(self.items))
+    def _look(self, embeddings: Sequence[Stepwise]) -> None:
+        self._items, self._passes = list(self._items), 2
+        looks: list[list[Any]] = [[] for _ in embeddings]
+        budget = _MOST_NODES_WAITING
+        chunks = list(self._chunks(_MOST_NODES))
+        look = partial(_look, embeddings, self._memory)
+        for chunk, found in zip(chunks, self._each(look, chunks, self._workers), strict=True):
+            for own, new in zip(looks, found, strict=True):
+                own += new
+            for item in chunk:
+                budget = item.wait(budget)
+        for embedding, own in zip(embeddings, looks, strict=True):
+            embedding.settle(self.spread(own))
 
-    def _chunks(self, workers: int) -> Iterator[slice]:
-        most = min(_MOST_MESHES, -(-len(self.items) // workers))
-        start = nodes = 0
-        for stop, item in enumerate(self.items, 1):
-            nodes += _about_nodes(item)
-            if nodes >= _MOST_NODES or stop - start == most or stop == len(self.items):
-                yield slice(start, stop)
-                start, nodes = stop, 0
+    def rows(self, *, fit: bool) -> list[Rows]:
+        """Return the rows of all items in each embedding, settled; with ``fit``, items are its training items."""
+        pieces = [embedding.pieces(self._total) for embedding in self._embeddings]
+        # Too few items to share out among workers: embeddings are.
+        few = len(self._embeddings) > 1 and self._total is not None and self._total < self._workers
+        take = partial(_take, self._embeddings, self._memory, self._workers if few else 1)
+        sizes = [embedding.nodes_at_once or _MOST_NODES for embedding in self._embeddings]
+        for found in self._each(take, self._chunks(min(sizes, default=0)), 1 if few else self._workers):
+            for own, new in zip(pieces, found, strict=True):
+                own.extend(new)
+        return [
+            embedding.finish(own, self._inverse, fit=fit)
+            for embedding, own in zip(self._embeddings, pieces, strict=True)
+        ]
 
-    def batch(self, chunk: slice) -> Batch:
-        """Return some items, for one thread, as a batch that knows their numbers in the column."""
-        return Batch(self.items[chunk], self.memory, 1, None, self.numbers[chunk], most_waiting=0)
+    def collect(self, function: Callable[[Sequence[Entry]], list[Found]]) -> list[Found]:
+        """Return what a function makes of all items, a few at a time: one result for every row of the column."""
+        results = self._each(partial(_released, function), self._chunks(_MOST_NODES), self._workers)
+        return self.spread([found for some in results for found in some[0]])
 
-    def release(self, chunk: slice, budget: int = 0) -> int:
-        """Let go of the content of files, as far as they hold more nodes than the budget; return what is left of it."""
-        for item in self.items[chunk]:
-            if isinstance(item, MeshFile):
-                budget -= item.n_nodes
-                if budget < 0:
-                    budget += item.n_nodes
-                    item.release()
-        return budget
+    def spread(self, results: list[Found]) -> list[Found]:
+        """Return one result for every row of the column, of those for distinct items."""
+        return results if self._inverse is None else [results[k] for k in self._inverse]
+
+    def finished(self) -> None:
+        """Say that all is done, where one pass did for two."""
+        if self._progress is not None and self._total is not None:
+            self._progress(self._total, self._total)
+
+    @property
+    def _total(self) -> int | None:
+        return len(self._items) if isinstance(self._items, list) else None
+
+    def _first(self) -> list[Entry]:
+        """Return the first item, if there is one; it will come again with the others."""
+        if isinstance(self._items, list):
+            return self._items[:1]
+        first = next(self._items, None)
+        if first is None:
+            return []
+        self._items = chain([first], self._items)
+        return [first]
+
+    def _chunks(self, most_nodes: int) -> Iterator[list[Entry]]:
+        """Yield the items that a thread takes at a time."""
+        total = self._total
+        most = _MOST_ITEMS if total is None else min(_MOST_ITEMS, -(-total // self._workers))
+        chunk: list[Entry] = []
+        nodes = 0
+        for item in self._items:
+            chunk.append(item)
+            nodes += item.about_nodes()
+            if nodes >= most_nodes or len(chunk) == most:
+                yield chunk
+                chunk, nodes = [], 0
+        if chunk:
+            yield chunk
+
+    def _each(
+        self, function: Callable[[list[Entry]], list[list[Found]]], chunks: Iterable[list[Entry]], workers: int
+    ) -> Iterator[list[list[Found]]]:
+        """Yield what a function makes of the items of a chunk, a list per embedding; count them."""
+        for found in in_threads(function, chunks, workers):
+            yield found
+            self._done += len(found[0])
+            if self._progress is not None:
+                self._progress(self._done // self._passes, self._total)
 
 
-def _with_one_blas_thread(function: Callable[[slice], Found], chunk: slice) -> Found:
-    with one_blas_thread():  # the context around all holds in this process, but not in workers
-        return function(chunk)
+def _look(embeddings: Sequence[Stepwise], memory: Memory, items: list[Entry]) -> list[list[Any]]:
+    return [embedding.look(items, memory) for embedding in embeddings]
 
 
-def _about_nodes(item: Any) -> int:
-    """Return how many nodes an item has, about, without reading it."""
-    if isinstance(item, MeshFile):
-        return os.path.getsize(item) // _BYTES_PER_NODE if os.path.exists(item) else 0
-    return int(getattr(item, "n_nodes", 0))
+def _take(embeddings: Sequence[Stepwise], memory: Memory, workers: int, items: list[Entry]) -> list[list[Any]]:
+    parallel = Parallel(n_jobs=workers, prefer="threads")
+    found: list[list[Any]] = parallel(delayed(embedding.take)(items, memory) for embedding in embeddings)
+    for item in items:
+        item.release()
+    return found
+
+
+def _released(function: Callable[[Sequence[Entry]], list[Found]], items: list[Entry]) -> list[list[Found]]:
+    found = function(items)
+    for item in items:
+        item.release()
+    return [found]
 
 
 def fit_transform_together(
@@ -499,18 +483,14 @@ def fit_transform_together(
     progress: Progress | None = None,
     memory: MemoryLike = None,
     numbers: Sequence[int] | None = None,
-) -> list[NDArray[Any]]:
+) -> list[Rows]:
     """Fit several embeddings to the same meshes; return the rows of each.
 
     Parameters
     ----------
     embeddings : sequence of SWWLEmbedding or SummaryEmbedding
-    X : iterable of graphs, or of anything :func:`swwl.as_graph` takes
-    progress : callable, optional
-        Called as ``progress(done, total)`` as meshes are done.
-    memory : Memory or path, optional
-    numbers : sequence of int, optional
-        Of the meshes in the column that they are a part of, for messages.
+    X, progress, memory, numbers
+        See :class:`Run`.
 
     Examples
     --------
@@ -521,26 +501,9 @@ def fit_transform_together(
     >>> bool((rows[1] == SWWLEmbedding(2).fit_transform(rods)).all())
     True
     """
-    first = any(embedding.looks_first for embedding in embeddings)
-    items = _Items(X, memory, progress, 2 if first else 1, numbers)
-    check_memory(8 * len(items.items) * sum(embedding.row_length for embedding in embeddings), "The embeddings")
-    for embedding in embeddings:
-        if not embedding.looks_first:
-            embedding.settle(embedding.look(items.batch(slice(1))))
-    looking = [embedding for embedding in embeddings if embedding.looks_first]
-    looks: list[list[Any]] = [[] for _ in looking]
-    budget = _MOST_NODES_WAITING
-
-    def look(chunk: slice) -> list[list[Any]]:
-        return [embedding.look(items.batch(chunk)) for embedding in looking]
-
-    for chunk, found in items.each_chunk(look, _workers(embeddings)) if looking else ():
-        for own, new in zip(looks, found, strict=True):
-            own += new
-        budget = items.release(chunk, budget)
-    for embedding, own in zip(looking, looks, strict=True):
-        embedding.settle([own[k] for k in items.inverse])
-    return _rows(embeddings, items, fit=True)
+    run = Run(embeddings, X, progress=progress, memory=memory, numbers=numbers)
+    run.settle()
+    return run.rows(fit=True)
 
 
 def transform_together(
@@ -550,30 +513,6 @@ def transform_together(
     progress: Progress | None = None,
     memory: MemoryLike = None,
     numbers: Sequence[int] | None = None,
-) -> list[NDArray[Any]]:
+) -> list[Rows]:
     """Return the rows of meshes in several fitted embeddings; see :func:`fit_transform_together`."""
-    return _rows(embeddings, _Items(X, memory, progress, 1, numbers), fit=False)
-
-
-def _workers(embeddings: Sequence[Stepwise]) -> int:
-    return max((effective_n_jobs(embedding.n_jobs) for embedding in embeddings), default=1)
-
-
-def _rows(embeddings: Sequence[Stepwise], items: _Items, fit: bool) -> list[NDArray[Any]]:
-    pieces: list[list[Any]] = [[] for _ in embeddings]
-    workers = _workers(embeddings)
-    few = len(items.items) < workers  # too few meshes to share out among workers: embeddings are
-
-    def take(chunk: slice) -> list[list[Any]]:
-        parallel = Parallel(n_jobs=workers if few else 1, prefer="threads")
-        found: list[list[Any]] = parallel(delayed(embedding.take)(items.batch(chunk)) for embedding in embeddings)
-        items.release(chunk)
-        return found
-
-    for _, found in items.each_chunk(take, 1 if few else workers):
-        for own, new in zip(pieces, found, strict=True):
-            own += new
-    return [
-        embedding.finish([own[k] for k in items.inverse], fit=fit)
-        for embedding, own in zip(embeddings, pieces, strict=True)
-    ]
+    return Run(embeddings, X, progress=progress, memory=memory, numbers=numbers).rows(fit=False)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from swwl.embedding.runner import Batch
+from swwl.embedding.runner import Entry, Run, summaries_of
 from swwl.errors import InputError
 from swwl.parallel import Progress
 from swwl.storage.checks import Sizes, shown
-from swwl.storage.memory import MemoryLike, as_memory
+from swwl.storage.memory import Memory, MemoryLike
 from swwl.storage.modelfile import storable
 
 Array = NDArray[np.float64]
@@ -50,6 +51,8 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
     [[-1.0, -1.0, 0.0, -1.0], [1.0, 1.0, 0.0, 1.0]]
     """
 
+    fields: Sequence[str] = ()
+
     def __init__(
         self,
         kind: str = "mesh",
@@ -74,13 +77,13 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
         self, X: Any, y: Any = None, *, progress: Progress | None = None, memory: MemoryLike = None
     ) -> Array:
         """Learn means and spreads; return the standardized rows, (N, K)."""
-        batch = self._batch(X, progress, memory)
-        return self.finish(batch.spread(self.take(batch)), fit=True)
+        run = self._run(X, progress, memory)
+        run.settle()
+        return run.rows(fit=True)[0]
 
     def transform(self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> Array:
         """Return the standardized rows of meshes or graphs, (N, K)."""
-        batch = self._batch(X, progress, memory)
-        return self.finish(batch.spread(self.take(batch)), fit=False)
+        return self._run(X, progress, memory).rows(fit=False)[0]
 
     @property
     def looks_first(self) -> bool:
@@ -92,19 +95,29 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
         """About how many numbers a row has."""
         return 30
 
-    def look(self, batch: Batch) -> list[Any]:
+    @property
+    def nodes_at_once(self) -> int | None:
+        """As many as usual."""
+        return None
+
+    def look(self, items: Sequence[Entry], memory: Memory) -> list[object]:
         """Return nothing: there is nothing to know beforehand."""
         return []
 
-    def settle(self, looks: list[Any]) -> None:
+    def settle(self, looks: list[object]) -> None:
         """Do nothing: there is nothing to settle beforehand."""
 
-    def take(self, batch: Batch) -> list[Any]:
-        """Return the raw numbers of every distinct mesh, (K,) each."""
-        return list(batch.summaries(self.kind, self.merge_nodes))
+    def pieces(self, n: int | None) -> list[Array]:
+        """Return a list for the numbers of meshes."""
+        return []
 
-    def finish(self, pieces: list[Any], *, fit: bool) -> Array:
+    def take(self, items: Sequence[Entry], memory: Memory) -> list[Array]:
+        """Return the raw numbers of every distinct mesh, (K,) each."""
+        return summaries_of(items, self.kind, self.merge_nodes, memory)
+
+    def finish(self, pieces: list[Array], inverse: list[int] | None = None, *, fit: bool) -> Array:
         """Return the numbers of all meshes, standardized; with ``fit``, by their own means and spreads."""
+        pieces = pieces if inverse is None else [pieces[k] for k in inverse]
         width = len(pieces[0] if fit else self.spread_)
         for number, row in enumerate(pieces):
             if len(row) != width:
@@ -126,5 +139,5 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
             raise InputError(f"kind is {shown(self.kind)}, or a spread is not positive")
         return sizes["k"]
 
-    def _batch(self, X: Any, progress: Progress | None, memory: MemoryLike) -> Batch:
-        return Batch(X, as_memory(self.memory if memory is None else memory), self.n_jobs, progress)
+    def _run(self, X: Any, progress: Progress | None, memory: MemoryLike) -> Run:
+        return Run([self], X, progress=progress, memory=self.memory if memory is None else memory)

@@ -6,8 +6,9 @@ Graphs, or whatever :func:`swwl.as_graph` takes, go in one by one; one row per g
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from types import NoneType
 from typing import Any
 
@@ -18,17 +19,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from swwl.embedding.clouds import CLOUDS
 from swwl.embedding.options import check_measure, check_options, given_scale
-from swwl.embedding.pipeline import Moments, Recipe
-from swwl.embedding.runner import Batch
+from swwl.embedding.pipeline import Embedded, Moments, Recipe
+from swwl.embedding.runner import Entry, Run, centers_of, embedded_of, moments_of
 from swwl.embedding.sliced import draw_directions, quantile_levels
 from swwl.errors import InputError
-from swwl.parallel import Progress, check_memory
+from swwl.parallel import Progress
 from swwl.storage.checks import Sizes, check_count, check_number, check_texts
-from swwl.storage.memory import MemoryLike, as_memory
+from swwl.storage.memory import Memory, MemoryLike
 from swwl.storage.modelfile import storable
 
 # Of an embedding in a model file: more than the root of the nodes of the largest mesh, and than any machine has.
 _MOST_STEP, _MOST_JOBS = 10**6, 10**4
+# Nodes of graphs that are taken at a time in large steps: as columns of one matrix they share its products.
+_MOST_NODES_STACKED = 480_000
 
 
 @storable
@@ -201,9 +204,12 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         memory : Memory or path, optional
             In place of the constructor's.
         """
-        batch = self._batch(X, progress, memory)
-        recipe, centers = self._prepare(batch)
-        self.center_ = _mean(batch.spread(batch.centers(recipe) if centers is None else centers))
+        run = self._run(X, progress, memory)
+        run.settle()
+        if hasattr(self, "center_"):
+            run.finished()
+        else:
+            self.center_ = _mean(run.collect(partial(centers_of, recipe=self.recipe())))
         return self
 
     def transform(self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> NDArray[np.float32]:
@@ -223,8 +229,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             ``(N, (H + 1) * P * Q)`` with ``per_iteration``.
         """
         check_is_fitted(self, "center_")
-        batch = self._batch(X, progress, memory)
-        return self._spread(batch, self._rows(*self._embed(batch, self.recipe())))
+        return self._run(X, progress, memory).rows(fit=False)[0]
 
     def fit_transform(
         self, X: Any, y: Any = None, *, progress: Progress | None = None, memory: MemoryLike = None
@@ -233,11 +238,9 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
         That is the case where the step or the scale are to be learned and there are more graphs than fit into memory.
         """
-        batch = self._batch(X, progress, memory)
-        recipe, _ = self._prepare(batch)
-        quantiles, centers = self._embed(batch, recipe)
-        self.center_ = _mean(batch.spread(centers))
-        return self._spread(batch, self._rows(quantiles, centers))
+        run = self._run(X, progress, memory)
+        run.settle()
+        return run.rows(fit=True)[0]
 
     def check_restored(self, per_iteration: bool) -> int:
         """Refuse what a model file says of a fitted embedding where that cannot be; return the length of its rows."""
@@ -268,11 +271,8 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags.input_tags.two_d_array = False
         return tags
 
-    def _batch(self, X: Any, progress: Progress | None, memory: MemoryLike) -> Batch:
-        check_options(self.get_params(deep=False))
-        batch = Batch(X, as_memory(self.memory if memory is None else memory), self.n_jobs, progress)
-        check_memory((1 if batch.is_lazy else len(batch)) * 4 * self._n_features_out, "The embeddings")
-        return batch
+    def _run(self, X: Any, progress: Progress | None, memory: MemoryLike) -> Run:
+        return Run([self], X, progress=progress, memory=self.memory if memory is None else memory)
 
     def _options(self) -> Recipe:
         """Return the options as a recipe, enough to read graphs."""
@@ -318,15 +318,21 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_options(self.get_params(deep=False))
         return self._n_features_out
 
-    def look(self, batch: Batch) -> list[Moments]:
-        """Return the moments of distinct graphs."""
+    @property
+    def nodes_at_once(self) -> int | None:
+        """Many for large steps, whose sparse products graphs of one topology share."""
+        return _MOST_NODES_STACKED if self.step_ > 1 else None
+
+    def look(self, items: Sequence[Entry], memory: Memory) -> list[Moments]:
+        """Return the moments of graphs."""
         check_measure(self.get_params(deep=False))
-        return batch.moments(self._options())
+        return moments_of(items, self._options(), memory)
 
     def settle(self, looks: list[Moments]) -> None:
-        """Settle width, step, scale and directions by the moments of all graphs, or of the first."""
-        if not looks:
-            raise InputError("There are no graphs to fit; at least one is needed.")
+        """Settle width, step, scale and directions by the moments of all graphs, or of the first.
+
+        Moments of all graphs settle the center as well, where iterations keep shifts.
+        """
         width = len(looks[0].mean)
         for index, found in enumerate(looks):
             if len(found.mean) != width:
@@ -341,32 +347,26 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         counts = np.array([found.weight for found in looks], float)
         step = max(1, round(math.sqrt(counts.mean()))) if self._by_nodes else 1 if self.step == "sqrt" else self.step
         self._settle(len(scale), int(step), scale)
+        if hasattr(self, "center_"):  # of an earlier fit
+            del self.center_
+        if self.looks_first and self.recipe().directed and all(found.averaging for found in looks):
+            self.center_ = _mean([np.tile(found.mean / scale, self._kept_iterations + 1) for found in looks])
 
-    def take(self, batch: Batch) -> list[Any]:
-        """Return quantiles and center of every distinct graph."""
-        return list(batch.embedded(self.recipe()))
+    def pieces(self, n: int | None) -> Quantiles:
+        """Return where to put the quantiles and centers of n graphs."""
+        return Quantiles(n, (self._n_blocks, self.n_quantiles, self.n_projections))
 
-    def finish(self, pieces: list[Any], *, fit: bool) -> NDArray[np.float32]:
-        """Make rows of the quantiles and centers of all graphs."""
-        shape = (self._n_blocks, self.n_quantiles, self.n_projections)
-        centers = [center for _, center in pieces]
+    def take(self, items: Sequence[Entry], memory: Memory) -> list[Embedded]:
+        """Return quantiles and center of every graph."""
+        return embedded_of(items, self.recipe(), memory)
+
+    def finish(self, pieces: Quantiles, inverse: list[int] | None, *, fit: bool) -> NDArray[np.float32]:
+        """Make rows of the quantiles and centers of distinct graphs; one for every graph."""
+        centers = pieces.centers
         if fit:
-            self.center_ = _mean(centers)
-        quantiles = np.stack([found for found, _ in pieces]) if pieces else np.empty((0, *shape), np.float32)
-        return self._rows(quantiles, centers)
-
-    def _prepare(self, batch: Batch) -> tuple[Recipe, list[NDArray[np.float64]] | None]:
-        """Settle the embedding. Returns the recipe and, if they are known by now, the centers."""
-        check_measure(self.get_params(deep=False))
-        if not self.looks_first:
-            self.settle([batch.first(self._options())])
-            return self.recipe(), None
-        moments = self.look(batch)
-        self.settle(batch.spread(moments))
-        recipe = self.recipe()
-        if not recipe.directed or not all(found.averaging for found in moments):
-            return recipe, None
-        return recipe, [np.tile(found.mean / self.scale_, recipe.n_iterations + 1) for found in moments]
+            self.center_ = _mean(centers if inverse is None else [centers[k] for k in inverse])
+        rows = self._rows(pieces.stacked(), centers)
+        return rows if inverse is None or len(inverse) == len(rows) else rows[inverse]
 
     def _weigh_normals(self, moments: Sequence[Moments]) -> NDArray[np.float64]:
         """Settle what normals count for beside coordinates; return what to divide both by, (d,)."""
@@ -387,22 +387,6 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         draws = [draw_directions(size, self.n_projections, self.directions, rng) for _ in range(self._n_blocks)]
         self.directions_ = np.concatenate(draws)
 
-    def _embed(self, batch: Batch, recipe: Recipe) -> tuple[NDArray[np.float32], list[NDArray[np.float64]]]:
-        """Return the quantiles of distinct graphs about their own centers, (N, blocks, Q, P), and those centers."""
-        shape = (self._n_blocks, self.n_quantiles, self.n_projections)
-        centers = []
-        if not batch.is_lazy:
-            quantiles = np.empty((len(batch), *shape), np.float32)
-            for row, (piece, center) in zip(quantiles, batch.embedded(recipe), strict=True):
-                row[...] = piece
-                centers.append(center)
-            return quantiles, centers
-        kept = []
-        for piece, center in batch.embedded(recipe):
-            kept.append(piece)
-            centers.append(center)
-        return np.stack(kept) if kept else np.empty((0, *shape), np.float32), centers
-
     def _rows(self, quantiles: NDArray[np.float32], centers: list[NDArray[np.float64]]) -> NDArray[np.float32]:
         """Bring the quantiles, in place, from each graph's own center to the common one; scale them."""
         factor = (self.n_projections * self.n_quantiles) ** (-1 / self.r)
@@ -412,10 +396,39 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             row[...] = (row + shift) * factor
         return quantiles.reshape(len(quantiles), self._n_features_out)
 
-    @staticmethod
-    def _spread(batch: Batch, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return one row for every item, of those for distinct ones."""
-        return rows if batch.inverse is None or len(batch.inverse) == len(rows) else rows[batch.inverse]
+
+class Quantiles:
+    """Quantiles of graphs about their own centers, and those centers, as they come.
+
+    Parameters
+    ----------
+    n : int or None
+        How many graphs there will be; where that is known, quantiles are in memory only once.
+    shape : tuple of int
+        (blocks, Q, P)
+
+    Attributes
+    ----------
+    centers : list of ndarray of shape ((H + 1) d,)
+    """
+
+    def __init__(self, n: int | None, shape: tuple[int, ...]):
+        self.centers: list[NDArray[np.float64]] = []
+        self._whole = None if n is None else np.empty((n, *shape), np.float32)
+        self._parts = [np.empty((0, *shape), np.float32)]
+
+    def extend(self, pieces: Iterable[Embedded]) -> None:
+        """Add those of the next graphs."""
+        for quantiles, center in pieces:
+            if self._whole is None:
+                self._parts.append(quantiles[None])
+            else:
+                self._whole[len(self.centers)] = quantiles
+            self.centers.append(center)
+
+    def stacked(self) -> NDArray[np.float32]:
+        """Return the quantiles of all graphs, (N, blocks, Q, P)."""
+        return np.concatenate(self._parts) if self._whole is None else self._whole
 
 
 def _sum(rows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
 from swwl.evaluation.metadata import held_out_of
 from swwl.gp.prediction import Prediction
@@ -109,6 +110,18 @@ def coverages(
     """Return the share of cases inside their intervals, for each level."""
     bounds = [prediction.interval(float(level)) for level in levels]
     return np.array([((lower <= y) & (y <= upper)).mean() for lower, upper in bounds])
+
+
+def faultless_counts(n: int, level: float = 0.95) -> tuple[float, float]:
+    """Return how many of n cases lie inside faultless intervals of a level, least and most in nineteen of twenty tests.
+
+    Examples
+    --------
+    >>> faultless_counts(100)
+    (90.0, 99.0)
+    """
+    low, high = stats.binom.ppf([0.025, 0.975], n, level)
+    return float(low), float(high)
 
 
 def importance_table(model: RobustGPRegressor) -> pd.DataFrame:

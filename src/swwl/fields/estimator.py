@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -97,6 +97,8 @@ class FieldRegressor(BaseEstimator):
     >>> bool(error < 0.05), model.common_topology_
     (True, True)
     """
+
+    predicts: ClassVar[Literal["fields"]] = "fields"
 
     def __init__(
         self,

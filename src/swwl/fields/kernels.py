@@ -29,7 +29,8 @@ from swwl.regression.stack import named_kernels
 from swwl.storage.checks import Sizes
 from swwl.storage.memory import MemoryLike
 from swwl.storage.modelfile import storable
-from swwl.tables.inputs import column, is_graphs, is_numeric
+from swwl.tables.columns import kind_of
+from swwl.tables.inputs import column
 
 if TYPE_CHECKING:
     from swwl.fields.estimator import FieldRegressor
@@ -233,7 +234,7 @@ def mesh_column(table: pd.DataFrame) -> str:
         raise InputError("The table has no rows to learn from.")
     for name in table.columns:
         values = column(table, name)
-        if not is_numeric(values) and not isinstance(values.dtype, pd.CategoricalDtype) and is_graphs(values):
+        if kind_of(values) == "meshes" and not isinstance(values.dtype, pd.CategoricalDtype):
             return str(name)
     raise InputError("The table has no column of meshes, which carry the fields.")
 

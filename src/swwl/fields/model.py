@@ -399,7 +399,8 @@ class FieldCases:
             table = table.set_axis(self.table.index)
         else:
             unknown = {"score": np.nan, "inside": pd.NA, "kind": "cannot tell", "why": "all fields are constant"}
-            table = pd.DataFrame(unknown | {"outside": "", "far": False}, self.table.index).astype({"inside": "boolean"})
+            unknown |= {"outside": "", "far": False}
+            table = pd.DataFrame(unknown, self.table.index).astype({"inside": "boolean"})
         pairs = zip(self.models, self.sizes, strict=True)
         wide = {model.kind.name: model.widening(std) > 1 for model, (_, std) in pairs}
         return table.assign(widened=[", ".join(n for n, w in wide.items() if w[row]) for row in range(len(self))])

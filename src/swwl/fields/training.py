@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from swwl.errors import InputError, MeshWarning
@@ -28,7 +27,7 @@ from swwl.fields.values import WARPS, FieldKind, node_weights
 from swwl.mesh.io import as_mesh
 from swwl.mesh.io.convert import MeshFile
 from swwl.mesh.mesh import Mesh
-from swwl.parallel import Progress, check_jobs, one_blas_thread
+from swwl.parallel import Progress, check_jobs, in_threads
 from swwl.storage.memory import Memory, fingerprint
 
 if TYPE_CHECKING:
@@ -76,17 +75,14 @@ class TableMeshes:
         """Call a function of number and mesh for every mesh, in threads; return the results in order."""
         found: list[Found] = []
 
-        def call(number: int, item: object) -> Found:
-            return function(number, mesh_of(number, item))
+        def call(numbered: tuple[int, object]) -> Found:
+            return function(numbered[0], mesh_of(*numbered))
 
-        with one_blas_thread():
-            parallel = Parallel(n_jobs=self._n_jobs, prefer="threads", return_as="generator")
-            results = parallel(delayed(call)(number, item) for number, item in enumerate(self._items))
-            for item, result in zip(self._items, results, strict=True):
-                self._keep_or_release(item)
-                found.append(result)
-                if progress is not None:
-                    progress(len(found), len(self))
+        for item, result in zip(self._items, in_threads(call, enumerate(self._items), self._n_jobs), strict=True):
+            self._keep_or_release(item)
+            found.append(result)
+            if progress is not None:
+                progress(len(found), len(self))
         return found
 
     def _keep_or_release(self, item: object) -> None:

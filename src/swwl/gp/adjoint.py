@@ -1,7 +1,6 @@
 r"""How a prediction changes with its new point: mean and standard deviation, and the transpose of their derivative.
 
-With r the correlations of the new point, the mean has :math:`\partial m/\partial r = \alpha`, and the bracket u of the
-squared scale (``solvers/dense.py``) :math:`\partial u/\partial r = -2R^{-1}r - 2Gp`, :math:`p = A^{-1}h - G^\top r`. A
+Posteriors say how a prediction changes with the correlations of the new point (``slopes`` in ``solvers/``). A
 correlation is a function of squared distances, :math:`\partial\log c/\partial(\tfrac12\Delta_l^2) = \beta_l^2\,e(s)`
 with e its steepness, so gradients go on to half the squared distances, and to coordinates.
 """
@@ -16,13 +15,10 @@ import numpy as np
 from swwl.errors import InputError
 from swwl.gp.blocks import Block, Coordinates
 from swwl.gp.correlations import Array
-from swwl.gp.factors import Term, cross_correlation, range_slices
+from swwl.gp.factors import Term, range_slices
 from swwl.gp.joint import parts_of
 from swwl.gp.prediction import to_std
 from swwl.gp.solvers.base import Posterior
-from swwl.gp.solvers.cholesky import solve
-from swwl.gp.solvers.dense import DensePosterior
-from swwl.gp.solvers.vecchia_posterior import Slopes, VecchiaPosterior
 
 
 @dataclass(frozen=True)
@@ -79,15 +75,7 @@ def linear_prediction(posterior: Posterior, cross: Sequence[Term], trend: Array,
         (``range_uncertainty``) is not known.
     """
     differentiable(posterior, std)
-    if isinstance(posterior, VecchiaPosterior):
-        found = posterior.slopes(cross, trend)
-        cross = [term.held() for term in cross]
-        r = cross_correlation(cross, posterior.beta, (1, len(posterior.y)))
-    else:
-        assert isinstance(posterior, DensePosterior)
-        cross = [term.held() for term in cross]
-        r = posterior._correlation(cross, 1)
-        found = _exact_slopes(posterior, r, trend)
+    found = posterior.slopes(cross, trend)
     scale = to_std(np.sqrt(max(found.unit, 0.0) * posterior.sigma2), posterior.df)
     share = scale / (2 * found.unit) if found.unit > 0 else np.zeros_like(scale)
     return LinearPrediction(
@@ -95,22 +83,10 @@ def linear_prediction(posterior: Posterior, cross: Sequence[Term], trend: Array,
         scale,
         (found.of_mean, found.of_unit * share),
         (posterior.theta, found.in_trend * share),
-        cross,
+        found.terms,
         posterior.beta,
-        r[0],
+        found.correlations,
     )
-
-
-def _exact_slopes(posterior: DensePosterior, r: Array, trend: Array) -> Slopes:
-    """Return what the exact solver says of one new observation, given its correlations (1, N)."""
-    half, part = posterior._solved(r, trend)
-    unit = 1.0 - float(np.sum(half**2)) + float(np.sum(part**2)) + posterior.nugget
-    slope = -2.0 * solve(posterior.cholesky, r.T)
-    in_trend: Array = np.zeros((trend.shape[1], 1))
-    if len(part):
-        slope -= 2.0 * posterior.trend_solve @ part
-        in_trend = np.asarray(2.0 * np.linalg.solve(posterior.trend_factor.T, part), dtype=np.float64)
-    return Slopes(posterior._location(r, trend)[0], unit, posterior.alpha, slope, in_trend)
 
 
 def differentiable(posterior: Posterior, std: bool = True) -> None:

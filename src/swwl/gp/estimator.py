@@ -1,8 +1,8 @@
-r"""`RobustGP`: the estimator around the pure functions of this subpackage.
+r"""`RobustGP`: the estimator around the pure functions of this room, and draws from what it predicts.
 
-Distances in, Student-t predictions out. It checks its input (``inputs.py``), climbs the log posterior of a solver
-(``solvers/``, ``search.py``), warns (``diagnose.py``) and adopts the solver's posterior, which answers what comes after
-(``fitted.py``). Which solver factorizes is nothing that it knows.
+Distances in, Student-t predictions out. It checks its input (``inputs.py``), maximizes the log posterior of a solver
+(``solvers/``, ``search.py``), warns (``diagnostics.py``) and adopts the solver's posterior, which answers all that is
+asked later. Which solver factorizes is nothing that it knows.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from swwl.errors import InputError
-from swwl.gp import diagnostics as diagnose
-from swwl.gp import inputs
+from swwl.gp import diagnostics, inputs
 from swwl.gp.adjoint import LinearPrediction, differentiable, linear_prediction
 from swwl.gp.correlations import Array, CorrelationName
 from swwl.gp.factors import Term, cross_correlation
@@ -78,221 +77,12 @@ Columns = ArrayLike | None
 Seed = int | np.random.Generator | None
 
 
-class FittedProcess:
-    """The half of `swwl.gp.RobustGP` that needs no estimating: it adopts a posterior and asks it."""
-
-    _posterior: Posterior
-    _inputs: TrainingInputs
-    _single: bool
-    _solver: Solver | None
-    names: Sequence[str] | None
-
-    def _adopt(self, posterior: Posterior, known: TrainingInputs, single: bool, solver: Solver | None) -> None:
-        """Take over a fitted posterior; ``solver`` is None where training distances are not at hand."""
-        self._posterior = posterior
-        self._inputs = known
-        self._single = single
-        self._solver = solver
-        self.beta_ = posterior.beta
-        self.nugget_ = posterior.nugget
-        self.theta_ = self._shaped(posterior.theta)
-        self.sigma2_ = float(posterior.sigma2[0]) if single else posterior.sigma2
-        self.df_ = posterior.df
-        self.range_slices_ = known.range_slices
-
-    def _shaped(self, array: Array) -> Array:
-        """Drop the axis of outputs where fit saw a one-dimensional y."""
-        return array[..., 0] if self._single else array
-
-    def _fitted(self) -> Posterior:
-        if not hasattr(self, "_posterior"):
-            raise NotFittedError("This RobustGP is not fitted yet: call fit first.")
-        return self._posterior
-
-    def _optimum(self) -> tuple[Array, float]:
-        """Return the fitted (log_beta, log_nugget); the latter is -inf for a nugget of zero."""
-        posterior = self._fitted()
-        return np.log(posterior.beta), float(np.log(posterior.nugget)) if posterior.nugget > 0.0 else -np.inf
-
-    def _prepare(self, distances: Items, trend_columns: Columns) -> tuple[Posterior, list[Term], Array]:
-        """Check what is known of M new points: terms from them to the training points, trend of shape (M, q)."""
-        posterior = self._fitted()
-        cross, m = self._inputs.cross(distances)
-        return posterior, cross, self._inputs.new_trend(trend_columns, m, len(posterior.theta))
-
-    def predict(
-        self,
-        distances: Items,
-        return_std: bool = False,
-        return_cov: bool = False,
-        *,
-        include_nugget: bool = True,
-        trend_columns: Columns = None,
-        test_distances: JointItems = None,
-    ) -> Array | tuple[Array, Array]:
-        """Predict at new points.
-
-        Parameters
-        ----------
-        distances : list
-            One item per factor: distances of shape (M, N) to the training points, `Coordinates` of M rows, or
-            another `swwl.gp.blocks.Block` of M rows and N columns.
-        return_std, return_cov : bool, default=False
-            At most one of them.
-        include_nugget : bool, default=True
-            Predict a new observation; False predicts the function without noise.
-        trend_columns : array-like of shape (M, m), optional
-        test_distances : list, optional
-            For ``return_cov``: distances of shape (M, M) among the new points; None for blocks that know them, as
-            `Coordinates` do.
-
-        Returns
-        -------
-        mean : ndarray of shape (M,) or (M, k)
-        std : ndarray of the same shape
-            With the Student-t factor sqrt(df / (df - 2)); inf where df <= 2, where no variance exists.
-        cov : ndarray of shape (M, M) or (k, M, M)
-            With the factor df / (df - 2).
-        """
-        if return_std and return_cov:
-            raise InputError("return_std and return_cov are both set, but at most one of them is wanted.")
-        if return_std:
-            prediction = self.predict_distribution(
-                distances, include_nugget=include_nugget, trend_columns=trend_columns
-            )
-            return prediction.mean, prediction.std
-        if return_cov:
-            mean, joint = self._joint(distances, trend_columns, test_distances, include_nugget)
-            cov = to_std(np.ones(1), self.df_)[0] ** 2 * joint
-            return self._shaped(mean), cov[0] if self._single else cov
-        posterior, cross, trend = self._prepare(distances, trend_columns)
-        return self._shaped(posterior.mean(cross, trend))
-
-    def predict_distribution(
-        self, distances: Items, *, include_nugget: bool = True, trend_columns: Columns = None
-    ) -> Prediction:
-        """Return mean, scale and degrees of freedom at new points, arrays of shape (M,) or (M, k).
-
-        Parameters
-        ----------
-        distances, include_nugget, trend_columns
-            As in `predict`.
-        """
-        posterior, cross, trend = self._prepare(distances, trend_columns)
-        prediction = posterior.predict(cross, trend, include_nugget)
-        return prediction.column(0) if self._single else prediction
-
-    def predict_interval(
-        self, distances: Items, level: float = 0.95, *, include_nugget: bool = True, trend_columns: Columns = None
-    ) -> tuple[Array, Array]:
-        """Return the bounds (lower, upper) of central Student-t intervals, each of shape (M,) or (M, k).
-
-        Parameters
-        ----------
-        distances, include_nugget, trend_columns
-            As in `predict`.
-        level : float, default=0.95
-            Probability inside, in (0, 1).
-        """
-        prediction = self.predict_distribution(distances, include_nugget=include_nugget, trend_columns=trend_columns)
-        return prediction.interval(level)
-
-    def linearize(self, distances: Items, *, std: bool = True, trend_columns: Columns = None) -> LinearPrediction:
-        """Predict one new point, ready to pull gradients back to its distances and coordinates.
-
-        Parameters
-        ----------
-        distances, trend_columns
-            As in `predict`, of one row.
-        std : bool, default=True
-            Whether the derivative of the standard deviation is wanted, too.
-        """
-        posterior, cross, trend = self._prepare(distances, trend_columns)
-        return linear_prediction(posterior, cross, trend, std)
-
-    def check_differentiable(self, std: bool = True) -> None:
-        """Refuse, before any work, what :meth:`linearize` would refuse."""
-        differentiable(self._fitted(), std)
-
-    def leave_one_out(self) -> Prediction:
-        """Predict every training observation from all others, ranges and nugget fixed: shape (N,) or (N, k)."""
-        prediction = self._fitted().leave_one_out()
-        return prediction.column(0) if self._single else prediction
-
-    def _joint(
-        self, distances: Items, trend_columns: Columns, test_distances: JointItems, include_nugget: bool
-    ) -> tuple[Array, Array]:
-        """Return the location (M, k) and the joint squared scales (k, M, M) of new points."""
-        posterior, cross, trend = self._prepare(distances, trend_columns)
-        among = self._inputs.among(test_distances, cross, len(trend))
-        return posterior.predict_joint(cross, trend, among, include_nugget)
-
-    def sample(
-        self,
-        distances: Items,
-        test_distances: JointItems = None,
-        n_samples: int = 1,
-        random_state: Seed = None,
-        *,
-        include_nugget: bool = False,
-        trend_columns: Columns = None,
-    ) -> Array:
-        """Draw joint samples from the posterior (multivariate t).
-
-        Parameters
-        ----------
-        distances, test_distances, trend_columns
-            As in `predict` with ``return_cov``.
-        n_samples : int, default=1
-        random_state : int, Generator or None
-        include_nugget : bool, default=False
-            Draw functions; True draws noisy observations.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, M) or (n_samples, M, k)
-        """
-        mean, joint = self._joint(distances, trend_columns, test_distances, include_nugget)
-        return self._shaped(draw(mean, joint, self.df_, n_samples, np.random.default_rng(random_state)))
-
-    def sample_prior(
-        self,
-        test_distances: Items,
-        n_samples: int = 1,
-        random_state: Seed = None,
-        *,
-        include_nugget: bool = False,
-        trend_columns: Columns = None,
-    ) -> Array:
-        """Draw from the fitted process without conditioning on the data.
-
-        Parameters
-        ----------
-        test_distances : list
-            One item per factor: distances of shape (M, M), or `Coordinates` of M rows.
-        n_samples, random_state, include_nugget, trend_columns
-            As in `sample`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, M) or (n_samples, M, k)
-        """
-        posterior = self._fitted()
-        correlations = self._inputs.correlations
-        inputs.check_count(test_distances, len(correlations), "test_distances")
-        m = np.shape(test_distances[0])[0]
-        terms, _ = inputs.training_terms(test_distances, correlations, m, self.names)
-        mean = self._inputs.new_trend(trend_columns, m, len(posterior.theta)) @ posterior.theta
-        nugget, rng = posterior.nugget if include_nugget else 0.0, np.random.default_rng(random_state)
-        return self._shaped(sample_prior(terms, posterior.beta, nugget, posterior.sigma2, mean, n_samples, rng))
-
-
 # Below so many observations a second BLAS thread gains a factor of two at best, and on a busy machine it loses ten
 # (docs/scale.md): its threads wait for each other, and spin.
 _FEW = 2500
 
 
-class RobustGP(FittedProcess, BaseEstimator):
+class RobustGP(BaseEstimator):
     r"""Gaussian process on given distances, the array core: a product correlation, robustly estimated ranges.
 
     For tables with columns of meshes and numbers, use :class:`swwl.RobustGPRegressor`, which is built on it.
@@ -378,6 +168,11 @@ class RobustGP(FittedProcess, BaseEstimator):
     >>> bool(lower[0] < np.sin(3.0) < upper[0])
     True
     """
+
+    _posterior: Posterior
+    _inputs: TrainingInputs
+    _single: bool
+    _solver: Solver | None
 
     def __init__(
         self,
@@ -492,8 +287,172 @@ class RobustGP(FittedProcess, BaseEstimator):
         layouts = [layout_of(term.block) for term in terms]
         known = TrainingInputs(correlations, coordinates, layouts, n, self.trend, self.names)
         self._adopt(posterior, known, y.ndim == 1, solver)
-        diagnose.warn_about_fit(problem, search, optimum, rcond, max_iter, self.names)
+        diagnostics.warn_about_fit(problem, search, optimum, rcond, max_iter, self.names)
         return self
+
+    def predict(
+        self,
+        distances: Items,
+        return_std: bool = False,
+        return_cov: bool = False,
+        *,
+        include_nugget: bool = True,
+        trend_columns: Columns = None,
+        test_distances: JointItems = None,
+    ) -> Array | tuple[Array, Array]:
+        """Predict at new points.
+
+        Parameters
+        ----------
+        distances : list
+            One item per factor: distances of shape (M, N) to the training points, `Coordinates` of M rows, or
+            another `swwl.gp.blocks.Block` of M rows and N columns.
+        return_std, return_cov : bool, default=False
+            At most one of them.
+        include_nugget : bool, default=True
+            Predict a new observation; False predicts the function without noise.
+        trend_columns : array-like of shape (M, m), optional
+        test_distances : list, optional
+            For ``return_cov``: distances of shape (M, M) among the new points; None for blocks that know them, as
+            `Coordinates` do.
+
+        Returns
+        -------
+        mean : ndarray of shape (M,) or (M, k)
+        std : ndarray of the same shape
+            With the Student-t factor sqrt(df / (df - 2)); inf where df <= 2, where no variance exists.
+        cov : ndarray of shape (M, M) or (k, M, M)
+            With the factor df / (df - 2).
+        """
+        if return_std and return_cov:
+            raise InputError("return_std and return_cov are both set, but at most one of them is wanted.")
+        if return_std:
+            prediction = self.predict_distribution(
+                distances, include_nugget=include_nugget, trend_columns=trend_columns
+            )
+            return prediction.mean, prediction.std
+        if return_cov:
+            mean, joint = self._joint(distances, trend_columns, test_distances, include_nugget)
+            cov = to_std(np.ones(1), self.df_)[0] ** 2 * joint
+            return self._shaped(mean), cov[0] if self._single else cov
+        posterior, cross, trend = self._prepare(distances, trend_columns)
+        return self._shaped(posterior.mean(cross, trend))
+
+    def predict_distribution(
+        self, distances: Items, *, include_nugget: bool = True, trend_columns: Columns = None
+    ) -> Prediction:
+        """Return mean, scale and degrees of freedom at new points, arrays of shape (M,) or (M, k).
+
+        Parameters
+        ----------
+        distances, include_nugget, trend_columns
+            As in `predict`.
+        """
+        posterior, cross, trend = self._prepare(distances, trend_columns)
+        prediction = posterior.predict(cross, trend, include_nugget)
+        return prediction.column(0) if self._single else prediction
+
+    def predict_interval(
+        self, distances: Items, level: float = 0.95, *, include_nugget: bool = True, trend_columns: Columns = None
+    ) -> tuple[Array, Array]:
+        """Return the bounds (lower, upper) of central Student-t intervals, each of shape (M,) or (M, k).
+
+        Parameters
+        ----------
+        distances, include_nugget, trend_columns
+            As in `predict`.
+        level : float, default=0.95
+            Probability inside, in (0, 1).
+        """
+        prediction = self.predict_distribution(distances, include_nugget=include_nugget, trend_columns=trend_columns)
+        return prediction.interval(level)
+
+    def linearize(self, distances: Items, *, std: bool = True, trend_columns: Columns = None) -> LinearPrediction:
+        """Predict one new point, ready to pull gradients back to its distances and coordinates.
+
+        Parameters
+        ----------
+        distances, trend_columns
+            As in `predict`, of one row.
+        std : bool, default=True
+            Whether the derivative of the standard deviation is wanted, too.
+        """
+        posterior, cross, trend = self._prepare(distances, trend_columns)
+        return linear_prediction(posterior, cross, trend, std)
+
+    def check_differentiable(self, std: bool = True) -> None:
+        """Refuse, before any work, what :meth:`linearize` would refuse."""
+        differentiable(self._fitted(), std)
+
+    def leave_one_out(self) -> Prediction:
+        """Predict every training observation from all others, ranges and nugget fixed: shape (N,) or (N, k)."""
+        prediction = self._fitted().leave_one_out()
+        return prediction.column(0) if self._single else prediction
+
+    def sample(
+        self,
+        distances: Items,
+        test_distances: JointItems = None,
+        n_samples: int = 1,
+        random_state: Seed = None,
+        *,
+        include_nugget: bool = False,
+        trend_columns: Columns = None,
+    ) -> Array:
+        """Draw joint samples from the posterior (multivariate t).
+
+        Parameters
+        ----------
+        distances, test_distances, trend_columns
+            As in `predict` with ``return_cov``.
+        n_samples : int, default=1
+        random_state : int, Generator or None
+        include_nugget : bool, default=False
+            Draw functions; True draws noisy observations.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, M) or (n_samples, M, k)
+        """
+        mean, joint = self._joint(distances, trend_columns, test_distances, include_nugget)
+        return self._shaped(draw(mean, joint, self.df_, n_samples, np.random.default_rng(random_state)))
+
+    def sample_prior(
+        self,
+        test_distances: Items,
+        n_samples: int = 1,
+        random_state: Seed = None,
+        *,
+        include_nugget: bool = False,
+        trend_columns: Columns = None,
+    ) -> Array:
+        """Draw from the fitted process without conditioning on the data.
+
+        Parameters
+        ----------
+        test_distances : list
+            One item per factor: distances of shape (M, M), or `Coordinates` of M rows.
+        n_samples, random_state, include_nugget, trend_columns
+            As in `sample`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, M) or (n_samples, M, k)
+        """
+        posterior = self._fitted()
+        correlations = self._inputs.correlations
+        inputs.check_count(test_distances, len(correlations), "test_distances")
+        m = np.shape(test_distances[0])[0]
+        terms, _ = inputs.training_terms(test_distances, correlations, m, self.names)
+        mean = self._inputs.new_trend(trend_columns, m, len(posterior.theta)) @ posterior.theta
+        nugget, rng = posterior.nugget if include_nugget else 0.0, np.random.default_rng(random_state)
+        return self._shaped(sample_prior(terms, posterior.beta, nugget, posterior.sigma2, mean, n_samples, rng))
+
+    def optimum(self) -> Start:
+        """Return the ranges and the nugget that `fit` found, as where another process may start."""
+        posterior = self._fitted()
+        log_nugget = float(np.log(posterior.nugget)) if posterior.nugget > 0.0 else -np.inf
+        return Start(np.log(posterior.beta), log_nugget, getattr(self, "_box", None))
 
     def beginning(self) -> Start:
         """Return where the first climb of `fit` began: it knows the inputs, but nothing of the targets.
@@ -522,7 +481,7 @@ class RobustGP(FittedProcess, BaseEstimator):
         gradient : ndarray of shape (p + 1,)
             In the log parameters, the nugget's last. Only with ``return_gradient``.
         """
-        own_nugget = self._optimum()[1]
+        own_nugget = self.optimum().log_nugget
         if self._solver is None:
             raise InputError("log_posterior needs the training distances, which a restored model lacks: fit again.")
         at = np.asarray(log_beta, dtype=float).reshape(-1)
@@ -555,13 +514,49 @@ class RobustGP(FittedProcess, BaseEstimator):
         """Restore a fitted model from `get_state`; it predicts bit for bit the same."""
         return model_from_state(cls, state)
 
+    def _adopt(self, posterior: Posterior, known: TrainingInputs, single: bool, solver: Solver | None) -> None:
+        """Take over a fitted posterior; ``solver`` is None where training distances are not at hand."""
+        self._posterior = posterior
+        self._inputs = known
+        self._single = single
+        self._solver = solver
+        self.beta_ = posterior.beta
+        self.nugget_ = posterior.nugget
+        self.theta_ = self._shaped(posterior.theta)
+        self.sigma2_ = float(posterior.sigma2[0]) if single else posterior.sigma2
+        self.df_ = posterior.df
+        self.range_slices_ = known.range_slices
+
+    def _shaped(self, array: Array) -> Array:
+        """Drop the axis of outputs where fit saw a one-dimensional y."""
+        return array[..., 0] if self._single else array
+
+    def _fitted(self) -> Posterior:
+        if not hasattr(self, "_posterior"):
+            raise NotFittedError("This RobustGP is not fitted yet: call fit first.")
+        return self._posterior
+
+    def _prepare(self, distances: Items, trend_columns: Columns) -> tuple[Posterior, list[Term], Array]:
+        """Check what is known of M new points: terms from them to the training points, trend of shape (M, q)."""
+        posterior = self._fitted()
+        cross, m = self._inputs.cross(distances)
+        return posterior, cross, self._inputs.new_trend(trend_columns, m, len(posterior.theta))
+
+    def _joint(
+        self, distances: Items, trend_columns: Columns, test_distances: JointItems, include_nugget: bool
+    ) -> tuple[Array, Array]:
+        """Return the location (M, k) and the joint squared scales (k, M, M) of new points."""
+        posterior, cross, trend = self._prepare(distances, trend_columns)
+        among = self._inputs.among(test_distances, cross, len(trend))
+        return posterior.predict_joint(cross, trend, among, include_nugget)
+
 
 def _as_start(start: RobustGP | Start | tuple[ArrayLike, float] | None) -> Start | None:
     """Return what `RobustGP.fit` is told to start from."""
     if start is None or isinstance(start, Start):
         return start
     if isinstance(start, RobustGP):
-        return Start(*start._optimum(), getattr(start, "_box", None))
+        return start.optimum()
     if not (isinstance(start, (tuple, list)) and len(start) == 2):
         raise InputError(f"start is {start!r}, but a fitted RobustGP or (log_beta, log_nugget) is wanted.")
     log_beta, log_nugget = np.asarray(start[0], dtype=float).reshape(-1), float(start[1])

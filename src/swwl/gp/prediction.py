@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -71,6 +72,24 @@ class Prediction:
         """Return the predictions of target k, arrays of shape (M,)."""
         table = self.columns()
         return Prediction(table.mean[:, k], table.scale[:, k], self.df)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Prediction], *, targets: bool = False) -> Prediction:
+        """Return predictions of different cases as one, or of the same cases for different ``targets``.
+
+        Parameters
+        ----------
+        parts : sequence of Prediction
+            Of the same degrees of freedom.
+
+        Examples
+        --------
+        >>> one = Prediction(np.array([1.0, 2.0]), np.array([0.1, 0.2]), 10.0)
+        >>> len(Prediction.joined([one, one])), Prediction.joined([one, one], targets=True).mean.shape
+        (4, (2, 2))
+        """
+        join = np.column_stack if targets else np.concatenate
+        return cls(join([part.mean for part in parts]), join([part.scale for part in parts]), parts[0].df)
 
     @classmethod
     def from_std(cls, mean: Array, std: Array, df: float) -> Prediction:

@@ -1,39 +1,33 @@
 """What is odd about a table and its meshes, told before a model learns from them: ``swwl check`` and ``swwl fit``.
 
-Errors are what a fit refuses; notes are what it takes, though the user may not have meant it.
+Errors are what a fit refuses; notes are what it takes, though the user may not have meant it. A :class:`Finding` is one
+of them, a :class:`MeshColumn` compares the meshes of a column with each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
 
-from swwl.errors import InputError
-from swwl.fields.estimator import FieldRegressor
-from swwl.formatting import number
-from swwl.jobs.findings import Finding, MeshColumn, pairs, read_facts, repeated_rows
-from swwl.jobs.plan import Plan, plan_fit, split_rows
-from swwl.jobs.table import (
-    known_outputs,
-    mesh_of_row,
-    mesh_paths,
-    places,
-    read_table,
-    require_known,
-    require_numbers,
-    where,
-)
-from swwl.mesh.shape.screening import Facts, Typical, typical_of
-from swwl.parallel import Progress
-from swwl.regression.estimator import RobustGPRegressor
-from swwl.storage.memory import Memory
-from swwl.tables.columns import as_numbers
-from swwl.tables.read import mesh_columns
+from swwl.domain.notes import repeated_nodes
+from swwl.errors import InputError, located
+from swwl.formatting import Record, number
+from swwl.jobs.plan import FitPlan, HoldOut, RowSplit, plan_fit, split_rows
+from swwl.jobs.predict import Model, factors_of
+from swwl.jobs.table import known_outputs, read_table
+from swwl.mesh.io.formats import read_file
+from swwl.mesh.shape.screening import Facts, Typical, apart, facts_of, typical_of
+from swwl.parallel import Progress, check_jobs, each_once, one_blas_thread
+from swwl.storage.memory import Memory, fingerprint
+from swwl.tables.columns import as_numbers, mesh_columns
+from swwl.tables.places import mesh_of_row, mesh_paths, places, require_known, require_numbers, where
 
 # Where fewer rows are fitted, leave-one-out scores are rough.
 _FEW_ROWS = 10
@@ -42,6 +36,224 @@ _SKEWED, _ORDERS = 20.0, 1e3
 # A column varies too little to learn from where its values differ by less than this share of their size.
 _ALMOST = 1e-6
 _CASE_NAMES = {"id", "case", "run", "index", "sample", "number", "nr", "no", "row"}
+# So many findings of one kind are told one by one; more are told together.
+_MOST = 3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that the user should know before a model is fitted.
+
+    Parameters
+    ----------
+    kind : str
+        Such as "size", "loose nodes" or "repeated rows".
+    found, advice : str
+        What was found, as what is said of the mesh or the column, and what to do about it.
+    severity : {"note", "error"}
+        Errors are what ``swwl fit`` refuses; what was found is then its whole message.
+    place : str
+        Such as "line 7".
+    column, mesh : str or None
+        The column, and the mesh as the table names it.
+    """
+
+    kind: str
+    found: str
+    advice: str = ""
+    severity: str = "note"
+    place: str = ""
+    column: str | None = None
+    mesh: str | None = None
+
+    @property
+    def message(self) -> str:
+        """All of it in one line.
+
+        >>> Finding("loose nodes", "has 2 nodes that belong to no cell", "they are left out", mesh="a.vtu").message
+        'a.vtu has 2 nodes that belong to no cell: they are left out.'
+        """
+        subject = self.mesh or (f"column {self.column!r}" if self.column else "")
+        start = f"{self.place}: " if self.place else ""
+        if self.severity == "error":  # as a fit says it, with its place
+            subject = start = ""
+        said = f"{subject} {self.found}".strip().rstrip(".")
+        return f"{start}{said}{': ' if self.advice else ''}{self.advice}{'' if self.advice.endswith('?') else '.'}"
+
+    def facts(self) -> Record:
+        """Return it as what JSON holds."""
+        names = ("kind", "severity", "place", "column", "mesh", "found", "advice", "message")
+        return {name: getattr(self, name) for name in names}
+
+
+def told_together(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings for people: of more than three of one kind, the first, which names the places of the others.
+
+    Examples
+    --------
+    >>> many = [Finding("size", "is large", "scale it", place=f"line {k}", mesh=f"{k}.vtu") for k in range(2, 9)]
+    >>> [finding.message for finding in told_together(many)]
+    ['line 2: 2.vtu is large: scale it. The same for 6 more (lines 3, 4, 5, 6, 7, …).']
+    """
+    groups: dict[Any, list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.kind, finding.severity, finding.advice, finding.mesh is None), []).append(finding)
+    told = []
+    for group in groups.values():
+        if len(group) <= _MOST or group[0].severity == "error" or not all(finding.place for finding in group):
+            told += group
+            continue
+        first, *others = group
+        word = first.place.split()[0]
+        numbers = ", ".join(finding.place.split()[-1] for finding in others[:5]) + ", …" * (len(others) > 5)
+        more = f"{first.advice or first.found}. The same for {len(others)} more ({word}s {numbers})"
+        told.append(replace(first, advice=more) if first.advice else replace(first, found=more))
+    return told
+
+
+# Raise it whenever the same file comes to have other facts.
+_KEY = fingerprint("facts 2")
+
+
+def read_facts(
+    files: Iterable[Path], memory: Memory, n_jobs: int | None = None, progress: Progress | None = None
+) -> dict[Path, Facts | InputError]:
+    """Return the facts of mesh files, or why one cannot be used; what is known from an earlier run is not read.
+
+    Parameters
+    ----------
+    files : iterable of paths
+    memory : Memory
+        Where facts are kept beside embeddings.
+    n_jobs : int, optional
+        Threads.
+    progress : callable, optional
+        Called as ``progress(done, total)``.
+    """
+    check_jobs(1 if n_jobs is None else n_jobs)
+    distinct, _ = each_once(files)
+    found: dict[Path, Facts | InputError] = {}
+    with one_blas_thread():
+        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+        for file, facts in zip(distinct, parallel(delayed(_facts)(file, memory) for file in distinct), strict=True):
+            found[file] = facts
+            if progress is not None:
+                progress(len(found), len(distinct))
+    return found
+
+
+def _facts(file: Path, memory: Memory) -> Facts | InputError:
+    kept = memory.get(file, "facts", _KEY)
+    if kept is not None and kept.keys() >= {"content", "counts", "shape"}:
+        n_loose, n_repeated, has_cells = kept["counts"].tolist()
+        shape, sizes = kept["shape"], (int(kept["n_nodes"]), n_loose, n_repeated)
+        d = len(shape)
+        covariance, looks, quantiles = shape[:, :d], shape[:, d : 2 * d], shape[:, 2 * d :]
+        return Facts(*sizes, str(kept["content"]), quantiles, covariance, looks, bool(has_cells))
+    try:
+        with located(str(file)):
+            facts = facts_of(read_file(file, ()))
+    except InputError as error:
+        return error
+    except OSError as error:
+        return InputError(f"{file}: {error.strerror or error}")
+    counts = np.array([facts.n_loose, facts.n_repeated, facts.has_cells])
+    shape = np.hstack([facts.covariance, facts.looks, facts.quantiles])  # one array is read faster than three
+    memory.put(file, "facts", _KEY, facts.n_nodes, content=np.array(facts.key), counts=counts, shape=shape)
+    return facts
+
+
+class MeshColumn:
+    """A column of meshes: the file of every row in use, and the facts of every file that can be read.
+
+    Parameters
+    ----------
+    frame, path
+        The table.
+    name : str
+        The column.
+    files : mapping of int to path
+        By rows, counted from 0.
+    facts : mapping of path to Facts
+    """
+
+    def __init__(
+        self, frame: pd.DataFrame, path: Path, name: str, files: Mapping[int, Path], facts: Mapping[Path, Facts]
+    ):
+        self.frame, self.path, self.name = frame, path, name
+        self.files, self.facts = files, facts
+        self.first_rows = {file: row for row, file in reversed(list(files.items()))}
+
+    def finding(self, kind: str, row: int, found: str, advice: str) -> Finding:
+        """Say something about the mesh of a row."""
+        mesh = str(self.frame[self.name].iloc[row])
+        return Finding(kind, found, advice, place=where(self.frame, self.path, row), column=self.name, mesh=mesh)
+
+    def error(self, kind: str, row: int, found: str, advice: str = "") -> Finding:
+        """Say why the mesh of a row cannot be used."""
+        one = self.finding(kind, row, found, advice)
+        return replace(one, severity="error", found=f"{self.path}: {one.place}: {one.mesh} {found}")
+
+    def known(self) -> list[tuple[int, Facts]]:
+        """Return the first row of every readable file, in order, and its facts."""
+        return sorted((row, self.facts[file]) for file, row in self.first_rows.items() if file in self.facts)
+
+    def keys(self) -> dict[int, str]:
+        """Return what the mesh of every row is known by: the same for equal meshes."""
+        return {row: self.facts[file].key if file in self.facts else str(file) for row, file in self.files.items()}
+
+    def odd_nodes(self, merge_nodes: bool = False) -> list[Finding]:
+        """Find nodes that no cell uses, and cells that nothing joins."""
+        found = []
+        for row, facts in self.known():
+            if facts.n_loose:
+                what = f"{facts.n_loose} node{'s' * (facts.n_loose > 1)} that no cell uses"
+                found.append(self.finding("loose nodes", row, f"has {what}", "left out, as no part of its shape"))
+            if not merge_nodes and (what := repeated_nodes(facts)):
+                advice = "swwl fit --merge-nodes makes one of them, which joins the cells"
+                found.append(self.finding("repeated nodes", row, what, advice))
+        return found
+
+    def standing_apart(self, typical: Typical | None, others: str = "the others") -> list[tuple[int, Finding]]:
+        """Find meshes of another size, place, orientation or number of nodes; with their rows."""
+        found = []
+        for row, facts in self.known():
+            for kind, text, advice in apart(facts, typical, others) if typical is not None else ():
+                found.append((row, self.finding(kind, row, text, advice)))
+        return found
+
+    def of_other_dimension(self) -> list[Finding]:
+        """Find meshes that no model can learn from beside the others: with more or fewer coordinates."""
+        dimensions = [facts.dimension for _, facts in self.known()]
+        usual = max(set(dimensions), key=dimensions.count) if dimensions else 0
+        found = []
+        for row, facts in self.known():
+            if facts.dimension != usual:
+                text = f"has {facts.dimension} coordinates per node, where the others have {usual}"
+                advice = "a coordinate that is zero everywhere is left out; move the mesh into the plane of the others"
+                found.append(self.error("dimension", row, text, advice))
+        return found
+
+
+def repeated_rows(keys: Sequence[Any]) -> list[tuple[int, int]]:
+    """Return (row, the first row that is the same) for rows whose keys came before.
+
+    >>> repeated_rows(["a", "b", "a", "a"])
+    [(2, 0), (3, 0)]
+    """
+    first: dict[Any, int] = {}
+    return [(row, first[key]) for row, key in enumerate(keys) if first.setdefault(key, row) != row]
+
+
+def pairs(frame: pd.DataFrame, path: Path, rows: Sequence[tuple[int, int]] | NDArray[np.intp]) -> str:
+    """Say which rows repeat which, at most three.
+
+    >>> pairs(pd.DataFrame({"x": range(6)}), Path("table.csv"), [(4, 1), (5, 0)])
+    'line 6 repeats line 3, line 7 line 2'
+    """
+    said = [(where(frame, path, int(row)), where(frame, path, int(first))) for row, first in rows[:3]]
+    text = ", ".join(f"{row} {'' if k else 'repeats '}{first}" for k, (row, first) in enumerate(said))
+    return text + ", …" * (len(rows) > 3)
 
 
 @dataclass(frozen=True)
@@ -53,7 +265,7 @@ class Checked:
 
 
 def check_plan(
-    plan: Plan,
+    plan: FitPlan,
     memory: Memory,
     *,
     n_jobs: int | None = None,
@@ -64,7 +276,7 @@ def check_plan(
 
     Parameters
     ----------
-    plan : Plan
+    plan : FitPlan
     memory : Memory
         Keeps the facts of meshes, so that they are read once.
     n_jobs : int, optional
@@ -93,13 +305,9 @@ def check_table(
     path: Path,
     targets: Sequence[str] = (),
     meshes: Sequence[str] = (),
-    inputs: list[str] | None = None,
+    inputs: Sequence[str] | None = None,
     *,
-    split: str | None = None,
-    test_fraction: float | None = None,
-    all_rows: bool = False,
-    seed: int = 0,
-    drop_incomplete: bool = False,
+    rows: HoldOut | None = None,
     memory: Memory | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -111,18 +319,19 @@ def check_table(
     frame = read_table(path)
     memory = Memory(None) if memory is None else memory
     names = list(meshes) or mesh_columns(frame)
-    options: dict[str, Any] = {"test_fraction": test_fraction, "all_rows": all_rows, "seed": seed}
+    how = rows or HoldOut()
+    complete = replace(how, drop_incomplete=True)
     refused: list[Finding] = []
     plan = None
     try:
         kernel = "principal" if names else "scalars"
-        plan = plan_fit(path, list(targets), names, inputs, kernel=kernel, split=split, **options, drop_incomplete=True)
+        plan = plan_fit(path, targets, names, inputs, kernel=kernel, rows=complete)
     except InputError as error:
         refused.append(_refusal("table", error))
-    if plan is not None and not drop_incomplete:
-        refused += _incomplete(frame, path, plan, split, options)
-    rows = range(len(frame)) if plan is None or not drop_incomplete else map(int, plan.split.rows)
-    unreadable, columns = _readable(frame, path, names, list(rows), memory, n_jobs, progress)
+    if plan is not None and not how.drop_incomplete:
+        refused += _incomplete(frame, path, plan, split_rows(frame, path, complete))
+    looked_at = range(len(frame)) if plan is None or not how.drop_incomplete else map(int, plan.split.rows)
+    unreadable, columns = _readable(frame, path, names, list(looked_at), memory, n_jobs, progress)
     found, _ = _of_meshes(columns)
     if plan is not None:
         few = len(plan.split.train) < 5
@@ -136,7 +345,7 @@ def check_table(
 
 
 def check_cases(
-    model: RobustGPRegressor | FieldRegressor,
+    model: Model,
     columns: Sequence[str],
     frame: pd.DataFrame,
     path: Path,
@@ -182,13 +391,9 @@ def check_cases(
     return findings, outside
 
 
-def _merges(model: RobustGPRegressor | FieldRegressor, column: str) -> bool:
+def _merges(model: Model, column: str) -> bool:
     """Whether a model makes nodes at the same place one."""
-    if isinstance(model, FieldRegressor):
-        kernels = [one.member.kernel for one in model.models_.values()]
-    else:
-        kernels = [model.kernel_]
-    factors = [factor for kernel in kernels for factor in kernel.factors if factor.column == column]
+    factors = [factor for factor in factors_of(model) if factor.column == column]
     return any(factor.get_params(deep=False).get("merge_nodes") for factor in factors)
 
 
@@ -232,20 +437,9 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _incomplete(
-    frame: pd.DataFrame, path: Path, plan: Plan, split: str | None, options: dict[str, Any]
-) -> list[Finding]:
+def _incomplete(frame: pd.DataFrame, path: Path, plan: FitPlan, rows: RowSplit) -> list[Finding]:
     """Return an error for every column in which something is missing that a fit needs."""
     found = []
-    rows = split_rows(
-        frame,
-        path,
-        column=split,
-        fraction=options["test_fraction"],
-        all_rows=options["all_rows"],
-        seed=options["seed"],
-        drop_incomplete=True,
-    )
     for name in [*plan.targets, *plan.inputs, *plan.categories]:
         try:
             if name in plan.categories:
@@ -274,7 +468,7 @@ def _of_meshes(columns: Sequence[MeshColumn], merge_nodes: bool = False) -> tupl
     return findings, typical
 
 
-def _of_rows(plan: Plan, columns: Sequence[MeshColumn]) -> list[Finding]:
+def _of_rows(plan: FitPlan, columns: Sequence[MeshColumn]) -> list[Finding]:
     """Find rows and meshes that stand in the table twice, above all on both sides of the split."""
     frame, path, rows = plan.frame, plan.path, [int(row) for row in plan.split.rows]
     of_columns = [column.keys() for column in columns]
@@ -305,7 +499,7 @@ def _equal(first: pd.Series, second: pd.Series) -> bool:
     return bool(np.array_equal(first.to_numpy(float), second.to_numpy(float), equal_nan=True))
 
 
-def _of_copies(plan: Plan, column: MeshColumn, keys: dict[int, str], told: set[int]) -> list[Finding]:
+def _of_copies(plan: FitPlan, column: MeshColumn, keys: dict[int, str], told: set[int]) -> list[Finding]:
     """Find files that hold the same mesh, and meshes on both sides of the split."""
     found = []
     files = sorted(column.first_rows.values())
@@ -326,7 +520,7 @@ def _of_copies(plan: Plan, column: MeshColumn, keys: dict[int, str], told: set[i
     return found
 
 
-def _left_out(plan: Plan) -> list[Finding]:
+def _left_out(plan: FitPlan) -> list[Finding]:
     """Say which columns are not learned from, where that was not the user's choice."""
     known = {plan.split.column, *known_outputs(plan.path)}
     return [
@@ -336,7 +530,7 @@ def _left_out(plan: Plan) -> list[Finding]:
     ]
 
 
-def _of_inputs(plan: Plan) -> list[Finding]:
+def _of_inputs(plan: FitPlan) -> list[Finding]:
     """Find inputs that hardly vary or only number the cases, and too few rows."""
     found: list[Finding] = []
     train = plan.split.train
@@ -370,7 +564,7 @@ def _numbers_cases(name: str, values: Any) -> bool:
     return bool((np.diff(ordered) == 1).all()) or bool({*name.lower().replace("-", "_").split("_")} & _CASE_NAMES)
 
 
-def _of_targets(plan: Plan) -> list[Finding]:
+def _of_targets(plan: FitPlan) -> list[Finding]:
     """Find targets that hardly vary, or that are better learned as logarithms."""
     found: list[Finding] = []
     for name in plan.targets:

@@ -13,14 +13,14 @@ import pandas as pd
 
 from swwl.errors import InputError
 from swwl.evaluation.curves import check_inputs, predict_curves
-from swwl.formatting import plain
+from swwl.formatting import Record, plain
 from swwl.jobs.outputs import picture_metadata
 from swwl.jobs.predict import PREDICTED, graph_columns
-from swwl.jobs.table import write_table
 from swwl.plots import CurvesDisplay
 from swwl.plots.style import new_figure, style
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.storage.atomic import atomic_write
+from swwl.tables.read import write_table
 
 PICTURES = (".png", ".svg", ".pdf")
 _PER_ROW = 3
@@ -46,7 +46,7 @@ class CurvesPlan:
     meshes: dict[str, Path]
     sweep: tuple[str, list[float]]
     each: tuple[str, list[float]] | None
-    fix: dict[str, Any]
+    fix: Record
     held: dict[str, float]
 
 

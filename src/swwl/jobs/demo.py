@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +14,18 @@ from swwl import datasets
 from swwl.errors import InputError
 from swwl.evaluation import scores
 from swwl.evaluation.metadata import held_out_of
+from swwl.formatting import Record
 from swwl.gp.prediction import Prediction
 from swwl.jobs.curves import draw_curves, plan_curves
-from swwl.jobs.fit import fit_plan, no_progress
+from swwl.jobs.fit import FitOptions, fit_plan, no_progress
 from swwl.jobs.outputs import check_output, is_model, is_picture, is_report, predictions_of
-from swwl.jobs.plan import make_kernel, plan_fit
+from swwl.jobs.plan import KernelOptions, make_kernel, plan_fit
 from swwl.jobs.predict import prediction_table
-from swwl.jobs.table import memory_beside, write_table
+from swwl.jobs.table import memory_beside
 from swwl.parallel import Progress
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.report import write_report
+from swwl.tables.read import write_table
 
 TARGET = "max_von_mises"
 FEWEST = 40
@@ -47,7 +48,7 @@ class Demo:
     seconds : float
     """
 
-    scores: list[dict[str, Any]]
+    scores: list[Record]
     n_train: int
     n_test: int
     table: Path
@@ -103,12 +104,13 @@ def run_demo(
         progress=progress("simulations"),
     )
     memory = memory_beside(table)
-    rows: list[dict[str, Any]] = []
+    rows: list[Record] = []
     for title, kernel in _MODELS.items():
         tell(title)
         plan = plan_fit(table, [TARGET], kernel=kernel)
-        factors = make_kernel(kernel, plan, n_jobs=n_jobs)
-        model = fit_plan(plan, factors, files["model"], memory=memory, progress=progress)
+        wanted = KernelOptions(kernel, n_jobs=n_jobs)
+        factors = None if wanted.is_default else make_kernel(wanted, plan)
+        model = fit_plan(plan, factors, files["model"], FitOptions(memory, n_jobs=n_jobs, progress=progress))
         y, prediction = _held_out(model)
         found = scores.score(y[:, 0], prediction.column(0))
         rows.append({"model": title, **found._asdict()})

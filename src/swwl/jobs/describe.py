@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import warnings
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,18 +14,19 @@ from swwl.errors import InputError, LooseNodesWarning, MissingFileError, located
 from swwl.evaluation import scores
 from swwl.evaluation.metadata import data_of, field_data_of, field_score_rows
 from swwl.fields.estimator import FieldRegressor
+from swwl.formatting import Record
 from swwl.jobs.table import CACHE_FOLDER, read_table, summary
 from swwl.mesh import Graph
 from swwl.mesh.io import read
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.storage.modelfile import is_model, load_model
-from swwl.tables.columns import kind_of
-from swwl.tables.read import TABLES, mesh_columns, mesh_file
+from swwl.tables.columns import kind_of, mesh_columns
+from swwl.tables.read import TABLES, mesh_file
 
 _ABOUT = ("n_samples", "generator", "seed", "model", "nodes", "random_topology", "scalars", "targets")
 
 
-def describe(file: Path) -> dict[str, Any]:
+def describe(file: Path) -> Record:
     """Find out what a file or folder is, and describe it."""
     if not file.exists():
         raise MissingFileError(f"{file}: no such file or folder.")
@@ -39,13 +39,13 @@ def describe(file: Path) -> dict[str, Any]:
     return mesh_file_facts(file)
 
 
-def mesh_file_facts(path: Path) -> dict[str, Any]:
+def mesh_file_facts(path: Path) -> Record:
     """Return nodes, cells, extent and fields of a mesh, or of a graph without cells."""
     content = read(path)
     with located(str(path)), warnings.catch_warnings():
         warnings.simplefilter("ignore", LooseNodesWarning)  # the facts say so
         graph = content if isinstance(content, Graph) else content.graph()
-    facts: dict[str, Any] = {
+    facts: Record = {
         "kind": "graph" if isinstance(content, Graph) else "mesh",
         "nodes": content.n_nodes,
         "edges": graph.n_edges,
@@ -63,7 +63,7 @@ def mesh_file_facts(path: Path) -> dict[str, Any]:
     return facts
 
 
-def table_facts(path: Path) -> dict[str, Any]:
+def table_facts(path: Path) -> Record:
     """Return what the columns of a table hold."""
     frame = read_table(path)
     meshes = mesh_columns(frame)
@@ -71,8 +71,8 @@ def table_facts(path: Path) -> dict[str, Any]:
     return {"kind": "table", "rows": len(frame), "columns": columns}
 
 
-def _column_facts(values: pd.Series, path: Path, is_mesh: bool) -> dict[str, Any]:
-    facts: dict[str, Any] = {"name": str(values.name), "missing": int(values.isna().sum())}
+def _column_facts(values: pd.Series, path: Path, is_mesh: bool) -> Record:
+    facts: Record = {"name": str(values.name), "missing": int(values.isna().sum())}
     if pd.api.types.is_numeric_dtype(values):
         known = values.dropna().to_numpy(dtype=float)
         return facts | {"holds": "numbers"} | (summary(known) if known.size else {})
@@ -88,7 +88,7 @@ def _column_facts(values: pd.Series, path: Path, is_mesh: bool) -> dict[str, Any
     return facts | {"holds": ", ".join(f"{count} {name}" for name, count in counts.items()), "counts": counts.to_dict()}
 
 
-def folder_facts(folder: Path) -> dict[str, Any]:
+def folder_facts(folder: Path) -> Record:
     """Return what made a data folder (``about``, None for one of the user's own) and what its table holds."""
     table = folder / "table.csv"
     if not table.exists():
@@ -104,7 +104,7 @@ def folder_facts(folder: Path) -> dict[str, Any]:
     return table_facts(table) | {"kind": "folder", "about": about, "cache_bytes": kept}
 
 
-def plaid_facts(folder: Path) -> dict[str, Any]:
+def plaid_facts(folder: Path) -> Record:
     """Return what the columns of a PLAID folder hold."""
     try:
         frame = load_plaid(folder)
@@ -115,14 +115,10 @@ def plaid_facts(folder: Path) -> dict[str, Any]:
     return {"kind": "plaid", "rows": len(frame), "columns": [meshes, *columns]}
 
 
-def model_file_facts(path: Path) -> dict[str, Any]:
+def model_file_facts(path: Path) -> Record:
     """Return what a model predicts from what, and how well; of a classifier, what it tells apart."""
     model = load_model(path)
-    if isinstance(model, FieldRegressor):
-        with located(str(path)):
-            data, facts = field_data_of(model), field_model_facts(model)
-        return {"kind": "field model"} | facts | {"table": data.get("table"), "split": data.get("split")}
-    if not isinstance(model, RobustGPRegressor):
+    if model.predicts == "classes":
         return {
             "kind": "classifier",
             "kernel": repr(model.kernel_),
@@ -130,11 +126,14 @@ def model_file_facts(path: Path) -> dict[str, Any]:
             "classes": model.classes_,
         }
     with located(str(path)):
-        data, facts = data_of(model), model_facts(model)
-    return {"kind": "model"} | facts | {"table": data.get("table"), "split": data.get("split")}
+        if model.predicts == "fields":
+            kind, data, facts = "field model", field_data_of(model), field_model_facts(model)
+        else:
+            kind, data, facts = "model", data_of(model), model_facts(model)
+    return {"kind": kind} | facts | {"table": data.get("table"), "split": data.get("split")}
 
 
-def model_facts(model: RobustGPRegressor) -> dict[str, Any]:
+def model_facts(model: RobustGPRegressor) -> Record:
     """Return what people and scripts want to know of a fitted model."""
     return {
         "kernel": repr(model.kernel_),
@@ -151,7 +150,7 @@ def model_facts(model: RobustGPRegressor) -> dict[str, Any]:
     }
 
 
-def field_model_facts(model: FieldRegressor) -> dict[str, Any]:
+def field_model_facts(model: FieldRegressor) -> Record:
     """Return what people and scripts want to know of a fitted model of fields."""
     kinds = {name: one.kind for name, one in model.models_.items()}
     rows = field_data_of(model).get("train", {}).get("rows")

@@ -16,28 +16,30 @@ from swwl.design.pool import Pool
 from swwl.design.space import N_COMPONENTS, design_rows
 from swwl.design.subsets import select
 from swwl.errors import InputError
+from swwl.formatting import Record
 from swwl.jobs.outputs import picture_metadata
-from swwl.jobs.plan import Plan, plan_fit
+from swwl.jobs.plan import FitPlan, HoldOut, plan_fit
 from swwl.jobs.predict import input_columns
-from swwl.jobs.table import CHOSEN, mesh_paths, read_table, require_column, rows_named
+from swwl.jobs.table import CHOSEN, read_table
 from swwl.parallel import Progress
 from swwl.plots.inputs import ChoicesDisplay
 from swwl.plots.style import new_figure
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.storage.atomic import atomic_write
 from swwl.storage.memory import Memory
-from swwl.tables.read import mesh_columns
+from swwl.tables.columns import mesh_columns
+from swwl.tables.places import mesh_paths, require_column, rows_named
 
 # What a column may say of cases of a pool; other cells mean that a case is free.
 _RUNNING, _FAILED = ("running", "pending"), ("failed",)
 PICTURES = (".png", ".svg", ".pdf")
 
 
-def plan_select(path: Path, meshes: Sequence[str], inputs: list[str] | None) -> Plan:
+def plan_select(path: Path, meshes: Sequence[str], inputs: list[str] | None) -> FitPlan:
     """Read a pool; settle which columns tell its cases apart."""
     frame = read_table(path)
     names = list(meshes) or mesh_columns(frame)
-    plan = plan_fit(path, [], names, inputs, kernel="principal" if names else "scalars", all_rows=True)
+    plan = plan_fit(path, [], names, inputs, kernel="principal" if names else "scalars", rows=HoldOut(all_rows=True))
     check_free(plan.frame, path)
     return plan
 
@@ -50,7 +52,7 @@ def check_free(frame: pd.DataFrame, path: Path) -> None:
 
 
 def select_rows(
-    plan: Plan,
+    plan: FitPlan,
     n: int,
     method: str,
     have: Path | None = None,
@@ -64,7 +66,7 @@ def select_rows(
 
     Parameters
     ----------
-    plan : Plan
+    plan : FitPlan
         Of the pool.
     n : int
     method : {"k-median", "maximin"}
@@ -78,7 +80,7 @@ def select_rows(
         frame = read_table(have)
         columns = {name: require_column(frame, have, name, "input") for name in [*plan.inputs, *plan.categories]}
         known = pd.DataFrame(columns | {name: mesh_paths(frame, have, name) for name in plan.meshes})
-    options: dict[str, Any] = {"n_jobs": n_jobs, "random_state": seed, "progress": progress, "memory": memory}
+    options: Record = {"n_jobs": n_jobs, "random_state": seed, "progress": progress, "memory": memory}
     with rows_named(plan.frame, plan.path, plan.split.rows):
         return select(plan.table(), n, method, have=known, **options), known
 
@@ -130,7 +132,7 @@ def chosen_rows(
 
 
 def draw_selection(
-    plan: Plan, chosen: pd.DataFrame, known: Any, output: Path, memory: Memory | None, seed: int
+    plan: FitPlan, chosen: pd.DataFrame, known: Any, output: Path, memory: Memory | None, seed: int
 ) -> None:
     """Draw the choices among a pool on its map."""
     tables = [plan.table()] if known is None else [plan.table(), known]

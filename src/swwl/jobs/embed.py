@@ -30,13 +30,13 @@ from swwl.embedding.stores.store import (
     write_shard,
 )
 from swwl.errors import InputError, located
-from swwl.jobs.table import mesh_of_row
 from swwl.kernels import Product
 from swwl.kernels.shared import keeping_factors
 from swwl.kernels.stored import basis_of, fit_basis, recipe
 from swwl.parallel import Progress, check_jobs, one_blas_thread
 from swwl.storage.memory import fingerprint
 from swwl.storage.modelfile import is_model
+from swwl.tables.places import mesh_of_row
 
 _RETRIES = 2  # of shards whose worker died
 

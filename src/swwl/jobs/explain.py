@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from swwl.embedding.displacement import displacement_modes
 from swwl.errors import InputError, MeshWarning, located
+from swwl.formatting import Record
 from swwl.jobs.outputs import picture_metadata
 from swwl.jobs.predict import graph_columns, input_columns
 from swwl.mesh.io import as_mesh
@@ -29,7 +30,7 @@ MODES = "modes"
 FIELD_ENDINGS = ("gradient", "push")
 
 
-def read_along(texts: Sequence[str], model: RobustGPRegressor, path: Path) -> dict[str, Any] | None:
+def read_along(texts: Sequence[str], model: RobustGPRegressor, path: Path) -> Record | None:
     """Read along what derivatives are wanted.
 
     Parameters
@@ -45,7 +46,7 @@ def read_along(texts: Sequence[str], model: RobustGPRegressor, path: Path) -> di
     -------
     dict of str to displacement, or None where nothing is wanted
     """
-    found: dict[str, Any] = {}
+    found: Record = {}
     for text in texts:
         new: Mapping[str, Any]
         if text == MODES:
@@ -69,7 +70,7 @@ def read_along(texts: Sequence[str], model: RobustGPRegressor, path: Path) -> di
     return found or None
 
 
-def _arrays(path: Path) -> dict[str, Any]:
+def _arrays(path: Path) -> Record:
     if not path.is_file():
         raise InputError(f"{path}: no such file.")
     with located(str(path)):
@@ -157,7 +158,7 @@ def mesh_with_fields(found: Sequence[Sensitivity], length: float = 0.0) -> Mesh:
     mesh = found[0].mesh
     if not isinstance(mesh, Mesh):
         raise InputError("There is no mesh to write derivatives on: the model has none, or graphs without cells.")
-    fields: dict[str, Any] = {}
+    fields: Record = {}
     for own in found:
         fields[f"{own.target}_{FIELD_ENDINGS[0]}"] = own.gradient
         try:

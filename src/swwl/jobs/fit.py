@@ -1,13 +1,16 @@
-"""From a plan to a fitted model of fields that knows its data and its scores: ``swwl fit --target-field``."""
+"""From a table to fitted models, of columns and of whole fields, that know their data and their scores: ``swwl fit``.
+
+:class:`FitJob` does what the command asks for, step by step; :func:`fit_plan` and :func:`fit_fields` fit one model.
+"""
 
 from __future__ import annotations
 
 import difflib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,12 +21,14 @@ from swwl.embedding.stores.store import Store
 from swwl.errors import InputError
 from swwl.evaluation.metadata import plain_score
 from swwl.fields.estimator import FieldRegressor
-from swwl.fields.scores import MeshScore, mesh_score
-from swwl.formatting import plain
-from swwl.gp.prediction import Prediction
+from swwl.formatting import Record, plain
+from swwl.jobs.check import Finding, check_plan
+from swwl.jobs.describe import field_model_facts, model_facts
 from swwl.jobs.embed import Embedded, embed, find_work
-from swwl.jobs.plan import Plan, Split
-from swwl.jobs.table import CACHE_FOLDER, places, rows_named, summary, where
+from swwl.jobs.outputs import check_output, is_model
+from swwl.jobs.plan import FitPlan, HoldOut, KernelOptions, RowSplit, make_kernel, plan_fit
+from swwl.jobs.predict import HANDFUL, score_mesh, truths
+from swwl.jobs.table import CACHE_FOLDER, memory_beside, summary
 from swwl.kernels import Product
 from swwl.kernels.shared import keeping_factors
 from swwl.kernels.stored import recipe
@@ -32,7 +37,11 @@ from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.screening import Typical
 from swwl.parallel import Progress
 from swwl.regression.estimator import RobustGPRegressor
+from swwl.regression.fit_many_rows import choose_solver
 from swwl.storage.memory import Memory, fingerprint
+from swwl.tables.places import places, rows_named, where
+
+Kernel = Product | dict[str, Product]
 
 
 def no_progress(label: str) -> Progress | None:
@@ -40,65 +49,89 @@ def no_progress(label: str) -> Progress | None:
     return None
 
 
-def fit_plan(
-    plan: Plan,
-    kernel: Product | dict[str, Product],
-    model_path: Path,
-    *,
-    memory: Memory | None = None,
-    typical: Mapping[str, Typical] | None = None,
-    calibrate: bool = True,
-    seed: int = 0,
-    solver: str = "auto",
-    embeddings: Path | None = None,
-    progress: Callable[[str], Progress | None] = no_progress,
-) -> RobustGPRegressor:
-    """Fit a model, predict the held-out rows, and put into its metadata what a report needs.
+@dataclass(frozen=True)
+class FitOptions:
+    """How a model is fitted.
 
-    Parameters
+    Attributes
     ----------
-    plan : Plan
-    kernel : Product, or dict of those to stack
-    model_path : path
-        Where the model will be saved: it refers to the table relative to that.
-    memory : Memory, optional
+    memory : Memory
         Where embeddings are kept; it also tells afterwards how large meshes are and how many were found in it.
-    typical : mapping of str to Typical, optional
+    typical : mapping of str to Typical
         What the meshes of a column have in common, for ``swwl predict`` to compare others with.
     calibrate : bool
     seed : int
+    n_jobs : int or None
     solver : {"auto", "exact", "vecchia"}
-    embeddings : path, optional
-        A store of what is kept of the meshes, see :mod:`swwl.jobs.embed`.
+        Of columns.
+    embeddings : path or None
+        For columns: a store of what is kept of the meshes, see :mod:`swwl.jobs.embed`.
+    n_modes : int or None
+        Of fields.
     progress : callable
         Called with a label, returns what shows progress, or None.
     """
-    memory = Memory(None) if memory is None else memory
+
+    memory: Memory = field(default_factory=lambda: Memory(None))
+    typical: Mapping[str, Typical] = field(default_factory=dict)
+    calibrate: bool = True
+    seed: int = 0
+    n_jobs: int | None = None
+    solver: str = "auto"
+    embeddings: Path | None = None
+    n_modes: int | None = None
+    progress: Callable[[str], Progress | None] = no_progress
+
+
+def fit_plan(
+    plan: FitPlan, kernel: Kernel | None, model_path: Path, options: FitOptions | None = None
+) -> RobustGPRegressor:
+    """Fit a model of columns, predict the held-out rows, and put into its metadata what a report needs.
+
+    Parameters
+    ----------
+    plan : FitPlan
+    kernel : Product, or dict of those to stack; None for the regressor's own
+    model_path : path
+        Where the model will be saved: it refers to the table relative to that.
+    options : FitOptions, optional
+    """
+    how = options or FitOptions()
     table = plan.table()
-    targets: Any = plan.targets[0] if len(plan.targets) == 1 else plan.targets
-    model = RobustGPRegressor(kernel, calibrate=calibrate, random_state=seed, solver=solver)
+    targets = plan.targets[0] if len(plan.targets) == 1 else plan.targets
+    model = RobustGPRegressor(
+        kernel, calibrate=how.calibrate, random_state=how.seed, solver=how.solver, n_jobs=how.n_jobs
+    )
     train, test = plan.split.train, plan.split.test
     with rows_named(plan.frame, plan.path, train):
         model.fit(
             table.iloc[train],
             targets,
-            memory=memory,
-            embeddings=embeddings,
-            progress=progress("meshes"),
-            gp_progress=progress("Gaussian processes"),
+            memory=how.memory,
+            embeddings=how.embeddings,
+            progress=how.progress("meshes"),
+            gp_progress=how.progress("Gaussian processes"),
         )
     held_out = None
     if len(test):
-        label = progress("held-out meshes" if plan.meshes else "rows")
-        kept = memory if embeddings is None else counting(memory)  # so many wide rows are not worth keeping
+        label = how.progress("held-out meshes" if plan.meshes else "rows")
+        kept = how.memory if how.embeddings is None else counting(how.memory)  # so many wide rows are not worth keeping
         with rows_named(plan.frame, plan.path, test):
             held_out = model.predict_with_domain(table.iloc[test], memory=kept, progress=label)[0].columns()
-    model.metadata_ = _metadata(plan, model_path, table, memory, held_out)
-    model.metadata_["typical"] = {name: found.plain() for name, found in (typical or {}).items()}
+    data = about_data(plan, model_path, table, how)
+    if held_out is not None:
+        data["held_out"] |= {
+            "targets": plan.frame[plan.targets].iloc[test].to_numpy(),
+            "mean": held_out.mean,
+            "std": held_out.std,
+            "df": held_out.df,
+        }
+    known: Record = plain(data)
+    model.metadata_ = known
     return model
 
 
-def mesh_facts(plan: Plan, memory: Memory) -> dict[str, Any]:
+def mesh_facts(plan: FitPlan, memory: Memory) -> Record:
     """Return how many different meshes a plan has, their sizes, and how many were found in memory."""
     files = {file for name in plan.meshes for file in plan.mesh_files(name) if file is not None}
     nodes = [memory.n_nodes[file] for file in files if file in memory.n_nodes]
@@ -109,31 +142,15 @@ def mesh_facts(plan: Plan, memory: Memory) -> dict[str, Any]:
     }
 
 
-def _metadata(
-    plan: Plan, model_path: Path, table: pd.DataFrame, memory: Memory, held_out: Prediction | None
-) -> dict[str, Any]:
-    """Collect what the model itself does not know of its data."""
-    data = about_data(plan, model_path, table, memory)
-    if held_out is not None:
-        data["held_out"] |= {
-            "targets": plan.frame[plan.targets].iloc[plan.split.test].to_numpy(),
-            "mean": held_out.mean,
-            "std": held_out.std,
-            "df": held_out.df,
-        }
-    known: dict[str, Any] = plain(data)
-    return known
-
-
-def about_data(plan: Plan, model_path: Path, table: pd.DataFrame, memory: Memory) -> dict[str, Any]:
+def about_data(plan: FitPlan, model_path: Path, table: pd.DataFrame, how: FitOptions) -> Record:
     """Return which table a model was fitted to, and which of its rows and meshes were fitted and held out."""
 
-    def about(rows: NDArray[np.intp]) -> dict[str, Any]:
+    def about(rows: NDArray[np.intp]) -> Record:
         first = table[plan.meshes[0]].iloc[rows] if plan.meshes else []
         return {
             "rows": rows,
             "meshes": {name: plan.frame[name].iloc[rows].tolist() for name in plan.meshes},
-            "nodes": [memory.n_nodes.get(file) for file in first],
+            "nodes": [how.memory.n_nodes.get(file) for file in first],
         }
 
     test = plan.split.test
@@ -146,14 +163,11 @@ def about_data(plan: Plan, model_path: Path, table: pd.DataFrame, memory: Memory
         "ignored": plan.ignored,
         "train": about(plan.split.train),
         "held_out": about(test) | {"inputs": inputs} if len(test) else None,
+        "typical": {name: found.plain() for name, found in how.typical.items()},
     }
 
 
-# So many meshes are predicted at once: their fields are in memory together.
-HANDFUL = 8
-
-
-def check_fields(plan: Plan, names: Sequence[str]) -> None:
+def check_fields(plan: FitPlan, names: Sequence[str]) -> None:
     """Refuse fields that the first mesh to fit does not have, and tables with several mesh columns."""
     if len(plan.meshes) != 1:
         found = ", ".join(plan.meshes) or "none"
@@ -174,38 +188,33 @@ def check_fields(plan: Plan, names: Sequence[str]) -> None:
 
 
 def fit_fields(
-    plan: Plan,
+    plan: FitPlan,
     names: Sequence[str],
     model_path: Path,
-    *,
-    kernel: Product | dict[str, Product] | None = None,
-    memory: Memory | None = None,
-    typical: Mapping[str, Typical] | None = None,
-    calibrate: bool = True,
-    n_modes: int | None = None,
-    n_jobs: int | None = None,
-    seed: int = 0,
-    progress: Callable[[str], Progress | None] = no_progress,
+    kernel: Kernel | None = None,
+    options: FitOptions | None = None,
 ) -> FieldRegressor:
     """Fit a model of fields, predict the held-out meshes, and put into its metadata what a report needs.
 
-    Parameters are those of :func:`swwl.jobs.fit.fit_plan` and of :class:`swwl.FieldRegressor`.
+    Parameters are those of :func:`fit_plan`, and the names of the fields.
     """
-    memory = Memory(None) if memory is None else memory
+    how = options or FitOptions()
     table = plan.table().drop(columns=plan.targets)
-    model = FieldRegressor(kernel, n_modes=n_modes, calibrate=calibrate, random_state=seed, n_jobs=n_jobs)
+    model = FieldRegressor(
+        kernel, n_modes=how.n_modes, calibrate=how.calibrate, random_state=how.seed, n_jobs=how.n_jobs
+    )
     train, test = plan.split.train, plan.split.test
     with rows_named(plan.frame, plan.path, train):
         model.fit(
             table.iloc[train],
             list(names),
-            memory=memory,
-            progress=progress("meshes"),
-            gp_progress=progress("Gaussian processes"),
+            memory=how.memory,
+            progress=how.progress("meshes"),
+            gp_progress=how.progress("Gaussian processes"),
         )
-    scores: dict[str, list[dict[str, Any]]] = {name: [] for name in model.field_names_}
-    show = progress("held-out meshes") if len(test) else None
-    for case, mesh in enumerate(predicted(model, plan, table, test, memory)):
+    scores: dict[str, list[Record]] = {name: [] for name in model.field_names_}
+    show = how.progress("held-out meshes") if len(test) else None
+    for case, mesh in enumerate(predicted(model, plan, table, test, how.memory)):
         truth = truths(table[plan.meshes[0]].iloc[test[case]], model.field_names_)
         for name, true in truth.items():
             found = score_mesh(mesh, name, true)
@@ -213,21 +222,20 @@ def fit_fields(
                 scores[name].append(plain_score(found, case))
         if show is not None:
             show(case + 1, len(test))
-    data = about_data(plan, model_path, table, memory)
+    data = about_data(plan, model_path, table, how)
     inputs = table.iloc[train][plan.inputs]
     data["ranges"] = {name: [float(inputs[name].min()), float(inputs[name].max())] for name in plan.inputs}
     data["held_out_scores"] = scores
     if data["held_out"] is not None:
         chosen = plan.frame.iloc[test][plan.categories]
         data["held_out"]["inputs"] |= {name: chosen[name].astype(str).tolist() for name in plan.categories}
-    data["typical"] = {name: found.plain() for name, found in (typical or {}).items()}
-    known: dict[str, Any] = plain(data)
+    known: Record = plain(data)
     model.metadata_ = known
     return model
 
 
 def predicted(
-    model: FieldRegressor, plan: Plan, table: pd.DataFrame, rows: NDArray[np.intp], memory: Memory
+    model: FieldRegressor, plan: FitPlan, table: pd.DataFrame, rows: NDArray[np.intp], memory: Memory
 ) -> Iterator[Mesh]:
     """Yield the predicted meshes of rows of a plan, a handful in memory at a time."""
     for first in range(0, len(rows), HANDFUL):
@@ -236,36 +244,9 @@ def predicted(
             yield from model.predict_meshes(table.iloc[some], widen=False, memory=memory)
 
 
-def truths(path: Path, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-    """Return those fields of a mesh file that it has, with at least one value."""
-    mesh = read_mesh(path)
-    found = {}
-    for name in names:
-        values = mesh.fields.get(name, mesh.cell_fields.get(name))
-        if values is not None and values.dtype.kind in "fiub":
-            field = np.asarray(values, dtype=np.float64)
-            if np.isfinite(field.reshape(len(field), -1)).all(axis=1).any():
-                found[name] = field
-    return found
-
-
-def predicted_parts(mesh: Mesh, name: str) -> list[NDArray[Any]]:
-    """Return what a predicted mesh says of a field, of nodes or cells: mean, standard deviation and bounds."""
-    home = mesh.fields if f"{name}_std" in mesh.fields else mesh.cell_fields
-    return [home[name + ending] for ending in ("", "_std", "_lower95", "_upper95")]
-
-
-def score_mesh(mesh: Mesh, name: str, truth: NDArray[np.float64]) -> MeshScore | None:
-    """Compare a predicted mesh with the truth; None where that has another number of components."""
-    mean, _, lower, upper = predicted_parts(mesh, name)
-    if truth.shape != mean.shape:
-        return None
-    return mesh_score(truth, mean, lower, upper, name=mesh.name or "")
-
-
 def store_beside(
-    plan: Plan,
-    kernel: Product | dict[str, Product],
+    plan: FitPlan,
+    kernel: Kernel,
     *,
     seed: int = 0,
     n_jobs: int = 1,
@@ -276,7 +257,7 @@ def store_beside(
 
     Parameters
     ----------
-    plan : Plan
+    plan : FitPlan
     kernel : Product, or dict of those to stack
     seed, n_jobs, skip_bad, progress
         See :func:`swwl.jobs.embed.embed`.
@@ -290,7 +271,7 @@ def store_beside(
     return folder, embed(work, folder, seed=seed, skip_bad=skip_bad, n_jobs=n_jobs, progress=progress)
 
 
-def without_bad(plan: Plan, store: Store, drop: bool) -> Plan:
+def without_bad(plan: FitPlan, store: Store, drop: bool) -> FitPlan:
     """Return a plan without the rows whose meshes could not be embedded; refuse them unless they may be dropped."""
     bad = np.zeros(len(plan.frame), dtype=bool)
     if store.bad:
@@ -308,13 +289,173 @@ def without_bad(plan: Plan, store: Store, drop: bool) -> Plan:
     return replace(plan, split=plan.split.without(bad, f"{said} left out"))
 
 
-def some_rows(plan: Plan, seed: int) -> Plan:
+def some_rows(plan: FitPlan, seed: int) -> FitPlan:
     """Return a plan of a few training rows: those whose meshes are checked where there are very many."""
     train = plan.split.train[sample_rows(len(plan.split.train), seed)]
-    few = Split(train, np.empty(0, np.intp), plan.split.words, plan.split.column)
+    few = RowSplit(train, np.empty(0, np.intp), plan.split.words, plan.split.column)
     return replace(plan, split=few)
 
 
-def tell_sizes(memory: Memory, folder: Path) -> None:
-    """Tell a memory how large the meshes of a store are."""
-    memory.n_nodes.update(Store(folder).nodes())
+@dataclass(frozen=True)
+class FitRequest:
+    """What ``swwl fit`` is asked for.
+
+    Attributes
+    ----------
+    table, output : path
+        The model is written to ``output``; where there are fields too, that of columns beside it.
+    targets, fields : sequence of str
+        Columns and fields to learn, at least one.
+    meshes, inputs : sequence of str
+        Columns, see :func:`swwl.jobs.plan.plan_fit`.
+    kernel : KernelOptions
+    rows : HoldOut
+    n_modes, calibrate, solver, embeddings
+        See :class:`FitOptions`.
+    cache : bool
+        Keep embeddings beside the table.
+    force : bool
+        Overwrite files that are not models.
+    """
+
+    table: Path
+    output: Path
+    targets: Sequence[str] = ()
+    fields: Sequence[str] = ()
+    meshes: Sequence[str] = ()
+    inputs: Sequence[str] | None = None
+    kernel: KernelOptions = KernelOptions()
+    rows: HoldOut = HoldOut()
+    n_modes: int | None = None
+    calibrate: bool = True
+    solver: str = "auto"
+    embeddings: Path | None = None
+    cache: bool = True
+    force: bool = False
+
+    @property
+    def numbers_output(self) -> Path:
+        """Where the model of columns goes."""
+        return self.output.with_name(f"{self.output.stem}-scalars{self.output.suffix}") if self.fields else self.output
+
+    def check(self) -> None:
+        """Refuse what contradicts itself, before anything is read."""
+        if not self.targets and not self.fields:
+            raise InputError(
+                "Nothing to learn: --target names a column of the table, --target-field a field of its meshes."
+            )
+        if self.fields and (self.embeddings is not None or (self.solver != "auto" and not self.targets)):
+            raise InputError(
+                "--solver and --embeddings have no meaning for --target-field, whose models read the meshes."
+            )
+
+
+class WrittenModel(NamedTuple):
+    """A model that was fitted and saved: its file, and what people and scripts want to know of it."""
+
+    path: Path
+    facts: Record
+
+
+class FitJob:
+    """The steps of ``swwl fit``: plan at once, then :meth:`check`, then :meth:`run`.
+
+    Parameters
+    ----------
+    request : FitRequest
+
+    Attributes
+    ----------
+    plan : FitPlan
+    solver : SolverChoice
+        How columns will be fitted, and why.
+    findings : list of Finding
+        Filled by :meth:`check`.
+    """
+
+    def __init__(self, request: FitRequest):
+        request.check()
+        self.request = request
+        self.kernel = request.kernel.kernel
+        self.plan = plan_fit(
+            request.table, request.targets, request.meshes, request.inputs, kernel=self.kernel, rows=request.rows
+        )
+        if request.fields:
+            if request.kernel.merge_nodes:
+                raise InputError("--merge-nodes has no meaning for --target-field: fields are predicted at all nodes.")
+            check_fields(self.plan, request.fields)
+        outputs = [
+            *([request.output] if request.fields else []),
+            *([request.numbers_output] if request.targets else []),
+        ]
+        for file in dict.fromkeys(outputs):
+            check_output(file, inputs=self.plan.files(), ours=is_model, force=request.force)
+        self.memory = memory_beside(request.table, request.cache)
+        self.solver = choose_solver(request.solver, len(self.plan.split.train))
+        self.findings: list[Finding] = []
+        self.typical: dict[str, Typical] = {}
+
+    def check(self, progress: Progress | None = None) -> list[Finding]:
+        """Look for what is odd about the table and its meshes; where there are very many, at a sample of them."""
+        request = self.request
+        if request.embeddings is not None:
+            self.plan = without_bad(self.plan, Store(request.embeddings), request.rows.drop_incomplete)
+        few = some_rows(self.plan, request.kernel.seed) if self.solver.large else self.plan
+        if request.embeddings is not None:
+            few = replace(few, meshes=[])  # those that could be read are in the store, and are not read again
+        checked = check_plan(
+            few, self.memory, n_jobs=request.kernel.n_jobs, merge_nodes=request.kernel.merge_nodes, progress=progress
+        )
+        self.findings, self.typical = checked.findings, checked.typical
+        return self.findings
+
+    def run(self, progress: Callable[[str], Progress | None] = no_progress) -> Iterator[WrittenModel]:
+        """Fit and save the models, and yield each: that of fields first, then that of columns."""
+        request = self.request
+        options = FitOptions(
+            self.memory,
+            self.typical,
+            request.calibrate,
+            request.kernel.seed,
+            request.kernel.n_jobs,
+            n_modes=request.n_modes,
+            progress=progress,
+        )
+        if request.fields:
+            given = None if self.kernel == "auto" else make_kernel(request.kernel, self.plan)
+            of_fields = fit_fields(self.plan, request.fields, request.output, given, options)
+            of_fields.save(request.output)
+            yield WrittenModel(request.output, field_model_facts(of_fields))
+        if request.targets:
+            kernel, store = self._kernel_and_store(progress)
+            if store is not None:
+                self.memory.n_nodes.update(Store(store).nodes())
+            options = replace(options, solver=self.solver.name, embeddings=store)
+            model = fit_plan(self.plan, kernel, request.numbers_output, options)
+            model.save(request.numbers_output)
+            yield WrittenModel(request.numbers_output, model_facts(model))
+
+    def _kernel_and_store(self, progress: Callable[[str], Progress | None]) -> tuple[Kernel | None, Path | None]:
+        """Return the kernel, None for the regressor's own, and the store that holds what it keeps of meshes, if any.
+
+        Very many meshes are embedded into a store beside the table, unless nothing may be kept there.
+        """
+        request, options = self.request, self.request.kernel
+        own = request.embeddings is None and self.solver.large and request.cache and bool(self.plan.meshes)
+        if options.is_default and not own:
+            return None, request.embeddings
+        kernel = make_kernel(options, self.plan, stored=request.embeddings is not None)
+        if not own:
+            return kernel, request.embeddings
+        show = progress("embeddings")
+        folder, _ = store_beside(self.plan, kernel, seed=options.seed, n_jobs=options.n_jobs or 1, progress=show)
+        return kernel, folder
+
+    def facts(self) -> Record:
+        """Return what was learned from: the table, its rows, findings and meshes."""
+        return {
+            "table": self.request.table,
+            "ignored": self.plan.ignored,
+            "split": self.plan.split.words,
+            "findings": [finding.facts() for finding in self.findings],
+        } | mesh_facts(self.plan, self.memory)

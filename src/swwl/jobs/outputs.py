@@ -13,16 +13,16 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 import swwl
 from swwl.errors import InputError
+from swwl.formatting import Record
 from swwl.jobs.predict import PREDICTED
-from swwl.jobs.table import mesh_paths
 from swwl.storage.atomic import written_file
 from swwl.storage.modelfile import is_model
+from swwl.tables.places import mesh_paths
 
 __all__ = [
     "check_folder",
@@ -188,10 +188,10 @@ def is_picture(path: Path) -> bool:
         return mark is not None and mark in file.read(_HEAD)
 
 
-def picture_metadata(path: Path) -> dict[str, Any]:
+def picture_metadata(path: Path) -> Record:
     """Return what matplotlib is to write into a picture: who made it, and no date, so that bytes can be compared."""
     name = f"swwl {swwl.__version__}"
-    kinds: dict[str, dict[str, Any]] = {
+    kinds: dict[str, Record] = {
         ".png": {"Software": name},
         ".svg": {"Creator": name, "Date": None},
         ".pdf": {"Creator": name, "CreationDate": None},

@@ -1,41 +1,29 @@
-"""Before a fit: which columns and rows of a table are learned from, and with which kernel."""
+"""Before a fit: which rows and columns of a table are learned from (:class:`FitPlan`), and with which kernel.
+
+What a user asks for comes as objects, :class:`HoldOut` and :class:`KernelOptions`, that every command fills alike.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.errors import InputError
-from swwl.jobs.table import (
-    CHOSEN,
-    is_missing,
-    known_outputs,
-    mesh_paths,
-    places,
-    read_table,
-    require_column,
-    require_known,
-    require_numbers,
-    where,
-)
+from swwl.formatting import Record
+from swwl.jobs.table import CHOSEN, known_outputs, read_table
 from swwl.kernels import ASWWL, SWWL, Categories, Matern52, PrincipalSWWL, Product
 from swwl.regression.candidates import default_kernels
-from swwl.tables.columns import all_different, as_numbers, categories_of, counts_rows, is_categories, kind_of
-from swwl.tables.read import mesh_columns
-
-# What people write into a column that says which rows to fit, in small letters.
-TRAIN = frozenset(("train", "training", "fit"))
-TEST = frozenset(("test", "testing", "val", "valid", "validation", "holdout", "hold-out", "held-out", "held out"))
+from swwl.tables.columns import TEXTS, as_numbers, categories_of, kind_of, mesh_columns, reason_against, split_word
+from swwl.tables.places import is_missing, mesh_paths, places, require_column, require_known, require_numbers, where
 
 
 @dataclass(frozen=True)
-class Split:
+class RowSplit:
     """Which rows are fitted and which are held out.
 
     Attributes
@@ -58,45 +46,64 @@ class Split:
         """All of them, in order."""
         return np.sort(np.concatenate([self.train, self.test]))
 
-    def without(self, rows: NDArray[np.bool_], words: str) -> Split:
+    def without(self, rows: NDArray[np.bool_], words: str) -> RowSplit:
         """Leave rows out, given as (N,) truth values; say so in ``words``."""
         if not rows[self.rows].any():
             return self
-        return Split(self.train[~rows[self.train]], self.test[~rows[self.test]], f"{self.words}; {words}", self.column)
+        return RowSplit(
+            self.train[~rows[self.train]], self.test[~rows[self.test]], f"{self.words}; {words}", self.column
+        )
 
 
-def split_rows(
-    frame: pd.DataFrame,
-    path: Path,
-    *,
-    column: str | None = None,
-    fraction: float | None = None,
-    all_rows: bool = False,
-    seed: int = 0,
-    drop_incomplete: bool = False,
-) -> Split:
-    """Choose the rows to hold out: by a column, at random, or by a column "split" that says train and test.
+@dataclass(frozen=True)
+class HoldOut:
+    """How rows to hold out are to be chosen: by a column, at random, or by a column "split" that says train and test.
+
+    Attributes
+    ----------
+    column : str or None
+        Column whose rows "train" are fitted.
+    fraction : float or None
+        Share of rows to hold out, drawn with ``seed``.
+    all_rows : bool
+        Hold none out, whatever a column "split" says.
+    seed : int
+    drop_incomplete : bool
+        Leave out rows in which a mesh, an input or, among those to fit, a target is missing or holds text.
+    """
+
+    column: str | None = None
+    fraction: float | None = None
+    all_rows: bool = False
+    seed: int = 0
+    drop_incomplete: bool = False
+
+
+def split_rows(frame: pd.DataFrame, path: Path, how: HoldOut | None = None) -> RowSplit:
+    """Choose the rows to hold out.
 
     Examples
     --------
     >>> split_rows(pd.DataFrame({"split": ["Train", "test", "training"]}), Path("table.csv")).train.tolist()
     [0, 2]
     """
+    how = how or HoldOut()
+    fraction = how.fraction
     n = len(frame)
-    if sum((column is not None, fraction is not None, all_rows)) > 1:
+    if sum((how.column is not None, fraction is not None, how.all_rows)) > 1:
         raise InputError("A column to split by, a fraction to hold out and all rows exclude each other; choose one.")
     if fraction is not None:
         if not 0 < fraction < 1:
             raise InputError(f"The fraction of rows to hold out must lie between 0 and 1, but is {fraction:g}.")
-        test = np.sort(np.random.default_rng(seed).permutation(n)[: max(1, round(fraction * n))])
+        test = np.sort(np.random.default_rng(how.seed).permutation(n)[: max(1, round(fraction * n))])
         train = np.setdiff1d(np.arange(n), test)
-        return Split(train, test, f"held out at random: {len(test)} of {n} rows (seed {seed})")
-    name = split_column(frame) if column is None else column
-    if all_rows or name is None:
-        return Split(np.arange(n), np.empty(0, dtype=np.intp), f"no rows are held out: all {n} are fitted")
+        return RowSplit(train, test, f"held out at random: {len(test)} of {n} rows (seed {how.seed})")
+    name = split_column(frame) if how.column is None else how.column
+    if how.all_rows or name is None:
+        return RowSplit(np.arange(n), np.empty(0, dtype=np.intp), f"no rows are held out: all {n} are fitted")
     if name not in frame.columns:
         raise InputError(f"{path}: has no column {name!r} to split by; it has: {', '.join(frame.columns)}.")
-    words = split_words(frame, path, name, drop_incomplete)
+    words = split_words(frame, path, name, how.drop_incomplete)
     fitted, held_out = (np.flatnonzero([word == kind for word in words]) for kind in ("train", "test"))
     if not len(fitted):
         raise InputError(f"{path}: no row of column {name!r} says 'train', so there is none to fit.")
@@ -104,7 +111,7 @@ def split_rows(
     missing = np.flatnonzero([word is None for word in words])
     if len(missing):
         said += f"; {len(missing)} left out that say nothing ({places(frame, path, missing)})"
-    return Split(fitted, held_out, said, name)
+    return RowSplit(fitted, held_out, said, name)
 
 
 def split_column(frame: pd.DataFrame) -> str | None:
@@ -112,42 +119,32 @@ def split_column(frame: pd.DataFrame) -> str | None:
     return next((str(name) for name in frame.columns if str(name).lower() == "split"), None)
 
 
-def says_split(values: pd.Series) -> bool:
-    """Whether all texts of a column are words for rows to fit or to hold out."""
-    known = values.dropna()
-    return len(known) > 0 and all(_plain(value) in TRAIN | TEST for value in known)
-
-
-def _plain(value: Any) -> str:
-    return str(value).strip().lower().replace("_", "-")
-
-
 def split_words(frame: pd.DataFrame, path: Path, name: str, drop_incomplete: bool = False) -> list[str | None]:
     """Return "train", "test" or, where a cell is empty and that is allowed, None for every row."""
     words: list[str | None] = []
     for row, value in enumerate(frame[name]):
-        low = _plain(value)
+        word = split_word(value)
         if is_missing(value) and drop_incomplete:
             words.append(None)
-        elif is_missing(value) or low not in TRAIN | TEST:
+        elif is_missing(value) or word is None:
             found = "is empty" if is_missing(value) else f"says {str(value)!r}"
             raise InputError(
                 f"{path}: {where(frame, path, row)} {found} in column {name!r}, but train (or training, fit) or test "
                 f"(or val, validation, holdout) is wanted; correct it, or fit all rows (--all-rows)."
             )
         else:
-            words.append("train" if low in TRAIN else "test")
+            words.append(word)
     return words
 
 
-GRAPH_KERNELS: dict[str, type[SWWL]] = {"principal": PrincipalSWWL, "swwl": SWWL, "aswwl": ASWWL}
+GRAPH_KERNELS: dict[str, type[SWWL] | type[PrincipalSWWL]] = {"principal": PrincipalSWWL, "swwl": SWWL, "aswwl": ASWWL}
 KERNELS = ["auto", *GRAPH_KERNELS, "scalars"]
 # With fewer rows the leave-one-out predictions have no variance.
 _FEWEST_ROWS = 5
 
 
 @dataclass(frozen=True)
-class Plan:
+class FitPlan:
     """What is to be learned from which columns and rows of a table.
 
     Attributes
@@ -157,7 +154,7 @@ class Plan:
     meshes, targets, inputs, categories : list of str
     ignored : dict of str to str
         Columns left out, and why.
-    split : Split
+    split : RowSplit
     """
 
     path: Path
@@ -167,7 +164,7 @@ class Plan:
     inputs: list[str]
     categories: list[str]
     ignored: dict[str, str]
-    split: Split
+    split: RowSplit
 
     def mesh_files(self, name: str) -> pd.Series:
         """Return the mesh files of a column, for the rows that are used; they exist."""
@@ -205,42 +202,30 @@ class _Columns:
 
 def plan_fit(
     path: Path,
-    targets: list[str],
-    meshes: list[str] | None = None,
-    inputs: list[str] | None = None,
+    targets: Sequence[str],
+    meshes: Sequence[str] = (),
+    inputs: Sequence[str] | None = None,
     *,
     kernel: str = "auto",
-    split: str | None = None,
-    test_fraction: float | None = None,
-    all_rows: bool = False,
-    seed: int = 0,
-    drop_incomplete: bool = False,
-) -> Plan:
+    rows: HoldOut | None = None,
+) -> FitPlan:
     """Read and check a table; settle columns and rows, without reading any mesh.
 
     Parameters
     ----------
     path : path
         A CSV, Excel or Parquet file.
-    targets, meshes, inputs : list of str
+    targets, meshes, inputs : sequence of str
         Columns; by default the meshes are those that hold paths of mesh files, the inputs all other numbers and texts
         of a few kinds. An empty list of inputs means meshes only.
     kernel : {"auto", "principal", "swwl", "aswwl", "scalars"}
-    split : str, optional
-        Column whose rows "train" are fitted.
-    test_fraction : float, optional
-        Share of rows to hold out, drawn with ``seed``.
-    all_rows : bool
-        Hold none out, whatever a column "split" says.
-    seed : int
-    drop_incomplete : bool
-        Leave out rows in which a mesh, an input or, among those to fit, a target is missing or holds text.
+    rows : HoldOut, optional
     """
     if kernel not in KERNELS:
         raise InputError(f"There is no kernel {kernel!r}; there are {', '.join(KERNELS)}.")
     frame = read_table(path)
     found = mesh_columns(frame)
-    chosen = [] if kernel == "scalars" else (meshes or found)
+    chosen = [] if kernel == "scalars" else list(meshes) or found
     if kernel != "scalars" and not chosen:
         raise InputError(
             f"{path}: no column holds paths of meshes; name the column (--mesh), or use the kernel 'scalars' to learn "
@@ -250,19 +235,18 @@ def plan_fit(
         require_column(frame, path, name, "meshes")
     for name in targets:
         _require_target(frame, path, name)
-    rows = split_rows(
-        frame, path, column=split, fraction=test_fraction, all_rows=all_rows, seed=seed, drop_incomplete=drop_incomplete
-    )
-    columns = _Columns(targets, chosen, [], [], {})
+    how = rows or HoldOut()
+    split = split_rows(frame, path, how)
+    columns = _Columns(list(targets), chosen, [], [], {})
     columns.ignored |= {name: "a mesh column, which the kernel 'scalars' does not use" for name in found if not chosen}
-    if rows.column:
-        columns.ignored[rows.column] = "says which rows to train on"
-    _sort_columns(frame, path, columns, rows.train, inputs)
-    rows = _complete_rows(frame, path, columns, rows, drop_incomplete)
+    if split.column:
+        columns.ignored[split.column] = "says which rows to train on"
+    _sort_columns(frame, path, columns, split.train, inputs)
+    split = _complete_rows(frame, path, columns, split, how.drop_incomplete)
     for name in [*columns.inputs, *targets]:
         frame[name] = as_numbers(frame[name])
-    _check_rows(frame, path, columns, rows)
-    return Plan(path, frame, chosen, targets, columns.inputs, columns.categories, columns.ignored, rows)
+    _check_rows(frame, path, columns, split)
+    return FitPlan(path, frame, chosen, columns.targets, columns.inputs, columns.categories, columns.ignored, split)
 
 
 def _require_target(frame: pd.DataFrame, path: Path, name: str) -> None:
@@ -275,13 +259,13 @@ def _require_target(frame: pd.DataFrame, path: Path, name: str) -> None:
 
 
 def _sort_columns(
-    frame: pd.DataFrame, path: Path, columns: _Columns, train: NDArray[np.intp], wanted: list[str] | None
+    frame: pd.DataFrame, path: Path, columns: _Columns, train: NDArray[np.intp], wanted: Sequence[str] | None
 ) -> None:
     """Find the inputs: the wanted columns, or all that can be; note why the others are not."""
     for name in dict.fromkeys(wanted or []):
         if name in columns.used:
             raise InputError(f"{path}: column {name!r} cannot be an input, it is a target or a mesh column already.")
-        if kind_of(require_column(frame, path, name, "input")) == "texts" and len(categories_of(frame[name])) > 1:
+        if kind_of(require_column(frame, path, name, "input")) in TEXTS and len(categories_of(frame[name])) > 1:
             columns.categories.append(name)
         else:
             columns.inputs.append(name)
@@ -302,7 +286,7 @@ def _sort_columns(
         if reason:
             columns.ignored[name] = reason
         else:
-            (columns.categories if kind_of(frame[name]) == "texts" else columns.inputs).append(name)
+            (columns.categories if kind_of(frame[name]) in TEXTS else columns.inputs).append(name)
 
 
 def _is_hidden(values: pd.Series, train: NDArray[np.intp]) -> bool:
@@ -312,31 +296,7 @@ def _is_hidden(values: pd.Series, train: NDArray[np.intp]) -> bool:
     return len(others) > 0 and not known[others].any()
 
 
-def reason_against(values: pd.Series, train: NDArray[np.intp], *, is_output: bool = False) -> str | None:
-    """Say why a column is not an input by default, or None if it is one."""
-    kind = kind_of(values)
-    if kind == "empty":
-        return "is empty"
-    if kind == "dates":
-        return "holds dates, not numbers"
-    if kind == "other":
-        return "does not hold numbers"
-    if is_output:
-        return "an output of the simulation, according to about.json"
-    if values.iloc[train].nunique(dropna=False) <= 1 and values.notna().all():
-        return "is constant"
-    if kind == "texts" and says_split(values):
-        return f"says train or test; --split {values.name} holds rows out by it"
-    if kind == "texts" and not is_categories(values):
-        if all_different(values):
-            return "names the rows: its texts are all different"
-        return f"does not hold numbers, and {len(categories_of(values))} different texts are too many for categories"
-    if counts_rows(values):
-        return "numbers the rows; --inputs can name it all the same"
-    return None
-
-
-def _complete_rows(frame: pd.DataFrame, path: Path, columns: _Columns, rows: Split, drop: bool) -> Split:
+def _complete_rows(frame: pd.DataFrame, path: Path, columns: _Columns, rows: RowSplit, drop: bool) -> RowSplit:
     """Leave out rows in which something is missing, or complain about them."""
     if not drop:
         for name in columns.targets:
@@ -369,7 +329,7 @@ def _complete_rows(frame: pd.DataFrame, path: Path, columns: _Columns, rows: Spl
     return _without_unseen(frame, path, columns.categories, rows)
 
 
-def _without_unseen(frame: pd.DataFrame, path: Path, categories: list[str], rows: Split) -> Split:
+def _without_unseen(frame: pd.DataFrame, path: Path, categories: list[str], rows: RowSplit) -> RowSplit:
     """Leave out held-out rows whose category no fitted row has."""
     for name in categories:
         known = set(categories_of(frame[name].iloc[rows.train]))
@@ -381,7 +341,7 @@ def _without_unseen(frame: pd.DataFrame, path: Path, categories: list[str], rows
     return rows
 
 
-def _check_rows(frame: pd.DataFrame, path: Path, columns: _Columns, rows: Split) -> None:
+def _check_rows(frame: pd.DataFrame, path: Path, columns: _Columns, rows: RowSplit) -> None:
     """Complain where too few rows are left, or nothing to learn."""
     if not (columns.meshes or columns.inputs or columns.categories):
         raise InputError(f"{path}: there are no columns to learn from besides the targets.")
@@ -396,28 +356,97 @@ def _check_rows(frame: pd.DataFrame, path: Path, columns: _Columns, rows: Split)
             raise InputError(f"{path}: target {name!r} is {values[0]:g} in all {where}: there is nothing to learn.")
 
 
-def make_kernel(name: str, plan: Plan, **options: Any) -> Product | dict[str, Product]:
+@dataclass(frozen=True)
+class KernelOptions:
+    """A kernel by its name, and what its embeddings are to be made with; None leaves it to the kernel.
+
+    Attributes
+    ----------
+    name : str or None
+        One of ``KERNELS``. None is "auto", or "principal" where an option is given that "auto" has no use for.
+    n_projections, n_quantiles, n_iterations, step, node_weights, fields, merge_nodes
+        See :class:`swwl.SWWLEmbedding`.
+    n_components : int, "auto" or None
+        For "principal".
+    seed : int
+    n_jobs : int or None
+    """
+
+    name: str | None = None
+    n_projections: int = 50
+    n_quantiles: int | None = None
+    n_iterations: int | None = None
+    step: int | str | None = None
+    node_weights: str | None = None
+    n_components: int | str | None = None
+    fields: tuple[str, ...] = ()
+    merge_nodes: bool = False
+    seed: int = 0
+    n_jobs: int | None = None
+
+    @property
+    def kernel(self) -> str:
+        """The name of the kernel; options that it has no use for are refused.
+
+        Examples
+        --------
+        >>> KernelOptions().kernel, KernelOptions(step=2).kernel, KernelOptions("swwl", step=2).kernel
+        ('auto', 'principal', 'swwl')
+        """
+        given = [name for name in _NOT_FOR_AUTO if getattr(self, name) is not None]
+        if self.name is None:
+            return "principal" if given else "auto"
+        if self.name == "auto" and given:
+            wanted = "principal" if given[0] == "n_components" else "principal, swwl or aswwl"
+            raise InputError(
+                f"{_NOT_FOR_AUTO[given[0]]} has no meaning for --kernel auto; it goes with --kernel {wanted}."
+            )
+        return self.name
+
+    @property
+    def is_default(self) -> bool:
+        """Whether the kernels are those that :class:`swwl.RobustGPRegressor` makes by itself."""
+        return self.kernel == "auto" and self == KernelOptions(self.name, seed=self.seed, n_jobs=self.n_jobs)
+
+    def embedding(self) -> Record:
+        """Return what is given to the embeddings."""
+        names = ["n_projections", "n_quantiles", "n_iterations", "step", "node_weights", "fields", "merge_nodes"]
+        names += ["n_components"] if self.kernel == "principal" else []
+        given = {name: getattr(self, name) for name in names}
+        given |= {"random_state": self.seed, "n_jobs": self.n_jobs}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+# Options that "auto" has no use for, as the command line calls them.
+_NOT_FOR_AUTO = {
+    "n_iterations": "--iterations", "step": "--step", "node_weights": "--node-weights", "n_components": "--components",
+}  # fmt: skip
+
+
+def make_kernel(options: KernelOptions, plan: FitPlan, *, stored: bool = False) -> Product | dict[str, Product]:
     """Return the kernel of a name on the columns of a plan, or the kernels to stack.
 
     Parameters
     ----------
-    name : str
-        One of ``KERNELS``.
-    plan : Plan
-    **options
-        Those of :class:`swwl.SWWLEmbedding` and, for "principal", ``n_components``; for "auto", ``few_rows``.
+    options : KernelOptions
+    plan : FitPlan
+    stored : bool
+        Whether meshes come from a store, which holds what the candidates of "auto" for few rows do not need.
     """
-    if name == "auto":
-        return default_kernels(plan.table().iloc[plan.split.train].drop(columns=plan.targets), **options)
-    graphs = [GRAPH_KERNELS[name](column, **options) for column in plan.meshes]
+    given = options.embedding()
+    if options.kernel == "auto":
+        table = plan.table().iloc[plan.split.train].drop(columns=plan.targets)
+        return default_kernels(table, few_rows=not stored, **given)
+    graphs = [GRAPH_KERNELS[options.kernel](column, **given) for column in plan.meshes]
     return Product(*graphs, *map(Matern52, plan.inputs), *map(Categories, plan.categories))
 
 
-def mesh_kernels(name: str, meshes: Mapping[str, Mapping[int, Path]], **options: Any) -> list[Product]:
-    """Return the kernels of a name on columns of meshes alone, given the files of some rows; options as above."""
-    if name == "auto":
+def mesh_kernels(options: KernelOptions, meshes: Mapping[str, Mapping[int, Path]]) -> list[Product]:
+    """Return the kernels for columns of meshes alone, given the files of some rows."""
+    given = options.embedding()
+    if options.kernel == "auto":
         rows = {column: pd.Series(dict(files), dtype=object) for column, files in meshes.items()}
-        return list(default_kernels(pd.DataFrame(rows).dropna(), few_rows=False, **options).values())
-    if name not in GRAPH_KERNELS:
-        raise InputError(f"The kernel {name!r} compares no meshes, so there is nothing to embed.")
-    return [Product(*(GRAPH_KERNELS[name](column, **options) for column in meshes))]
+        return list(default_kernels(pd.DataFrame(rows).dropna(), few_rows=False, **given).values())
+    if options.kernel not in GRAPH_KERNELS:
+        raise InputError(f"The kernel {options.kernel!r} compares no meshes, so there is nothing to embed.")
+    return [Product(*(GRAPH_KERNELS[options.kernel](column, **given) for column in meshes))]

@@ -1,7 +1,8 @@
-"""From a model and a table to predictions: what ``swwl predict`` and ``swwl demo`` share."""
+"""From a model and a table to predictions: of numbers as a table, of fields as meshes; scores where truth is known."""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -18,16 +19,18 @@ from swwl.evaluation import scores
 from swwl.evaluation.curves import trend_columns
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.model import FieldCases
-from swwl.fields.scores import MeshScore, pooled
+from swwl.fields.scores import MeshScore, mesh_score, pooled
+from swwl.formatting import Record
 from swwl.gp.prediction import Prediction
-from swwl.jobs.fit import HANDFUL, predicted_parts, score_mesh, truths
-from swwl.jobs.table import mesh_paths, require_numbers, require_rows, require_texts, rows_named, where
+from swwl.kernels.base import Factor
+from swwl.mesh.io import as_mesh
 from swwl.mesh.mesh import Mesh, trusted_mesh
 from swwl.parallel import Progress
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.intervals import widened
 from swwl.storage.memory import Memory
 from swwl.storage.modelfile import load_model
+from swwl.tables.places import mesh_paths, require_numbers, require_rows, require_texts, rows_named, where
 
 # What predictions of a target add to its name, and the column that says which inputs were never tried so far out.
 PREDICTED = ("mean", "std", "lower95", "upper95")
@@ -38,41 +41,59 @@ SCORE, INSIDE, DOMAIN, WIDENED = DOMAIN_COLUMNS = ("domain_score", "inside_domai
 _DISAGREE, _FEWEST_ANSWERS = 0.05, 3
 
 
+Model = RobustGPRegressor | FieldRegressor
+
+
 def load_regressor(path: Path) -> RobustGPRegressor:
     """Read a model file that can predict numbers; refuse models of other kinds."""
     model = load_any(path)
-    if not isinstance(model, RobustGPRegressor):
-        raise InputError(f"{path}: holds a {type(model).__name__}, but a RobustGPRegressor is wanted.")
+    if model.predicts != "numbers":
+        raise InputError(f"{path}: holds a {type(model).__name__}, but a RobustGPRegressor is expected.")
     return model
 
 
-def load_any(path: Path) -> RobustGPRegressor | FieldRegressor:
+def load_any(path: Path) -> Model:
     """Read a model file that can predict numbers or fields; refuse models of other kinds."""
-    model = load_model(path)
-    if not isinstance(model, (RobustGPRegressor, FieldRegressor)):
-        raise InputError(f"{path}: holds a {type(model).__name__}, but a RobustGPRegressor is wanted.")
+    model: Model = load_model(path)
+    if getattr(model, "predicts", None) not in ("numbers", "fields"):
+        raise InputError(
+            f"{path}: holds a {type(model).__name__}, but a RobustGPRegressor or a FieldRegressor is expected."
+        )
     return model
 
 
-def graph_columns(model: RobustGPRegressor) -> list[str]:
+def factors_of(model: Model) -> list[Factor]:
+    """Return the factors of all kernels of a model."""
+    kernels = [one.member.kernel for one in model.models_.values()] if model.predicts == "fields" else [model.kernel_]
+    return [factor for kernel in kernels for factor in kernel.factors]
+
+
+def column_kinds(model: Model) -> dict[str, str]:
+    """Return what a model takes from every column that it needs: "graphs", "categories", "rows", "numbers", "trend"."""
+    kinds = {factor.column: factor.takes for factor in factors_of(model)}
+    if model.predicts == "fields":
+        kinds[model.mesh_column_] = "graphs"
+        return {name: kinds[name] for name in model.feature_names_in_}
+    return kinds | {name: "trend" for name in trend_columns(model) if name not in kinds}
+
+
+def graph_columns(model: Model) -> list[str]:
     """Return the columns of a model that hold meshes."""
-    return list(dict.fromkeys(factor.column for factor in model.kernel_.factors if factor.takes == "graphs"))
+    return [name for name, kind in column_kinds(model).items() if kind == "graphs"]
 
 
-def input_columns(model: RobustGPRegressor, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Return the columns that a model needs: checked numbers, vectors, and mesh files that exist."""
-    columns: dict[str, Any] = {}
-    for factor in model.kernel_.factors:
-        if factor.takes == "graphs":
-            columns[factor.column] = mesh_paths(frame, path, factor.column)
-        elif factor.takes == "categories":
-            columns[factor.column] = require_texts(frame, path, factor.column)
-        elif factor.takes == "rows":
-            columns[factor.column] = require_rows(frame, path, factor.column)
+def input_columns(model: Model, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Return the columns that a model needs: checked numbers, texts, vectors, and mesh files that exist."""
+    columns: Record = {}
+    for name, kind in column_kinds(model).items():
+        if kind == "graphs":
+            columns[name] = mesh_paths(frame, path, name)
+        elif kind == "categories":
+            columns[name] = require_texts(frame, path, name)
+        elif kind == "rows":
+            columns[name] = require_rows(frame, path, name)
         else:
-            columns[factor.column] = require_numbers(frame, path, factor.column, "input")
-    for name in trend_columns(model):
-        columns[name] = require_numbers(frame, path, name, "the trend")
+            columns[name] = require_numbers(frame, path, name, "the trend" if kind == "trend" else "input")
     return pd.DataFrame(columns, index=frame.index)
 
 
@@ -132,7 +153,7 @@ def prediction_table(
         What the model says of them beside that.
     """
     lower, upper = prediction.interval(0.95)
-    columns: dict[str, Any] = {}
+    columns: Record = {}
     for k, name in enumerate(model.target_names_):
         found = (prediction.mean, prediction.std, lower, upper)
         columns |= {f"{name}_{key}": values[:, k] for key, values in zip(PREDICTED, found, strict=True)}
@@ -183,23 +204,11 @@ def meshes_by_column(columns: Sequence[str], given: Sequence[str]) -> dict[str, 
     return found
 
 
-def one_case(model: RobustGPRegressor, meshes: Mapping[str, Path], values: Sequence[str]) -> pd.DataFrame:
-    """Return a table of one row from mesh files by column and texts NAME=VALUE; all inputs have to be there.
-
-    Parameters
-    ----------
-    model : RobustGPRegressor
-    meshes : mapping of str to path
-    values : sequence of str
-    """
-    return case_table([*model.feature_names_in_, *trend_columns(model)], graph_columns(model), meshes, values)
-
-
-def case_table(
-    wanted: Sequence[str], graphs: Sequence[str], meshes: Mapping[str, Path], values: Sequence[str]
-) -> pd.DataFrame:
-    """Return a table of one row that has all wanted columns, those of meshes among them."""
-    case: dict[str, Any] = {name: str(file) for name, file in meshes.items()}
+def one_case(model: Model, meshes: Mapping[str, Path], values: Sequence[str]) -> pd.DataFrame:
+    """Return a table of one row from mesh files by column and texts NAME=VALUE; all inputs have to be there."""
+    trend = trend_columns(model) if model.predicts == "numbers" else []
+    wanted = list(dict.fromkeys([*map(str, model.feature_names_in_), *trend]))
+    case: Record = {name: str(file) for name, file in meshes.items()}
     for text in values:
         # A column may have "=" in its name: the longest one that fits is meant.
         name = max((n for n in wanted if text.startswith(f"{n}=")), key=len, default=None)
@@ -210,12 +219,12 @@ def case_table(
         case[name] = text[len(name) + 1 :]
     missing = [name for name in wanted if name not in case]
     if missing:
-        given = "--mesh FILE" if missing == list(graphs) else f"{missing[0]}=VALUE"
+        given = "--mesh FILE" if missing == graph_columns(model) else f"{missing[0]}=VALUE"
         raise InputError(f"The model also needs {', '.join(missing)}: give {given}.")
     return pd.DataFrame({name: [value] for name, value in case.items()})
 
 
-def against_table(model: RobustGPRegressor, frame: pd.DataFrame, prediction: Prediction) -> list[dict[str, Any]]:
+def against_table(model: RobustGPRegressor, frame: pd.DataFrame, prediction: Prediction) -> list[Record]:
     """Score predictions against the targets that a table holds already; one row per such target."""
     rows = []
     for k, name in enumerate(model.target_names_):
@@ -242,7 +251,7 @@ def domain_words(domain: pd.DataFrame, n_train: int) -> list[str]:
     return lines + [f"{text}: see {columns[kind]}" for kind, text in case_notes(domain).items()]
 
 
-def answers_agree(model: RobustGPRegressor, frame: pd.DataFrame, prediction: Prediction) -> list[dict[str, Any]]:
+def answers_agree(model: RobustGPRegressor, frame: pd.DataFrame, prediction: Prediction) -> list[Record]:
     """Test, for every target that a table holds, whether its answers agree with the model as training cases do."""
     rows = []
     left_out = widened(model.leave_one_out(), model.domain_reference()).columns()
@@ -262,22 +271,8 @@ FILE = "predicted_mesh"  # the column that names them
 # those of their lengths.
 DERIVED = ("max", "mean")
 _SCORES = ("rrmse", "max_true", "inside95")
-
-
-def field_inputs(model: FieldRegressor, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Return the columns that a model of fields needs: mesh files that exist, checked numbers, texts."""
-    kinds = {factor.column: factor.takes for one in model.models_.values() for factor in one.member.kernel.factors} | {
-        model.mesh_column_: "graphs"
-    }
-    columns: dict[str, Any] = {}
-    for name in model.feature_names_in_:
-        if kinds[name] == "graphs":
-            columns[name] = mesh_paths(frame, path, name)
-        elif kinds[name] == "categories":
-            columns[name] = require_texts(frame, path, name)
-        else:
-            columns[name] = require_numbers(frame, path, name, "input")
-    return pd.DataFrame(columns, index=frame.index)
+# So many meshes are predicted at once: their fields are in memory together.
+HANDFUL = 8
 
 
 def mesh_names(frame: pd.DataFrame, path: Path, column: str) -> list[str]:
@@ -310,7 +305,7 @@ class Predicted(NamedTuple):
     """What became of a table: with new columns, scores by field where meshes have the truth, and the domain."""
 
     table: pd.DataFrame
-    scores: list[dict[str, Any]]
+    scores: list[Record]
     domain: pd.DataFrame
 
 
@@ -345,7 +340,7 @@ def predict_fields(
     progress : callable, optional
         Called as ``progress(done, total)`` after every handful of rows.
     """
-    inputs = field_inputs(model, frame, path)
+    inputs = input_columns(model, frame, path)
     domains: list[pd.DataFrame] = []
     columns: dict[str, list[float]] = {}
     scores: dict[str, list[MeshScore]] = {name: [] for name in model.field_names_}
@@ -358,7 +353,7 @@ def predict_fields(
             for name, values in derived_numbers(cases).items():
                 columns.setdefault(name, []).extend(values)
         for row, mesh in enumerate(meshes, first):
-            known = truths(inputs[model.mesh_column_].iloc[row], model.field_names_) if compare else {}
+            known = truths(cases.table[model.mesh_column_].iloc[row - first], model.field_names_) if compare else {}
             found = {name: score_mesh(mesh, name, true) for name, true in known.items()}
             write(row, with_truth(mesh, {name: known[name] for name, score in found.items() if score is not None}))
             for name in model.field_names_:
@@ -382,6 +377,33 @@ def _of_row(score: MeshScore | None, truth: NDArray[np.float64] | None) -> tuple
         return (np.nan,) * 3
     top = np.nanmax(np.linalg.norm(truth, axis=1) if truth.ndim == 2 else truth)
     return score.rrmse, float(top), score.coverage
+
+
+def truths(item: Mesh | os.PathLike[str], names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    """Return those fields of a mesh, or of a mesh file, that it has, with at least one value."""
+    mesh = as_mesh(item)
+    found = {}
+    for name in names:
+        values = mesh.fields.get(name, mesh.cell_fields.get(name))
+        if values is not None and values.dtype.kind in "fiub":
+            field = np.asarray(values, dtype=np.float64)
+            if np.isfinite(field.reshape(len(field), -1)).all(axis=1).any():
+                found[name] = field
+    return found
+
+
+def predicted_parts(mesh: Mesh, name: str) -> list[NDArray[np.float64]]:
+    """Return what a predicted mesh says of a field, of nodes or cells: mean, standard deviation and bounds."""
+    home = mesh.fields if f"{name}_std" in mesh.fields else mesh.cell_fields
+    return [home[name + ending] for ending in ("", "_std", "_lower95", "_upper95")]
+
+
+def score_mesh(mesh: Mesh, name: str, truth: NDArray[np.float64]) -> MeshScore | None:
+    """Compare a predicted mesh with the truth; None where that has another number of components."""
+    mean, _, lower, upper = predicted_parts(mesh, name)
+    if truth.shape != mean.shape:
+        return None
+    return mesh_score(truth, mean, lower, upper, name=mesh.name or "")
 
 
 def derived_numbers(cases: FieldCases, level: float = 0.95) -> dict[str, NDArray[np.float64]]:

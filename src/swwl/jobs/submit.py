@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from swwl.datasets.plaid import load_split, sample_number
 from swwl.errors import InputError
 from swwl.fields.estimator import FieldRegressor
-from swwl.jobs.fit import HANDFUL, no_progress
-from swwl.jobs.predict import field_inputs, predict_table
-from swwl.jobs.table import CACHE_FOLDER, require_mesh_files, rows_named
+from swwl.formatting import Record
+from swwl.jobs.fit import no_progress
+from swwl.jobs.predict import HANDFUL, Model, input_columns, predict_table
+from swwl.jobs.table import CACHE_FOLDER, require_mesh_files
 from swwl.mesh.io.hdf.cgns import copy_cgns
 from swwl.parallel import Progress
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.storage.memory import Memory
+from swwl.tables.places import rows_named
 
-Models = Sequence[RobustGPRegressor | FieldRegressor]
+Models = Sequence[Model]
 
 
 def plaid_split(folder: Path, split: str, models: Models) -> pd.DataFrame:
@@ -34,14 +35,23 @@ def plaid_split(folder: Path, split: str, models: Models) -> pd.DataFrame:
     return frame
 
 
-def outputs_of(model: RobustGPRegressor | FieldRegressor) -> list[str]:
-    """Return the names under which a model's predictions stand in a submission: components of vectors by number."""
-    if not isinstance(model, FieldRegressor):
-        return list(model.target_names_)
-    names = []
+def outputs_of(model: Model) -> dict[str, bool]:
+    """Return the names under which a model's predictions stand in a submission, and which are fields of cells.
+
+    Components of vectors are numbered.
+    """
+    if model.predicts == "numbers":
+        return dict.fromkeys(model.target_names_, False)
+    found: dict[str, bool] = {}
     for name, one in model.models_.items():
-        names += [name] if one.kind.flat else [f"{name}_{k}" for k in range(one.kind.components)]
-    return names
+        names = [name] if one.kind.flat else [f"{name}_{k}" for k in range(one.kind.components)]
+        found |= dict.fromkeys(names, one.kind.on_cells)
+    return found
+
+
+def cell_outputs(models: Models) -> list[str]:
+    """Return which outputs are fields of cells."""
+    return [name for model in models for name, on_cells in outputs_of(model).items() if on_cells]
 
 
 def predict_split(
@@ -51,44 +61,50 @@ def predict_split(
     *,
     keep: bool = True,
     progress: Callable[[str], Progress | None] = no_progress,
-) -> list[dict[str, Any]]:
+) -> list[Record]:
     """Predict all samples of a split with all models; return one dict of fields and scalars per sample."""
     memory = Memory(folder / CACHE_FOLDER if keep else None)
-    found: list[dict[str, Any]] = [{} for _ in range(len(frame))]
+    found: list[Record] = [{} for _ in range(len(frame))]
     for model in models:
         show = progress(", ".join(outputs_of(model)))
-        if isinstance(model, FieldRegressor):
-            _predict_fields(model, frame, folder, memory, show, found)
-        else:
-            prediction, _ = predict_table(model, frame, folder, memory=memory, progress=show)
-            for row, values in zip(found, prediction.mean, strict=True):
-                row |= {name: float(value) for name, value in zip(model.target_names_, values, strict=True)}
+        rows = (
+            _predict_fields(model, frame, folder, memory, show)
+            if model.predicts == "fields"
+            else _predict_numbers(model, frame, folder, memory, show)
+        )
+        for row, values in zip(found, rows, strict=True):
+            row |= values
     return found
 
 
+def _predict_numbers(
+    model: RobustGPRegressor, frame: pd.DataFrame, folder: Path, memory: Memory, progress: Progress | None
+) -> Iterator[Record]:
+    prediction, _ = predict_table(model, frame, folder, memory=memory, progress=progress)
+    for values in prediction.mean:
+        yield {name: float(value) for name, value in zip(model.target_names_, values, strict=True)}
+
+
 def _predict_fields(
-    model: FieldRegressor,
-    frame: pd.DataFrame,
-    folder: Path,
-    memory: Memory,
-    progress: Progress | None,
-    found: list[dict[str, Any]],
-) -> None:
-    inputs = field_inputs(model, frame, folder)
+    model: FieldRegressor, frame: pd.DataFrame, folder: Path, memory: Memory, progress: Progress | None
+) -> Iterator[Record]:
+    inputs = input_columns(model, frame, folder)
     for first in range(0, len(frame), HANDFUL):
         some = inputs.iloc[first : first + HANDFUL]
         with rows_named(frame, folder, range(first, first + len(some))):
             fields = model.predict(some, widen=False, memory=memory)
-        for row, of_row in zip(found[first:], fields, strict=False):
+        for of_row in fields:
+            row: Record = {}
             for name, values in of_row.items():
                 flat = model.models_[name].kind.flat
                 row |= {name: values} if flat else {f"{name}_{k}": part for k, part in enumerate(values.T)}
+            yield row
         if progress is not None:
             progress(first + len(some), len(frame))
 
 
 def write_samples(
-    target: Path, split: str, frame: pd.DataFrame, predictions: Sequence[dict[str, Any]], cells: Sequence[str] = ()
+    target: Path, split: str, frame: pd.DataFrame, predictions: Sequence[Record], cells: Sequence[str] = ()
 ) -> None:
     """Write the samples of a split again, with the predicted fields and scalars in them, as a PLAID folder.
 
@@ -118,15 +134,3 @@ def write_samples(
         scalars = Path(mesh).parent.parent / "scalars.csv"
         if scalars.exists():
             shutil.copy(scalars, place.parent / "scalars.csv")
-
-
-def cell_outputs(models: Models) -> list[str]:
-    """Return which outputs are fields of cells."""
-    return [
-        name
-        for model in models
-        if isinstance(model, FieldRegressor)
-        for field, one in model.models_.items()
-        if one.kind.on_cells
-        for name in ([field] if one.kind.flat else [f"{field}_{k}" for k in range(one.kind.components)])
-    ]

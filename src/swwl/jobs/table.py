@@ -1,33 +1,22 @@
-"""Tables and the mesh files that they name, checked before any work begins; errors name the line."""
+"""Tables of commands: files and PLAID folders, what swwl itself wrote beside them or into them."""
 
 from __future__ import annotations
 
-import difflib
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from swwl.datasets.plaid import is_plaid, load_plaid
 from swwl.errors import InputError
-from swwl.formatting import place
-from swwl.storage.atomic import atomic_write
 from swwl.storage.memory import Memory
-from swwl.tables.columns import as_numbers, kind_of
-from swwl.tables.read import PARQUET, PLAIN, mesh_file, read_table_file
+from swwl.tables.read import read_table_file
 
 CACHE_FOLDER = ".swwl-cache"
 # Columns that swwl select and swwl suggest add to those of a table.
 CHOSEN = ("rank", "score", "why")
-# What to do about a cell that holds nothing, or no number.
-_CURE = "fill it, leave such rows out (--drop-incomplete), or leave the column out (--inputs names the others)"
-_TARGET_CURE = "fill it, or leave such rows out (--drop-incomplete)"
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -63,197 +52,6 @@ def require_mesh_files(frame: pd.DataFrame, folder: Path) -> None:
         raise InputError(f"{folder}: its meshes are not CGNS files, which commands read; use load_plaid in Python.")
 
 
-def write_table(path: Path, frame: pd.DataFrame, like: pd.DataFrame | None = None) -> None:
-    """Write a CSV or Parquet file, whole or not at all.
-
-    A CSV file is written as the table that ``like`` was read from, so that the program that wrote the one opens the
-    other: with semicolons and decimal commas, where Excel speaks German or French. Tabs become commas.
-    """
-    separator, decimal, encoding = (frame if like is None else like).attrs.get("marks", PLAIN)
-    separator = ";" if ";" in separator or decimal == "," else ","
-    buffer = BytesIO()
-    try:
-        if path.suffix.lower() in PARQUET:
-            frame.to_parquet(buffer, index=False)
-        else:
-            frame.to_csv(buffer, index=False, lineterminator="\n", sep=separator, decimal=decimal, encoding=encoding)
-    except ImportError:
-        raise InputError(f"{path}: writing Parquet needs pyarrow: pip install pyarrow, or name a .csv file.") from None
-    with atomic_write(path) as file:
-        file.write(buffer.getvalue())
-
-
-def where(frame: pd.DataFrame, path: Path, row: int) -> str:
-    """Say where a row, counted from 0, stands in the file of a table."""
-    if path.is_dir():
-        return f"sample {row}"
-    lines = frame.attrs.get("lines")
-    return place(path, row if lines is None else lines[row] - 2)
-
-
-def places(frame: pd.DataFrame, path: Path, rows: Sequence[int] | NDArray[np.intp]) -> str:
-    """Say where rows stand, at most five of them.
-
-    >>> places(pd.DataFrame({"x": range(6)}), Path("table.csv"), [0, 1, 5])
-    'lines 2, 3, 7'
-    """
-    words = [where(frame, path, int(row)).split() for row in rows[:5]]
-    return f"{words[0][0]}{'s' if len(rows) > 1 else ''} {', '.join(w for _, w in words)}{', …' * (len(rows) > 5)}"
-
-
-@contextmanager
-def rows_named(frame: pd.DataFrame, path: Path, rows: Sequence[int] | NDArray[np.intp]) -> Iterator[None]:
-    """Say of mistakes inside which line of a table they are about.
-
-    Parameters
-    ----------
-    frame, path
-        The table and its file.
-    rows : sequence of int
-        Rows of the table, counted from 0, that were handed over.
-
-    Examples
-    --------
-    >>> with rows_named(pd.DataFrame(), Path("table.csv"), [3, 4, 8]):
-    ...     raise InputError("the file is empty.").within("a.vtu").of_item(2, "Graph 2")
-    Traceback (most recent call last):
-    ...
-    swwl.errors.InputError: table.csv: line 10: a.vtu: the file is empty.
-    """
-    try:
-        yield
-    except InputError as error:
-        if error.item is not None:
-            error.named(f"{path}: {where(frame, path, int(rows[error.item]))}")
-        raise
-
-
-def require_column(frame: pd.DataFrame, path: Path, name: str, what: str) -> pd.Series:
-    """Return a column; suggest the nearest name where it is missing."""
-    if name not in frame.columns:
-        near = difflib.get_close_matches(name, list(frame.columns), n=1, cutoff=0.5)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise InputError(f"{path}: has no column {name!r} for {what}; it has: {', '.join(frame.columns)}.{hint}")
-    return frame[name]
-
-
-def require_numbers(
-    frame: pd.DataFrame, path: Path, name: str, what: str, rows: Sequence[int] | NDArray[np.intp] | None = None
-) -> NDArray[np.float64]:
-    """Return a column of numbers (N,), finite in ``rows``; say which lines hold something else, and what to do."""
-    values = require_column(frame, path, name, what)
-    among = np.arange(len(frame)) if rows is None else np.asarray(rows, dtype=np.intp)
-    if kind_of(values) == "dates":
-        raise InputError(f"{path}: {what} {name!r} must hold numbers, but it holds dates: count days or seconds.")
-    numbers = as_numbers(values)
-    cure = _TARGET_CURE if what == "target" else _CURE
-    texts = among[np.isnan(numbers[among]) & values.notna().to_numpy()[among]]
-    if texts.size:
-        found = values.iloc[texts[0]]
-        only = len(texts) < np.isfinite(numbers).sum()
-        raise InputError(
-            f"{path}: {what} {name!r} must hold numbers, but {where(frame, path, int(texts[0]))} holds {str(found)!r}"
-            + (f": {cure}." if only else ".")
-        )
-    require_known(frame, path, name, what, among[~np.isfinite(numbers[among])], "missing or not finite", cure)
-    return numbers
-
-
-def require_known(
-    frame: pd.DataFrame, path: Path, name: str, what: str, bad: NDArray[np.intp], words: str, cure: str = _CURE
-) -> None:
-    """Complain about rows in which a column is missing, if there are any."""
-    if bad.size:
-        rows = f"{bad.size} row{'s' if bad.size > 1 else ''}"
-        raise InputError(f"{path}: {what} {name!r} is {words} in {rows} ({places(frame, path, bad)}): {cure}.")
-
-
-def require_rows(frame: pd.DataFrame, path: Path, name: str) -> pd.Series:
-    """Return a column for a factor that takes rows: integers, or vectors written as lists of numbers.
-
-    A CSV file holds vectors as JSON, "[0.1, 2]"; a Parquet file may hold lists.
-    """
-    values = require_column(frame, path, name, "input")
-    if pd.api.types.is_numeric_dtype(values):
-        numbers = require_numbers(frame, path, name, "input")
-        whole = (numbers == np.round(numbers)).all()
-        return pd.Series(numbers.astype(np.int64) if whole else numbers, index=frame.index, name=name)
-    vectors = []
-    for row, value in enumerate(values):
-        vector = parse_vector(value)
-        if vector is None:
-            raise InputError(
-                f"{path}: input {name!r} must hold integers or lists of numbers such as [0.1, 2], "
-                f"but {where(frame, path, row)} holds {value!r}."
-            )
-        vectors.append(vector)
-    return pd.Series(vectors, index=frame.index, name=name, dtype=object)
-
-
-def require_texts(frame: pd.DataFrame, path: Path, name: str) -> pd.Series:
-    """Return a column of categories as texts; none may be missing."""
-    values = require_column(frame, path, name, "input")
-    require_known(frame, path, name, "input", np.flatnonzero(values.isna()), "missing")
-    return pd.Series([str(value) for value in values], index=frame.index, name=name, dtype=object)
-
-
-def parse_vector(value: Any) -> NDArray[np.float64] | None:
-    """Return a list of finite numbers, or one written as JSON, as a vector; None where it is something else.
-
-    >>> parse_vector("[0.1, 2]"), parse_vector("one")
-    (array([0.1, 2. ]), None)
-    """
-    try:
-        vector = np.asarray(json.loads(value) if isinstance(value, str) else value, dtype=np.float64)
-    except (TypeError, ValueError):
-        return None
-    return vector if vector.ndim == 1 and np.isfinite(vector).all() else None
-
-
-def mesh_paths(
-    frame: pd.DataFrame, path: Path, name: str, rows: Sequence[int] | NDArray[np.intp] | None = None
-) -> pd.Series:
-    """Return the files of a mesh column, relative to the table; all, or those of ``rows``, must exist."""
-    values = require_column(frame, path, name, "meshes")
-    files: list[Path | None] = [None] * len(values)
-    for row in range(len(values)) if rows is None else map(int, rows):
-        files[row] = mesh_of_row(frame, path, name, row)
-    return pd.Series(files, index=frame.index, name=name, dtype=object)
-
-
-def mesh_of_row(frame: pd.DataFrame, path: Path, name: str, row: int) -> Path:
-    """Return the mesh file that a row names; it must exist."""
-    value = frame[name].iloc[row]
-    if not isinstance(value, str) or not value.strip():
-        found = "nothing" if is_missing(value) else repr(value)
-        raise InputError(
-            f"{path}: {where(frame, path, row)} does not name a mesh in column {name!r} (it holds {found}); "
-            f"--drop-incomplete leaves such rows out."
-        )
-    file = mesh_file(path, value)
-    if not file.is_file():
-        raise InputError(
-            f"{path}: {where(frame, path, row)}: mesh {value!r} does not exist beside the table.{_nearest(file)}"
-        )
-    return file
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a cell is empty."""
-    return value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value))
-
-
-def _nearest(file: Path) -> str:
-    """Suggest the file of the same folder whose name is most like one that does not exist."""
-    try:
-        names = [entry.name for entry in file.parent.iterdir()] if file.parent.is_dir() else []
-    except OSError:
-        names = []
-    near = difflib.get_close_matches(file.name.lower(), [name.lower() for name in names], n=1, cutoff=0.9)
-    found = next((name for name in names if near and name.lower() == near[0]), None)
-    return f" Did you mean {found!r}?" if found else ""
-
-
 def memory_beside(path: Path, keep: bool = True) -> Memory:
     """Return where embeddings of meshes are kept: beside a table, in a PLAID folder; without ``keep`` none are."""
     return Memory((path if path.is_dir() else path.parent) / CACHE_FOLDER if keep else None)
@@ -268,6 +66,7 @@ def known_outputs(path: Path) -> list[str]:
         return []
 
 
-def summary(values: Any) -> dict[str, float]:
+def summary(values: ArrayLike) -> dict[str, float]:
     """Return least, median and largest value."""
-    return {"least": float(np.min(values)), "median": float(np.median(values)), "largest": float(np.max(values))}
+    known = np.asarray(values, dtype=np.float64)
+    return {"least": float(known.min()), "median": float(np.median(known)), "largest": float(known.max())}

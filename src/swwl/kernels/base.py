@@ -1,11 +1,17 @@
-"""What all factors have in common, and their product."""
+"""What every factor of a kernel can do, what some can do besides, and the product of factors.
+
+:class:`Factor` turns columns into representations, and these into blocks for ``gp/``; :class:`Differentiable` and
+:class:`HasComponents` are what a model asks of a factor before it takes derivatives or chooses components.
+:class:`Product` puts the blocks of factors together. :func:`shift_needed` and :func:`shifted` are for the distances of
+factors that are not positive definite.
+"""
 
 from __future__ import annotations
 
 import inspect
 import warnings
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +83,9 @@ class Factor(BaseEstimator):
     - ``correlations()`` and ``range_names()`` name a correlation per item and a name per range;
     - ``units()`` says what one unit of distance is, per range, in the units of the column.
 
+    What only some factors can do is asked for by its name: :class:`Differentiable` ones carry gradients back to an
+    entry of their column, and those that :class:`HasComponents` leave open how many of these have a range each.
+
     Attributes
     ----------
     takes : {"graphs", "numbers", "categories", "rows"}
@@ -87,7 +96,7 @@ class Factor(BaseEstimator):
         method ``gram(first, second=None)``, with the distances that it induces.
     positive_definite : bool
         Where it is False, :class:`swwl.RobustGPRegressor` warns, and a constant is added to distances that makes the
-        kernel positive definite on the training set (see ``indefinite.py``).
+        kernel positive definite on the training set (see :func:`shift_needed`).
     supervised : bool
         Whether ``fit`` learns from classes, given as ``y``.
     """
@@ -221,17 +230,27 @@ class Factor(BaseEstimator):
         """Return the norm (N,) of what :meth:`vectors` leave of whole rows, or None if they leave nothing."""
         return None
 
-    def linear(self, value: Any) -> Linear | None:
+    def numbers(self, rows: Any) -> NDArray[np.float64] | None:
+        """Return a representation as numbers in the units of the column, (N,), or None if it takes none."""
+        return None
+
+    def _require(self, *names: str) -> None:
+        if all(getattr(type(self), name) is getattr(Factor, name) for name in names):
+            raise TypeError(f"{type(self).__name__} must define {' or '.join(names)}.")
+
+
+@runtime_checkable
+class Differentiable(Protocol):
+    """A factor through which gradients go back to one entry of its column."""
+
+    def linear(self, value: Any) -> Linear:
         """Return the row of one entry of the column, and what pulls gradients in it back to the entry.
 
-        None for what has no derivative because it cannot change by little, such as a category. Meshes and graphs come
-        as :class:`~swwl.embedding.linear.Source`, which all factors of their column share.
+        Meshes and graphs come as :class:`~swwl.embedding.linear.Source`, which all factors of their column share.
         """
-        raise InputError(f"{type(self).__name__} has no derivatives, so a model with it has no sensitivities.")
 
     def of_row(self, row: NDArray[np.float64]) -> Any:
         """Return the representation of one entry, given the row (K,) of :meth:`linear`."""
-        raise TypeError(f"{type(self).__name__} must define of_row.")
 
     def pull_back(self, new: Any, train: Any, gradients: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return the gradients (K, m) in the row of one entry, given those in the blocks from it to the training rows.
@@ -245,26 +264,34 @@ class Factor(BaseEstimator):
         gradients : sequence of ndarray
             For every block (p, m) in p coordinates, or (N, m) in half the squared distances.
         """
-        raise TypeError(f"{type(self).__name__} must define pull_back.")
 
-    def numbers(self, rows: Any) -> NDArray[np.float64] | None:
-        """Return a representation as numbers in the units of the column, (N,), or None if it takes none."""
-        return None
+
+def differentiable(factor: Factor) -> Differentiable:
+    """Return a factor through which gradients go back; refuse one that has none.
+
+    Examples
+    --------
+    >>> from swwl.kernels import Matern52
+    >>> differentiable(Matern52("speed"))
+    Matern52('speed')
+    """
+    if not isinstance(factor, Differentiable):
+        raise InputError(f"{type(factor).__name__} has no derivatives, so a model with it has no sensitivities.")
+    return factor
+
+
+@runtime_checkable
+class HasComponents(Protocol):
+    """A factor that can leave open how many of its components have ranges of their own."""
 
     def most_components(self) -> int | None:
         """Return up to how many components could have ranges of their own, or None where that is not to be chosen."""
-        return None
 
     def use_components(self, number: int) -> None:
         """Give ranges of their own to the first ``number`` components."""
-        raise TypeError(f"{type(self).__name__} must define use_components.")
-
-    def _require(self, *names: str) -> None:
-        if all(getattr(type(self), name) is getattr(Factor, name) for name in names):
-            raise TypeError(f"{type(self).__name__} must define {' or '.join(names)}.")
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return f"<array of shape {np.shape(value)}>" if isinstance(value, np.ndarray) else repr(value)
 
 

@@ -77,9 +77,6 @@ class Categories(Factor):
         """Return one-hot vectors at distance 1 from each other, (N, K)."""
         return self._one_hot(rows)
 
-    def linear(self, value: Any) -> None:
-        """Return nothing: a category cannot change by little."""
-
     def correlations(self) -> list[CorrelationName]:
         """Return the Gaussian correlation; any other would do as well, for there are but two distances."""
         return ["gaussian"]

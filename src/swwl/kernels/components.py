@@ -1,76 +1,104 @@
-r"""Factors that keep a few principal components of every mesh, and none of its wide rows.
+r"""Factors with ranges for single principal components of embeddings: Components, Summaries and PrincipalSWWL.
 
-Components with a range each say which variations of shape matter; the ones after them share one range. Several such
-factors may stand on one column, as different measures of the same meshes: an :class:`~swwl.kernels.elliptic.Elliptic`
-kernel joins them.
+Components with a range each say which variations of shape matter; what they leave shares one range. Components and
+Summaries keep a few dozen numbers of every mesh and none of its wide rows, so that several may stand on one column, as
+different measures of the same meshes: an :class:`~swwl.kernels.elliptic.Elliptic` kernel joins them. PrincipalSWWL
+keeps whole rows, as the paper's kernels do, and leaves nothing out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swwl.embedding.components import Basis, Span
+from swwl.embedding.components import Projector, Span, principal_components, project
 from swwl.embedding.distances import half_squares_back
-from swwl.embedding.linear import Linear, linearize
 from swwl.embedding.summaries import SummaryEmbedding
-from swwl.embedding.transformer import SWWLEmbedding
-from swwl.errors import InputError, located
+from swwl.errors import InputError
 from swwl.gp.blocks import Block, Coordinates, RowDistances
 from swwl.kernels.base import CorrelationName, Factor
-from swwl.kernels.sliced import N_KEPT, check_basis, with_embedding_options
-from swwl.parallel import Progress
-from swwl.storage.checks import Sizes
-from swwl.storage.memory import MemoryLike
+from swwl.kernels.sliced import N_KEPT, EmbeddingFactor, Kept, check_basis, known, with_embedding_options
+from swwl.storage.checks import Sizes, check_count
 from swwl.storage.modelfile import storable
 
 Array = NDArray[np.float64]
-Kept = tuple[NDArray[Any], Array]  # coordinates (N, K) and the norm of what they leave (N,)
+
+Pair = tuple[NDArray[Any], NDArray[Any]]  # rows (N, P Q) and their coordinates (N, c)
+
+# Components that PrincipalSWWL knows where the number that have a range each is still to be chosen.
+MOST_COMPONENTS = 24
 
 
-class KeptComponents(Factor):
-    """What factors of kept components have in common; a subclass makes the embedding.
+class _Part(NamedTuple):
+    """Where the coordinates of a part of a row are, how many have a range each, and whether others share one."""
+
+    start: int
+    stop: int
+    leading: int
+    rest: bool
+
+    def of(self, coordinates: NDArray[Any]) -> NDArray[Any]:
+        """Return the coordinates of the part."""
+        return coordinates[:, self.start : self.stop]
+
+
+class ComponentFactor(EmbeddingFactor):
+    """What factors of components have in common: some have a range each, what these leave shares one."""
+
+    gives = "coordinates"
+    _at = 0  # which part of a representation holds the coordinates
+
+    def blocks(self, first: Kept, second: Kept | None = None) -> list[Block]:
+        """Return the leading coordinates of every part, and the distances that they leave, on demand."""
+        found: list[Block] = []
+        for part in self._parts():
+            own, other = part.of(first[self._at]), None if second is None else part.of(second[self._at])
+            k = part.leading
+            if k:
+                found.append(Coordinates(own[:, :k], None if other is None else other[:, :k]))
+            if part.rest:
+                found.append(RowDistances(own[:, k:], None if other is None else other[:, k:]))
+        return found
+
+    def pull_back(self, new: Kept, train: Kept, gradients: Sequence[Array]) -> Array:
+        """Return the gradient in the embedding of one mesh, (K, m): of every part through its own coordinates."""
+        left, found = list(gradients), []
+        for components, part in zip(known(self.sample()).components, self._parts(), strict=True):
+            k, own = part.leading, []
+            if k:
+                own.append(left.pop(0))
+            if part.rest:
+                z, others = part.of(new[self._at]), part.of(train[self._at])
+                own.append(half_squares_back(z[0, k:], others[:, k:], left.pop(0)))
+            found.append(components @ np.concatenate(own))
+        return np.concatenate(found)
+
+    def correlations(self) -> list[CorrelationName]:
+        """Return Gaussian correlations, one for the components of a part and one for what they leave."""
+        return ["gaussian"] * sum(int(part.leading > 0) + int(part.rest) for part in self._parts())
+
+    def _parts(self) -> list[_Part]:
+        """Return for every part of a row where its coordinates are, and how many have a range each."""
+        raise NotImplementedError
+
+
+class KeptComponents(ComponentFactor):
+    """Factors that keep a few components of every mesh, and none of its wide rows.
 
     Attributes
     ----------
-    embedding_ : SWWLEmbedding or SummaryEmbedding
-        Fitted.
     means_, components_ : list of ndarray of shape (K,) and (K, m), float32
         For every part of a row by itself: its center, and its components in the order of the variance they carry.
     single_ : bool
         Whether the components are those of a sample, and coordinates are kept in single precision.
     """
 
-    takes = "graphs"
-    gives = "coordinates"
     n_components: int
     n_kept: int
     _spans: list[Span] | None = None  # of the training rows, while a model is fitted
-
-    def make_embedding(self) -> SWWLEmbedding | SummaryEmbedding:
-        """Return an unfitted embedding with this factor's options."""
-        raise TypeError(f"{type(self).__name__} must define make_embedding.")
-
-    def n_parts(self) -> int:
-        """Return into how many parts rows are cut, each of which has components of its own."""
-        return 1
-
-    def source(self) -> Any:
-        """Return what representations depend on: all options but the number of components with a range each."""
-        ignored = ("n_components", "n_jobs", "memory")
-        params = {name: repr(value) for name, value in self.get_params(deep=False).items() if name not in ignored}
-        return type(self).__name__, tuple(sorted(params.items()))
-
-    def fit(self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any) -> Kept:
-        """Fit the embedding and its components; return the coordinates of the training rows, and what they leave."""
-        self.check()
-        self.single_ = False
-        self.embedding_ = self.make_embedding()
-        with located(f"Column {self.column!r}"):
-            return self.fit_rows(self.embedding_.fit_transform(values, progress=progress, memory=memory))
 
     def check(self) -> None:
         """Refuse numbers of components that make no sense."""
@@ -79,17 +107,11 @@ class KeptComponents(Factor):
             if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
                 raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}.")
 
-    def fit_rows(self, rows: NDArray[Any]) -> Kept:
-        """Find the components of embedded training rows; return their coordinates, and what they leave."""
-        self.means_, self.components_ = Basis.of(rows, self.n_parts(), max(self.n_kept, self.n_components))
-        self._spans = [Span(part) for part in np.split(rows, self.n_parts(), axis=1)]
-        return self.keep(rows)
-
-    def learn(self, rows: NDArray[Any]) -> None:
-        """Find the components of the embedded rows of a sample, from which all others are kept in single precision."""
-        self.check()
-        self.means_, self.components_ = Basis.of(rows, self.n_parts(), max(self.n_kept, self.n_components))
-        self.single_ = True
+    def source(self) -> Hashable:
+        """Return what representations depend on: all options but the number of components with a range each."""
+        ignored = ("n_components", "n_jobs", "memory")
+        params = {name: repr(value) for name, value in self.get_params(deep=False).items() if name not in ignored}
+        return type(self).__name__, tuple(sorted(params.items()))
 
     def adopt(self, other: Factor) -> None:
         """Take over what another factor of the same source has learned."""
@@ -100,55 +122,29 @@ class KeptComponents(Factor):
         """Let go of what only the fit of a model needs."""
         self._spans = None
 
-    def represent(
-        self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any
-    ) -> Kept:
-        """Embed another column; return its coordinates (N, K) and the norm of what they leave (N,)."""
-        with located(f"Column {self.column!r}"):
-            return self.keep(self.embedding_.transform(values, progress=progress, memory=memory))
+    def fit_rows(self, rows: NDArray[Any]) -> Kept:
+        """Find the components of embedded training rows; return their coordinates, and what they leave."""
+        self.means_, self.components_ = Projector.of(rows, self.n_parts(), self._n_kept())
+        self._spans = [Span(part) for part in np.split(rows, self.n_parts(), axis=1)]
+        return self.coordinates(rows)
 
-    def keep(self, rows: NDArray[Any]) -> Kept:
-        """Return the coordinates of embedded rows on the components of all parts, and the norm of what they leave."""
-        coordinates, left = Basis(self.means_, self.components_).keep(rows)
-        return (coordinates.astype(np.float32), left) if getattr(self, "single_", False) else (coordinates, left)
+    def learn(self, rows: NDArray[Any]) -> None:
+        """Find the components of the embedded rows of a sample, from which all others are kept in single precision."""
+        self.means_, self.components_ = Projector.of(rows, self.n_parts(), self._n_kept())
+        self.single_ = True
+
+    def sample(self) -> Projector:
+        """Return the components on which rows are kept."""
+        return Projector(self.means_, self.components_)
 
     def coordinates(self, rows: NDArray[Any]) -> Kept:
-        """Return the coordinates of embedded rows on the components of the sample, and the norm of what they leave."""
-        return self.keep(rows)
+        """Return the coordinates of embedded rows on the components of all parts, and the norm of what they leave."""
+        coordinates, left = self.sample().keep(rows)
+        return (coordinates.astype(np.float32), left) if getattr(self, "single_", False) else (coordinates, left)
 
-    def representation(self, coordinates: NDArray[Any], left: Array) -> Kept:
+    def representation(self, coordinates: NDArray[Any], left: Array) -> Any:
         """Return what :meth:`represent` does, given the coordinates of meshes and what they leave."""
         return coordinates, left
-
-    def blocks(self, first: Kept, second: Kept | None = None) -> list[Block]:
-        """Return the leading coordinates of every part, and the distances in its other ones, on demand."""
-        found: list[Block] = []
-        for k, start, stop in self._places():
-            own, other = first[0][:, start:stop], None if second is None else second[0][:, start:stop]
-            if k:
-                found.append(Coordinates(own[:, :k], None if other is None else other[:, :k]))
-            if k < stop - start:
-                found.append(RowDistances(own[:, k:], None if other is None else other[:, k:]))
-        return found
-
-    def linear(self, value: Any) -> Linear:
-        """Return the embedding of one mesh in double precision, (K,)."""
-        with located(f"Column {self.column!r}"):
-            return linearize(self.embedding_, value)
-
-    def of_row(self, row: Array) -> Kept:
-        """Return the coordinates of one embedding, (1, K), in double precision, and the norm of what they leave."""
-        return Basis(self.means_, self.components_).keep(row[None])
-
-    def pull_back(self, new: Kept, train: Kept, gradients: Sequence[Array]) -> Array:
-        """Return the gradient in the embedding of one mesh, (K, m): of every part through its own coordinates."""
-        left, found = list(gradients), []
-        for components, (k, start, stop) in zip(self.components_, self._places(), strict=True):
-            own = [left.pop(0)] if k else []
-            if k < stop - start:
-                own.append(half_squares_back(new[0][0, start + k : stop], train[0][:, start + k : stop], left.pop(0)))
-            found.append(components @ np.concatenate(own))
-        return np.concatenate(found)
 
     def left_out_blocks(
         self, rows: Kept, blocks: Sequence[Block], out: NDArray[np.intp], train: NDArray[np.intp]
@@ -157,9 +153,26 @@ class KeptComponents(Factor):
         if self._spans is None:
             return super().left_out_blocks(rows, blocks, out, train)
         z = rows[0]
-        pairs = zip(self._spans, self._places(), strict=True)
-        new = np.hstack([span.coordinates(train, out, z[:, start:stop]) for span, (_, start, stop) in pairs])
+        pairs = zip(self._spans, self._parts(), strict=True)
+        new = np.hstack([span.coordinates(train, out, part.of(z)) for span, part in pairs])
         return self.blocks((new, rows[1][out]), (z[train], rows[1][train]))
+
+    def range_names(self) -> list[str]:
+        """Name the components, first the one that carries most variance, and the others together."""
+        names = []
+        for number, part in enumerate(self._parts()):
+            where = f"iteration {number}, " if self.n_parts() > 1 else ""
+            names += [f"{self.column} ({where}component {j + 1})" for j in range(part.leading)]
+            names += [f"{self.column} ({where}{'others' if part.leading else 'components'})"] * part.rest
+        return names
+
+    def vectors(self, rows: Kept) -> NDArray[Any] | None:
+        """Return the coordinates, (N, K)."""
+        return np.asarray(rows[0])
+
+    def beyond(self, rows: Kept) -> NDArray[np.float64] | None:
+        """Return the norm of what the coordinates leave, (N,)."""
+        return np.asarray(rows[1])
 
     def check_restored(self, rows: Any) -> None:
         """Refuse components that do not give coordinates such as these."""
@@ -170,35 +183,17 @@ class KeptComponents(Factor):
         sizes.array("coordinates", coordinates, "nc")
         sizes.array("what they leave", left, "n")
 
-    def vectors(self, rows: Kept) -> NDArray[Any] | None:
-        """Return the coordinates, (N, K)."""
-        return np.asarray(rows[0])
+    def _n_kept(self) -> int:
+        return max(self.n_kept, self.n_components)
 
-    def beyond(self, rows: Kept) -> NDArray[np.float64] | None:
-        """Return the norm of what the coordinates leave, (N,)."""
-        return np.asarray(rows[1])
-
-    def correlations(self) -> list[CorrelationName]:
-        """Return Gaussian correlations, one for the components of a part and one for the others."""
-        return ["gaussian"] * sum(int(k > 0) + int(k < stop - start) for k, start, stop in self._places())
-
-    def range_names(self) -> list[str]:
-        """Name the components, first the one that carries most variance, and the others together."""
-        names = []
-        for number, (k, start, stop) in enumerate(self._places()):
-            where = f"iteration {number}, " if self.n_parts() > 1 else ""
-            names += [f"{self.column} ({where}component {j + 1})" for j in range(k)]
-            names += [f"{self.column} ({where}{'others' if k else 'components'})"] * (k < stop - start)
-        return names
-
-    def _places(self) -> list[tuple[int, int, int]]:
-        """Return for every part how many components have a range each, and where its coordinates begin and end."""
-        places, start = [], 0
+    def _parts(self) -> list[_Part]:
+        parts, start = [], 0
         for components in self.components_:
             width = components.shape[1]
-            places.append((min(self.n_components, width), start, start + width))
+            leading = min(self.n_components, width)
+            parts.append(_Part(start, start + width, leading, leading < width))
             start += width
-        return places
+        return parts
 
 
 @storable
@@ -244,11 +239,6 @@ class Components(KeptComponents):
         per_iteration: bool = False,
         **options: Any,
     ): ...
-
-    def make_embedding(self) -> SWWLEmbedding:
-        """Return an unfitted embedding with this factor's options."""
-        params = self.get_params(deep=False)
-        return SWWLEmbedding(**{name: params[name] for name in SWWLEmbedding().get_params() if name in params})
 
     def n_parts(self) -> int:
         """Return the number of iterations that have components of their own."""
@@ -302,3 +292,167 @@ class Summaries(KeptComponents):
     def make_embedding(self) -> SummaryEmbedding:
         """Return an unfitted table of summaries."""
         return SummaryEmbedding(self.kind, merge_nodes=self.merge_nodes, n_jobs=self.n_jobs)
+
+
+@storable
+@with_embedding_options("r")
+class PrincipalSWWL(ComponentFactor):
+    r"""SWWL with one range per principal component of the embeddings, and one for what they leave.
+
+    The embedding is a plain Euclidean vector, so it has principal components over the training set:
+    :math:`z_j = v_j^\top (\phi - \bar\phi)`. Each gets a range of its own,
+
+    .. math:: \prod_{j=1}^{k} e^{-(\beta_j \Delta z_j)^2} \;
+              e^{-\beta_r^2 (\|\Delta\phi\|^2 - \sum_j \Delta z_j^2)} ,
+
+    so that the kernel learns which variations of shape matter. It is positive definite, needs no common topology, and
+    with no components it is :class:`SWWL`. As :class:`Components`, but for what the components leave: that is taken
+    of whole rows, which the model keeps, unless there are so many graphs that a sample has settled all components.
+
+    Parameters
+    ----------
+    column : str
+        Name of a column of graphs.
+    n_components : "auto" or int
+        k. "auto" compares 0, 4, 8, 16 and 24, as far as there are fifteen training rows for each component, by the
+        marginal posterior of the fitted Gaussian process, and takes the best; the regressor's ``selection_`` shows the
+        comparison.
+    **options
+        Those of :class:`swwl.SWWLEmbedding`, apart from ``r``, which is 2.
+
+    Attributes
+    ----------
+    n_components_ : int
+        k in use; no more than the training set can tell apart.
+    mean_ : ndarray of shape (P Q,)
+    components_ : ndarray of shape (P Q, most components)
+        Orthonormal columns, in the order of the variance they carry.
+    explained_variance_ratio_ : ndarray of shape (most components,)
+    has_remainder_ : bool
+        Whether the components leave anything.
+
+    Examples
+    --------
+    >>> PrincipalSWWL("mesh", n_components=8)
+    PrincipalSWWL('mesh', n_components=8)
+    """
+
+    alpha = 2.0
+    n_components: int | str
+    _at = 1
+
+    def __init__(self, column: str = "graph", *, n_components: int | str = "auto", **options: Any): ...
+
+    def check(self) -> None:
+        """Refuse a number of components that makes no sense."""
+        k = self.n_components
+        if k != "auto" and not (isinstance(k, (int, np.integer)) and not isinstance(k, bool) and k >= 0):
+            raise InputError(f'n_components must be "auto" or a whole number, not {k!r}.')
+
+    def adopt(self, other: Factor) -> None:
+        """Take over what another factor has learned from a sample, but for the number of components."""
+        super().adopt(other)
+        self.use_components(self._leading())
+
+    def fit_rows(self, rows: NDArray[Any]) -> Pair:
+        """Find the principal components of the training rows; return the rows, and their coordinates."""
+        found: tuple[NDArray[Any], ...] = principal_components(rows, self._known())
+        self.mean_, self.components_, self.explained_variance_ratio_ = found
+        self.use_components(self._leading())
+        return self.keep(rows)
+
+    def learn(self, rows: NDArray[Any]) -> None:
+        """Find the components of the embedded rows of a sample; those without a range of their own share one."""
+        most = max(N_KEPT, self._known())
+        self.mean_, components, self.explained_variance_ratio_ = principal_components(rows, most)
+        self.components_ = components.astype(np.float32)
+        self.basis_means_, self.basis_ = [self.mean_], [self.components_]
+        self.use_components(self._leading())
+
+    def keep(self, rows: NDArray[Any]) -> Pair:
+        """Return embedded rows (N, P Q) and their coordinates (N, c); those twice where a sample has settled them."""
+        if self.sample() is None:
+            return rows, project(rows, self.mean_, self.components_)
+        return self.representation(*self.coordinates(rows))
+
+    def representation(self, coordinates: NDArray[Any], left: Array) -> Pair:
+        """Return what :meth:`represent` does, given the coordinates of graphs and what they leave."""
+        return coordinates, coordinates
+
+    def of_row(self, row: Array) -> Pair:
+        """Return the embedding of one graph as rows (1, P Q), and its coordinates."""
+        return self.keep(row[None]) if self.sample() is None else super().of_row(row)
+
+    def most_components(self) -> int | None:
+        """Return how many components are known, where their number is to be chosen."""
+        return min(MOST_COMPONENTS, int(self.components_.shape[1])) if self.n_components == "auto" else None
+
+    def use_components(self, number: int) -> None:
+        """Give ranges of their own to the first ``number`` components, which must be known."""
+        self.n_components_ = number
+        left = 1 - self.explained_variance_ratio_[:number].sum()
+        # Below this, what is left is the rounding of single-precision rows.
+        self.has_remainder_ = number == 0 or bool(left > 1e-9)
+        if self.sample() is not None:
+            self.has_remainder_ = number < self.components_.shape[1]
+
+    def blocks(self, first: Pair, second: Pair | None = None) -> list[Block]:
+        """Return the coordinates of the components, and the distances that they leave, on demand."""
+        if self.sample() is not None:
+            return super().blocks(first, second)
+        k = self.n_components_
+        own, other = first[1][:, :k], None if second is None else second[1][:, :k]
+        found: list[Block] = [Coordinates(own, other)] if k else []
+        if self.has_remainder_:
+            others = None if second is None else second[0]
+            found.append(RowDistances(first[0], others, without=(own, other) if k else None))
+        return found
+
+    def pull_back(self, new: Pair, train: Pair, gradients: Sequence[Array]) -> Array:
+        """Return the gradient in the embedding of one graph, (P Q, m): through its coordinates and what they leave."""
+        if self.sample() is not None:
+            return super().pull_back(new, train, gradients)
+        k = self.n_components_
+        found = np.zeros((len(self.components_), gradients[0].shape[1]))
+        own = gradients[0] if k else np.zeros((0, found.shape[1]))
+        if self.has_remainder_:
+            found += half_squares_back(new[0][0], train[0], gradients[-1])
+            own = own - half_squares_back(new[1][0, :k], train[1][:, :k], gradients[-1])
+        return np.asarray(found + self.components_[:, :k] @ own)
+
+    def range_names(self) -> list[str]:
+        """Name the components, first the one that carries most variance, and the remainder."""
+        if self.n_components_ == 0:
+            return [self.column]
+        names = [f"{self.column} (component {j + 1})" for j in range(self.n_components_)]
+        return names + [f"{self.column} (remainder)"] * self.has_remainder_
+
+    def vectors(self, rows: Pair) -> NDArray[Any] | None:
+        """Return the embeddings, (N, P Q)."""
+        return np.asarray(rows[0])
+
+    def check_restored(self, rows: Any) -> None:
+        """Refuse components that do not give coordinates such as these."""
+        embedded, coordinates = rows
+        width = self.embedding_.check_restored(False)
+        sample = self.sample()
+        if sample is not None:
+            width = check_basis(*sample, width, 1)
+        sizes = Sizes(n=len(embedded))
+        Sizes(w=width).array(f"column {self.column!r}", embedded, "nw")
+        sizes.array("mean_", self.mean_, "w")
+        sizes.array("components_", self.components_, "wc")
+        sizes.array("explained_variance_ratio_", self.explained_variance_ratio_, "c")
+        sizes.array("coordinates", coordinates, "nc")
+        if check_count("n_components_", self.n_components_) > sizes["c"] or not isinstance(self.has_remainder_, bool):
+            raise InputError(f"n_components_ is {self.n_components_}, but there are {sizes['c']}")
+
+    def _known(self) -> int:
+        return MOST_COMPONENTS if self.n_components == "auto" else int(self.n_components)
+
+    def _leading(self) -> int:
+        """Return how many components have a range each, as long as none are chosen."""
+        return 0 if self.n_components == "auto" else min(int(self.n_components), self.components_.shape[1])
+
+    def _parts(self) -> list[_Part]:
+        return [_Part(0, self.components_.shape[1], self.n_components_, self.has_remainder_)]

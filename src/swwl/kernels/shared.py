@@ -6,56 +6,46 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from swwl.embedding.runner import fit_transform_together, transform_together
-from swwl.embedding.stores.sampled import fit_keep
+from swwl.embedding.stores.sampled import Kept, fit_keep
 from swwl.errors import located
 from swwl.kernels.base import Factor, Product, options_for
-from swwl.kernels.components import KeptComponents
-from swwl.kernels.sliced import SWWL
+from swwl.kernels.sliced import EmbeddingFactor
 from swwl.parallel import Progress
 from swwl.storage.memory import MemoryLike
 
 Columns = Callable[[str], Any]
-Sampled = Callable[[str, list[Any]], list[Any]]
+Sampled = Callable[[str, list[EmbeddingFactor]], list[Kept]]
 
 
-def _by_column(factors: Sequence[Factor], wanted: Callable[[Factor], bool]) -> dict[str, list[int]]:
-    """Return, for every column of graphs, the places of the factors that can embed it together."""
-    found: dict[str, list[int]] = {}
+def _by_column(factors: Sequence[Factor], euclidean: bool = False) -> dict[str, dict[int, EmbeddingFactor]]:
+    """Return, for every column of graphs, the factors that embed it, by their places.
+
+    With ``euclidean`` those whose rows have Euclidean distances, so that a few numbers can stand for every row.
+    """
+    found: dict[str, dict[int, EmbeddingFactor]] = {}
     for place, factor in enumerate(factors):
-        if wanted(factor):
-            found.setdefault(factor.column, []).append(place)
+        if isinstance(factor, EmbeddingFactor) and (factor.r == 2 or not euclidean):
+            found.setdefault(factor.column, {})[place] = factor
     return found
 
 
-def _joins(factor: Factor) -> bool:
-    """Whether the embedding of a factor can be computed beside others."""
-    return isinstance(factor, KeptComponents)
-
-
-def _keeps(factor: Factor) -> bool:
-    """Whether a few numbers of every row can stand for it: those of the paper's kernels must be Euclidean."""
-    return isinstance(factor, KeptComponents) or (isinstance(factor, SWWL) and factor.r == 2)
-
-
-def keeping_factors(kernels: Sequence[Product]) -> dict[str, list[Any]]:
+def keeping_factors(kernels: Sequence[Product]) -> dict[str, list[EmbeddingFactor]]:
     """Return, for every column of graphs, the distinct factors of which a few numbers per graph can be kept."""
     factors, _ = distinct_factors(kernels)
-    return {name: [factors[place] for place in places] for name, places in _by_column(factors, _keeps).items()}
-
-
-def prepare(factors: Sequence[Any]) -> list[Any]:
-    """Check factors and give them unfitted embeddings; return those."""
-    for factor in factors:
-        factor.check()
-        factor.embedding_ = factor.make_embedding()
-    return [factor.embedding_ for factor in factors]
+    return {name: list(own.values()) for name, own in _by_column(factors, euclidean=True).items()}
 
 
 def keep_sampled(
-    column: Columns, seed: int, progress: Progress | None, memory: MemoryLike, name: str, factors: Sequence[Any]
-) -> list[Any]:
+    column: Columns,
+    seed: int,
+    progress: Progress | None,
+    memory: MemoryLike,
+    name: str,
+    factors: Sequence[EmbeddingFactor],
+) -> list[Kept]:
     """Settle factors by a sample of a column; return what they keep of all of it."""
-    return fit_keep(prepare(factors), factors, column(name), seed=seed, progress=progress, memory=memory)
+    embeddings = [factor.start() for factor in factors]
+    return fit_keep(embeddings, factors, column(name), seed=seed, progress=progress, memory=memory)
 
 
 def distinct_factors(kernels: Sequence[Product]) -> tuple[list[Factor], list[list[int]]]:
@@ -107,23 +97,23 @@ def fit_kernels(
     """
     factors, places = distinct_factors(kernels)
     rows: dict[int, Any] = {}
-    if sampled is not None:
-        for name, together in _by_column(factors, _keeps).items():
+    for name, together in _by_column(factors, euclidean=sampled is not None).items():
+        own = list(together.values())
+        if sampled is not None:
             with located(f"Column {name!r}"):
-                found = sampled(name, [factors[place] for place in together])
-            rows |= {place: factors[place].representation(*own) for place, own in zip(together, found, strict=True)}
-    others = {} if sampled is not None else _by_column(factors, _joins)
-    for name, together in others.items():
-        embeddings = prepare([factors[place] for place in together])
-        values = column(name)
-        with located(f"Column {name!r}"):
-            found = fit_transform_together(embeddings, values, progress=progress, memory=memory)
-        rows |= {place: factors[place].fit_rows(own) for place, own in zip(together, found, strict=True)}
+                kept = sampled(name, own)
+            new = [factor.representation(*few) for factor, few in zip(own, kept, strict=True)]
+        else:
+            embeddings, values = [factor.start() for factor in own], column(name)
+            with located(f"Column {name!r}"):
+                found = fit_transform_together(embeddings, values, progress=progress, memory=memory)
+            new = [factor.fit_rows(wide) for factor, wide in zip(own, found, strict=True)]
+        rows |= dict(zip(together, new, strict=True))
     for place, factor in enumerate(factors):
         if place not in rows:
             rows[place] = factor.fit(column(factor.column), progress, **options_for(factor, memory))
-    for kernel, own in zip(kernels, places, strict=True):
-        for factor, place in zip(kernel.factors, own, strict=True):
+    for kernel, those in zip(kernels, places, strict=True):
+        for factor, place in zip(kernel.factors, those, strict=True):
             if factor is not factors[place]:
                 factor.adopt(factors[place])
     return [[rows[place] for place in own] for own in places]
@@ -135,12 +125,13 @@ def represent_columns(
     """Return the representations of other columns, kernel by kernel, with fitted kernels."""
     factors, places = distinct_factors(kernels)
     rows: dict[int, Any] = {}
-    for name, together in _by_column(factors, _joins).items():
-        embeddings = [factors[place].embedding_ for place in together]
+    for name, together in _by_column(factors).items():
+        embeddings = [factor.embedding_ for factor in together.values()]
         values = column(name)
         with located(f"Column {name!r}"):
             found = transform_together(embeddings, values, progress=progress, memory=memory)
-        rows |= {place: factors[place].keep(own) for place, own in zip(together, found, strict=True)}
+            new = [factor.keep(own) for factor, own in zip(together.values(), found, strict=True)]
+        rows |= dict(zip(together, new, strict=True))
     for place, factor in enumerate(factors):
         if place not in rows:
             rows[place] = factor.represent(column(factor.column), progress, **options_for(factor, memory))

@@ -1,4 +1,9 @@
-r"""Factors on columns of graphs: the sliced Wasserstein Weisfeiler-Lehman kernels."""
+r"""Factors on columns of graphs that embed them, and the two kernels of the paper: SWWL and ASWWL.
+
+Representations are whole embedded rows. Where there are very many graphs, a sample of them settles components, and
+representations are coordinates on those: see :mod:`swwl.embedding.stores.sampled`. ``components.py`` has the factors
+with ranges for single components.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +14,25 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from swwl.embedding.components import Basis, principal_components, project
+from swwl.embedding.components import Projector
 from swwl.embedding.distances import half_squares_back
 from swwl.embedding.linear import Linear, linearize
 from swwl.embedding.options import check_exponent
+from swwl.embedding.summaries import SummaryEmbedding
 from swwl.embedding.transformer import SWWLEmbedding
 from swwl.errors import InputError, located
-from swwl.gp.blocks import Block, Coordinates, RowDistances
+from swwl.gp.blocks import Block, RowDistances
 from swwl.kernels.base import CorrelationName, Factor
 from swwl.parallel import Progress
-from swwl.storage.checks import Sizes, check_count
+from swwl.storage.checks import Sizes
 from swwl.storage.memory import MemoryLike
 from swwl.storage.modelfile import storable
 
-# Components that PrincipalSWWL keeps where their number is still to be chosen.
-MOST_COMPONENTS = 24
 # Components that are kept of each part of a wide row, where whole rows are not.
 N_KEPT = 64
 
+Array = NDArray[np.float64]
+Kept = tuple[NDArray[Any], Array]  # coordinates (N, K) and the norm of what they leave (N,)
 Kind = TypeVar("Kind", bound=type)
 
 
@@ -34,7 +40,7 @@ def check_basis(means: Any, components: Any, width: int, n_parts: int) -> int:
     """Refuse centers and components that are not those of rows of a width; return how many coordinates they give."""
     for name, parts in (("means", means), ("components", components)):
         if not isinstance(parts, list) or len(parts) != n_parts:
-            raise InputError(f"{name} has not {n_parts} parts")
+            raise InputError(f"{name} must have {n_parts} parts")
     for mean, own in zip(means, components, strict=True):
         sizes = Sizes(w=width // n_parts)
         sizes.array("a mean", mean, "w")
@@ -80,9 +86,102 @@ def with_embedding_options(*without: str) -> Callable[[Kind], Kind]:
     return decorate
 
 
+class EmbeddingFactor(Factor):
+    """What factors have in common that embed graphs; a subclass makes the embedding.
+
+    A representation is made of embedded rows alone (:meth:`fit_rows`, :meth:`keep`), so that the graphs of a column
+    can be embedded for several factors at once; or of the few coordinates of each row on the components of a sample
+    (:meth:`learn`, :meth:`coordinates`, :meth:`representation`).
+
+    Attributes
+    ----------
+    embedding_ : SWWLEmbedding or SummaryEmbedding
+        Fitted.
+    """
+
+    takes = "graphs"
+    r: int = 2
+    embedding_: SWWLEmbedding | SummaryEmbedding
+
+    def make_embedding(self) -> SWWLEmbedding | SummaryEmbedding:
+        """Return an unfitted embedding with this factor's options."""
+        names = SWWLEmbedding().get_params()
+        return SWWLEmbedding(**{name: getattr(self, name) for name in names if hasattr(self, name)})
+
+    def check(self) -> None:
+        """Refuse options that make no kernel."""
+
+    def n_parts(self) -> int:
+        """Return into how many parts rows are cut, each of which has components of its own."""
+        return 1
+
+    def start(self) -> SWWLEmbedding | SummaryEmbedding:
+        """Check the options, forget an earlier sample, and return the embedding, yet to be fitted."""
+        self.check()
+        for name in ("basis_means_", "basis_", "single_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        self.embedding_ = self.make_embedding()
+        return self.embedding_
+
+    def fit(self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any) -> Any:
+        """Fit the embedding; return what is kept of the training graphs."""
+        embedding = self.start()
+        with located(f"Column {self.column!r}"):
+            return self.fit_rows(embedding.fit_transform(values, progress=progress, memory=memory))
+
+    def represent(
+        self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any
+    ) -> Any:
+        """Embed another column; return what is kept of it."""
+        with located(f"Column {self.column!r}"):
+            return self.keep(self.embedding_.transform(values, progress=progress, memory=memory))
+
+    def fit_rows(self, rows: NDArray[Any]) -> Any:
+        """Learn from the embedded training rows; return what is kept of them."""
+        return self.keep(rows)
+
+    def keep(self, rows: NDArray[Any]) -> Any:
+        """Return what is kept of embedded rows: all of them, or coordinates on the components of a sample."""
+        return rows if self.sample() is None else self.representation(*self.coordinates(rows))
+
+    def sample(self) -> Projector | None:
+        """Return the components of a sample on which rows are kept; None where rows are kept whole."""
+        return Projector(self.basis_means_, self.basis_) if hasattr(self, "basis_") else None
+
+    def learn(self, rows: NDArray[Any]) -> None:
+        """Find the components of the embedded rows of a sample, on which those of all graphs are kept."""
+        self.basis_means_, self.basis_ = Projector.of(rows, self.n_parts(), N_KEPT)
+
+    def coordinates(self, rows: NDArray[Any]) -> Kept:
+        """Return the coordinates of embedded rows on the components of the sample, and the norm of what they leave."""
+        coordinates, left = known(self.sample()).keep(rows)
+        return coordinates.astype(np.float32), left
+
+    def representation(self, coordinates: NDArray[Any], left: Array) -> Any:
+        """Return what :meth:`represent` does, given the coordinates of graphs and what they leave."""
+        return coordinates
+
+    def linear(self, value: Any) -> Linear:
+        """Return the embedding of one graph in double precision, (K,)."""
+        with located(f"Column {self.column!r}"):
+            return linearize(self.embedding_, value)
+
+    def of_row(self, row: Array) -> Any:
+        """Return what is kept of the embedding of one graph, (K,), in double precision."""
+        sample = self.sample()
+        return row[None] if sample is None else self.representation(*sample.keep(row[None]))
+
+
+def known(sample: Projector | None) -> Projector:
+    """Return the components of a sample where there must be one."""
+    assert sample is not None
+    return sample
+
+
 @storable
 @with_embedding_options()
-class SWWL(Factor):
+class SWWL(EmbeddingFactor):
     r"""The paper's kernel: :math:`\exp(-(\beta \|\phi(G) - \phi(G')\|_r)^\alpha)`.
 
     Parameters
@@ -111,107 +210,58 @@ class SWWL(Factor):
     ((3, 3), ['gaussian'])
     """
 
-    takes = "graphs"
-    per_iteration = False
+    per_iteration: bool = False
 
     def __init__(self, column: str = "graph", *, alpha: float = 2.0, **options: Any): ...
-
-    def make_embedding(self) -> SWWLEmbedding:
-        """Return an unfitted embedding with this factor's options."""
-        params = self.get_params(deep=False)
-        own = {name: params[name] for name in SWWLEmbedding().get_params() if name in params}
-        return SWWLEmbedding(**own, per_iteration=self.per_iteration)
-
-    def fit(self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any) -> Any:
-        """Fit the embedding; return the training rows, shape (N, P Q)."""
-        self.check()
-        self._forget_sample()
-        self.embedding_ = self.make_embedding()
-        with located(f"Column {self.column!r}"):
-            return self.embedding_.fit_transform(values, progress=progress, memory=memory)
 
     def check(self) -> None:
         """Refuse an exponent that makes no kernel."""
         check_exponent(self.alpha, 1 if self.r == 1 else 2, why=f"for r={self.r}")
 
-    def learn(self, rows: NDArray[Any]) -> None:
-        """Find the components of the embedded rows of a sample, on which those of all graphs are kept."""
-        self.basis_means_, self.basis_ = Basis.of(rows, self._n_parts, N_KEPT)
-
-    def coordinates(self, rows: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Return the coordinates of embedded rows on the components of the sample, and the norm of what they leave."""
-        coordinates, left = Basis(self.basis_means_, self.basis_).keep(rows)
-        return coordinates.astype(np.float32), left
-
-    def representation(self, coordinates: NDArray[Any], left: NDArray[np.float64]) -> Any:
-        """Return what :meth:`represent` does, given the coordinates of graphs and what they leave."""
-        return coordinates
-
-    @property
-    def _sampled(self) -> bool:
-        """Whether rows are coordinates on the components of a sample."""
-        return hasattr(self, "basis_")
-
-    @property
-    def _n_parts(self) -> int:
+    def n_parts(self) -> int:
+        """Return the number of iterations that are embedded by themselves."""
         return self.n_iterations + 1 if self.per_iteration else 1
 
-    def _edges(self) -> Any:
-        """Return where rows are cut into parts, as ``numpy.split`` takes it."""
-        return np.cumsum([part.shape[1] for part in self.basis_])[:-1] if self._sampled else self._n_parts
-
-    def _forget_sample(self) -> None:
-        for name in ("basis_means_", "basis_"):
-            if hasattr(self, name):
-                delattr(self, name)
-
-    def represent(
-        self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any
-    ) -> Any:
-        """Embed another column, shape (N, P Q)."""
-        with located(f"Column {self.column!r}"):
-            rows = self.embedding_.transform(values, progress=progress, memory=memory)
-            return self.representation(*self.coordinates(rows)) if self._sampled else rows
-
-    def check_restored(self, rows: Any) -> None:
-        """Refuse an embedding that does not give rows such as these."""
-        check_exponent(self.alpha, 1 if self.r == 1 else 2)
-        width = self.embedding_.check_restored(self.per_iteration)
-        if self._sampled:
-            width = check_basis(self.basis_means_, self.basis_, width, self._n_parts)
-        Sizes(w=width).array(f"column {self.column!r}", rows, "nw")
-
-    def blocks(self, first: Any, second: Any = None) -> list[Block]:
-        """Return the distances between embeddings, on demand."""
-        return [RowDistances(first, second, r=self.r)]
-
-    def linear(self, value: Any) -> Linear:
-        """Return the embedding of one graph in double precision, (P Q,)."""
-        with located(f"Column {self.column!r}"):
-            return linearize(self.embedding_, value)
-
-    def of_row(self, row: NDArray[np.float64]) -> Any:
-        """Return the embedding of one graph as rows (1, P Q), or what is kept of it; in double precision."""
-        if not self._sampled:
-            return row[None]
-        return self.representation(*Basis(self.basis_means_, self.basis_).keep(row[None]))
-
-    def pull_back(self, new: Any, train: Any, gradients: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Return the gradient in the embedding of one graph, (P Q, m), block by block."""
+    def blocks(self, first: NDArray[Any], second: NDArray[Any] | None = None) -> list[Block]:
+        """Return the distances between embeddings, one for every part of the rows, on demand."""
         edges = self._edges()
+        others = [None] * self.n_parts() if second is None else np.split(second, edges, axis=1)
+        return [
+            RowDistances(own, other, r=self.r)
+            for own, other in zip(np.split(first, edges, axis=1), others, strict=True)
+        ]
+
+    def correlations(self) -> list[CorrelationName]:
+        """Return Gaussian correlations, or power exponential ones where ``alpha`` is not 2; one for every part."""
+        name: CorrelationName = "gaussian" if self.alpha == 2 else ("power", float(self.alpha))
+        return [name] * self.n_parts()
+
+    def pull_back(self, new: NDArray[Any], train: NDArray[Any], gradients: Sequence[Array]) -> Array:
+        """Return the gradient in the embedding of one graph, (P Q, m), block by block."""
+        edges, sample = self._edges(), self.sample()
         parts = zip(np.split(new[0], edges), np.split(train, edges, axis=1), gradients, strict=True)
         found = [half_squares_back(*part) for part in parts]
-        if self._sampled:
-            found = [basis @ own for basis, own in zip(self.basis_, found, strict=True)]
+        if sample is not None:
+            found = [components @ own for components, own in zip(sample.components, found, strict=True)]
         return np.concatenate(found)
 
-    def vectors(self, rows: Any) -> NDArray[Any] | None:
+    def vectors(self, rows: NDArray[Any]) -> NDArray[Any] | None:
         """Return the embeddings, (N, P Q); None for r = 1, where their Euclidean distance is not the factor's."""
         return np.asarray(rows) if self.r == 2 else None
 
-    def correlations(self) -> list[CorrelationName]:
-        """Return the Gaussian correlation, or the power exponential where ``alpha`` is not 2."""
-        return ["gaussian" if self.alpha == 2 else ("power", float(self.alpha))]
+    def check_restored(self, rows: Any) -> None:
+        """Refuse an embedding that does not give rows such as these."""
+        self.check()
+        width = self.embedding_.check_restored(self.per_iteration)
+        sample = self.sample()
+        if sample is not None:
+            width = check_basis(*sample, width, self.n_parts())
+        Sizes(w=width).array(f"column {self.column!r}", rows, "nw")
+
+    def _edges(self) -> Any:
+        """Return where rows are cut into parts, as ``numpy.split`` takes it."""
+        sample = self.sample()
+        return self.n_parts() if sample is None else np.cumsum([part.shape[1] for part in sample.components])[:-1]
 
 
 @storable
@@ -230,187 +280,8 @@ class ASWWL(SWWL):
 
     per_iteration = True
 
-    def blocks(self, first: Any, second: Any = None) -> list[Block]:
-        """Return the distances between embeddings, iteration by iteration, on demand."""
-        count, edges = self.n_iterations + 1, self._edges()
-        others = [None] * count if second is None else np.split(second, edges, axis=1)
-        return [
-            RowDistances(own, other, r=self.r)
-            for own, other in zip(np.split(first, edges, axis=1), others, strict=True)
-        ]
-
-    def correlations(self) -> list[CorrelationName]:
-        """Return one correlation per iteration."""
-        return super().correlations() * (self.n_iterations + 1)
-
     def range_names(self) -> list[str]:
         """Name the iterations, by how many steps they are."""
         step = self.embedding_.step_ if hasattr(self, "embedding_") else self.step
         numbers = [h * step if isinstance(step, int) else h for h in range(self.n_iterations + 1)]
         return [f"{self.column} (iteration {number})" for number in numbers]
-
-
-@storable
-@with_embedding_options("r")
-class PrincipalSWWL(SWWL):
-    r"""SWWL with one range per principal component of the embeddings, and one for what they leave.
-
-    The embedding is a plain Euclidean vector, so it has principal components over the training set:
-    :math:`z_j = v_j^\top (\phi - \bar\phi)`. Each gets a range of its own,
-
-    .. math:: \prod_{j=1}^{k} e^{-(\beta_j \Delta z_j)^2} \;
-              e^{-\beta_r^2 (\|\Delta\phi\|^2 - \sum_j \Delta z_j^2)} ,
-
-    so that the kernel learns which variations of shape matter. It is positive definite, needs no common topology, and
-    with no components it is :class:`SWWL`.
-
-    Parameters
-    ----------
-    column : str
-        Name of a column of graphs.
-    n_components : "auto" or int
-        k. "auto" compares 0, 4, 8, 16 and 24, as far as there are fifteen training rows for each component, by the
-        marginal posterior of the fitted Gaussian process, and takes the best; the regressor's ``selection_`` shows the
-        comparison.
-    **options
-        Those of :class:`swwl.SWWLEmbedding`, apart from ``r``, which is 2.
-
-    Attributes
-    ----------
-    n_components_ : int
-        k in use; no more than the training set can tell apart.
-    mean_ : ndarray of shape (P Q,)
-    components_ : ndarray of shape (P Q, most components)
-        Orthonormal columns, in the order of the variance they carry.
-    explained_variance_ratio_ : ndarray of shape (most components,)
-    has_remainder_ : bool
-        Whether the components leave anything.
-
-    Examples
-    --------
-    >>> PrincipalSWWL("mesh", n_components=8)
-    PrincipalSWWL('mesh', n_components=8)
-    """
-
-    gives = "coordinates"
-    alpha = 2.0
-    r = 2
-
-    def __init__(self, column: str = "graph", *, n_components: int | str = "auto", **options: Any): ...
-
-    def fit(
-        self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any
-    ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Fit the embedding and its principal components; return the training rows, and their coordinates."""
-        rows = super().fit(values, progress, memory=memory)
-        k = self.n_components
-        wanted = MOST_COMPONENTS if k == "auto" else int(k)
-        found: tuple[NDArray[Any], ...] = principal_components(rows, wanted)
-        self.mean_, self.components_, self.explained_variance_ratio_ = found
-        self.use_components(0 if k == "auto" else self.components_.shape[1])
-        return rows, project(rows, self.mean_, self.components_)
-
-    def check(self) -> None:
-        """Refuse a number of components that makes no sense."""
-        k = self.n_components
-        if k != "auto" and not (isinstance(k, (int, np.integer)) and not isinstance(k, bool) and k >= 0):
-            raise InputError(f'n_components must be "auto" or a whole number, not {k!r}.')
-
-    def learn(self, rows: NDArray[Any]) -> None:
-        """Find the components of the embedded rows of a sample; those without a range of their own share one."""
-        k = self.n_components
-        wanted = MOST_COMPONENTS if k == "auto" else int(k)
-        mean, components, self.explained_variance_ratio_ = principal_components(rows, max(N_KEPT, wanted))
-        basis = components.astype(np.float32)
-        self.mean_, self.components_ = mean, basis
-        self.basis_means_, self.basis_ = [mean], [basis]
-        self.use_components(0 if k == "auto" else min(wanted, components.shape[1]))
-
-    def adopt(self, other: Factor) -> None:
-        """Take over what another factor has learned from a sample, but for the number of components."""
-        super().adopt(other)
-        k = self.n_components
-        self.use_components(0 if k == "auto" else min(int(k), self.components_.shape[1]))
-
-    def representation(self, coordinates: NDArray[Any], left: NDArray[np.float64]) -> Any:
-        """Return what :meth:`represent` does, given the coordinates of graphs and what they leave."""
-        return coordinates, coordinates
-
-    def represent(
-        self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any
-    ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Embed another column; return its rows (N, P Q) and their coordinates (N, most components)."""
-        rows = super().represent(values, progress, memory=memory)
-        return rows if self._sampled else (rows, project(rows, self.mean_, self.components_))
-
-    def check_restored(self, rows: Any) -> None:
-        """Refuse components that do not give coordinates such as these."""
-        embedded, coordinates = rows
-        super().check_restored(embedded)
-        sizes = Sizes(n=len(embedded))
-        sizes.array("mean_", self.mean_, "w")
-        sizes.array("components_", self.components_, "wc")
-        sizes.array("explained_variance_ratio_", self.explained_variance_ratio_, "c")
-        sizes.array("coordinates", coordinates, "nc")
-        if check_count("n_components_", self.n_components_) > sizes["c"] or not isinstance(self.has_remainder_, bool):
-            raise InputError(f"n_components_ is {self.n_components_}, but there are {sizes['c']}")
-
-    def vectors(self, rows: Any) -> NDArray[Any] | None:
-        """Return the embeddings, (N, P Q)."""
-        return np.asarray(rows[0])
-
-    def of_row(self, row: NDArray[np.float64]) -> Any:
-        """Return the embedding of one graph as rows (1, P Q), and its coordinates."""
-        if self._sampled:
-            return super().of_row(row)
-        return row[None], project(row[None], self.mean_, self.components_)
-
-    def pull_back(self, new: Any, train: Any, gradients: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Return the gradient in the embedding of one graph, (P Q, m): through its coordinates and what they leave."""
-        k = self.n_components_
-        found = np.zeros((len(self.components_), gradients[0].shape[1]))
-        own = gradients[0] if k else np.zeros((0, found.shape[1]))
-        if self._sampled:
-            rest = [half_squares_back(new[0][0, k:], train[0][:, k:], gradients[-1])] * self.has_remainder_
-            return np.asarray(self.components_ @ np.concatenate([own, *rest]))
-        if self.has_remainder_:
-            found += half_squares_back(new[0][0], train[0], gradients[-1])
-            own = own - half_squares_back(new[1][0, :k], train[1][:, :k], gradients[-1])
-        return found + self.components_[:, :k] @ own
-
-    def most_components(self) -> int | None:
-        """Return how many components are known, where their number is to be chosen."""
-        return min(MOST_COMPONENTS, int(self.components_.shape[1])) if self.n_components == "auto" else None
-
-    def use_components(self, number: int) -> None:
-        """Give ranges of their own to the first ``number`` components, which must be known."""
-        self.n_components_ = number
-        left = 1 - self.explained_variance_ratio_[:number].sum()
-        # Below this, what is left is the rounding of single-precision rows.
-        self.has_remainder_ = number == 0 or bool(left > 1e-9)
-        if self._sampled:
-            self.has_remainder_ = number < self.components_.shape[1]
-
-    def blocks(self, first: Any, second: Any = None) -> list[Block]:
-        """Return the coordinates of the components, and the distances that they leave, on demand."""
-        k = self.n_components_
-        own, other = first[1][:, :k], None if second is None else second[1][:, :k]
-        blocks: list[Block] = [Coordinates(own)] if k else []
-        if self.has_remainder_:
-            others = None if second is None else second[0]
-            if self._sampled:  # the other components, so that there is nothing to take away
-                blocks.append(RowDistances(first[0][:, k:], None if others is None else others[:, k:]))
-            else:
-                blocks.append(RowDistances(first[0], others, without=(own, other) if k else None))
-        return blocks
-
-    def correlations(self) -> list[CorrelationName]:
-        """Return Gaussian correlations, one for all components and one for the remainder."""
-        return ["gaussian"] * (int(self.n_components_ > 0) + int(self.has_remainder_))
-
-    def range_names(self) -> list[str]:
-        """Name the components, first the one that carries most variance, and the remainder."""
-        if self.n_components_ == 0:
-            return [self.column]
-        names = [f"{self.column} (component {j + 1})" for j in range(self.n_components_)]
-        return names + [f"{self.column} (remainder)"] * self.has_remainder_

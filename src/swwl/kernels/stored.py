@@ -16,7 +16,6 @@ from swwl.embedding.stores.sampled import Kept, keep, learn
 from swwl.embedding.stores.store import BASIS, Store
 from swwl.errors import InputError
 from swwl.kernels.base import Factor
-from swwl.kernels.shared import prepare
 from swwl.storage.checks import check_texts
 from swwl.storage.memory import Memory, fingerprint
 from swwl.storage.modelfile import load_model, save_model, storable
@@ -106,7 +105,7 @@ def fit_basis(key: str, columns: dict[str, list[Any]], samples: dict[str, dict[i
         sample = dict(samples[name])
         while True:
             try:
-                learn(prepare(factors), factors, list(sample.values()), list(sample))
+                learn([factor.start() for factor in factors], factors, list(sample.values()), list(sample))
                 break
             except InputError as error:
                 if not skip_bad or error.item is None or error.item not in sample or len(sample) < 2:

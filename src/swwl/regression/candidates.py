@@ -19,8 +19,8 @@ from swwl.kernels.base import Factor
 from swwl.kernels.elliptic import Scalar
 from swwl.mesh.io import as_mesh
 from swwl.mesh.shape.skin import skin
-from swwl.tables.columns import is_dates
-from swwl.tables.inputs import column, is_graphs, is_numeric
+from swwl.tables.columns import kind_of, require_meshes
+from swwl.tables.inputs import column
 
 # What the names of candidates mean, for people.
 WORDS = {
@@ -155,15 +155,17 @@ def _sorted_columns(table: pd.DataFrame) -> tuple[list[str], list[str], list[str
     numbers, graphs, categories = [], [], []
     for name in table.columns:
         values = column(table, name)
-        if is_numeric(values):
+        kind = kind_of(values)
+        if kind == "numbers" or pd.api.types.is_numeric_dtype(values) or not len(values):
             numbers.append(name)
         elif isinstance(values.dtype, pd.CategoricalDtype):
             categories.append(name)
-        elif is_dates(values):
+        elif kind == "dates":
             raise InputError(
                 f"Column {name!r} holds dates; drop it, or count days: (t[{name!r}] - t[{name!r}].min()).dt.days."
             )
-        elif is_graphs(values):
+        elif kind == "meshes":
+            require_meshes(values)
             graphs.append(name)
         else:
             odd = next((value for value in values if isinstance(value, str)), values.iloc[0])

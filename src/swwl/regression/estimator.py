@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -141,6 +141,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     >>> bool(np.mean((lower < table["stretch"][25:]) & (table["stretch"][25:] < upper)) >= 0.8)
     True
     """
+
+    predicts: ClassVar[Literal["numbers"]] = "numbers"
 
     def __init__(
         self,

@@ -22,7 +22,7 @@ from swwl.errors import GPWarning
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.prediction import Prediction
-from swwl.kernels.base import Factor, Product
+from swwl.kernels.base import Factor, HasComponents, Product
 from swwl.parallel import Progress
 from swwl.regression.intervals import Folds, fold_predictions, interval_factor, make_folds
 from swwl.regression.mixture import cross_fitted
@@ -50,7 +50,7 @@ def selection_rows(n: int, seed: int) -> NDArray[np.intp]:
 
 def ladder(factor: Factor, n_rows: int) -> list[int]:
     """Return the numbers of components worth comparing with so many rows; none where nothing is to be chosen."""
-    known = factor.most_components()
+    known = factor.most_components() if isinstance(factor, HasComponents) else None
     if known is None:
         return []
     most = min(known, min(n_rows, _MOST_ROWS) // _ROWS_PER_COMPONENT)
@@ -96,6 +96,7 @@ def choose_components(
         factor = factors[place]
 
         def use(number: int, place: int = place, factor: Factor = factor) -> None:
+            assert isinstance(factor, HasComponents)
             factor.use_components(number)
             blocks[place] = factor.training_blocks(train[place])
             among[place] = [block.take(rows).held() for block in blocks[place]]
@@ -247,12 +248,11 @@ class FewRows:
         task, held = self._task, self._held
         make_gp, joined = partial(task.make_gp, member.kernel), member.kernel.join(held)
         cross = partial(member.left_out_blocks, held)
-        return side_by_side(
-            [
-                fold_predictions(make_gp, joined, cross, group, task.trend_columns, self._folds, gp, counter.one_more)
-                for group, gp in zip(task.groups, member.gps, strict=True)
-            ]
-        )
+        parts = [
+            fold_predictions(make_gp, joined, cross, group, task.trend_columns, self._folds, gp, counter.one_more)
+            for group, gp in zip(task.groups, member.gps, strict=True)
+        ]
+        return Prediction.joined(parts, targets=True)
 
     def finish(self, member: Member, counter: FitCounter) -> None:
         """Do nothing: it is fitted to all rows already."""
@@ -341,13 +341,7 @@ def weigh(
     if not left_out:
         return np.full((n_members, k), 1 / n_members), None
     found = [cross_fitted(y, [part.column(j) for part in left_out], folds) for j, y in enumerate(targets.T)]
-    return np.column_stack([weights for weights, _ in found]), side_by_side([part for _, part in found])
-
-
-def side_by_side(parts: Sequence[Prediction]) -> Prediction:
-    """Return the predictions of several processes as columns, arrays of shape (N, k)."""
-    mean, scale = np.column_stack([part.mean for part in parts]), np.column_stack([part.scale for part in parts])
-    return Prediction(mean, scale, parts[0].df)
+    return np.column_stack([weights for weights, _ in found]), Prediction.joined([p for _, p in found], targets=True)
 
 
 def fit_processes(

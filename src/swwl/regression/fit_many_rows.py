@@ -23,7 +23,7 @@ from swwl.gp.factors import Term
 from swwl.gp.many_rows import SETTINGS, choose_setting
 from swwl.gp.prediction import Prediction
 from swwl.gp.solvers.neighbors import can_be_near
-from swwl.regression.fit import Task, fit_processes, input_shares, side_by_side
+from swwl.regression.fit import Task, fit_processes, input_shares
 from swwl.regression.stack import FitCounter, Member
 
 Array = NDArray[np.float64]
@@ -136,7 +136,7 @@ class ManyRows:
         gps = _fit_rows(blocks, member, ready, self._task, self._rows.train, counter)
         cross = member.left_out_blocks(blocks, self._rows.out, self._rows.train)
         _, trend = self._task.take(self._rows.out)
-        return side_by_side([gp.predict_distribution(cross, trend_columns=trend) for gp in gps])
+        return Prediction.joined([gp.predict_distribution(cross, trend_columns=trend) for gp in gps], targets=True)
 
     def finish(self, member: Member, counter: FitCounter) -> None:
         """Fit to all rows."""

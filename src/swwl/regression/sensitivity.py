@@ -99,7 +99,7 @@ class Sensitivity:
         if most is not None:
             size = np.linalg.norm(skin_density(self.mesh, load, 0.0, self.movable)[0], axis=1)
             limit = most * float(np.quantile(size[size > 0], 0.9)) if size.any() else 1.0
-            load = load * np.minimum(1.0, limit / np.maximum(size, np.finfo(float).tiny))[:, None]
+            load = load * np.divide(limit, size, out=np.ones_like(size), where=size > limit)[:, None]
         return skin_density(self.mesh, load, float(length), self.movable)
 
 

@@ -19,7 +19,7 @@ from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.inputs import check_correlations, training_terms
 from swwl.gp.prediction import Prediction
-from swwl.kernels.base import Factor, Product, as_product
+from swwl.kernels.base import Factor, Product, as_product, differentiable
 from swwl.kernels.elliptic import make_kernel
 from swwl.kernels.numeric import Gaussian
 from swwl.kernels.shared import distinct_factors, represent_columns
@@ -219,7 +219,7 @@ class Member:
             count = len(factor.correlations())
             mine, left = left[:count], left[count:]
             if total is not None:
-                total += factor.pull_back(own, train, mine)
+                total += differentiable(factor).pull_back(own, train, mine)
 
     def state(self) -> dict[str, Any]:
         """Return what it is made of, for a model file."""
@@ -496,14 +496,17 @@ class Stack:
             m = 2 t, or t without those of the standard deviations.
         """
         factors, places = distinct_factors([member.kernel for member in self.members])
-        linear = [factor.linear(values[factor.column]) for factor in factors]
+        linear = [  # a category cannot change by little
+            None if factor.takes == "categories" else differentiable(factor).linear(values[factor.column])
+            for factor in factors
+        ]
         trend = trend_matrix(self.trend, row)
         rows, predictions = [], []
         for member, own in zip(self.members, places, strict=True):
             new = [
                 factor.represent([values[factor.column]])
                 if (known := linear[place]) is None
-                else factor.of_row(known.row)
+                else differentiable(factor).of_row(known.row)
                 for factor, place in zip(member.kernel.factors, own, strict=True)
             ]
             cross, _ = member.new_blocks(new)

@@ -1,7 +1,7 @@
 """One self-contained HTML page about a fitted model: no network, no scripts, pictures inside.
 
-``facts.py`` gathers what there is to say, ``sections.py`` says it, ``fields.py`` does both for models of whole fields,
-``page.py`` makes HTML of it.
+``facts.py`` and ``sections.py`` gather what there is to say of a model of numbers, ``fields.py`` of one of whole
+fields; the words stand in ``templates/``, and ``page.py`` fills them in.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from swwl.fields.estimator import FieldRegressor
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.report.facts import gather
 from swwl.report.fields import field_sections, gather_fields
-from swwl.report.page import page
+from swwl.report.page import render
 from swwl.report.sections import sections
 from swwl.storage.atomic import atomic_write
 
@@ -32,11 +32,10 @@ def make_report(model: RobustGPRegressor | FieldRegressor, model_path: str | os.
         Where the model is saved: for the commands on the page, and to find the table, whose path is relative to it.
     """
     path = None if model_path is None else Path(model_path)
-    if isinstance(model, FieldRegressor):
-        found = field_sections(gather_fields(model, path))
-    else:
-        found = sections(gather(model, path))
-    return page(f"Surrogate of {', '.join(model.target_names_)}", found)
+    title = f"Surrogate of {', '.join(model.target_names_)}"
+    if model.predicts == "fields":
+        return render("fields", title, **field_sections(gather_fields(model, path)))
+    return render("numbers", title, **sections(gather(model, path)))
 
 
 def write_report(

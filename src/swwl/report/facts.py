@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from swwl.domain.verdict import far_from_others
 from swwl.evaluation.metadata import data_of, held_out_of
-from swwl.formatting import place
+from swwl.formatting import Record, place
 from swwl.gp.prediction import Prediction
 from swwl.plots.inputs import design_vectors
 from swwl.regression.estimator import RobustGPRegressor
@@ -44,7 +43,7 @@ class Facts:
     model: RobustGPRegressor
     model_name: str
     table_name: str
-    data: dict[str, Any]
+    data: Record
     y: NDArray[np.float64]
     left_out: Prediction
     held_out: tuple[NDArray[np.float64], Prediction] | None
@@ -77,7 +76,7 @@ def gather(model: RobustGPRegressor, model_path: Path | None) -> Facts:
     )
 
 
-def _labels(known: dict[str, Any], n: int, data: dict[str, Any]) -> list[str]:
+def _labels(known: Record, n: int, data: Record) -> list[str]:
     """Name cases by their first mesh and their place in the table, or by their number."""
     rows = known.get("rows") or list(range(n))
     places = [place(data["table"], row) if data.get("table") else f"row {row}" for row in rows]
@@ -87,9 +86,7 @@ def _labels(known: dict[str, Any], n: int, data: dict[str, Any]) -> list[str]:
     return [f"{Path(mesh).name} ({place})" for mesh, place in zip(meshes, places, strict=True)]
 
 
-def _pictures(
-    known: dict[str, Any], data: dict[str, Any], y: NDArray[np.float64], model_path: Path | None
-) -> list[tuple[Path, int]]:
+def _pictures(known: Record, data: Record, y: NDArray[np.float64], model_path: Path | None) -> list[tuple[Path, int]]:
     """Choose four cases, from the least to the largest value of the first target, whose meshes can be found."""
     meshes = next(iter((known.get("meshes") or {}).values()), None)
     if meshes is None or model_path is None:

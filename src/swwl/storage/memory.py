@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import threading
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,8 @@ from swwl.storage.atomic import atomic_write
 
 # Raise it whenever the same file and the same options come to give another embedding.
 _FORMAT = "3"
-# Files of these formats refer to others, whose changes their own content does not show.
-SEVERAL_FILES = {".xdmf", ".xmf", ".xml", ".node", ".ele", ".pvtu", ".pvtp", ".pvd", ".vtm", ".vtmb", ".foam", ".case"}
-SEVERAL_FILES |= {".pvti", ".pvtr", ".pvts", ".encas"}
-# These do so where they include others.
-_MAY_INCLUDE = {".inp", ".bdf", ".dat", ".fem", ".nas"}
-_INCLUDES = re.compile(rb"include|input\s*=", re.IGNORECASE)
+# Whether a file refers to others, whose changes its own content does not show: those who know formats add what tells.
+REFERS: list[Callable[[Path], bool]] = []
 # A file changed twice within the file system's clock tick has the same time stamp both times.
 _CLOCK_TICK = 50_000_000
 _STALE_SECONDS = 3600
@@ -129,16 +125,11 @@ class Memory:
         except Exception:  # whatever is wrong with it, it can be made again
             return None
         self.n_nodes[path] = n_nodes
-        if kind == "quantiles" and path not in self._made:
-            self.found.add(path)
         return arrays
 
     def put(self, path: Path, kind: str, key: str, n_nodes: int, **arrays: Any) -> None:
         """Keep arrays for the present content of a file."""
         self.n_nodes[path] = n_nodes
-        if kind == "quantiles":
-            self._made.add(path)
-            self.found.discard(path)  # what was found could not be used
         entry = self._entry(path, kind, key)
         if entry is None or not self._writable:
             return
@@ -150,8 +141,18 @@ class Memory:
         except OSError as error:
             self._give_up(error)
 
+    def note_found(self, path: Path) -> None:
+        """Count a file whose embedding was found here, unless this run made it."""
+        if path not in self._made:
+            self.found.add(path)
+
+    def note_made(self, path: Path) -> None:
+        """Do not count a file whose embedding this run makes, although another of its embeddings was found."""
+        self._made.add(path)
+        self.found.discard(path)
+
     def _entry(self, path: Path, kind: str, key: str) -> Path | None:
-        if self.folder is None or path.suffix.lower() in SEVERAL_FILES:
+        if self.folder is None:
             return None
         digest = self._digest(path)
         return None if digest is None else self.folder / digest[:2] / f"{digest}-{kind}-{key}.npz"
@@ -167,7 +168,7 @@ class Memory:
                 known = self._hashes.get(name)
             if known is not None and known[0] == stamp:
                 return known[1]
-            if path.suffix.lower() in _MAY_INCLUDE and _INCLUDES.search(path.read_bytes()):
+            if any(refers(path) for refers in REFERS):
                 return None
             digest = _hash(path)
             settled = _stamp(path) == stamp

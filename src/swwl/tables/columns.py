@@ -1,6 +1,7 @@
-"""What the cells of a column hold: numbers, with a decimal point or comma, dates, or texts.
+"""Columns: from cells of text to pandas columns, and what a column is good for.
 
-Receives what ``tablefile.py`` read; hands over pandas columns.
+Receives the cells that ``read.py`` found. Python's default kernels, commands and checks all ask :func:`kind_of`, so
+that a column is the same thing to all of them.
 """
 
 from __future__ import annotations
@@ -8,15 +9,18 @@ from __future__ import annotations
 import datetime
 import math
 import numbers
+import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from pathlib import PurePath
+from typing import Literal, NamedTuple, TypeGuard
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.errors import InputError
+from swwl.mesh.io.formats import READERS
 
 # Texts for "missing", in small letters; of these, only the certain ones count as missing in a column of texts.
 _MISSING = frozenset(
@@ -97,7 +101,7 @@ def decimal_mark(columns: Mapping[str, Cells], separator: str) -> str:
     return ","
 
 
-def as_column(cells: Sequence[Any], mark: str = ".") -> pd.Series:
+def as_column(cells: Sequence[object], mark: str = ".") -> pd.Series:
     """Return the cells of a column as what they are: numbers, truth values, dates or texts.
 
     Parameters
@@ -143,23 +147,24 @@ def as_column(cells: Sequence[Any], mark: str = ".") -> pd.Series:
     return pd.Series([math.nan if _is_missing_text(cell) else str(cell) for cell in plain], dtype=object)
 
 
-def _plain_numbers(cells: Sequence[Any]) -> pd.Series | None:
+def _plain_numbers(cells: Sequence[object]) -> pd.Series | None:
     """Return a column of texts that all are numbers with decimal points, as most are, without a look at each."""
-    if not all(isinstance(cell, str) for cell in cells) or any("_" in cell for cell in cells):  # float takes 1_000
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    if len(texts) < len(cells) or any("_" in text for text in texts):  # float takes 1_000
         return None
     try:
-        if not any(map(_FRACTION.search, cells)):
-            return pd.Series([int(cell) for cell in cells], dtype=np.int64)
-        return pd.Series([float(cell) for cell in cells], dtype=np.float64)
+        if not any(map(_FRACTION.search, texts)):
+            return pd.Series([int(text) for text in texts], dtype=np.int64)
+        return pd.Series([float(text) for text in texts], dtype=np.float64)
     except (ValueError, OverflowError):
         return None
 
 
-def _is_numeric(value: Any) -> bool:
+def _is_numeric(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _value(cell: Any, mark: str) -> Any:
+def _value(cell: object, mark: str) -> object:
     """Return a cell as a number, truth value, date or text; None where it is missing."""
     if isinstance(cell, str):
         return _value_of_text(cell, mark)
@@ -170,7 +175,7 @@ def _value(cell: Any, mark: str) -> Any:
     return cell
 
 
-def _value_of_text(text: str, mark: str) -> Any:
+def _value_of_text(text: str, mark: str) -> object:
     low = text.lower()
     if low in _MISSING:
         return None
@@ -183,7 +188,7 @@ def _value_of_text(text: str, mark: str) -> Any:
     return _TRUTH.get(low, text)
 
 
-def _is_missing_text(cell: Any) -> bool:
+def _is_missing_text(cell: object) -> bool:
     return cell is None or (isinstance(cell, str) and cell.lower() in _MISSING_TEXT)
 
 
@@ -202,10 +207,16 @@ def is_dates(values: pd.Series) -> bool:
     )
 
 
-Kind = Literal["numbers", "mixed", "texts", "dates", "empty", "other"]
+Kind = Literal["numbers", "mixed", "texts", "dates", "meshes", "empty", "other"]
 
+# Kinds of columns whose cells are texts.
+TEXTS = ("texts", "meshes")
+# Of texts, so many kinds at most can be learned from, each in so many rows at least.
 _MOST_CATEGORIES = 10
 _FEWEST_OF_EACH = 3
+# What people write into a column that says which rows to fit, in small letters.
+TRAIN = frozenset(("train", "training", "fit"))
+TEST = frozenset(("test", "testing", "val", "valid", "validation", "holdout", "hold-out", "held-out", "held out"))
 
 
 def kind_of(values: pd.Series) -> Kind:
@@ -214,12 +225,15 @@ def kind_of(values: pd.Series) -> Kind:
     Returns
     -------
     str
-        "mixed" is a column of numbers in which some cells hold texts.
+        "meshes" is a column of which more than half are paths with the ending of a mesh file, or meshes and graphs
+        themselves; "mixed" is a column of numbers in which some cells hold texts.
 
     Examples
     --------
     >>> [kind_of(pd.Series(cells)) for cells in ([1, 2], [1.5, "lost"], ["a", "b"], ["2024-01-31"], [None], [[1]])]
     ['numbers', 'mixed', 'texts', 'dates', 'empty', 'other']
+    >>> kind_of(pd.Series(["lost", "a.vtu", "b.stl"]))
+    'meshes'
     """
     known = values.dropna()
     if known.empty:
@@ -228,11 +242,39 @@ def kind_of(values: pd.Series) -> Kind:
         return "numbers"
     if is_dates(values):
         return "dates"
+    if 2 * sum(map(names_mesh, known)) > len(known):
+        return "meshes"
     n_numbers = sum(isinstance(value, numbers.Real) for value in known)
     n_texts = sum(isinstance(value, str) for value in known)
     if n_numbers + n_texts < len(known):
         return "other"
     return "numbers" if n_numbers == len(known) else "mixed" if n_numbers else "texts"
+
+
+def names_mesh(value: object) -> bool:
+    """Whether a cell is a path with the ending of a mesh file, or an object that may be a mesh or a graph.
+
+    >>> names_mesh(" a.vtu"), names_mesh("a.txt.bak"), names_mesh(1.5), names_mesh([0.1, 2])
+    (True, False, False, False)
+    """
+    if isinstance(value, (str, os.PathLike)):
+        return READERS.serves(PurePath(value.strip() if isinstance(value, str) else value))
+    plain = (numbers.Number, datetime.date, list, np.ndarray, np.generic, bytes)
+    return value is not None and value is not pd.NA and not isinstance(value, plain)
+
+
+def mesh_columns(frame: pd.DataFrame) -> list[str]:
+    """Return the columns of meshes."""
+    return [name for name in frame.columns if kind_of(frame[name]) == "meshes"]
+
+
+def require_meshes(values: pd.Series) -> None:
+    """Refuse a column of meshes of which some cells are something else; say which is the first."""
+    for row, value in enumerate(values):
+        if not names_mesh(value):
+            raise InputError(
+                f"Column {values.name!r} holds meshes, but row {row} holds {value!r}; correct it, or leave the row out."
+            )
 
 
 def as_numbers(values: pd.Series) -> NDArray[np.float64]:
@@ -274,3 +316,50 @@ def is_categories(values: pd.Series) -> bool:
     """
     n = len(categories_of(values))
     return 2 <= n <= _MOST_CATEGORIES and _FEWEST_OF_EACH * n <= int(values.notna().sum())
+
+
+def says_split(values: pd.Series) -> bool:
+    """Whether all texts of a column are words for rows to fit or to hold out."""
+    known = values.dropna()
+    return len(known) > 0 and all(split_word(value) is not None for value in known)
+
+
+def split_word(value: object) -> Literal["train", "test"] | None:
+    """Return what a cell says of its row, or None where it says neither.
+
+    >>> split_word("Training"), split_word("held_out"), split_word("maybe")
+    ('train', 'test', None)
+    """
+    low = str(value).strip().lower().replace("_", "-")
+    return "train" if low in TRAIN else "test" if low in TEST else None
+
+
+def reason_against(values: pd.Series, train: NDArray[np.intp], *, is_output: bool = False) -> str | None:
+    """Say why a column is not an input by default, or None if it is one.
+
+    Parameters
+    ----------
+    values : Series
+    train : ndarray of int
+        Rows to fit, counted from 0: an input has to vary among them.
+    is_output : bool
+        Whether whoever made the table calls it an output.
+    """
+    kind = kind_of(values)
+    text = kind in TEXTS
+    reasons = {"empty": "is empty", "dates": "holds dates, not numbers", "other": "does not hold numbers"}
+    if kind in reasons:
+        return reasons[kind]
+    if is_output:
+        return "an output of the simulation, according to about.json"
+    if values.iloc[train].nunique(dropna=False) <= 1 and values.notna().all():
+        return "is constant"
+    if text and says_split(values):
+        return f"says train or test; --split {values.name} holds rows out by it"
+    if text and not is_categories(values):
+        if all_different(values):
+            return "names the rows: its texts are all different"
+        return f"does not hold numbers, and {len(categories_of(values))} different texts are too many for categories"
+    if counts_rows(values):
+        return "numbers the rows; --inputs can name it all the same"
+    return None

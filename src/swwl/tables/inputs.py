@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import difflib
 import numbers
-import os
 from collections.abc import Iterable
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
 from swwl.errors import InputError, InputTypeError
-from swwl.mesh.io.formats import READERS
 
 # Squares of larger targets, and of those below its inverse, leave the range of double precision.
 _LARGEST = 1e140
@@ -56,12 +53,19 @@ def as_table(X: Any) -> pd.DataFrame:
         rows = list(rows.ravel())
     if len(rows) and not isinstance(rows[0], (numbers.Number, np.ndarray, list)):
         return pd.DataFrame({"graph": pd.Series(list(rows), dtype=object)})
+    array = _as_numbers(rows)
+    return pd.DataFrame(array, columns=[f"x{k}" for k in range(array.shape[1])])
+
+
+def _as_numbers(rows: ArrayLike) -> NDArray[np.float64]:
+    """Return rows of numbers, or one column of them, as (N, m)."""
     try:
-        array = check_array(
+        array: NDArray[np.float64] = check_array(
             rows, dtype=np.float64, ensure_2d=False, allow_nd=True, ensure_min_samples=0, input_name="X"
         )
     except ValueError as error:
-        texts = [value for value in np.ravel(rows).tolist() if isinstance(value, str)] if _is_objects(rows) else []
+        is_objects = isinstance(rows, np.ndarray) and rows.dtype.kind in "OUS"
+        texts = [value for value in np.ravel(rows).tolist() if isinstance(value, str)] if is_objects else []
         if texts:
             raise InputError(
                 f"An array of inputs must hold numbers, but holds {texts[0]!r}; hand over a pandas table, whose "
@@ -72,11 +76,7 @@ def as_table(X: Any) -> pd.DataFrame:
         array = array[:, None]
     if array.ndim != 2:
         raise InputError(f"An array of inputs must have shape (N, m), not {array.shape}.")
-    return pd.DataFrame(array, columns=[f"x{k}" for k in range(array.shape[1])])
-
-
-def _is_objects(rows: Any) -> bool:
-    return isinstance(rows, np.ndarray) and rows.dtype.kind in "OUS"
+    return array
 
 
 def as_rows(X: Any, names: Iterable[str]) -> pd.DataFrame:
@@ -146,29 +146,21 @@ def split_targets(table: pd.DataFrame, y: Any, *, to_learn: bool = True) -> tupl
     values = values.reshape(len(table), -1)
     names = names or (["y"] if single else [f"y{k}" for k in range(values.shape[1])])
     for name, target in zip(names, values.T, strict=True):
-        size = float(np.abs(target).max(initial=0.0))
-        if np.isfinite(size) and (size > _LARGEST or 0 < size < 1 / _LARGEST):
-            raise InputError(
-                f"Target {name!r} holds values like {size:.3g}, whose squares are beyond what numbers can hold; "
-                f"multiply it by a power of ten."
-            )
-        bad = np.flatnonzero(~np.isfinite(target))
-        if bad.size:
-            some = ", ".join(map(str, bad[:5])) + (", …" if bad.size > 5 else "")
-            raise InputError(f"Target {name!r} is not finite in {bad.size} of {len(target)} rows (row {some}).")
-        if to_learn and len(target) > 1 and np.ptp(target) == 0:
-            raise InputError(f"Target {name!r} is {target[0]:g} in all {len(target)} rows: there is nothing to learn.")
+        _check_target(name, target, to_learn)
     return values, names, single
 
 
-def is_numeric(values: pd.Series) -> bool:
-    """Whether a column holds numbers."""
-    return bool(pd.api.types.is_numeric_dtype(values)) or all(isinstance(v, numbers.Real) for v in values)
-
-
-def is_graphs(values: pd.Series) -> bool:
-    """Whether a column holds graphs, or paths with the ending of a mesh file."""
-    first = values.iloc[0] if len(values) else None
-    if isinstance(first, (str, os.PathLike)):
-        return READERS.serves(PurePath(first))
-    return first is not None and not isinstance(first, numbers.Number)
+def _check_target(name: str, target: NDArray[np.float64], to_learn: bool) -> None:
+    """Refuse a target (N,) that is too large or too small, not finite or, to learn, constant."""
+    size = float(np.abs(target).max(initial=0.0))
+    if np.isfinite(size) and (size > _LARGEST or 0 < size < 1 / _LARGEST):
+        raise InputError(
+            f"Target {name!r} holds values like {size:.3g}, whose squares are beyond what numbers can hold; "
+            f"multiply it by a power of ten."
+        )
+    bad = np.flatnonzero(~np.isfinite(target))
+    if bad.size:
+        some = ", ".join(map(str, bad[:5])) + (", …" if bad.size > 5 else "")
+        raise InputError(f"Target {name!r} is not finite in {bad.size} of {len(target)} rows (row {some}).")
+    if to_learn and len(target) > 1 and np.ptp(target) == 0:
+        raise InputError(f"Target {name!r} is {target[0]:g} in all {len(target)} rows: there is nothing to learn.")

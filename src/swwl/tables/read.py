@@ -1,24 +1,24 @@
-"""Tables in files, as people save them -> pandas tables: CSV of every dialect, Excel, Parquet.
+"""Tables in files, as people save them <-> pandas tables: CSV of every dialect, Excel, Parquet.
 
 Nothing is guessed from a few lines: all cells have to agree on what separates columns and on the decimal mark.
-``cells.py`` says what a column of cells holds.
+``columns.py`` says what a column of cells holds.
 """
 
 from __future__ import annotations
 
 import codecs
 import csv
-import io
 import os
 from collections.abc import Sequence
-from pathlib import Path, PurePath
+from io import BytesIO, StringIO
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from swwl.errors import InputError, MissingFileError, MissingPackageError, located
-from swwl.mesh.io.formats import READERS
-from swwl.tables.columns import Cells, as_column, decimal_mark, is_number
+from swwl.storage.atomic import atomic_write
+from swwl.tables.columns import Cells, as_column, decimal_mark, is_number, mesh_columns
 
 PARQUET = (".parquet", ".pq")
 EXCEL = (".xlsx", ".xlsm")
@@ -115,14 +115,24 @@ def read_table_file(path: Path) -> TableFile:
         return TableFile(pd.DataFrame(columns), None if lines == list(range(2, len(lines) + 2)) else lines, marks)
 
 
-def mesh_columns(frame: pd.DataFrame) -> list[str]:
-    """Return the columns of texts of which more than half have the ending of a mesh file."""
-    found = []
-    for name in frame.columns:
-        known = [] if pd.api.types.is_numeric_dtype(frame[name]) else list(frame[name].dropna())
-        if all(isinstance(value, str) for value in known):
-            found += [name] * (2 * sum(READERS.serves(PurePath(value.strip())) for value in known) > len(known))
-    return found
+def write_table(path: Path, frame: pd.DataFrame, like: pd.DataFrame | None = None) -> None:
+    """Write a CSV or Parquet file, whole or not at all.
+
+    A CSV file is written as the table that ``like`` was read from, so that the program that wrote the one opens the
+    other: with semicolons and decimal commas, where Excel speaks German or French. Tabs become commas.
+    """
+    separator, decimal, encoding = (frame if like is None else like).attrs.get("marks", PLAIN)
+    separator = ";" if ";" in separator or decimal == "," else ","
+    buffer = BytesIO()
+    try:
+        if path.suffix.lower() in PARQUET:
+            frame.to_parquet(buffer, index=False)
+        else:
+            frame.to_csv(buffer, index=False, lineterminator="\n", sep=separator, decimal=decimal, encoding=encoding)
+    except ImportError:
+        raise InputError(f"{path}: writing Parquet needs pyarrow: pip install pyarrow, or name a .csv file.") from None
+    with atomic_write(path) as file:
+        file.write(buffer.getvalue())
 
 
 def mesh_file(table: Path, cell: str) -> Path:
@@ -187,7 +197,7 @@ def _read_excel(path: Path) -> tuple[list[Any], list[_Record], tuple[str, str, s
     return [*names, *[""] * (width - len(names))], padded, PLAIN
 
 
-def _is_blank(cell: Any) -> bool:
+def _is_blank(cell: object) -> bool:
     return cell is None or (isinstance(cell, str) and not cell.strip())
 
 
@@ -234,7 +244,7 @@ def _decode(content: bytes) -> str:
 def _records(text: str, separator: str, most: int | None = None) -> list[_Record]:
     """Split a text into its rows; lines without any cell are left out."""
     limit = csv.field_size_limit(_LONGEST_CELL)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=separator != "\t")
+    reader = csv.reader(StringIO(text, newline=""), delimiter=separator, skipinitialspace=separator != "\t")
     records: list[_Record] = []
     line = 1
     try:

@@ -10,7 +10,7 @@ from swwl import Graph, SWWLEmbedding
 from swwl.design import far_from_others
 from swwl.domain import verdict as domain
 from swwl.embedding import components
-from swwl.embedding.components import Basis, principal_components
+from swwl.embedding.components import Projector, principal_components
 from swwl.embedding.stores import sampled
 from swwl.embedding.stores.sampled import fit_keep, sample_rows
 from swwl.errors import InputError, MeshWarning
@@ -113,7 +113,7 @@ def test_components_of_many_rows_are_those_of_few(monkeypatch):
     _, again, shares = principal_components(rows, 6)
     np.testing.assert_allclose(again, found, atol=1e-9)
     np.testing.assert_allclose(shares, ratio, atol=1e-9)
-    z, left = Basis.of(rows, 1, 2).keep(rows)
+    z, left = Projector.of(rows, 1, 2).keep(rows)
     np.testing.assert_allclose(np.einsum("ij,ij->i", z, z) + left**2, ((rows - mean) ** 2).sum(axis=1), rtol=1e-6)
 
 

@@ -130,6 +130,7 @@ def test_angle_is_the_harmonic_conjugate_of_the_level(seed):
     assert np.abs((north - south) + turned[0]).max() < 1e-3 * 2 * h
 
 
+@pytest.mark.slow
 @given(st.floats(1e-3, 1e3), st.floats(-1e3, 1e3), st.floats(-1e3, 1e3))
 @settings(max_examples=12, deadline=None)
 def test_scale_and_place_do_not_matter(scale, shift_x, shift_y):

@@ -114,6 +114,7 @@ def test_a_wide_range_of_sizes_is_no_finding():
     assert not sum(kinds(meshes), [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "n_nodes"), [("tensile2d", 400), ("airfoil", 600), ("blade", 400)])
 @pytest.mark.parametrize("random_topology", [False, True])
 def test_no_false_alarms_in_generated_sets(name, n_nodes, random_topology):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from swwl.embedding.options import check_exponent, check_options, given_scale
-from swwl.embedding.runner import as_items, load_graph
+from swwl.embedding.runner import Entry, as_items
 from swwl.errors import InputError, MissingPackageError, located
 from swwl.kernels.base import CorrelationName, Factor, Item
 from swwl.mesh.graph import Graph
+from swwl.mesh.io import as_graph
 from swwl.parallel import Progress, each_once
 from swwl.storage.checks import Sizes, check_count
 
@@ -64,7 +66,8 @@ def load_graphs(
     graphs: list[Graph] = []
     for place, item in enumerate(distinct):
         number = inverse.index(place)
-        graph = load_graph(number, item, fields, "area" if node_weights == "area" else None)
+        weights = "area" if node_weights == "area" else None
+        graph = Entry(number, item).once(None, partial(as_graph, fields=fields, node_weights=weights))
         wanted = n_features if n_features is not None else graphs[0].n_features if graphs else graph.n_features
         if graph.n_features != wanted:
             title = f"Graph {number}" + (f" ({graph.name})" if graph.name else "")

@@ -1,7 +1,7 @@
 """Airfoil in a stream: vortex panels with an integral boundary layer.
 
-``geometry.py`` draws the contour, ``mesh.py`` the air around it, ``panels.py`` and ``boundary_layer.py``
-are the two halves of the model; here the inputs and outputs are named.
+``geometry.py`` draws the contour and meshes the air around it, ``panels.py`` and ``boundary_layer.py`` are the two
+halves of the model; here the inputs and outputs are named.
 """
 
 from __future__ import annotations

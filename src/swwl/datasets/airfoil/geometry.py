@@ -1,4 +1,4 @@
-r"""O-grids around an airfoil: a contour -> points and triangles out to a far circle.
+r"""NACA airfoils, and O-grids around them: a contour -> points and triangles out to a far circle.
 
 The Kármán-Trefftz transformation
 
@@ -20,6 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from swwl.datasets.generator import Complexes, Floats, Ints
+
+FAR_RADIUS = 5.0  # of the outer circle, in chords
 
 
 @dataclass(frozen=True)
@@ -92,9 +94,6 @@ class Naca4:
         scale = np.where(front, m / p**2, m / (1 - p) ** 2)
         height = scale * np.where(front, 2 * p * x - x**2, 1 - 2 * p + 2 * p * x - x**2)
         return height, scale * 2 * (p - x)
-
-
-FAR_RADIUS = 5.0  # of the outer circle, in chords
 
 
 def o_grid(airfoil: Naca4, n_nodes: int, aspect: float = 1.0) -> tuple[Floats, Ints, Floats]:

@@ -1,7 +1,7 @@
 """Compressor rotor: a blade-element model with correlated losses.
 
-``geometry.py`` describes the blade, ``mesh.py`` draws its surface, ``rotor.py`` is the model,
-``loading.py`` spreads its forces over the surface; here the inputs and outputs are named.
+``geometry.py`` describes the blade and meshes its surface, ``rotor.py`` is the model and spreads its forces over the
+surface; here the inputs and outputs are named.
 """
 
 from __future__ import annotations

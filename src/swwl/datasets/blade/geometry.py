@@ -1,6 +1,7 @@
-"""Surface mesh of a blade: rings of nodes around its sections, stacked from hub to tip.
+"""A blade by its sections at hub, mid-span and tip, and the mesh of its surface.
 
-The topology depends on the wanted number of nodes alone, so blades meshed alike share their triangles.
+The mesh has rings of nodes around the sections, stacked from hub to tip. The topology depends on the wanted number of
+nodes alone, so blades meshed alike share their triangles.
 """
 
 from __future__ import annotations

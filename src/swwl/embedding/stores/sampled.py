@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence, Sized
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swwl.embedding.runner import Keeper, Stepwise, as_items, fit_transform_together, transform_together
+from swwl.embedding.runner import Stepwise, as_items, fit_transform_together, transform_together
 from swwl.errors import MeshWarning
 from swwl.parallel import Progress, each_once
 from swwl.storage.memory import Memory, MemoryLike, as_memory
@@ -23,6 +23,16 @@ SHARD = 256  # meshes whose wide rows are held at a time
 _MOST_LEFT = 1.2
 
 Kept = tuple[NDArray[Any], NDArray[np.float64]]  # coordinates (N, k), and the norm of what they leave (N,)
+
+
+class Keeper(Protocol):
+    """What keeps a few numbers of every wide row: a factor of a kernel."""
+
+    def learn(self, rows: NDArray[Any]) -> None:
+        """Learn from the rows of a sample."""
+
+    def coordinates(self, rows: NDArray[Any]) -> Kept:
+        """Return what is kept of rows: (N, k) numbers, and the norm of what they leave, (N,)."""
 
 
 def sample_rows(n: int, seed: int) -> NDArray[np.intp]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,6 +148,23 @@ class Curvature:
     free: NDArray[np.intp]
 
 
+class Slopes(NamedTuple):
+    """Mean (k,) and squared scale over sigma2 of one new observation, and their derivatives.
+
+    ``of_mean`` (N, k) and ``of_unit`` (N, 1) are those in the ``correlations`` (N,) with the training points,
+    ``in_trend`` (q, 1) that of the squared scale in the trend's columns; of the mean that is ``theta``. ``terms`` are
+    those from the new point, held.
+    """
+
+    mean: Array
+    unit: float
+    of_mean: Array
+    of_unit: Array
+    in_trend: Array
+    terms: Sequence[Term]
+    correlations: Array
+
+
 class Posterior(Protocol):
     """A fitted process, targets in their own units: all that predictions need."""
 
@@ -192,6 +209,9 @@ class Posterior(Protocol):
         self, cross: Sequence[Term], trend: Array, among: Sequence[Term], include_nugget: bool
     ) -> tuple[Array, Array]:
         """Return the location (M, k) and the joint squared scales (k, M, M); ``among`` is of the new points."""
+
+    def slopes(self, cross: Sequence[Term], trend: Array) -> Slopes:
+        """Predict one new observation, with derivatives."""
 
     def leave_one_out(self) -> Prediction:
         """Predict every training observation from all others, arrays of shape (N, k)."""

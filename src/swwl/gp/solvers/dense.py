@@ -33,7 +33,7 @@ from swwl.gp.factors import (
     multiply_derivatives,
 )
 from swwl.gp.prediction import Prediction
-from swwl.gp.solvers.base import Curvature, Problem
+from swwl.gp.solvers.base import Curvature, Problem, Slopes
 from swwl.gp.solvers.cholesky import factorize, half_solve, invert, least_squares, reciprocal_condition, solve
 from swwl.gp.solvers.loo import leave_one_out
 from swwl.storage.checks import Sizes, check_number
@@ -279,6 +279,23 @@ class DensePosterior:
             j = self._mean_gradient(self.uncertainty, cross, r, trend)
             joint += np.einsum("amk,ab,bnk->kmn", j, self.uncertainty.covariance, j)
         return self._location(r, trend), joint
+
+    def slopes(self, cross: Sequence[Term], trend: Array) -> Slopes:
+        r"""Predict one new observation, with derivatives.
+
+        With r its correlations, the mean has :math:`\partial m/\partial r = \alpha`, and the bracket u of the squared
+        scale :math:`\partial u/\partial r = -2R^{-1}r - 2Gp`, :math:`p = A^{-1}h - G^\top r`.
+        """
+        cross = [term.held() for term in cross]
+        r = self._correlation(cross, 1)
+        half, part = self._solved(r, trend)
+        unit = 1.0 - float(np.sum(half**2)) + float(np.sum(part**2)) + self.nugget
+        slope = -2.0 * solve(self.cholesky, r.T)
+        in_trend: Array = np.zeros((trend.shape[1], 1))
+        if len(part):
+            slope -= 2.0 * self.trend_solve @ part
+            in_trend = np.asarray(2.0 * np.linalg.solve(self.trend_factor.T, part), dtype=np.float64)
+        return Slopes(self._location(r, trend)[0], unit, self.alpha, slope, in_trend, cross, r[0])
 
     def leave_one_out(self) -> Prediction:
         """Predict every training observation from all others, arrays of shape (N, k)."""

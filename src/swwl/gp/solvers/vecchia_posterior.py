@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -25,6 +25,7 @@ from swwl.gp.correlations import Array
 from swwl.gp.factors import Term, cross_correlation
 from swwl.gp.joint import parts_of
 from swwl.gp.prediction import Prediction
+from swwl.gp.solvers.base import Slopes
 from swwl.gp.solvers.cholesky import half_solve
 from swwl.gp.solvers.loo import leave_one_out
 from swwl.gp.solvers.neighbors import Patches, Positions, nearest, scaled_points
@@ -57,20 +58,6 @@ class _Conditioned:
     v: Array
     matrix: Array
     v_near: Array
-
-
-class Slopes(NamedTuple):
-    """Mean (k,) and squared scale over sigma2 of one new observation, and their derivatives.
-
-    ``of_mean`` (N, k) and ``of_unit`` (N, 1) are those in the correlations with the training points, ``in_trend``
-    (q, 1) that of the squared scale in the trend's columns; of the mean that is ``theta``.
-    """
-
-    mean: Array
-    unit: float
-    of_mean: Array
-    of_unit: Array
-    in_trend: Array
 
 
 @dataclass(frozen=True)
@@ -212,7 +199,9 @@ class VecchiaPosterior:
         out[near] = in_r
         if len(in_v):
             out[self.chosen] += solve_triangular(self.inducing_factor, in_v, lower=True, trans="T")
-        return Slopes(self._location(part)[0], unit, out[:, :-1], out[:, -1:], in_h)
+        cross = [term.held() for term in cross]
+        r = cross_correlation(cross, self.beta, (1, len(self.y)))
+        return Slopes(self._location(part)[0], unit, out[:, :-1], out[:, -1:], in_h, cross, r[0])
 
     def leave_one_out(self) -> Prediction:
         """Predict every training observation from all others, arrays of shape (N, k)."""

@@ -26,15 +26,17 @@ class MeshFile(os.PathLike[str]):
     ----------
     path : str or path
         Of another one, what it holds is taken over; to release it there does not release it here.
+    fields : collection of str, optional
+        Names of the fields that are wanted, as :func:`swwl.read_mesh` takes them.
     """
 
-    def __init__(self, path: str | os.PathLike[str]):
-        self._path = os.fspath(path)
+    def __init__(self, path: str | os.PathLike[str], fields: Collection[str] | None = None):
+        self._path, self._fields = os.fspath(path), fields
         self._content: Mesh | Graph | None = path.content if isinstance(path, MeshFile) else None
         self._lock = threading.Lock()
 
-    def __reduce__(self) -> tuple[type[MeshFile], tuple[str]]:
-        return MeshFile, (self._path,)  # to other processes travels the path alone: a lock cannot
+    def __reduce__(self) -> tuple[type[MeshFile], tuple[str, Collection[str] | None]]:
+        return MeshFile, (self._path, self._fields)  # to other processes travels the path alone: a lock cannot
 
     def __fspath__(self) -> str:
         return self._path
@@ -46,7 +48,7 @@ class MeshFile(os.PathLike[str]):
         """Return the content of the file, read now if it is not at hand."""
         with self._lock:
             if self._content is None:
-                self._content = read_file(self._path)
+                self._content = _read_fields(self._path, self._fields)
             return self._content
 
     @property
@@ -97,6 +99,13 @@ def read_mesh(path: str | os.PathLike[str], fields: Collection[str] | None = Non
         return _as_mesh_content(read_file(path, fields))
 
 
+def _read_fields(path: str | os.PathLike[str], fields: Collection[str] | None) -> Mesh | Graph:
+    """Read a file with the fields that are wanted; with all of them where one is missing, for messages to name."""
+    content = read_file(path, fields)
+    missing = isinstance(content, Mesh) and not content.fields.keys() >= {*(fields or ())}
+    return read_file(path) if missing else content
+
+
 def _as_mesh_content(content: Mesh | Graph) -> Mesh:
     if isinstance(content, Graph):
         raise InputError("it holds a graph without cells, but a mesh is wanted; read_graph reads it.")
@@ -134,11 +143,9 @@ def read_graph(
         With the path and what is wrong with it; :class:`FileNotFoundError` as well, if there is no such file.
     """
     with located(str(path)):
-        content = read_file(path, fields)
+        content = _read_fields(path, fields)
         if isinstance(content, Graph):
             return _with_options(content, fields, node_weights, merge_nodes)
-        if not content.fields.keys() >= {*fields}:
-            content = as_mesh(read_file(path))  # with all fields, to name them
         return (content.merged() if merge_nodes else content).graph(node_weights, fields)
 
 

@@ -7,6 +7,7 @@ like on a damaged file; `read_file` says what it means to the user.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
@@ -29,6 +30,7 @@ from swwl.mesh.io.text.stl import read_stl
 from swwl.mesh.io.vtk.legacy import read_vtk
 from swwl.mesh.io.vtk.vtu import read_vtu, write_vtu
 from swwl.mesh.mesh import WRITERS, Mesh, in_plane
+from swwl.storage.memory import REFERS
 
 # The path, and the names of the fields that are wanted if not all are; a reader may read more.
 Reader: TypeAlias = Callable[[Path, Collection[str] | None], Mesh | Graph]
@@ -82,6 +84,26 @@ READERS.update({".dat": _reader(_read_dat), ".msh": _reader(_read_msh), ".wkt": 
 READERS.update(dict.fromkeys(pyvista_files.ENDINGS, pyvista_files.read_pyvista))
 WRITERS.update({suffix: partial(meshio_files.write, suffix=suffix) for suffix in meshio_files.WRITE})
 WRITERS.update({".npz": write_npz, ".vtu": write_vtu})
+
+
+# Files of these endings refer to others, whose changes their own content does not show.
+SEVERAL_FILES = {".xdmf", ".xmf", ".xml", ".node", ".ele", ".pvtu", ".pvtp", ".pvd", ".vtm", ".vtmb", ".foam", ".case"}
+SEVERAL_FILES |= {".pvti", ".pvtr", ".pvts", ".encas"}
+# Text of these endings does so where a statement includes other files.
+_MAY_INCLUDE = {".inp", ".bdf", ".dat", ".fem", ".nas"}
+_INCLUDES = re.compile(rb"^\s*\*?\s*include\b|\binput\s*=", re.IGNORECASE | re.MULTILINE)
+
+
+def includes_others(path: Path) -> bool:
+    """Whether a text format's statement makes the reader of a file open others."""
+    return path.suffix.lower() in _MAY_INCLUDE and _INCLUDES.search(path.read_bytes()) is not None
+
+
+def _refers(path: Path) -> bool:
+    return path.suffix.lower() in SEVERAL_FILES or includes_others(path)
+
+
+REFERS.append(_refers)
 
 
 def register_reader(suffix: str, reader: Callable[[Path], Mesh | Graph]) -> None:

@@ -1,1 +1,1 @@
-"""Answers: numbers, fields, and the forms of PLAID and MLflow."""
+"""Answers: functions of a served model, meshes and a question."""

@@ -1,4 +1,7 @@
-"""Answers about whole meshes: the surface to draw, predicted fields, sensitivities, and samples of PLAID."""
+"""Answers about whole meshes: the surface to draw, predicted fields, sensitivities, and what a sample of PLAID gets.
+
+Arrays go to the client as bytes behind a header of JSON: `pack` lays them out, `unpack` takes them apart.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.errors import InputError
@@ -21,12 +23,14 @@ from swwl.mesh.io.vtk.vtu import write_vtu
 from swwl.mesh.mesh import Mesh
 from swwl.serve.models.meshes import Known
 from swwl.serve.models.served import Served
-from swwl.serve.requests.cases import case_table, known_keys
+from swwl.serve.requests.questions import FieldQuestion, SensitivityQuestion, SurfaceQuestion
+
+Arrays = dict[str, NDArray[Any]]
 
 _MOST_FIELDS = 8
 
 
-def surface_of(mesh: Mesh) -> dict[str, NDArray[Any]]:
+def surface_of(mesh: Mesh) -> Arrays:
     """Return points, triangles and edges to draw, and which nodes of the mesh the points are.
 
     Parameters
@@ -69,13 +73,13 @@ def surface_of(mesh: Mesh) -> dict[str, NDArray[Any]]:
     }
 
 
-def _distinct(pairs: NDArray[Any], n: int) -> NDArray[np.int64]:
+def _distinct(pairs: NDArray[np.integer], n: int) -> NDArray[np.int64]:
     """Return each edge once, as a number."""
     low, high = pairs.min(axis=1, initial=n), pairs.max(axis=1, initial=0)
     return np.unique(low.astype(np.int64) * max(1, n) + high)
 
 
-def own_fields(mesh: Mesh, nodes: NDArray[Any]) -> dict[str, NDArray[np.float32]]:
+def own_fields(mesh: Mesh, nodes: NDArray[np.integer]) -> dict[str, NDArray[np.float32]]:
     """Return the fields that a mesh file brings, at some nodes: numbers as they are, vectors by their length."""
     found: dict[str, NDArray[np.float32]] = {}
     for name, values in mesh.fields.items():
@@ -85,7 +89,7 @@ def own_fields(mesh: Mesh, nodes: NDArray[Any]) -> dict[str, NDArray[np.float32]
     return found
 
 
-def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def pack(header: Mapping[str, object], arrays: Arrays) -> bytes:
     """Return a header and arrays in one piece of bytes: four for the length of the header, the header, the arrays.
 
     The header is JSON; its ``arrays`` say the type, the shape and the first byte of each, counted from where the
@@ -108,7 +112,7 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes
     return struct.pack("<I", len(text)) + text + b"".join(parts)
 
 
-def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def unpack(content: bytes) -> tuple[dict[str, Any], Arrays]:
     """Return the header and the arrays that :func:`pack` put together."""
     (length,) = struct.unpack_from("<I", content)
     header = json.loads(content[4 : 4 + length])
@@ -119,21 +123,17 @@ def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return header, arrays
 
 
-Arrays = dict[str, NDArray[Any]]
-
-
-def one_mesh(served: Served, meshes: Mapping[str, Known], asked: Mapping[str, Any]) -> Known:
+def one_mesh(served: Served, meshes: Mapping[str, Known], column: str | None) -> Known:
     """Return the mesh that a question is about: the only one, or that of the column it names."""
-    column = str(asked.get("column") or next(iter(served.mesh_columns), ""))
+    column = column or next(iter(served.mesh_columns), "")
     if column not in meshes:
-        raise InputError("A mesh is wanted: send a file, or name one.")
+        raise InputError("A mesh is needed: send a file, or name one.")
     return meshes[column]
 
 
-def surface(served: Served, meshes: Mapping[str, Known], asked: Mapping[str, Any]) -> bytes:
+def surface(served: Served, meshes: Mapping[str, Known], question: SurfaceQuestion) -> bytes:
     """Return points, triangles, edges and the file's own fields, as :func:`pack` lays them out."""
-    known_keys(asked, "model", "mesh", "column")
-    known = one_mesh(served, meshes, asked)
+    known = one_mesh(served, meshes, question.column)
     found = surface_of(known.mesh)
     own = own_fields(known.mesh, found["nodes"])
     header = {
@@ -146,34 +146,28 @@ def surface(served: Served, meshes: Mapping[str, Known], asked: Mapping[str, Any
     return pack(header, found | {f"field:{name}": values for name, values in own.items()})
 
 
-def field(served: Served, meshes: Mapping[str, Known], asked: Mapping[str, Any]) -> tuple[str, str, bytes]:
+def field(served: Served, meshes: Mapping[str, Known], question: FieldQuestion) -> tuple[str, bytes]:
     """Predict the fields of a field model at all nodes.
 
     Returns
     -------
     name : str
         Of a file to download, or empty.
-    kind : str
-        Media type.
     content : bytes
         float32 at the nodes as :func:`pack` lays them out (``value:NAME`` and ``std:NAME``), or a
         VTU file, where fields of cells are on cells.
     """
-    known_keys(asked, "model", "mesh", "column", "inputs", "format")
-    form = asked.get("format", "bytes")
-    if form not in ("bytes", "vtu"):
-        raise InputError(f"format must be 'bytes' or 'vtu', not {str(form)[:80]!r}.")
-    known = one_mesh(served, meshes, asked)
-    table = case_table(served, asked.get("inputs"))
-    if form == "vtu":
+    known = one_mesh(served, meshes, question.column)
+    table = served.case(question.inputs)
+    if question.format == "vtu":
         file = io.BytesIO()
         write_vtu(file, served.mesh_of(meshes, table))
-        return "predicted.vtu", "application/octet-stream", file.getvalue()
+        return "predicted.vtu", file.getvalue()
     means, stds = served.fields_of(meshes, table)
     arrays = {f"value:{name}": _at_nodes(known.mesh, values) for name, values in means.items()}
     arrays |= {f"std:{name}": _at_nodes(known.mesh, values) for name, values in stds.items()}
     header = {"name": known.name, "nodes": known.item.n_nodes, "fields": list(means)}
-    return "", "application/octet-stream", pack(header, arrays)
+    return "", pack(header, arrays)
 
 
 def _at_nodes(mesh: Mesh, values: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -184,30 +178,20 @@ def _at_nodes(mesh: Mesh, values: NDArray[np.float64]) -> NDArray[np.float32]:
     return values.astype(np.float32)
 
 
-def sensitivity(served: Served, meshes: Mapping[str, Known], asked: Mapping[str, Any]) -> bytes:
+def sensitivity(served: Served, meshes: Mapping[str, Known], question: SensitivityQuestion) -> bytes:
     """Return how a prediction changes when the nodes of a mesh move outward, ``value:TARGET`` (n,)."""
-    known_keys(asked, "model", "mesh", "column", "inputs")
-    known = one_mesh(served, meshes, asked)
-    if served.fields:
-        raise InputError(f"The model {served.name!r} predicts fields; sensitivities are of numbers.")
-    served.check_meshes(meshes)
-    table = with_meshes(case_table(served, asked.get("inputs")), meshes)
-    found = served.model.sensitivity(table, std=False)
+    known = one_mesh(served, meshes, question.column)
+    found = served.sensitivities(meshes, served.case(question.inputs))
     arrays = {f"value:{one.target}": one.normal.astype(np.float32) for one in found}
     slopes = {one.target: one.inputs for one in found}
     return pack({"name": known.name, "nodes": known.item.n_nodes, "inputs": slopes}, arrays)
 
 
-def with_meshes(table: pd.DataFrame, meshes: Mapping[str, Known]) -> pd.DataFrame:
-    """Return a table of one case with its meshes."""
-    return table.assign(**{name: pd.Series([known.item], dtype=object) for name, known in meshes.items()})
-
-
 def for_sample(
-    served: Served, meshes: Mapping[str, Known], inputs: Mapping[str, Any]
+    served: Served, meshes: Mapping[str, Known], inputs: Mapping[str, object]
 ) -> tuple[dict[str, float], Arrays | None]:
     """Return the numbers and the fields that a sample of PLAID gets: means under their names, and std and bounds."""
-    table = case_table(served, dict(inputs))
+    table = served.case(inputs)
     keys = {"mean": "", "std": "_std", "lower": "_lower95", "upper": "_upper95"}
     told = served.judge(meshes, table, 0.95).targets
     numbers = {f"{name}{end}": one[key] for name, one in told.items() for key, end in keys.items()}

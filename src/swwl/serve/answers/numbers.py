@@ -1,29 +1,29 @@
-"""Answers about numbers: one case, curves of one mesh, rows of a table. Functions of a served model and meshes."""
+"""Answers about numbers: one case, curves of one mesh, rows of a table, rows in MLflow's form."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from swwl.errors import InputError
-from swwl.jobs.table import read_table, require_numbers, require_rows, require_texts, rows_named, where
+from swwl.errors import InputError, located
+from swwl.jobs.predict import PREDICTED
 from swwl.serve.http.limits import Limits
 from swwl.serve.models.meshes import Known, MeshStore
 from swwl.serve.models.served import Judged, Served
-from swwl.serve.requests.cases import a_level, a_number, an_object, case_table, input_value, known_keys
-from swwl.storage.checks import shown
+from swwl.serve.requests.questions import CurveQuestion, PredictQuestion, Sweep
+from swwl.tables.places import require_numbers, require_rows, require_texts, rows_named, where
 
-_STEPS = 41
 _CHUNK = 64
+_TABLE = Path("table.csv")  # what a client's table is called, whatever its file
 
 
-def predict(served: Served, meshes: Mapping[str, Known], asked: Mapping[str, Any]) -> dict[str, Any]:
+def predict(served: Served, meshes: Mapping[str, Known], question: PredictQuestion) -> dict[str, object]:
     """Predict one case: for every target mean, std and interval, and whether the model was tested for such a case.
 
     Parameters
@@ -31,18 +31,15 @@ def predict(served: Served, meshes: Mapping[str, Known], asked: Mapping[str, Any
     served : Served
     meshes : mapping of str to Known
         By column.
-    asked : mapping
-        ``inputs`` by name, and ``level`` of the interval.
+    question : PredictQuestion
     """
-    known_keys(asked, "model", "mesh", "inputs", "level")
-    level = a_level(asked.get("level", 0.95))
-    table = case_table(served, asked.get("inputs"))
-    judged = served.judge(meshes, table, level)
+    table = served.case(question.inputs)
+    judged = served.judge(meshes, table, question.level)
     domain = domain_of(served, meshes, table, judged)
     targets = {name: one | {"trust": trust(domain["inside"], one["unsure"])} for name, one in judged.targets.items()}
     return {
         "model": served.name,
-        "level": level,
+        "level": question.level,
         "targets": targets,
         "domain": domain,
         "meshes": {column: {"name": known.name, "nodes": known.item.n_nodes} for column, known in meshes.items()},
@@ -90,38 +87,37 @@ def domain_of(served: Served, meshes: Mapping[str, Known], table: pd.DataFrame, 
     return {"inside": inside, "outside": outside, "notes": notes, "score": judged.score}
 
 
-def curve(served: Served, meshes: Mapping[str, Known], asked: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+def curve(served: Served, meshes: Mapping[str, Known], question: CurveQuestion, limits: Limits) -> dict[str, object]:
     """Predict along a sweep of one input, for each of several values of another.
 
     Parameters
     ----------
     served : Served
     meshes : mapping of str to Known
-    asked : mapping
-        ``sweep``: an object with ``name`` and ``values``, or ``from``, ``to`` and ``n`` (by default the training
-        range); ``each``: an object with ``name`` and ``values``; ``inputs``: the others; ``level``.
+    question : CurveQuestion
     limits : Limits
     """
-    known_keys(asked, "model", "mesh", "inputs", "level", "sweep", "each")
-    level = a_level(asked.get("level", 0.95))
-    name, along = _swept(served, "sweep", asked.get("sweep"), limits)
-    each, values = _swept(served, "each", asked["each"], limits) if asked.get("each") is not None else (None, [None])
+    name, along = _swept(served, "sweep", question.sweep)
+    each: str | None = None
+    values: Sequence[float | None] = [None]
+    if question.each is not None:
+        each, values = _swept(served, "each", question.each)
     if each == name:
         raise InputError(f"The input {name!r} is given twice, by sweep and each; give it once.")
     if len(along) * len(values) > limits.rows:
         raise InputError(
             f"sweep and each ask for {len(along) * len(values)} points, but at most {limits.rows} are drawn."
         )
-    inputs = dict(an_object("inputs", asked.get("inputs") or {}))
+    inputs = dict(question.inputs or {})
     for own, one in ((name, along[0]), (each, values[0])):
         if own is not None:
             inputs[own] = one  # the case below must be complete
-    case = case_table(served, inputs)
+    case = served.case(inputs)
     table = case.loc[np.zeros(len(along) * len(values), dtype=int)].reset_index(drop=True)
     table[name] = np.tile(along, len(values))
     if each is not None:
         table[each] = np.repeat(np.array(values, dtype=float), len(along))
-    told = served.along(meshes, table, level)
+    told = served.along(meshes, table, question.level)
     curves = []
     for j, value in enumerate(values):
         rows = slice(j * len(along), (j + 1) * len(along))
@@ -131,42 +127,32 @@ def curve(served: Served, meshes: Mapping[str, Known], asked: Mapping[str, Any],
         "model": served.name,
         "sweep": {"name": name, "values": along},
         "each": each,
-        "level": level,
+        "level": question.level,
         "curves": curves,
     }
 
 
-def _swept(served: Served, what: str, asked: Any, limits: Limits) -> tuple[str, list[float]]:
-    given = an_object(what, asked)
-    known_keys(given, "name", "values", "from", "to", "n")
-    name = given.get("name")
-    known = next((one for one in served.inputs if one["name"] == name and one["holds"] == "numbers"), None)
+def _swept(served: Served, what: str, sweep: Sweep) -> tuple[str, list[float]]:
+    """Return the input that changes, and the values that it takes."""
+    known = next((one for one in served.inputs if one["name"] == sweep.name and one["holds"] == "numbers"), None)
     if known is None:
         names = ", ".join(one["name"] for one in served.inputs if one["holds"] == "numbers") or "none"
-        raise InputError(f"The model has no numeric input {shown(name)}; it has: {names}.")
-    values = given.get("values")
+        raise InputError(f"The model has no numeric input {sweep.name[:80]!r}; it has: {names}.")
+    values = sweep.values
     if values is None:
-        n = given.get("n", _STEPS)
-        if not isinstance(n, int) or isinstance(n, bool) or not 2 <= n <= limits.rows:
-            raise InputError(f"n of {what} must be an integer from 2 to {limits.rows}, not {shown(n)}.")
-        ends = [given.get(end, known.get(bound)) for end, bound in (("from", "least"), ("to", "largest"))]
-        first, last = (a_number(f"from and to of {what}", end) for end in ends)
-        values = np.linspace(first, last, n).tolist()
-    if not isinstance(values, list) or not values or len(values) > limits.rows:
-        raise InputError(f"values of {what} must be a list of numbers, not {shown(values)}.")
-    return str(name), [float(input_value(served, str(name), value)) for value in values]
+        first = known.get("least") if sweep.first is None else sweep.first
+        last = known.get("largest") if sweep.last is None else sweep.last
+        if first is None or last is None:
+            raise InputError(f"{what} needs from and to: the model does not know the range of {sweep.name!r}.")
+        # Each end is checked by itself: the difference of two of them could be too large for a number.
+        start, stop = (float(served.value(sweep.name, end)) for end in (first, last))
+        values = np.linspace(start, stop, sweep.n).tolist()
+    return sweep.name, [float(served.value(sweep.name, value)) for value in values]
 
 
-def table_inputs(served: Served, store: MeshStore, file: Path, limits: Limits) -> pd.DataFrame:
-    """Read and check a table that a client sent; its meshes are paths under the folder of meshes.
-
-    Mistakes name the line; the table is called "table" whatever its file.
-    """
-    path = Path(f"table{file.suffix}")
-    try:
-        frame = read_table(file)
-    except InputError as error:
-        raise InputError(str(error).replace(str(file), str(path))) from None
+def table_inputs(served: Served, store: MeshStore, frame: pd.DataFrame, limits: Limits) -> None:
+    """Check a table that a client sent; its meshes are paths under the folder of meshes. Mistakes name the line."""
+    path = _TABLE
     if len(frame) > limits.rows:
         raise InputError(f"{path}: has {len(frame)} rows, but at most {limits.rows} are taken.")
     served.check_names(frame, path)
@@ -175,11 +161,8 @@ def table_inputs(served: Served, store: MeshStore, file: Path, limits: Limits) -
         if column not in frame.columns:
             raise InputError(f"{path}: has no column {column!r} for meshes; it has: {', '.join(frame.columns)}.")
         for row, name in enumerate(frame[column]):
-            try:
+            with located(f"{path}: {where(frame, path, row)}"):
                 store.file(str(name))
-            except InputError as error:
-                raise InputError(f"{path}: {where(frame, path, row)}: {error}") from None
-    return frame
 
 
 def _numbers(served: Served, frame: pd.DataFrame, path: Path) -> dict[str, Any]:
@@ -194,7 +177,7 @@ def _numbers(served: Served, frame: pd.DataFrame, path: Path) -> dict[str, Any]:
 
 def table_lines(served: Served, store: MeshStore, frame: pd.DataFrame) -> Iterator[str]:
     """Yield the lines of a CSV file, with predictions beside the columns of a checked table; some rows at a time."""
-    path = Path("table.csv")
+    path = _TABLE
     for start in range(0, len(frame), _CHUNK):
         part = frame.iloc[start : start + _CHUNK]
         columns = _numbers(served, part, path)
@@ -214,3 +197,51 @@ def _as_csv(frame: pd.DataFrame, header: bool) -> str:
     text = io.StringIO()
     frame.to_csv(text, index=False, header=header, lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
     return text.getvalue()
+
+
+def csv_frame(content: bytes) -> pd.DataFrame:
+    """Return the table that CSV holds, as MLflow sends it."""
+    try:
+        return pd.read_csv(io.BytesIO(content))
+    except Exception as error:  # pandas has many ways to say that this is not a table
+        raise InputError(f"The table is not CSV: {' '.join(str(error).split())[:120]}.") from None
+
+
+def invoke(served: Served, store: MeshStore, frame: pd.DataFrame, limits: Limits) -> dict[str, object]:
+    """Predict every row of a table as MLflow asks for it; columns of meshes hold references.
+
+    Parameters
+    ----------
+    served : Served
+    store : MeshStore
+    frame : DataFrame
+    limits : Limits
+    """
+    if not 0 < len(frame) <= limits.rows:
+        raise InputError(f"The table has {len(frame)} rows, but 1 to {limits.rows} are taken.")
+    columns: dict[str, Any] = {}
+    for name in [*served.mesh_columns, *(one["name"] for one in served.inputs)]:
+        if name not in frame.columns:
+            raise InputError(
+                f"The model needs column {name!r}, but the table has: {', '.join(map(str, frame.columns))}."
+            )
+    for name in served.mesh_columns:
+        items = [store.find(str(reference), served.files).item for reference in frame[name]]
+        columns[name] = pd.Series(items, dtype=object)
+    for one in served.inputs:
+        values = []
+        for row, value in enumerate(frame[one["name"]].tolist()):
+            with located(f"Row {row}"):
+                values.append(served.value(one["name"], value))
+        columns[one["name"]] = pd.Series(values) if one["holds"] != "rows" else pd.Series(values, dtype=object)
+    found = dict(zip(PREDICTED, served.rows(pd.DataFrame(columns)).values(), strict=True))
+    return {
+        "predictions": [
+            {
+                f"{target}_{key}": values[row, k]
+                for k, target in enumerate(served.targets)
+                for key, values in found.items()
+            }
+            for row in range(len(frame))
+        ]
+    }

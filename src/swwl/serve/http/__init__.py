@@ -1,1 +1,1 @@
-"""The server: addresses, limits, what stands before all answers."""
+"""The server: addresses, who may ask, how much, and the socket."""

@@ -1,17 +1,21 @@
-"""The addresses of the server: which function answers what."""
+"""The addresses of the server: which function answers what, and the description of them all in OpenAPI's form."""
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import tempfile
 import warnings
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO, NamedTuple, TypeVar
 
+import pandas as pd
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -21,27 +25,75 @@ from starlette.routing import Route
 import swwl
 from swwl.errors import InputError, MeshWarning
 from swwl.formatting import plain
+from swwl.jobs.table import read_table
 from swwl.parallel import one_blas_thread
-from swwl.serve.answers import fields, plaid
-from swwl.serve.answers import mlflow as invocations
-from swwl.serve.answers import numbers as answers
+from swwl.serve.answers import fields, numbers, plaid
 from swwl.serve.http.guard import Guard, RefusedError, Workshop, extra_headers, status_of
 from swwl.serve.http.limits import Limits
-from swwl.serve.http.openapi import describe
 from swwl.serve.models.meshes import Known, MeshStore
 from swwl.serve.models.served import Served
-from swwl.serve.requests.cases import parse
-from swwl.serve.requests.questions import Question, limits_facts, meshes_of, model_of, question_of, sent_mesh
-from swwl.serve.requests.uploads import copy, hidden, private_file, shown_name
+from swwl.serve.requests.questions import (
+    CurveQuestion,
+    FieldQuestion,
+    Invocation,
+    MeshQuestion,
+    PredictQuestion,
+    Process,
+    SensitivityQuestion,
+    SurfaceQuestion,
+    checked,
+)
+from swwl.serve.requests.reading import (
+    Received,
+    content_type,
+    copy,
+    meshes_of,
+    model_of,
+    parse,
+    private_file,
+    received,
+    sent_mesh,
+    shown_name,
+)
 
+_JSON, _BYTES, _CSV = "application/json", "application/octet-stream", "text/csv"
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-Answer = Callable[[Served, Mapping[str, Known], dict[str, Any]], Any]
+_PACKED = "four bytes (the length of a header), a JSON header that says where arrays lie, and the arrays"
+Endpoint = Callable[[Request], Awaitable[Response]]
+Asked = TypeVar("Asked", bound=MeshQuestion)
+
+
+class Address(NamedTuple):
+    """Where a question is answered.
+
+    Attributes
+    ----------
+    path : str
+    endpoint : callable
+    summary : str
+        What it answers; empty where nobody needs to know.
+    methods : tuple of str
+    asks : class or None
+        What the body of a request holds as JSON.
+    sends : sequence of str
+        Further media types that the body may have.
+    answers : str
+        Media type.
+    """
+
+    path: str
+    endpoint: Endpoint
+    summary: str = ""
+    methods: tuple[str, ...] = ("GET",)
+    asks: type[BaseModel] | None = None
+    sends: Sequence[str] = ()
+    answers: str = _JSON
 
 
 class _Plain(JSONResponse):
     """JSON as other answers: NumPy's arrays as lists, and null for what is not a finite number."""
 
-    def render(self, content: Any) -> bytes:
+    def render(self, content: object) -> bytes:
         return json.dumps(plain(content), allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -84,7 +136,9 @@ class Service:
         """Describe a model: inputs with ranges, targets, scores, training meshes."""
         served = model_of(self.models, request.query_params.get("model"))
         facts = await self.workshop.run(lambda: served.facts)
-        return _Plain(facts | {"limits": limits_facts(self.limits), "folder": self.store.folder is not None})
+        limits = self.limits
+        known = {"bytes": limits.body, "nodes": limits.nodes, "rows": limits.rows, "seconds": limits.seconds}
+        return _Plain(facts | {"limits": known, "folder": self.store.folder is not None})
 
     async def meshes(self, request: Request) -> Response:
         """List mesh files under the folder of meshes."""
@@ -92,69 +146,70 @@ class Service:
 
     async def mesh(self, request: Request) -> Response:
         """Keep meshes that are sent; return the references by which they can be asked about."""
-        question = await question_of(request)
+        sent = await received(request)
         try:
-            if not question.files:
-                raise InputError("A mesh file is wanted, as a part of a form.")
-            found = await self.workshop.run(self._keep, question)
+            if not sent.files:
+                raise InputError("A mesh file is needed, as a part of a form.")
+            found = await self.workshop.run(self._keep, sent)
         finally:
-            await question.close()
+            await sent.close()
         return _Plain({"meshes": found})
 
-    def _keep(self, question: Question) -> list[dict[str, Any]]:
-        kept = []
-        for file in question.files.values():
+    def _keep(self, sent: Received) -> list[dict[str, object]]:
+        kept: list[dict[str, object]] = []
+        for file in sent.files.values():
             reference, known = sent_mesh(self.store, file, self.private)
             kept.append({"mesh": reference, "name": known.name, "nodes": known.item.n_nodes})
         return kept
 
-    def answering(self, answer: Answer) -> Callable[[Request], Any]:
-        """Return the endpoint of a function of a model, meshes and everything else that was asked."""
+    def answering(self, kind: type[Asked], answer: Callable[[Served, Mapping[str, Known], Asked], object]) -> Endpoint:
+        """Return the endpoint of a function of a model, meshes and a question of some kind."""
+
+        def work(served: Served, question: Asked, sent: Received) -> object:
+            return answer(served, meshes_of(served, self.store, question, sent.files, self.private), question)
 
         async def endpoint(request: Request) -> Response:
-            question = await question_of(request)
-            served = model_of(self.models, question.asked.get("model"))
+            sent = await received(request)
             try:
-                found = await self.workshop.run(self._answered, answer, served, question)
+                question = checked(kind, sent.asked, self.limits)
+                served = model_of(self.models, question.model)
+                found = await self.workshop.run(work, served, question, sent)
             finally:
-                await question.close()
+                await sent.close()
             return found if isinstance(found, Response) else _Plain(found)
 
         return endpoint
 
-    def _answered(self, answer: Answer, served: Served, question: Question) -> Any:
-        return answer(served, meshes_of(served, self.store, question, self.private), question.asked)
-
-    def curve(self, served: Served, meshes: Mapping[str, Known], asked: dict[str, Any]) -> Any:
+    def curve(self, served: Served, meshes: Mapping[str, Known], question: CurveQuestion) -> object:
         """Predict along curves."""
-        return answers.curve(served, meshes, asked, self.limits)
+        return numbers.curve(served, meshes, question, self.limits)
 
-    def field(self, served: Served, meshes: Mapping[str, Known], asked: dict[str, Any]) -> Response:
+    def field(self, served: Served, meshes: Mapping[str, Known], question: FieldQuestion) -> Response:
         """Predict fields, as bytes or as a mesh file."""
-        name, kind, content = fields.field(served, meshes, asked)
+        name, content = fields.field(served, meshes, question)
         headers = {"content-disposition": f'attachment; filename="{name}"'} if name else {}
-        return Response(content, media_type=kind, headers=headers)
+        return Response(content, media_type=_BYTES, headers=headers)
 
-    def surface(self, served: Served, meshes: Mapping[str, Known], asked: dict[str, Any]) -> Response:
+    def surface(self, served: Served, meshes: Mapping[str, Known], question: SurfaceQuestion) -> Response:
         """Return what a browser draws of a mesh."""
-        return Response(fields.surface(served, meshes, asked), media_type="application/octet-stream")
+        return Response(fields.surface(served, meshes, question), media_type=_BYTES)
 
-    def sensitivity(self, served: Served, meshes: Mapping[str, Known], asked: dict[str, Any]) -> Response:
+    def sensitivity(self, served: Served, meshes: Mapping[str, Known], question: SensitivityQuestion) -> Response:
         """Return where moving the surface changes a prediction."""
-        return Response(fields.sensitivity(served, meshes, asked), media_type="application/octet-stream")
+        return Response(fields.sensitivity(served, meshes, question), media_type=_BYTES)
 
     async def table(self, request: Request) -> Response:
         """Predict the rows of a CSV file, streamed back as they are done."""
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        question = Question({}) if kind == "text/csv" else await question_of(request)
-        served = model_of(self.models, question.asked.get("model") or request.query_params.get("model"))
+        body = await request.body() if content_type(request) == _CSV else None
+        sent = Received({}) if body is not None else await received(request)
         try:
-            body = await request.body() if kind == "text/csv" else None
-            frame = await self.workshop.run(self._table, served, question, body)
-            rows = iter(answers.table_lines(served, self.store, frame))
+            name = sent.asked.get("model") or request.query_params.get("model")
+            served = model_of(self.models, None if name is None else str(name))
+            frame = await self.workshop.run(self._table, served, sent, body)
+            rows = iter(numbers.table_lines(served, self.store, frame))
             first = await self.workshop.run(next, rows, "")
         finally:
-            await question.close()
+            await sent.close()
 
         async def lines() -> AsyncIterator[str]:
             part = first
@@ -162,33 +217,37 @@ class Service:
                 yield part
                 part = await self.workshop.run(next, rows, "")
 
-        return StreamingResponse(lines(), media_type="text/csv")
+        return StreamingResponse(lines(), media_type=_CSV)
 
-    def _table(self, served: Served, question: Question, body: bytes | None) -> Any:
-        ending = ".csv"
-        with private_file(self.private, ending) as path:
-            if body is not None:
-                path.write_bytes(body)
-            elif len(question.files) == 1:
-                file = next(iter(question.files.values()))
-                if not shown_name(file.filename).lower().endswith(".csv"):
-                    raise InputError("A table is wanted as a CSV file.")
-                copy(file.file, path)
-            else:
-                raise InputError("A table is wanted: a CSV file as a part of a form, or CSV as the body.")
-            with hidden(path, "table.csv"):
-                return answers.table_inputs(served, self.store, path, self.limits)
+    def _table(self, served: Served, sent: Received, body: bytes | None) -> pd.DataFrame:
+        """Read and check a table that is the body of a request, or the only file of a form."""
+        source: BinaryIO
+        if body is not None:
+            source = io.BytesIO(body)
+        else:
+            if len(sent.files) != 1:
+                raise InputError("A table is needed: a CSV file as a part of a form, or CSV as the body.")
+            file = next(iter(sent.files.values()))
+            if not shown_name(file.filename).lower().endswith(".csv"):
+                raise InputError("A table is expected as a CSV file.")
+            source = file.file
+        with private_file(self.private, "table.csv", ".csv") as path:
+            copy(source, path)
+            frame = read_table(path)
+        numbers.table_inputs(served, self.store, frame, self.limits)
+        return frame
 
     async def invocations(self, request: Request) -> Response:
         """Predict in MLflow's form."""
         served = model_of(self.models, request.query_params.get("model"))
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind not in ("application/json", "text/csv"):
-            raise RefusedError(415, f"JSON or CSV is wanted, not {kind[:60]!r}.")
+        kind = content_type(request)
+        if kind not in (_JSON, _CSV):
+            raise RefusedError(415, f"JSON or CSV is expected, not {kind[:60]!r}.")
         body = await request.body()
 
-        def work() -> dict[str, Any]:
-            return invocations.invoke(served, self.store, invocations.frame_of(kind, body), self.limits)
+        def work() -> dict[str, object]:
+            frame = numbers.csv_frame(body) if kind == _CSV else checked(Invocation, parse(body)).frame()
+            return numbers.invoke(served, self.store, frame, self.limits)
 
         return _Plain(await self.workshop.run(work))
 
@@ -197,17 +256,17 @@ class Service:
         body = await request.body()
         return _Plain(await self.workshop.run(self._process, body))
 
-    def _process(self, body: bytes) -> dict[str, Any]:
-        asked = parse(body)
-        served = model_of(self.models, asked.get("model"))
-        tree, scalars = plaid.sample_of(asked.get("sample"))
+    def _process(self, body: bytes) -> dict[str, object]:
+        asked = checked(Process, parse(body))
+        served = model_of(self.models, asked.model)
+        tree, scalars = plaid.sample_of(asked.sample)
         meshes = {}
         for column in served.mesh_columns:
             mesh, digest = plaid.mesh_of_sample(tree)
             meshes[column] = self.store.add(mesh, "sample", digest)
         inputs = {one["name"]: scalars[one["name"]] for one in served.inputs if one["name"] in scalars}
-        numbers, found = fields.for_sample(served, meshes, inputs)
-        return {"samples": [plaid.with_predictions(asked["sample"], numbers, found)]}
+        found, at_nodes = fields.for_sample(served, meshes, inputs)
+        return {"samples": [plaid.with_predictions(asked.sample, found, at_nodes)]}
 
     async def problem(self, request: Request) -> Response:
         """Describe the problem to PLAID's client."""
@@ -221,7 +280,7 @@ class Service:
 
     async def openapi(self, request: Request) -> Response:
         """Describe all addresses."""
-        return JSONResponse(describe(self.limits))
+        return JSONResponse(describe(self.addresses(), self.limits))
 
     async def page(self, request: Request) -> Response:
         """Return a file of the page; plotly's script comes from its own package."""
@@ -234,6 +293,44 @@ class Service:
         if name not in found or ending not in _TYPES:
             raise RefusedError(404, "There is no such file.")
         return Response(found[name].read_bytes(), media_type=_TYPES[ending], headers={"cache-control": "no-cache"})
+
+    def addresses(self) -> list[Address]:
+        """Return all addresses."""
+        post, both, form = ("POST",), ("GET", "POST"), ("multipart/form-data",)
+        table = "Predictions beside the columns of a CSV file, whose meshes are paths under --meshes"
+        return [
+            Address("/", self.page),
+            Address("/page/{name}", self.page),
+            Address("/ping", self.health),
+            Address("/openapi.json", self.openapi),
+            Address("/health", self.health, "Whether the server is there", both),
+            Address("/api/models", self.list_models, "Models by name"),
+            Address("/api/model", self.model, "A model: inputs with ranges, targets, scores, importance, map, cases"),
+            Address("/api/meshes", self.meshes, "Mesh files under --meshes"),
+            Address("/api/mesh", self.mesh, "Keep meshes that are sent, to ask about them", post, None, form),
+            self._asking("/api/predict", "One case: mean, std, interval and trust", PredictQuestion, numbers.predict),
+            self._asking("/api/curve", "Curves of one mesh with bands", CurveQuestion, self.curve),
+            self._asking("/api/field", f"Fields at all nodes: {_PACKED}; or a VTU file", FieldQuestion, self.field),
+            self._asking("/api/surface", f"What to draw of a mesh: {_PACKED}", SurfaceQuestion, self.surface),
+            self._asking(
+                "/api/sensitivity",
+                f"Where moving nodes changes a prediction: {_PACKED}",
+                SensitivityQuestion,
+                self.sensitivity,
+            ),
+            Address("/api/table", self.table, table, post, None, (_CSV, *form), _CSV),
+            Address("/invocations", self.invocations, "MLflow's form, for tables", post, Invocation, (_CSV,)),
+            Address("/process", self.process, "PLAID's form: samples in, predictions with them out", post, Process),
+            Address("/problem_definition", self.problem, "PLAID's form: inputs and targets of the first model", both),
+            Address("/infos", self.infos, "PLAID's form: who answers", both),
+        ]
+
+    def _asking(
+        self, path: str, summary: str, kind: type[Asked], answer: Callable[[Served, Mapping[str, Known], Asked], object]
+    ) -> Address:
+        """Return the address of a question about meshes, which may be sent with it."""
+        answers = _BYTES if _PACKED in summary else _JSON
+        return Address(path, self.answering(kind, answer), summary, ("POST",), kind, ("multipart/form-data",), answers)
 
 
 def make_app(
@@ -249,7 +346,7 @@ def make_app(
     Parameters
     ----------
     models : mapping of str to Served
-        As :func:`swwl.serve.models.library.load_served` returns them.
+        As :func:`swwl.serve.models.load_served` returns them.
     meshes : path, optional
         The folder in which clients may name meshes.
     limits : Limits, optional
@@ -273,33 +370,56 @@ def make_app(
             finally:
                 service.close()
 
-    answering = service.answering
-    routes = [
-        Route("/", service.page),
-        Route("/page/{name}", service.page),
-        Route("/health", service.health, methods=["GET", "POST"]),
-        Route("/ping", service.health),
-        Route("/openapi.json", service.openapi),
-        Route("/api/models", service.list_models),
-        Route("/api/model", service.model),
-        Route("/api/meshes", service.meshes),
-        Route("/api/mesh", service.mesh, methods=["POST"]),
-        Route("/api/predict", answering(answers.predict), methods=["POST"]),
-        Route("/api/curve", answering(service.curve), methods=["POST"]),
-        Route("/api/field", answering(service.field), methods=["POST"]),
-        Route("/api/surface", answering(service.surface), methods=["POST"]),
-        Route("/api/sensitivity", answering(service.sensitivity), methods=["POST"]),
-        Route("/api/table", service.table, methods=["POST"]),
-        Route("/invocations", service.invocations, methods=["POST"]),
-        Route("/process", service.process, methods=["POST"]),
-        Route("/problem_definition", service.problem, methods=["GET", "POST"]),
-        Route("/infos", service.infos, methods=["GET", "POST"]),
-    ]
-
     async def refused(request: Request, error: Exception) -> Response:
         status, text = status_of(error)
         return JSONResponse({"error": text}, status_code=status, headers=extra_headers(status))
 
-    handlers: Any = {HTTPException: refused, InputError: refused, Exception: refused}
+    handlers = {HTTPException: refused, InputError: refused, Exception: refused}
+    routes = [Route(one.path, one.endpoint, methods=one.methods) for one in service.addresses()]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     return Guard(app, limits, token, hosts, service.close)
+
+
+def describe(addresses: Iterable[Address], limits: Limits) -> dict[str, object]:
+    """Return the description of addresses in OpenAPI's form; schemas are those of the classes of questions."""
+    told = [one for one in addresses if one.summary]
+    kinds = list(dict.fromkeys(one.asks for one in told if one.asks is not None))
+    _, schemas = models_json_schema(
+        [(kind, "validation") for kind in kinds], ref_template="#/components/schemas/{model}"
+    )
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "swwl serve",
+            "version": swwl.__version__,
+            "description": (
+                f"Models on simulation meshes. Requests of at most {limits.body} bytes, meshes of {limits.nodes} "
+                f"nodes, tables and curves of {limits.rows} rows. Errors are objects with one text, error."
+            ),
+        },
+        "paths": {one.path: {method.lower(): _operation(one) for method in one.methods} for one in told},
+        "components": {"schemas": schemas.get("$defs", {})},
+    }
+
+
+def _operation(address: Address) -> dict[str, object]:
+    error = {"schema": {"type": "object", "properties": {"error": {"type": "string"}}}}
+    responses = {
+        "200": {"description": "The answer", "content": {address.answers: {}}},
+        "4XX": {"description": "What is wrong with the question", "content": {_JSON: error}},
+        "503": {"description": "Busy, or it took too long", "content": {_JSON: error}},
+    }
+    found: dict[str, object] = {"summary": address.summary, "responses": responses}
+    if address.path in ("/api/model", "/api/table", "/invocations"):
+        found["parameters"] = [{"name": "model", "in": "query", "schema": {"type": "string"}}]
+    asks = {"$ref": f"#/components/schemas/{address.asks.__name__}"} if address.asks else {"type": "object"}
+    form = {
+        "type": "object",
+        "properties": {"request": asks, "mesh": {"type": "string", "format": "binary"}},
+        "description": "the same object as JSON in the field request, and files named mesh or as their column",
+    }
+    content: dict[str, object] = {} if address.asks is None else {_JSON: {"schema": asks}}
+    content |= {kind: {"schema": {"type": "string"} if kind == _CSV else form} for kind in address.sends}
+    if content:
+        found["requestBody"] = {"content": content}
+    return found

@@ -9,8 +9,10 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import parse_qs, urlsplit
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from swwl.errors import InputError, MissingFileError
 from swwl.formatting import size
@@ -75,7 +77,7 @@ class Guard:
 
     def __init__(
         self,
-        app: Any,
+        app: ASGIApp,
         limits: Limits,
         token: str | None = None,
         hosts: Iterable[str] | None = None,
@@ -84,7 +86,7 @@ class Guard:
         self._app, self._limits, self._token, self.close = app, limits, token, close
         self._hosts = None if hosts is None else {host.lower() for host in hosts}
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
@@ -93,12 +95,12 @@ class Guard:
             return
         started = finished = False
 
-        async def answer(message: Any) -> None:
+        async def answer(message: Message) -> None:
             nonlocal started, finished
             finished = message["type"] == "http.response.body" and not message.get("more_body", False)
             if message["type"] == "http.response.start":
                 started = True
-                message = message | {"headers": [*message.get("headers", ()), *_SECURITY]}
+                message = {**message, "headers": [*message.get("headers", ()), *_SECURITY]}
             await send(message)
 
         try:
@@ -112,7 +114,7 @@ class Guard:
             status, text = status_of(error)
             await _reply(answer, status, text)
 
-    def _check(self, scope: Any) -> None:
+    def _check(self, scope: Scope) -> None:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         host = headers.get("host", "")
         name = (urlsplit(f"//{host}").hostname or "") if _is_plain(host) else ""
@@ -141,12 +143,12 @@ class Guard:
         if not hmac.compare_digest(given.strip().encode(), self._token.encode()):
             raise RefusedError(401, "The token of the link is wanted: open the link that swwl serve printed.")
 
-    def _limited(self, receive: Any) -> Any:
+    def _limited(self, receive: Receive) -> Receive:
         """Return what hands over the body of a request, as long as it is neither too large nor too slow."""
         loop = asyncio.get_running_loop()
         deadline, total, done = loop.time() + self._limits.read_seconds, 0, False
 
-        async def limited() -> Any:
+        async def limited() -> Message:
             nonlocal total, done
             if done:
                 return await receive()  # whether the client is still there
@@ -175,7 +177,7 @@ def extra_headers(status: int) -> dict[str, str]:
     return {"retry-after": "2"} if status == 503 else {}
 
 
-async def _reply(send: Any, status: int, text: str) -> None:
+async def _reply(send: Send, status: int, text: str) -> None:
     body = json.dumps({"error": text}).encode()
     headers = {"content-type": "application/json", "content-length": str(len(body))} | extra_headers(status)
     pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
@@ -195,7 +197,7 @@ class Workshop:
         self._limits, self._busy = limits, 0
         self._pool = ThreadPoolExecutor(limits.at_work, thread_name_prefix="swwl-serve")
 
-    async def run(self, function: Callable[..., Result], *arguments: Any) -> Result:
+    async def run(self, function: Callable[..., Result], *arguments: object) -> Result:
         """Return what a function returns, computed in another thread; give up after the time that is allowed.
 
         The thread goes on then, and keeps its place until it has finished.
@@ -210,7 +212,7 @@ class Workshop:
         except TimeoutError:
             raise RefusedError(503, f"This took longer than {self._limits.seconds:g} s, so it was given up.") from None
 
-    def _finished(self, work: asyncio.Future[Any]) -> None:
+    def _finished(self, work: asyncio.Future[Result]) -> None:
         self._busy -= 1
         if not work.cancelled():
             work.exception()  # looked at, so that nobody complains that nobody did

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
-from typing import Any
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from swwl.errors import InputError
@@ -18,10 +19,10 @@ def make_protocol(limits: Limits) -> type[H11Protocol]:
     class Protocol(H11Protocol):
         """HTTP for clients that keep to the clock."""
 
-        _waiting: Any = None
-        _reading: Any = None
+        _waiting: asyncio.TimerHandle | None = None
+        _reading: asyncio.TimerHandle | None = None
 
-        def connection_made(self, transport: Any) -> None:
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
             super().connection_made(transport)
             self._wait()
 
@@ -73,7 +74,7 @@ def listen(host: str, port: int) -> socket.socket:
     return found
 
 
-def run(app: Any, listening: socket.socket, limits: Limits) -> None:
+def run(app: ASGIApp, listening: socket.socket, limits: Limits) -> None:
     """Serve until an interrupt, and then end at once.
 
     Parameters

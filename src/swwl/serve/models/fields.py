@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from swwl.errors import InputError, located
 from swwl.evaluation.metadata import field_data_of, field_score_rows
@@ -27,11 +26,8 @@ from swwl.jobs.predict import (
 )
 from swwl.mesh.mesh import Mesh
 from swwl.serve.models.meshes import Known
-from swwl.serve.models.once import Once
-from swwl.serve.models.served import Apart, Judged, Served, Told, spread
-
-# Fields of one case and their standard deviations, by name.
-BothFields = tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]
+from swwl.serve.models.served import Apart, Fields, Judged, Place, Served, Told, spread
+from swwl.serve.models.single_flight import Once
 
 _KEPT = 8  # cases whose fields are kept: cards, colors and downloads ask for the same one
 _NODES = 400_000  # of meshes with descriptors and embeddings, which are kept, too
@@ -42,7 +38,7 @@ class PlacedFields(NamedTuple):
     """A model on one mesh, and where that lies on the map."""
 
     fields: PreparedFields
-    place: dict[str, Any] | None
+    place: Place | None
 
 
 class ServedFields(Served):
@@ -58,7 +54,7 @@ class ServedFields(Served):
         self.fields = list(model.field_names_)
         nodal = [one.kind.name for one in model.models_.values() if not one.kind.on_cells]
         self.targets = [f"{field}_{what}" for field in nodal for what in DERIVED]
-        self._fields: Once[BothFields] = Once(_KEPT)
+        self._fields: Once[tuple[Fields, Fields]] = Once(_KEPT)
         self._prepared: Once[PlacedFields] = Once(_NODES, weight=lambda one: float(one.fields.mesh.n_nodes))
 
     def _prepare(self, meshes: Mapping[str, Known]) -> PlacedFields:
@@ -122,12 +118,12 @@ class ServedFields(Served):
         columns |= domain_columns(cases.domain)
         return pd.concat([frame, pd.DataFrame(columns, index=frame.index)], axis=1)
 
-    def fields_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> BothFields:
+    def fields_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> tuple[Fields, Fields]:
         """Return fields of one case and their standard deviations, by name."""
         prepared = self._prepare(meshes).fields
         key = (meshes[self.mesh_columns[0]].key, repr(table.iloc[0].to_dict()))
 
-        def make() -> BothFields:
+        def make() -> tuple[Fields, Fields]:
             means, stds = prepared.cases(table).predict()
             return means[0], stds[0]
 

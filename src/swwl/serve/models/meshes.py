@@ -16,7 +16,7 @@ from swwl.mesh.io.formats import READERS, read_file
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.screening import Facts, facts_of
 from swwl.serve.http.limits import Limits
-from swwl.serve.models.once import Once
+from swwl.serve.models.single_flight import Once
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,10 @@ from swwl.gp.prediction import Prediction
 from swwl.jobs.predict import check_names, graph_columns, prediction_table
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.one_mesh import OneMesh
+from swwl.regression.sensitivity import Sensitivity
 from swwl.serve.models.meshes import Known
-from swwl.serve.models.once import Once
-from swwl.serve.models.served import Apart, Judged, Served, Told, spread
+from swwl.serve.models.served import Apart, Judged, Place, Served, Told, spread
+from swwl.serve.models.single_flight import Once
 
 _PREPARED = 64  # meshes whose embedding is kept, of every model
 
@@ -35,14 +36,14 @@ class ServedNumbers(Served):
             self.data = data_of(model)
         self.mesh_columns = graph_columns(model)
         self.targets, self.fields = list(model.target_names_), []
-        self._prepared: Once[tuple[OneMesh, dict[str, Any] | None]] = Once(_PREPARED)
+        self._prepared: Once[tuple[OneMesh, Place | None]] = Once(_PREPARED)
 
-    def _prepare(self, meshes: Mapping[str, Known]) -> tuple[OneMesh, dict[str, Any] | None]:
+    def _prepare(self, meshes: Mapping[str, Known]) -> tuple[OneMesh, Place | None]:
         """Return the model with meshes embedded, and where they lie on the map; that is done once for each."""
         self.check_meshes(meshes)
         key = tuple((name, meshes[name].key) for name in self.mesh_columns)
 
-        def make() -> tuple[OneMesh, dict[str, Any] | None]:
+        def make() -> tuple[OneMesh, Place | None]:
             one = OneMesh.of(self.model, {name: meshes[name].item for name in self.mesh_columns})
             return one, self.design.place(one.vectors()) if meshes and self.design else None
 
@@ -68,6 +69,12 @@ class ServedNumbers(Served):
     def rows(self, table: pd.DataFrame) -> Told:
         """Predict rows with meshes of their own."""
         return _told(self.model.predict_with_domain(table)[0].columns(), 0.95)
+
+    def sensitivities(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> list[Sensitivity]:
+        """Return how the predictions of one case change when nodes move and inputs change, one for each target."""
+        self.check_meshes(meshes)
+        items = {name: pd.Series([known.item], dtype=object) for name, known in meshes.items()}
+        return self.model.sensitivity(table.assign(**items), std=False)
 
     def check_names(self, frame: pd.DataFrame, path: Path) -> None:
         """Refuse a table that has columns where predictions go."""

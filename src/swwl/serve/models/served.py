@@ -1,26 +1,41 @@
-"""Served: a model under a name, with what the page and scripts want to know of it, found once."""
+"""Served: what every model can be asked, whatever it predicts, and what is known of it before anybody asks.
+
+`DesignMap` puts its training cases into a plane, `Judged` is what it says of one case.
+"""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from swwl.domain.verdict import far_from_others
 from swwl.embedding.components import principal_components, project
 from swwl.errors import InputError
+from swwl.formatting import number
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.screening import Typical, apart
 from swwl.plots.inputs import design_vectors
+from swwl.regression.sensitivity import Sensitivity
 from swwl.serve.models.meshes import Known
+from swwl.storage.checks import shown
 
 _NEAREST = 5
+# Farther out than so many training ranges, squares of distances are beyond what numbers can hold.
+_FAR = 1e9
+_MOST_VALUES = 10_000  # of an input that is a list
+# mean, std, lower and upper of every target, arrays of shape (M, k).
+Told = dict[str, NDArray[np.float64]]
+Apart = Mapping[int, list[str]]
+Fields = dict[str, NDArray[np.float64]]
+Place = dict[str, object]
 
 
 class DesignMap:
@@ -33,17 +48,17 @@ class DesignMap:
         Names of the cases.
     """
 
-    def __init__(self, vectors: NDArray[Any], labels: Sequence[str]):
+    def __init__(self, vectors: NDArray[np.floating], labels: Sequence[str]):
         self._vectors, self._labels = vectors.astype(np.float64), labels
         self._mean, self._components, _ = principal_components(vectors, 2)
         self._places = self._projected(vectors)
 
-    def _projected(self, vectors: NDArray[Any]) -> NDArray[np.float64]:
+    def _projected(self, vectors: NDArray[np.floating]) -> NDArray[np.float64]:
         places = np.zeros((len(vectors), 2))
         places[:, : self._components.shape[1]] = project(vectors, self._mean, self._components)
         return places
 
-    def place(self, vector: NDArray[Any] | None) -> dict[str, Any] | None:
+    def place(self, vector: NDArray[np.floating] | None) -> Place | None:
         """Return where a mesh lies, and the training cases that are nearest to it."""
         if vector is None or vector.shape != self._vectors.shape[1:]:
             return None
@@ -52,14 +67,9 @@ class DesignMap:
         near = [{"case": int(i), "label": self._labels[i], "distance": float(distances[i])} for i in order]
         return {"place": self._projected(vector[None])[0].tolist(), "nearest": near}
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """Return the places of the training cases, their names, and which lie far from all others."""
         return {"places": self._places, "labels": self._labels, "far": far_from_others(self._vectors)}
-
-
-# mean, std, lower and upper of every target, arrays of shape (M, k).
-Told = dict[str, NDArray[np.float64]]
-Apart = Mapping[int, list[str]]
 
 
 class Judged(NamedTuple):
@@ -82,7 +92,7 @@ class Judged(NamedTuple):
     inside: bool | None = None
     score: float | None = None
     why: str = ""
-    place: dict[str, Any] | None = None
+    place: Place | None = None
 
 
 class Served(ABC):
@@ -162,13 +172,60 @@ class Served(ABC):
             By the places of rows: columns whose mesh is unlike the training meshes in plain sight.
         """
 
-    def fields_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> tuple[dict[str, Any], dict[str, Any]]:
+    def fields_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> tuple[Fields, Fields]:
         """Return fields of one case and their standard deviations, by name."""
         raise InputError(f"The model {self.name!r} predicts numbers, not fields.")
 
     def mesh_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> Mesh:
         """Return the mesh of one case with its predicted fields."""
         raise InputError(f"The model {self.name!r} predicts numbers, not fields.")
+
+    def sensitivities(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> list[Sensitivity]:
+        """Return how the predictions of one case change when nodes move and inputs change, one for each target."""
+        raise InputError(f"The model {self.name!r} predicts fields; sensitivities are of numbers.")
+
+    def value(self, name: str, value: object) -> float | int | str | NDArray[np.float64]:
+        """Return the value of an input as the model takes it, or say what is wrong with it."""
+        known = next((one for one in self.inputs if one["name"] == name), None)
+        if known is None:
+            names = ", ".join(one["name"] for one in self.inputs) or "none"
+            raise InputError(f"The model has no input {name[:80]!r}; it has: {names}.")
+        if known["holds"] == "categories":
+            if not isinstance(value, str) or value not in known["categories"]:
+                among = ", ".join(known["categories"][:10])
+                raise InputError(f"Input {name!r} must be one of {among}, not {shown(value)}.")
+            return value
+        if known["holds"] == "rows":
+            if isinstance(value, int) and not isinstance(value, bool):
+                return value
+            if not isinstance(value, list) or not 0 < len(value) <= _MOST_VALUES:
+                raise InputError(f"Input {name!r} must be an integer or a list of numbers, not {shown(value)}.")
+            return np.array([_finite(name, one) for one in value])
+        found = _finite(name, value)
+        if "least" in known:
+            width = (known["largest"] - known["least"]) or abs(known["median"]) or 1.0
+            if abs(found - known["median"]) > _FAR * width:
+                raise InputError(
+                    f"Input {name!r} is {number(found)}, but the training cases lie between {number(known['least'])} "
+                    f"and {number(known['largest'])}: that is too far away to say anything."
+                )
+        elif abs(found) > 1e100:
+            raise InputError(f"Input {name!r} is {number(found)}, which is too large to say anything.")
+        return found
+
+    def case(self, inputs: Mapping[str, object] | None) -> pd.DataFrame:
+        """Return a table of one row of checked inputs; all must be there."""
+        values = {name: self.value(name, value) for name, value in (inputs or {}).items()}
+        missing = [one["name"] for one in self.inputs if one["name"] not in values]
+        if missing:
+            raise InputError(f"The model also needs {', '.join(missing)}: give them as inputs.")
+        if all(isinstance(value, float) for value in values.values()):  # pandas is quickest with one array
+            return pd.DataFrame(np.array([[values[name] for name in self.names]]), columns=self.names)
+        cells = {
+            name: pd.Series([value], dtype=object) if isinstance(value, np.ndarray) else [value]
+            for name, value in values.items()
+        }
+        return pd.DataFrame(cells, index=[0])
 
     def check_meshes(self, meshes: Mapping[str, Known]) -> None:
         """Refuse meshes for other columns than the model has, and too few."""
@@ -203,10 +260,10 @@ class Served(ABC):
         folder = (self.path.parent / self.data["table"]).parent
         for kind, key in (("train", "train"), ("test", "held_out")):
             for column, names in ((self.data.get(key) or {}).get("meshes") or {}).items():
-                for number, name in enumerate(names):
+                for i, name in enumerate(names):
                     file = (folder / name).resolve()
                     if column in self.mesh_columns and file.is_relative_to(self.folder) and file.is_file():
-                        found[f"{kind}:{column}:{number}"] = file
+                        found[f"{kind}:{column}:{i}"] = file
         return found
 
     @cached_property
@@ -226,7 +283,9 @@ class Served(ABC):
             return None
         return pd.DataFrame({name: found[name] for name in names})
 
-    def cases(self, kind: str, inputs: pd.DataFrame | None, targets: Any) -> list[dict[str, Any]]:
+    def cases(
+        self, kind: str, inputs: pd.DataFrame | None, targets: Iterable[Iterable[float | None]]
+    ) -> list[dict[str, object]]:
         """Return cases whose meshes can be shown, with what is known of them.
 
         Parameters
@@ -241,7 +300,7 @@ class Served(ABC):
             files = [self.files.get(reference) for reference in references.values()]
             if not files or None in files:
                 continue
-            case: dict[str, Any] = {"label": Path(str(files[0])).name, "meshes": references}
+            case: dict[str, object] = {"label": Path(str(files[0])).name, "meshes": references}
             case |= {"learned": kind == "train", "targets": dict(zip(self.targets, known, strict=True))}
             if inputs is not None and len(inputs.columns):
                 case["inputs"] = inputs.iloc[i].to_dict()
@@ -249,7 +308,18 @@ class Served(ABC):
         return found
 
 
-def spread(values: Any) -> dict[str, float]:
+def _finite(name: str, value: object) -> float:
+    """Return a finite number, or say what stands in its place."""
+    try:
+        found = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        found = math.inf
+    if not math.isfinite(found):
+        raise InputError(f"Input {name!r} must be a finite number, not {shown(value)}.")
+    return found
+
+
+def spread(values: ArrayLike) -> dict[str, float]:
     """Return least, median and largest value."""
     array = np.asarray(values, dtype=float)
     return {"least": float(array.min()), "median": float(np.median(array)), "largest": float(array.max())}

@@ -1,1 +1,1 @@
-"""What clients ask, checked."""
+"""What clients ask: ``questions.py`` declares it, ``reading.py`` reads it from a request."""

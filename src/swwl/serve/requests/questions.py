@@ -1,133 +1,294 @@
-"""What a request asks: the model, the meshes (sent, named or remembered), and a mapping of everything else."""
+"""What clients may ask, declared: names, types, bounds. The description of all addresses comes from here, too.
+
+A question that is not one is refused in one line that names the field, what was found and what was expected.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable
+from typing import Annotated, Literal, TypeVar
 
-from starlette.datastructures import UploadFile
-from starlette.requests import Request
+import pandas as pd
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
-from swwl.errors import InputError, located
-from swwl.serve.http.guard import RefusedError
+from swwl.errors import InputError
 from swwl.serve.http.limits import Limits
-from swwl.serve.models.meshes import Known, MeshStore
-from swwl.serve.models.served import Served
-from swwl.serve.requests.cases import parse
-from swwl.serve.requests.uploads import copy, ending_of, hidden, private_file, refuse_other_files, shown_name
 from swwl.storage.checks import shown
 
-_MOST_FILES, _MOST_FIELDS = 8, 32
+Asked = TypeVar("Asked", bound=BaseModel)
+
+_STEPS = 41
+# Tags of what may come in two forms; they begin unlike any name, so that messages can leave them out.
+_TEXT, _OBJECT, _LIST = "<text>", "<object>", "<list>"
+_MESHES, _ROWS = "a text, or an object of texts by column", "a list of rows, or an object of columns"
 
 
-@dataclass
-class Question:
-    """A request, taken apart.
-
-    Attributes
-    ----------
-    asked : dict
-        What the JSON of the request says, or the fields of a form.
-    files : dict of str to UploadFile
-        By the names of their parts.
-    """
-
-    asked: dict[str, Any]
-    files: dict[str, UploadFile] = field(default_factory=dict)
-
-    async def close(self) -> None:
-        """Let go of the files."""
-        for file in self.files.values():
-            await file.close()
+def _form(value: object) -> str | None:
+    return next((tag for kind, tag in ((str, _TEXT), (dict, _OBJECT), (list, _LIST)) if isinstance(value, kind)), None)
 
 
-async def question_of(request: Request) -> Question:
-    """Read a request: JSON, or a form with files and the same JSON in its field "request"."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind == "multipart/form-data":
-        form = await request.form(max_files=_MOST_FILES, max_fields=_MOST_FIELDS, max_part_size=1_000_000)
-        asked: dict[str, Any] = {}
-        files: dict[str, UploadFile] = {}
-        for name, value in form.multi_items():
-            if isinstance(value, UploadFile):
-                if name in files:
-                    raise InputError(f"The form has two files named {name[:80]!r}.")
-                files[name] = value
-            elif name == "request":
-                asked |= parse(value)
-            elif name in ("inputs", "sweep", "each"):
-                asked[name] = parse(value)
+Value = Annotated[
+    object, WithJsonSchema({"type": ["number", "string", "array"], "description": "as the model's input holds them"})
+]
+Inputs = Annotated[dict[str, Value], Field(description="values by name", examples=[{"speed": 17188, "pressure": 1.41}])]
+Meshes = Annotated[
+    Annotated[str, Tag(_TEXT)] | Annotated[dict[str, str], Tag(_OBJECT)],
+    Discriminator(_form, _MESHES, _MESHES),
+]
+Column = Annotated[str | None, Field(description="of the mesh, where there are several")]
+Rows = Annotated[
+    Annotated[list[dict[str, Value]], Tag(_LIST)] | Annotated[dict[str, list[Value]], Tag(_OBJECT)],
+    Discriminator(_form, _ROWS, _ROWS),
+]
+
+
+class _Strict(BaseModel):
+    """An object with known keys, whose values are taken as they are."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, asked: object) -> object:
+        names = [field.alias or name for name, field in cls.model_fields.items()]
+        for name in asked if isinstance(asked, dict) else ():
+            if name not in names:
+                found = str(name)[:80]
+                raise InputError(f"The request has a key {found!r}, which is not known; known are {', '.join(names)}.")
+        return asked
+
+
+class MeshQuestion(_Strict):
+    """About a mesh."""
+
+    model: str | None = Field(None, description="name of a model; the first one by default")
+    mesh: Meshes | None = Field(
+        None,
+        description=(
+            "PATH of a file under --meshes, upload:DIGEST of a mesh that /api/mesh keeps, train:COLUMN:NUMBER or "
+            "test:COLUMN:NUMBER of a case that the model knows; an object of them by column where there are several"
+        ),
+    )
+
+
+class CaseQuestion(MeshQuestion):
+    """About one case: a mesh and its operating conditions."""
+
+    inputs: Inputs | None = None
+
+
+class SurfaceQuestion(MeshQuestion):
+    """What to draw of a mesh."""
+
+    column: Column = None
+
+
+class SensitivityQuestion(CaseQuestion):
+    """Where moving nodes changes a prediction."""
+
+    column: Column = None
+
+
+class FieldQuestion(CaseQuestion):
+    """Fields at all nodes."""
+
+    column: Column = None
+    format: Literal["bytes", "vtu"] = "bytes"
+
+
+class PredictQuestion(CaseQuestion):
+    """Numbers with intervals."""
+
+    level: float = Field(0.95, gt=0, lt=1, description="probability of the interval")
+
+
+class Sweep(_Strict):
+    """Values of an input: listed, or evenly spaced between two ends."""
+
+    name: str
+    values: list[float] | None = Field(None, min_length=1)
+    first: float | None = Field(None, alias="from", description="the least of the training cases by default")
+    last: float | None = Field(None, alias="to", description="the largest of the training cases by default")
+    n: int = Field(_STEPS, ge=2)
+
+    @field_validator("values", "n")
+    @classmethod
+    def _not_too_many(cls, value: list[float] | int | None, info: ValidationInfo) -> list[float] | int | None:
+        n, limits = len(value) if isinstance(value, list) else value, info.context
+        if n is not None and isinstance(limits, Limits) and n > limits.rows:
+            raise InputError(f"The request asks for {shown(n)} points, but at most {limits.rows} are drawn.")
+        return value
+
+
+class CurveQuestion(PredictQuestion):
+    """Numbers along one input, for each of several values of another."""
+
+    sweep: Sweep
+    each: Sweep | None = None
+
+
+class Split(BaseModel):
+    """Rows of a table, and the names of its columns."""
+
+    columns: list[str]
+    data: list[list[Value]]
+
+    @model_validator(mode="after")
+    def _even(self) -> Split:
+        if len(set(self.columns)) != len(self.columns):
+            raise InputError("columns of dataframe_split must be different texts.")
+        if any(len(row) != len(self.columns) for row in self.data):
+            raise InputError(f"Every row of data must be a list of {len(self.columns)} values.")
+        return self
+
+
+class Invocation(BaseModel):
+    """A table in one of MLflow's forms."""
+
+    dataframe_split: Split | None = None
+    dataframe_records: Rows | None = None
+    instances: Rows | None = None
+    inputs: Rows | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Invocation:
+        if len(self.model_fields_set) != 1:
+            names = ", ".join(type(self).model_fields)
+            raise InputError(f"One of {names} is expected, and the request has {len(self.model_fields_set)} of them.")
+        return self
+
+    def frame(self) -> pd.DataFrame:
+        """Return the table; columns hold whatever was sent.
+
+        >>> Invocation(dataframe_records=[{"x": 1.5}, {"x": 2}]).frame()["x"].tolist()
+        [1.5, 2]
+        """
+        if self.dataframe_split is not None:
+            names: Iterable[str] = self.dataframe_split.columns
+            columns = {name: [row[k] for row in self.dataframe_split.data] for k, name in enumerate(names)}
+        else:
+            rows = self.dataframe_records or self.instances or self.inputs or []
+            if isinstance(rows, list):
+                columns = {name: [row.get(name) for row in rows] for name in (rows[0] if rows else ())}
             else:
-                asked[name] = value
-        return Question(asked, files)
-    if kind not in ("application/json", ""):
-        raise RefusedError(415, f"JSON or a form with files is wanted, not {kind[:60]!r}.")
-    return Question(parse(await request.body() or b"{}"))
+                columns = rows
+        if len({len(values) for values in columns.values()}) > 1:
+            raise InputError(f"{next(iter(self.model_fields_set))} must hold lists of the same length by name.")
+        return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
 
 
-def model_of(models: Mapping[str, Served], name: Any) -> Served:
-    """Return the model of a name; the first where none is given."""
-    if name is None or name == "":
-        return next(iter(models.values()))
-    if not isinstance(name, str) or name not in models:
-        raise RefusedError(404, f"There is no model {shown(name)}; there are: {', '.join(models)}.")
-    return models[name]
+class _Open(BaseModel):
+    """An object whose further keys are handed back as they came."""
+
+    model_config = ConfigDict(extra="allow")
 
 
-def meshes_of(served: Served, store: MeshStore, question: Question, private: Path) -> dict[str, Known]:
-    """Return the meshes that a question is about, by column.
+class Node(_Open):
+    """A node of a CGNS tree; its value is null, a number, a text, or an array by type, shape and bytes in base 64."""
+
+    name: str
+    label: str
+    value: object = None
+    children: list[Node]
+
+
+class Tree(_Open):
+    """A CGNS tree."""
+
+    format: Literal["plaid-cgns-tree-json"]
+    version: Literal[1]
+    tree: Node
+
+
+class Timed(_Open):
+    """A tree at one time."""
+
+    tree: Tree
+
+
+class Sample(_Open):
+    """A sample of PLAID: CGNS trees, one for each time."""
+
+    format: Literal["plaid-sample-json"]
+    version: Literal[1]
+    trees: list[Timed] = Field(min_length=1)
+
+
+class Process(BaseModel):
+    """What pyplaid's client sends."""
+
+    model: str | None = None
+    sample: Sample
+
+
+_EXPECTED = {
+    "float_type": "a finite number",
+    "finite_number": "a finite number",
+    "int_type": "an integer",
+    "string_type": "a text",
+    "list_type": "a list",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+    "greater_than": "greater than {gt:g}",
+    "greater_than_equal": "at least {ge:g}",
+    "less_than": "less than {lt:g}",
+    "less_than_equal": "at most {le:g}",
+    "too_short": "a list of at least {min_length}",
+    "literal_error": "{expected}",
+    _MESHES: _MESHES,
+    _ROWS: _ROWS,
+}
+
+
+def checked(kind: type[Asked], asked: object, limits: Limits | None = None) -> Asked:
+    """Return what was asked as an object of its class; refuse what is not of that kind.
 
     Parameters
     ----------
-    served : Served
-    store : MeshStore
-    question : Question
-    private : path
-        A folder of ours, for files while they are read.
+    kind : class
+    asked : object
+        What JSON or a form holds.
+    limits : Limits, optional
+
+    Examples
+    --------
+    >>> checked(PredictQuestion, {"inputs": {"speed": 17000}}).level
+    0.95
+    >>> checked(CurveQuestion, {"sweep": {"name": "speed", "n": 1}})
+    Traceback (most recent call last):
+    ...
+    swwl.errors.InputError: n of sweep must be at least 2, not 1.
     """
-    named = question.asked.get("mesh")
-    if named is None:
-        named = {}
-    elif isinstance(named, str):
-        named = {_only_column(served): named}
-    elif not isinstance(named, dict):
-        raise InputError(f"mesh must be a text, or an object of texts by column, not {shown(named)}.")
-    found = {}
-    for column, reference in named.items():
-        if not isinstance(reference, str):
-            raise InputError(f"The mesh of {column!r} must be a text, not {shown(reference)}.")
-        if column not in served.mesh_columns:
-            raise InputError(f"The model has no mesh column {str(column)[:80]!r}.")
-        found[column] = store.find(reference, served.files)
-    for name, file in question.files.items():
-        column = name if name in served.mesh_columns else _only_column(served)
-        if column in found:
-            raise InputError(f"The mesh of {column!r} is given twice.")
-        found[column] = sent_mesh(store, file, private)[1]
-    return found
+    try:
+        return kind.model_validate(asked, context=limits)
+    except ValidationError as error:
+        raise _refusal(error) from None
 
 
-def _only_column(served: Served) -> str:
-    if len(served.mesh_columns) != 1:
-        known = ", ".join(served.mesh_columns)
-        raise InputError(f"Say which column a mesh is for: {known}." if known else "The model takes no meshes.")
-    return served.mesh_columns[0]
-
-
-def sent_mesh(store: MeshStore, file: UploadFile, private: Path) -> tuple[str, Known]:
-    """Read a mesh that was sent; return the reference under which it is kept, and the mesh."""
-    name = shown_name(file.filename)
-    ending = ending_of(name)
-    with private_file(private, ending) as path:
-        digest = copy(file.file, path)
-        with hidden(path, name):
-            with located(name):
-                refuse_other_files(path)
-            return store.sent(path, name, digest)
-
-
-def limits_facts(limits: Limits) -> dict[str, Any]:
-    """Return the limits that clients can do something about."""
-    return {"bytes": limits.body, "nodes": limits.nodes, "rows": limits.rows, "seconds": limits.seconds}
+def _refusal(error: ValidationError) -> InputError:
+    first = error.errors(include_url=False)[0]
+    context = first.get("ctx") or {}
+    cause = context.get("error")
+    if isinstance(cause, InputError):
+        return cause
+    names = [str(part) if isinstance(part, str) else f"entry {part}" for part in first["loc"]]
+    place = " of ".join(name[:80] for name in reversed(names) if not name.startswith("<")) or "The request"
+    if first["type"] == "missing":
+        return InputError(f"The request needs {place}.")
+    if first["type"] in _EXPECTED:
+        expected = _EXPECTED[first["type"]].format(**context)
+        example = ', such as {"speed": 17000}' if place == "inputs" and expected == "an object" else ""
+        return InputError(f"{place} must be {expected}{example}, not {shown(first['input'])}.")
+    return InputError(f"{place} is not valid: {' '.join(first['msg'].split())[:200]}.")

@@ -66,6 +66,7 @@ def test_header_and_data_as_two_base64_texts(tmp_path):
         check(read_mesh(tmp_path / "a.vtu"))
 
 
+@pytest.mark.slow
 def test_long_base64_and_broken_lines(tmp_path):
     """More than the quick decoder's threshold, in lines of 76 letters as some programs write them."""
     points, cells = plate(2000)

@@ -1,4 +1,4 @@
-"""Once: results that several requests want at the same time are made by the first of them, and kept for the next."""
+"""Single flight: what several requests want at the same time is made by the first, and kept for the next."""
 
 from __future__ import annotations
 

@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import swwl
 from swwl import read_graph
-from swwl.datasets import coarsen, coarsen_dataset, coarsen_mesh, load_dataset, write_dataset
+from swwl.datasets import coarsen_dataset, coarsen_mesh, load_dataset, write_dataset
 from swwl.datasets.tensile2d.mesh import notched_plate
 from tests.datasets.quality import fingerprint
 from tests.helpers import write_cgns
@@ -70,6 +69,7 @@ def test_an_interrupted_run_resumes_to_the_same_bytes(blades, tmp_path):
     assert fingerprint(tmp_path / "broken") == fingerprint(tmp_path / "whole")
 
 
+@pytest.mark.slow
 @needs_mmg
 def test_folders_of_anything_else_are_refused(blades, tmp_path):
     coarsen_dataset(blades, tmp_path / "coarse", 400, n_jobs=1)
@@ -118,17 +118,3 @@ def test_tables_and_plaid_folders(tmp_path):
         coarsen_dataset(table[:0], tmp_path / "bad", 200)
     with pytest.raises(FileNotFoundError, match="There is no folder"):
         coarsen_dataset(tmp_path / "nowhere", tmp_path / "bad", 200)
-
-
-@needs_mmg
-def test_coarsen_returns_a_meshio_mesh_as_before(tmp_path):
-    points, triangles = notched_plate(0.3, 0.1, 800)
-    swwl.Mesh(points, triangles, {"T": points[:, 0]}).write(tmp_path / "plate.vtu")
-    new = coarsen_mesh(tmp_path / "plate.vtu", n_nodes=200)
-    for given, columns in [((points, triangles), 2), (tmp_path / "plate.vtu", 3)]:
-        with pytest.warns(DeprecationWarning, match=r"datasets\.coarsen is deprecated; use coarsen_mesh"):
-            old = coarsen(given, nodes=200)
-        assert isinstance(old, meshio.Mesh) and old.points.shape[1] == columns
-        np.testing.assert_array_equal(old.points[:, :2], new.points)
-        np.testing.assert_array_equal(old.cells_dict["triangle"], new.cells["triangle"])
-    np.testing.assert_array_equal(old.point_data["T"], new.fields["T"])

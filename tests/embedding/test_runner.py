@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from swwl import InputError, Mesh, SWWLEmbedding
-from swwl.embedding.runner import fit_transform_together, transform_together
+from swwl import Graph, InputError, Mesh, SWWLEmbedding
+from swwl.embedding import pipeline, runner
+from swwl.embedding.runner import Entry, fit_transform_together, transform_together
 from swwl.embedding.summaries import SummaryEmbedding
 from swwl.mesh.io import convert as once
 from tests.helpers import SMALL, plate
@@ -29,6 +30,7 @@ def files(tmp_path_factory):
     return [str(folder / f"{seed}.vtu") for seed in [*range(40), 3, 3]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_rows_are_those_of_each_alone(files, n_jobs):
     together, alone = several(n_jobs), several()
@@ -52,6 +54,7 @@ def test_large_files_are_taken_one_at_a_time_with_the_same_rows(files, monkeypat
         np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.slow
 def test_files_are_read_once_or_not_at_all(files, monkeypatch, tmp_path):
     read = []
     original = once.read_file
@@ -79,3 +82,64 @@ def test_progress_counts_meshes(files):
     fit_transform_together(several(), files, progress=lambda *call: calls.append(call))
     assert calls[-1] == (40, 40)
     assert [done for done, _ in calls] == sorted(done for done, _ in calls)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"step": "sqrt"}, {"scale": True}, {"measure": "skin"}, {"per_iteration": True}]
+)
+def test_rows_are_those_of_the_pipeline_on_each_mesh_alone(files, options):
+    embedding = SWWLEmbedding(**{**SMALL, **options})
+    rows = embedding.fit_transform(files)
+    recipe = embedding.recipe()
+    for row, path in zip(rows, files, strict=True):
+        ((quantiles, center),) = pipeline.embed([runner.load(Entry(0, path), recipe)], recipe)
+        shape = (len(recipe.directions), -1, embedding.n_projections)
+        shift = (center - embedding.center_).reshape(len(quantiles), 1, -1) @ embedding.directions_.reshape(shape)
+        factor = (embedding.n_projections * embedding.n_quantiles) ** (-1 / 2)
+        np.testing.assert_array_equal(row, ((quantiles + shift) * factor).astype(np.float32).ravel())
+
+
+def test_embeddings_share_the_graphs_that_are_made_of_a_mesh(files, monkeypatch):
+    made = []
+    original = runner.as_graph
+    monkeypatch.setattr(runner, "as_graph", lambda item, **rest: (made.append(str(item)), original(item, **rest))[1])
+    fit_transform_together([SWWLEmbedding(0, n_projections=4), SWWLEmbedding(2, n_projections=4)], files[:5])
+    assert sorted(made) == sorted(files[:5])
+
+
+def test_one_embedding_reads_the_fields_that_it_needs(tmp_path, monkeypatch):
+    points, cells = plate(30)
+    Mesh(points, cells, {"heat": points[:, 0], "flow": points[:, 1]}).write(tmp_path / "plate.vtu")
+    wanted = []
+    original = once.read_file
+    monkeypatch.setattr(once, "read_file", lambda path, *rest: (wanted.append(rest), original(path, *rest))[1])
+    heat = SWWLEmbedding(**SMALL, fields=["heat"])
+    alone = heat.fit_transform([tmp_path / "plate.vtu"])
+    together = fit_transform_together([heat, SummaryEmbedding("mesh")], [tmp_path / "plate.vtu"])
+    np.testing.assert_array_equal(together[0], alone)
+    assert [list(fields) for (fields,) in wanted] == [["heat"], ["heat"]]
+    with pytest.raises(InputError, match="Graph 0: .*heat"):
+        fit_transform_together([SWWLEmbedding(fields=["cold"]), heat], [tmp_path / "plate.vtu"])
+
+
+@pytest.mark.parametrize("options", [{}, {"step": "sqrt"}, {"scale": True, "normalization": "sum"}])
+def test_progress_of_a_fit_ends_with_all_meshes(files, options):
+    calls = []
+    SWWLEmbedding(**{**SMALL, **options}).fit(files, progress=lambda *call: calls.append(call))
+    assert calls[-1] == (40, 40)
+    assert [done for done, _ in calls] == sorted(done for done, _ in calls)
+
+
+def test_graphs_wait_between_two_passes_as_far_as_they_fit(monkeypatch):
+    entry = Entry(0, (np.eye(3), [[0, 1, 2]]))
+    made = entry.once("graph", lambda given: Graph.from_cells(*given))
+    assert entry.wait(5) == 2
+    assert entry.once("graph", lambda given: pytest.fail("made again")) is made
+    assert entry.wait(2) == 2
+    assert entry.once("graph", lambda given: Graph.from_cells(*given)) is not made
+
+
+def test_no_meshes_are_refused_by_every_embedding():
+    for embeddings in (several(), [SummaryEmbedding("mesh")]):
+        with pytest.raises(InputError, match="no graphs to fit"):
+            fit_transform_together(embeddings, [])

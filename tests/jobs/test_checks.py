@@ -1,0 +1,104 @@
+"""What is odd about a table and its meshes: findings as objects."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from swwl import Mesh, read_mesh
+from swwl.errors import InputError
+from swwl.jobs.check import Finding, check_cases, check_plan, check_table, read_facts, told_together
+from swwl.jobs.plan import HoldOut, plan_fit
+from swwl.jobs.table import read_table
+from swwl.storage.memory import Memory
+
+
+def change(folder, **cells):
+    frame = pd.read_csv(folder / "table.csv").astype(object)
+    for name, values in cells.items():
+        for row, value in values.items():
+            frame.loc[row, name] = value
+    frame.to_csv(folder / "table.csv", index=False)
+    return folder / "table.csv"
+
+
+def test_nothing_is_odd_about_good_data(made):
+    assert check_table(made / "table.csv", ["top"]) == []
+
+
+def test_every_mistake_is_found_at_once(folder):
+    (folder / "meshes" / "004.vtu").write_text("not a mesh")
+    path = change(folder, mesh={2: "meshes/lost.vtu"}, load={7: np.nan})
+    found = check_table(path, ["top"])
+    assert [(f.kind, f.place, f.severity) for f in found if f.kind == "mesh file"] == [
+        ("mesh file", "line 4", "error"),
+        ("mesh file", "line 6", "error"),
+    ]
+    (missing,) = (f for f in found if f.kind == "missing values")
+    assert missing.column == "load" and "line 9" in missing.message
+    left = check_table(path, ["top"], rows=HoldOut(drop_incomplete=True))
+    assert "missing values" not in [f.kind for f in left]
+
+
+def test_copies_and_twins_are_found(folder):
+    copy = (folder / "meshes" / "000.vtu").read_bytes()
+    (folder / "meshes" / "001.vtu").write_bytes(copy)
+    frame = pd.read_csv(folder / "table.csv")
+    path = change(folder, mesh={13: "meshes/003.vtu"}, load={13: frame["load"][3]})
+    kinds = {finding.kind: finding for finding in check_table(path, ["top"])}
+    assert "(line 3 repeats line 2)" in kinds["copied meshes"].message
+    assert "1 of 3 held-out rows are the same as fitted rows" in kinds["twins"].message
+
+
+def test_a_mesh_that_stands_apart_is_named_and_what_is_typical_is_kept(folder):
+    mesh = read_mesh(folder / "meshes" / "005.vtu")
+    Mesh(1000 * mesh.points, mesh.cells).write(folder / "meshes" / "005.vtu")
+    plan = plan_fit(folder / "table.csv", ["top"])
+    checked = check_plan(plan, Memory(None))
+    assert ("size", "line 7") in [(finding.kind, finding.place) for finding in checked.findings]
+    assert set(checked.typical) == {"mesh"}
+    (folder / "meshes" / "001.vtu").write_text("gone")
+    with pytest.raises(InputError, match="line 3: .*001.vtu"):
+        check_plan(plan, Memory(None))
+
+
+@pytest.mark.parametrize("kind", ["numbers", "fields"])
+def test_cases_are_compared_with_the_training_meshes(folder, kind, request):
+    model, path = request.getfixturevalue(kind), folder / "table.csv"
+    assert check_cases(model, ["mesh"], read_table(path), path) == ([], {})
+    mesh = read_mesh(folder / "meshes" / "005.vtu")
+    Mesh(1000 * mesh.points, mesh.cells).write(folder / "meshes" / "005.vtu")
+    findings, outside = check_cases(model, ["mesh"], read_table(path), path)
+    assert outside == {5: ["mesh"]} and "than the training meshes" in findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ({"y": 10.0 ** np.arange(12)}, "orders of magnitude"),
+        ({"x": 1 + 1e-9 * np.arange(12)}, "almost constant"),
+        ({"run_id": np.arange(5, 29, 2)}, "case numbers"),
+    ],
+)
+def test_columns_that_are_hard_to_learn(tmp_path, values, kind):
+    rng = np.random.default_rng(0)
+    pd.DataFrame({"x": rng.random(12), "y": rng.random(12)} | values).to_csv(tmp_path / "t.csv", index=False)
+    found = check_table(tmp_path / "t.csv", ["y"])
+    assert kind in [finding.kind for finding in found]
+    assert all(finding.severity == "note" for finding in found)
+
+
+def test_facts_are_read_once_and_mistakes_are_facts(folder, tmp_path):
+    files = [folder / "meshes" / "000.vtu", folder / "meshes" / "000.vtu", folder / "lost.vtu"]
+    memory = Memory(tmp_path / "cache")
+    found = read_facts(files, memory)
+    assert found[files[0]].n_nodes == 16 and isinstance(found[files[2]], InputError)
+    again = read_facts(files[:1], memory)[files[0]]
+    assert again.key == found[files[0]].key and np.array_equal(again.quantiles, found[files[0]].quantiles)
+
+
+def test_many_findings_of_a_kind_are_told_together_but_errors_never():
+    notes = [Finding("size", "is large", "scale it", place=f"line {k}", mesh=f"{k}.vtu") for k in range(2, 7)]
+    errors = [Finding("mesh file", f"line {k}: gone", severity="error", place=f"line {k}") for k in range(2, 7)]
+    assert len(told_together(notes)) == 1 and len(told_together(notes[:3])) == 3
+    assert told_together(errors) == errors and errors[0].message == "line 2: gone."
+    assert errors[0].facts()["severity"] == "error"
