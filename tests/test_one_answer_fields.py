@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from swwl.serve.models.library import load_served
+from swwl.serve.models import load_served
 
 from swwl import Mesh, load_model, read_mesh
 from swwl.errors import CaseWarning
