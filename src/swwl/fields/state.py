@@ -140,8 +140,6 @@ def fields_from_state(kind: type[FieldRegressor], values: dict[str, Any]) -> Fie
         raise InputError(f"n_jobs is {shown(model.n_jobs)}")
     if len(models) < len(state.fields) or not models.keys() >= state.scores.keys():
         raise InputError(f"fields are {shown(list(models))}, and scores those of {shown(list(state.scores))}")
-    if state.describer.bodies is not None:
-        Sizes(f=4).array("bodies", state.describer.bodies, "kf")
     model._geometry = Geometry(state.describer, state.common, state.cells)
     model.mesh_column_, model.models_ = state.mesh_column, models
     model._choices = [msgspec.structs.asdict(row) for row in state.choices]

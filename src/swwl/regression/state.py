@@ -22,18 +22,7 @@ from swwl.kernels.base import Factor
 from swwl.kernels.elliptic import make_kernel
 from swwl.regression.fit import selection_table
 from swwl.regression.stack import Layout, Member, Stack, check_trend, trend_factors
-from swwl.storage.checks import (
-    AnyNumber,
-    Array,
-    Count,
-    Names,
-    Positive,
-    Shape,
-    Sizes,
-    arguments,
-    restored,
-    shown,
-)
+from swwl.storage.checks import AnyNumber, Array, Count, Names, Positive, Shape, Sizes, arguments, restored, shown
 
 if TYPE_CHECKING:
     from swwl.regression.estimator import RobustGPRegressor
@@ -195,16 +184,7 @@ def _check_sizes(state: RegressorState, members: Sequence[Member], layout: Layou
 
 
 def check_factors(factors: Sequence[Factor], train: Sequence[Any], n: int) -> None:
-    """Refuse factors that are not fitted, or not to these rows.
-
-    Parameters
-    ----------
-    factors : sequence of Factor
-    train : sequence
-        The training representation of each.
-    n : int
-        Number of training rows.
-    """
+    """Refuse factors that are not fitted, or not to n rows; ``train`` is what each made of them."""
     restored(list[str], [factor.column for factor in factors])
     if len(train) != len(factors):
         raise InputError(f"there are {len(factors)} factors, but {len(train)} training columns")

@@ -12,18 +12,16 @@ import hashlib
 import json
 import os
 import zipfile
-from dataclasses import is_dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-import msgspec
 import numpy as np
 
 import swwl
 from swwl.errors import InputError, InputTypeError, MissingFileError, located
 from swwl.storage.atomic import atomic_write
-from swwl.storage.checks import ZIP_ERRORS, Count, as_array, converted, declared
+from swwl.storage.checks import ZIP_ERRORS, Count, as_array, converted, declared, is_declared
 from swwl.storage.memory import Memory
 
 STORABLE: dict[str, type] = {}
@@ -201,7 +199,7 @@ def _encode(value: Any, arrays: list[np.ndarray[Any, Any]], known: dict[int, int
         return {"$array": known[id(value)]}
     if isinstance(value, np.generic):
         return value.item()
-    if is_dataclass(value) or isinstance(value, msgspec.Struct):
+    if is_declared(type(value)):
         value = {name: getattr(value, name) for name in declared(type(value))}
     if isinstance(value, dict):
         return {str(key): _encode(item, arrays, known) for key, item in value.items()}
