@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import numpy as np
@@ -19,6 +19,7 @@ from swwl.fields.numbers import NAMES, NumberErrors
 from swwl.fields.training import Geometry, check_options
 from swwl.fields.values import FieldKind
 from swwl.fields.warps import Warp
+from swwl.formatting import Record
 from swwl.regression.state import MemberState, check_member, member_from_state, member_state
 from swwl.storage.checks import (
     AnyNumber,
@@ -79,7 +80,7 @@ class _Score(msgspec.Struct):
 class FieldRegressorState(msgspec.Struct):
     """A fitted :class:`swwl.FieldRegressor`; for ``describer``, ``common`` and ``cells`` see ``Geometry``."""
 
-    params: dict[str, Any]
+    params: Record
     given: bool
     mesh_column: str
     n_features: Count
@@ -89,7 +90,7 @@ class FieldRegressorState(msgspec.Struct):
     fields: Annotated[list[FieldState], Meta(min_length=1)]
     choices: list[_Choice]
     scores: dict[str, _Score]
-    metadata: dict[str, Any]
+    metadata: Record
 
 
 def field_state(model: FieldRegressor) -> FieldRegressorState:
@@ -128,7 +129,7 @@ def _one_state(field: FieldModel) -> FieldState:
     )
 
 
-def fields_from_state(kind: type[FieldRegressor], values: dict[str, Any]) -> FieldRegressor:
+def fields_from_state(kind: type[FieldRegressor], values: Record) -> FieldRegressor:
     """Undo :func:`field_state`; refuse what no fit leaves behind."""
     state = restored(FieldRegressorState, values)
     models = {part.kind.name: _one_from_state(part, state.describer) for part in state.fields}

@@ -22,6 +22,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from swwl.errors import InputError
+from swwl.formatting import Record
 
 # What reading something else than a whole archive ends in; NotImplementedError, of an unknown compression, is a
 # RuntimeError.
@@ -91,7 +92,7 @@ class Sizes:
 class Mark:
     """A check beside the type of an annotation; by itself it lets everything pass, numbers that are not finite too."""
 
-    def check(self, name: str, value: Any, sizes: Sizes) -> None:
+    def check(self, name: str, value: object, sizes: Sizes) -> None:
         """Refuse a value of the right type that cannot be."""
 
 
@@ -109,7 +110,7 @@ class Shape(Mark):
     above: float = -math.inf
     rises: bool = False
 
-    def check(self, name: str, value: Any, sizes: Sizes) -> None:
+    def check(self, name: str, value: object, sizes: Sizes) -> None:
         """Refuse another shape, and numbers out of bounds."""
         array = sizes.array(name, value, self.axes, self.kinds)
         if array.size and not (self.least <= array.min() > self.above):
@@ -120,8 +121,8 @@ class Shape(Mark):
 
 
 class _Distinct(Mark):
-    def check(self, name: str, value: Any, sizes: Sizes) -> None:
-        if len({*value}) < len(value):
+    def check(self, name: str, value: object, sizes: Sizes) -> None:
+        if isinstance(value, list) and len({*value}) < len(value):
             raise InputError(f"{name} is {shown(value)}, but different names are expected")
 
 
@@ -131,9 +132,10 @@ class Size(Mark):
 
     letter: str
 
-    def check(self, name: str, value: Any, sizes: Sizes) -> None:
+    def check(self, name: str, value: object, sizes: Sizes) -> None:
         """Refuse another size than is known already."""
-        sizes.size(name, self.letter, value)
+        if isinstance(value, int):
+            sizes.size(name, self.letter, value)
 
 
 Array = NDArray[np.float64]
@@ -182,14 +184,14 @@ def restored(kind: type[Kind], state: object, **sizes: int) -> Kind:
     return found
 
 
-def arguments(kind: type, params: dict[str, Any]) -> dict[str, Any]:
+def arguments(kind: type, params: Record) -> Record:
     """Return arguments of a constructor as its annotations have them; None passes, as a default of scikit-learn's."""
     hints = get_type_hints(kind.__init__)  # type: ignore[misc]
     given = {name: value for name, value in params.items() if value is not None}
     return params | {name: converted(name, value, hints.get(name, Any)) for name, value in given.items()}
 
 
-def contiguous(state: dict[str, Any]) -> dict[str, Any]:
+def contiguous(state: Record) -> Record:
     """Return a state with arrays in C order and floating point numbers of double precision.
 
     Memory order decides which BLAS routine runs, so it is part of "bit for bit".
@@ -215,7 +217,7 @@ def converted(name: str, value: object, kind: Any) -> Any:
         raise InputError(f"{place}: " * bool(place) + text[:1].lower() + text[1:]) from None
 
 
-_DECLARED: dict[type, dict[str, Any]] = {}
+_DECLARED: dict[type, Record] = {}
 
 
 def is_declared(kind: type) -> bool:
@@ -223,7 +225,7 @@ def is_declared(kind: type) -> bool:
     return is_dataclass(kind) or issubclass(kind, msgspec.Struct)
 
 
-def declared(kind: type) -> dict[str, Any]:
+def declared(kind: type) -> Record:
     """Return the annotations of a class of stored values; of an estimator, those of what it learns."""
     if kind not in _DECLARED:
         _DECLARED[kind] = {
