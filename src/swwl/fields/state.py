@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import numpy as np
@@ -17,6 +17,7 @@ from swwl.fields.modes import FieldModes, SmoothBasis
 from swwl.fields.numbers import NAMES, NumberErrors
 from swwl.fields.training import Geometry, check_options
 from swwl.fields.values import FieldKind, Warp
+from swwl.formatting import Record
 from swwl.regression.state import MemberState, check_member, member_from_state, member_state
 from swwl.storage.checks import (
     AnyNumber,
@@ -77,7 +78,7 @@ class _Score(msgspec.Struct):
 class FieldRegressorState(msgspec.Struct):
     """A fitted :class:`swwl.FieldRegressor`; for ``describer``, ``common`` and ``cells`` see ``Geometry``."""
 
-    params: dict[str, Any]
+    params: Record
     given: bool
     mesh_column: str
     n_features: Count
@@ -87,7 +88,7 @@ class FieldRegressorState(msgspec.Struct):
     fields: Annotated[list[FieldState], Meta(min_length=1)]
     choices: list[_Choice]
     scores: dict[str, _Score]
-    metadata: dict[str, Any]
+    metadata: Record
 
 
 def field_state(model: FieldRegressor) -> FieldRegressorState:
@@ -126,7 +127,7 @@ def _one_state(field: FieldModel) -> FieldState:
     )
 
 
-def fields_from_state(kind: type[FieldRegressor], values: dict[str, Any]) -> FieldRegressor:
+def fields_from_state(kind: type[FieldRegressor], values: Record) -> FieldRegressor:
     """Undo :func:`field_state`; refuse what no fit leaves behind."""
     state = restored(FieldRegressorState, values)
     models = {part.kind.name: _one_from_state(part, state.describer) for part in state.fields}
@@ -138,8 +139,6 @@ def fields_from_state(kind: type[FieldRegressor], values: dict[str, Any]) -> Fie
         raise InputError(f"n_jobs is {shown(model.n_jobs)}")
     if len(models) < len(state.fields) or not models.keys() >= state.scores.keys():
         raise InputError(f"fields are {shown(list(models))}, and scores those of {shown(list(state.scores))}")
-    if state.describer.bodies is not None:
-        Sizes(f=4).array("bodies", state.describer.bodies, "kf")
     model._geometry = Geometry(state.describer, state.common, state.cells)
     model.mesh_column_, model.models_ = state.mesh_column, models
     model._choices = [msgspec.structs.asdict(row) for row in state.choices]
