@@ -111,7 +111,9 @@ def test_predict_keeps_rows_in_order(fitted, tmp_path):
 
 def test_a_field_is_fitted_and_predicted(tmp_path):
     table, options = write_plates(tmp_path / "d", 9), ["--no-calibrate", "--no-cache", *QUICK]
-    facts = swwl("fit", table, "--target-field", "heat", "--inputs", "load", "-o", tmp_path / "m.swwl", *options, "--json")
+    facts = swwl(
+        "fit", table, "--target-field", "heat", "--inputs", "load", "-o", tmp_path / "m.swwl", *options, "--json"
+    )
     assert [(field["field"], field["on"]) for field in json.loads(facts.stdout)["fields"]] == [("heat", "nodes")]
     swwl("predict", tmp_path / "m.swwl", table, "-o", tmp_path / "p", "--no-cache", "-q")
     found = read_mesh(tmp_path / "p" / "008.vtu").fields
