@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from swwl.errors import InputError
 from swwl.gp import Coordinates, RobustGP
 
-# Written with its predictions by swwl 0.1.0, before there were solvers: its centers are spelled "centre".
+# Written with its predictions by swwl 0.1.0, before there were solvers: its centers are spelled "centre".  codespell:ignore centre
 OLD = Path(__file__).parent / "data" / "state_format1.npz"
 
 

@@ -151,7 +151,7 @@ def test_map_marks_the_case_far_from_all_others(table):
     assert "case 29" in [text.get_text() for text in draw(display).texts]
     np.testing.assert_allclose(display.values, spoiled["weight"])
     with pytest.warns(DeprecationWarning, match="color"):
-        std = DesignDisplay.from_estimator(model, colour="std", ax=axis())
+        std = DesignDisplay.from_estimator(model, colour="std", ax=axis())  # codespell:ignore colour
     np.testing.assert_allclose(std.values, model.leave_one_out().std)
     scalars = RobustGPRegressor(Matern52("load"), n_starts=1).fit(table[:30], table["load"][:30] ** 2)
     assert draw(DesignDisplay.from_estimator(scalars, ax=axis())).get_xlabel() == "component 1 (100 %)"

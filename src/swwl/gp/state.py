@@ -75,7 +75,7 @@ def coordinates_from_state(state: dict[str, Any]) -> dict[int, Centered]:
     groups = {}
     for i in range(len(state["params"]["correlations"])):
         if f"coordinates_{i}" in state:
-            # files of format 1 spell it "centre"
+            # files of format 1 spell it "centre"  codespell:ignore centre
             center = state[f"center_{i}"] if f"center_{i}" in state else state[f"centre_{i}"]
             groups[i] = Centered(np.ascontiguousarray(state[f"coordinates_{i}"]), np.ascontiguousarray(center))
     return groups
