@@ -25,15 +25,18 @@ def modules():
             yield name, path
 
 
+@cache
 def imports(path):
-    """Yield pairs of a module and a name in it, or None where the module itself is imported."""
+    """Return pairs of a module and a name in it, or None where the module itself is imported."""
+    found = []
     for node in ast.walk(parsed(path)):
         if isinstance(node, ast.ImportFrom) and node.module:
-            yield from ((node.module, alias.name) for alias in node.names)
+            found += [(node.module, alias.name) for alias in node.names]
         elif isinstance(node, ast.Import):
-            yield from ((alias.name, None) for alias in node.names)
+            found += [(alias.name, None) for alias in node.names]
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("swwl."):
-            yield node.value, None  # such as monkeypatch.setattr("swwl.gp.search.minimize", ...)
+            found.append((node.value, None))  # such as monkeypatch.setattr("swwl.gp.search.minimize", ...)
+    return found
 
 
 def home(module, name):
@@ -51,10 +54,8 @@ def home(module, name):
 
 def test_inside_the_library_names_come_from_their_homes():
     for name, path in modules():
-        for node in ast.walk(parsed(path)):
-            if isinstance(node, ast.ImportFrom) and node.module == "swwl":
-                public = [alias.name for alias in node.names if alias.name in swwl.__all__]
-                assert not public, f"{name}: line {node.lineno}: {public} has a home of its own"
+        public = [wanted for module, wanted in imports(path) if module == "swwl" and wanted in swwl.__all__]
+        assert not public, f"{name}: {public} has a home of its own"
 
 
 def test_the_stub_names_what_the_package_exports():
