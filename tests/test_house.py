@@ -70,7 +70,7 @@ def test_the_stub_names_what_the_package_exports():
 def test_no_code_outside_the_kernels_asks_for_a_kernels_class():
     kinds = "SWWL|ASWWL|PrincipalSWWL|Numeric|Matern52|Precomputed|Rows|Baseline|GramBaseline|WWL|FGW|RPW|Propagation"
     for name, path in modules():
-        if not name.startswith(("kernels", "classification.baselines")):
+        if not name.startswith(("kernels", "classification.baselines", "storage")):  # nothing in storage knows a kernel
             found = re.findall(
                 rf"isinstance\([^)]*\b(?:{kinds})\b|type\(\w+\) (?:is|in|not in)", path.read_text("utf-8")
             )
@@ -80,7 +80,6 @@ def test_no_code_outside_the_kernels_asks_for_a_kernels_class():
 # Modules that no test of their own room imports yet.
 UNTESTED = {
     *("fields.candidates", "fields.coding", "fields.fit", "fields.model", "fields.processes", "fields.state"),
-    *("regression.fit", "regression.one_mesh", "regression.state", "storage.checks"),
 }
 
 
@@ -112,13 +111,9 @@ def test_every_module_is_imported_by_a_test():
     assert lacking <= UNTESTED, f"imported by no test of their room: {sorted(lacking - UNTESTED)}"
 
 
-# What is to come down to 240 files, no shared names and 900 mentions.
-MOST_FILES = 249
-MOST_ANY = 1322
-SHARED_NAMES = {
-    "Basis", "Cells", "Choice", "Cloud", "Embedded", "Facts", "Modes", "Piece", "Prepared", "Quantiles", "Solver",
-    "Split", "_Reader",
-}  # fmt: skip
+# Files are to come down to 240, and names that stand for several things to none.
+MOST_FILES, MOST_ANY = 248, 900
+SHARED_NAMES = {"Basis", "Choice", "Facts", "FieldData", "Modes", "Sample", "Solver"}
 
 
 def test_few_files_and_small_folders():

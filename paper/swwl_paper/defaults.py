@@ -171,7 +171,7 @@ def fit_and_score(
         else:
             fitted = regressor(model, scalars).fit(train, target, memory=memory)
             seconds = time.process_time() - start
-            prediction = fitted.predict_distribution(test, memory=memory)
+            prediction = fitted.predict_distribution(test, widen=False, memory=memory)
     truth = test[target].to_numpy(float)
     found, deviation = scores.score(truth, prediction), float(truth.std())
     return {

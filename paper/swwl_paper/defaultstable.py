@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from swwl.plots.style import BLACK, BLUE, GREEN, GRAY, ORANGE, PURPLE, VERMILLION, new_figure, style, words
+from swwl.plots.style import BLACK, BLUE, GRAY, GREEN, ORANGE, PURPLE, VERMILLION, new_figure, style, words
 from swwl_paper.filesets import SETS
 
 MODELS = {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from swwl.plots.style import BLUE, GREEN, GRAY, ORANGE, PURPLE, VERMILLION, new_figure, style
+from swwl.plots.style import BLUE, GRAY, GREEN, ORANGE, PURPLE, VERMILLION, new_figure, style
 from swwl_paper.fieldmethods import TITLES
 from swwl_paper.fieldsets import SETS
 

@@ -96,7 +96,7 @@ def predict(study: Study) -> pd.DataFrame:
     parts = []
     progress = study.progress("new blades")
     for done, (number, row) in enumerate(new.iterrows(), 1):
-        points, prediction = predict_curves(model, row["mesh"], ("pressure", PRESSURES), ("speed", SPEEDS))
+        points, prediction = predict_curves(model, row["mesh"], ("pressure", PRESSURES), ("speed", SPEEDS), widen=False)
         truth = np.array([simulate(row, s, p) for s, p in zip(points["speed"], points["pressure"], strict=True)])
         for k, output in enumerate(OUTPUTS):
             one = prediction.column(k)

@@ -20,7 +20,7 @@ from swwl.datasets.blade.geometry import HEIGHTS, Blade, surface
 from swwl.gp import GPWarning
 from swwl.kernels import SWWL
 from swwl.mesh.graph import Graph
-from swwl.plots.style import BLACK, BLUE, GREEN, GRAY, ORANGE, PURPLE, SKY, VERMILLION, limits, new_figure, style
+from swwl.plots.style import BLACK, BLUE, GRAY, GREEN, ORANGE, PURPLE, SKY, VERMILLION, limits, new_figure, style
 from swwl.regression.estimator import RobustGPRegressor
 from swwl_paper.study import Study
 
@@ -106,7 +106,7 @@ def sample_path(study: Study, size: PathSize) -> pd.DataFrame:
     study.note(n_graphs=size.n_graphs, nodes=size.nodes, range=float(model.ranges_.iloc[0]))
     factor = model.kernel_.factors[0]
     among = factor.items(factor.represent(graphs))
-    lower, upper = model.predict_interval(graphs, include_nugget=False)
+    lower, upper = model.predict_interval(graphs, include_nugget=False, widen=False)
     curves: dict[str, NDArray[np.float64]] = {"simulated": truth}
     for name, draws in (
         ("prior", model.gps_[0].sample_prior(among, N_SAMPLES, study.seed)),

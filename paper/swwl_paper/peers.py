@@ -47,7 +47,7 @@ def _regressor(kernel: Factor | None) -> Peer:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", IndefiniteKernelWarning)
             model = RobustGPRegressor(product).fit(table(train, numbers), y)
-        return model.predict_distribution(table(new, new_numbers))
+        return model.predict_distribution(table(new, new_numbers), widen=False)
 
     return fit_and_predict
 

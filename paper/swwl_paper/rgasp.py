@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from swwl.errors import MissingFileError
 from swwl.gp import GPWarning, RobustGP
-from swwl.plots.style import BLUE, GREEN, GRAY, ORANGE, PURPLE, VERMILLION, new_figure, style
+from swwl.plots.style import BLUE, GRAY, GREEN, ORANGE, PURPLE, VERMILLION, new_figure, style
 from swwl_paper.study import Skipped, Study
 
 FILE = "rgasp_reference.json"

@@ -21,7 +21,6 @@ from swwl.classification.baselines import (
     graphhopper_gram,
     propagation_gram,
     rpw_distances,
-    wwl,
     wwl_distances,
 )
 from swwl.classification.baselines.common import for_grakel, pair_matrix, require
@@ -560,14 +559,10 @@ def test_graphs_in_many_rows_are_compared_once(monkeypatch):
     column = [graphs[k] for k in (0, 1, 0, 2, 1, 0)]
     calls = []
     monkeypatch.setattr(
-        wwl, "wasserstein", lambda one, two, sinkhorn: calls.append(1) or float(np.abs(one[0] - two[0]).sum())
+        "swwl.classification.baselines.transport.wasserstein",
+        lambda one, two, sinkhorn: calls.append(1) or float(np.abs(one[0] - two[0]).sum()),
     )
     kernel = WWL(n_iterations=0)
     matrix = kernel.items(kernel.fit(column))[0]
     assert len(calls) == 3
     assert matrix[0, 2] == 0 and matrix[0, 1] == matrix[2, 4] > 0
-
-
-def test_the_former_name_of_the_exponent():
-    with pytest.warns(DeprecationWarning, match="exponent is now called alpha"):
-        assert WWL(exponent=1.5).alpha == 1.5

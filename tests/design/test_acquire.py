@@ -41,7 +41,7 @@ def stack():
 @pytest.mark.parametrize("name", ["single", "stack"])
 def test_columns_of_the_covariance_are_those_of_predict(name, request):
     model, new = request.getfixturevalue(name), cases(150, 1)[["a", "b"]]
-    mean, cov = model.predict(new, return_cov=True, include_nugget=False)
+    mean, cov = model.predict(new, return_cov=True, include_nugget=False, widen=False)
     pool = Pool(model, new)
     cov = cov.reshape(-1, 150, 150)
     np.testing.assert_allclose(pool.mean, mean.reshape(150, -1))
@@ -59,7 +59,7 @@ def test_columns_of_the_covariance_are_those_of_predict(name, request):
 @pytest.mark.slow
 def test_integrated_variance_is_taken_away_as_the_formula_says(single):
     new = cases(40, 2)[["a", "b"]]
-    _, cov = single.predict(new, return_cov=True, include_nugget=False)
+    _, cov = single.predict(new, return_cov=True, include_nugget=False, widen=False)
     noise = Pool(single, new).noise[:, 0]
     weights = even_weights(coordinates(Pool(single, new))[0])
     gains = weights @ cov**2 / (np.diag(cov) + noise) / (weights @ np.diag(cov))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from swwl import Mesh
-from swwl.embedding.displacement import displacement_modes, same_cells
+from swwl.embedding.components import displacement_modes, same_cells
 from swwl.embedding.options import check_exponent, check_measure, check_options, given_scale
 from swwl.embedding.stores.store import (
     Shard,

@@ -1,68 +1,105 @@
-"""What a model says of its data: a file of anyone's making, so it is checked before it is shown."""
+"""What ``swwl fit`` wrote about its data: typed where it is ours, refused where it was changed."""
 
 import copy
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from swwl import Matern52, RobustGPRegressor
+from swwl import load_model
 from swwl.errors import InputError
-from swwl.evaluation.metadata import check_cases, data_of, held_out_of
+from swwl.evaluation.metadata import (
+    data_of,
+    field_data_of,
+    field_score_rows,
+    held_out_of,
+    held_out_scores,
+    plain_score,
+)
 
-CASES = {"rows": list(range(8)), "meshes": {"mesh": [f"{k}.vtu" for k in range(8)]}, "nodes": []}
-HELD_OUT = {"rows": [8, 9], "meshes": {}, "nodes": [], "targets": [[1.0], [2.0]], "mean": [[1.1], [1.9]]}
-GOOD = {
-    "table": "t.csv",
-    "split": "all rows",
-    "n_rows": 10,
-    "ignored": {"id": "numbers the rows"},
-    "train": CASES,
-    "held_out": HELD_OUT | {"std": [[0.1], [0.2]], "df": 7.0},
+DATA = Path(__file__).parents[1] / "storage" / "data" / "format3"
+
+
+@pytest.fixture
+def numbers():
+    return load_model(DATA / "fitted-numbers.swwl")
+
+
+@pytest.fixture
+def fields():
+    return load_model(DATA / "fitted-fields.swwl")
+
+
+def put(model, path, value):
+    """Change one entry of the metadata."""
+    model.metadata_ = copy.deepcopy(model.metadata_)
+    place = model.metadata_
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+
+
+def test_models_of_numbers(numbers):
+    data = data_of(numbers)
+    assert (data.table, data.n_rows, len(data.train.rows), len(data.held_out.rows)) == ("a.csv", 18, 14, 4)
+    assert data.train.meshes["mesh"][0] == "a0.vtu" and data.train.inputs == {}
+    assert list(data.held_out.inputs) == ["load"]
+    targets, prediction = held_out_of(numbers)
+    assert targets.shape == prediction.mean.shape == (4, 1)
+    np.testing.assert_allclose(prediction.std, numbers.metadata_["held_out"]["std"])
+    put(numbers, ["held_out"], None)
+    assert held_out_of(numbers) is None
+    numbers.metadata_ = {"note": "mine"}
+    assert data_of(numbers) is None
+
+
+def test_models_of_fields(fields):
+    data = field_data_of(fields)
+    assert data.ranges.keys() == {"load"} and len(data.ranges["load"]) == 2
+    ((case, score), *others) = held_out_scores(fields)["T"]
+    assert case == 0 and score.name == "s2.vtu" and len(others) == 3
+    assert plain_score(score, case) == fields.metadata_["held_out_scores"]["T"][0]
+    assert [row["test"] for row in field_score_rows(fields)] == ["folds", "held out"]
+    put(fields, ["held_out_scores", "T", 0, "rrmse"], None)
+    assert np.isnan(held_out_scores(fields)["T"][0][1].rrmse)
+    fields.metadata_ = {"train": "mine"}
+    assert field_data_of(fields) is None and held_out_scores(fields) == {}
+
+
+CHANGES = {
+    ("table",): [5, None],
+    ("n_rows",): [-1, "<b>", 1.5],
+    ("ignored",): [[], {"a": 1}],
+    ("train", "rows"): [[0], [0.5] * 14, "x"],
+    ("train", "nodes"): [[1, 2], ["<script>"] * 14],
+    ("train", "meshes"): [{"mesh": ["a"]}, {"mesh": [3] * 14}, np.zeros(3)],
+    ("held_out",): [{"mean": 1}, 5],
+    ("held_out", "inputs", "load"): [[1.0], 5],
+}
+OF_NUMBERS = {
+    ("held_out", "mean"): [[[1.0]], [[1.0, 2.0]] * 4, [["x"]] * 4],
+    ("held_out", "df"): [0.0, -1, None],
+}
+OF_FIELDS = {
+    ("ranges", "load"): [[1.0], [1.0, np.nan], "xy"],
+    ("held_out_scores",): [[], {"T": 3}],
+    ("held_out_scores", "T", 0, "n"): [0, "x"],
+    ("held_out_scores", "T", 0, "mean"): [[], [None]],
+    ("held_out_scores", "T", 0, "rmse"): [None, np.inf],
 }
 
 
-@pytest.fixture(scope="module")
-def model():
-    x = np.linspace(0, 1, 8)
-    return RobustGPRegressor(Matern52("x0"), n_starts=1, calibrate=False).fit(x, np.sin(3 * x))
+@pytest.mark.parametrize("path", [*CHANGES, *OF_NUMBERS])
+def test_changes_are_refused(path, numbers):
+    for value in (CHANGES | OF_NUMBERS)[path]:
+        put(numbers, path, value)
+        with pytest.raises(InputError, match="The metadata of the model"):
+            data_of(numbers)
 
 
-def test_held_out_predictions_come_back(model):
-    model.metadata_ = copy.deepcopy(GOOD)
-    assert data_of(model) == GOOD
-    targets, prediction = held_out_of(model)
-    assert targets.tolist() == [[1.0], [2.0]]
-    np.testing.assert_allclose(prediction.std, [[0.1], [0.2]])  # with the factor of Student's distribution taken out
-    assert prediction.df == 7
-    model.metadata_ = {"note": "mine"}
-    assert data_of(model) == {} and held_out_of(model) is None
-
-
-@pytest.mark.parametrize(
-    ("place", "value"),
-    [
-        (("table",), 3),
-        (("n_rows",), -1),
-        (("ignored",), ["id"]),
-        (("train", "rows"), [0, 1]),
-        (("train", "meshes"), {"mesh": [1] * 8}),
-        (("train", "nodes"), [5]),
-        (("held_out", "mean"), [[1.0]]),
-        (("held_out", "df"), 0),
-        (("held_out", "std"), "wide"),
-    ],
-)
-def test_what_does_not_fit_is_refused(model, place, value):
-    model.metadata_ = copy.deepcopy(GOOD)
-    home = model.metadata_
-    for name in place[:-1]:
-        home = home[name]
-    home[place[-1]] = value
-    with pytest.raises(InputError, match="The metadata of the model"):
-        data_of(model)
-
-
-def test_cases_are_as_many_as_they_should_be():
-    check_cases("train", CASES, 8)
-    with pytest.raises(InputError, match="train rows"):
-        check_cases("train", CASES, 9)
+@pytest.mark.parametrize("path", [path for path in [*CHANGES, *OF_FIELDS] if path != ("held_out",)])
+def test_changes_of_fields_are_refused(path, fields):
+    for value in (CHANGES | OF_FIELDS)[path]:
+        put(fields, path, value)
+        with pytest.raises(InputError, match="The metadata of the model"):
+            field_data_of(fields)

@@ -5,7 +5,7 @@ from pathlib import PurePath
 import pytest
 
 from swwl.errors import InputError
-from swwl.mesh.endings import Endings
+from swwl.mesh.mesh import Endings
 
 ENDINGS = Endings({".gz": "packed", ".vol.gz": "volume", ".vtu": "grid"})
 

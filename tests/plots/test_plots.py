@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from swwl import SWWL, Matern52, PrincipalSWWL, RobustGPRegressor, write_graph
-from swwl.errors import InputError
+from swwl.errors import CaseWarning, InputError
 from swwl.evaluation.scores import score
 from swwl.gp.prediction import Prediction
 from swwl.mesh import Graph, read_mesh
@@ -117,11 +117,14 @@ def test_calibration_of_faultless_intervals():
 def test_curves_widen_outside_the_training_range(model, table):
     load = table["load"][:30]
     values = np.linspace(load.min(), load.max() + 3 * np.ptp(load), 12)
-    display = CurvesDisplay.from_estimator(model, table["mesh"][35], ("load", values), target="weight", ax=axis())
+    with pytest.warns(CaseWarning, match=r"9 of 12 cases leave the training range|doubled|unlike"):
+        display = CurvesDisplay.from_estimator(model, table["mesh"][35], ("load", values), target="weight", ax=axis())
     width = display.table["upper95"] - display.table["lower95"]
     assert width.iloc[-1] > 2 * width.iloc[0]
     row = pd.DataFrame({"mesh": [table["mesh"][35]], "load": [values[3]]})
-    np.testing.assert_allclose(display.table["mean"][3], model.predict(row)[0, 0])
+    prediction, _ = model.predict_with_domain(row)
+    np.testing.assert_allclose(display.table["mean"][3], prediction.mean[0, 0])
+    np.testing.assert_allclose(display.table["upper95"][3], prediction.interval(0.95)[1][0, 0])
     draw(display)
     frame = table[:30].assign(sum=table["load"] + table["weight"])
     one = RobustGPRegressor(Matern52("load") * Matern52("weight"), n_starts=1).fit(frame, "sum")
@@ -150,8 +153,7 @@ def test_map_marks_the_case_far_from_all_others(table):
     assert display.outliers[29]
     assert "case 29" in [text.get_text() for text in draw(display).texts]
     np.testing.assert_allclose(display.values, spoiled["weight"])
-    with pytest.warns(DeprecationWarning, match="color"):
-        std = DesignDisplay.from_estimator(model, colour="std", ax=axis())  # codespell:ignore colour
+    std = DesignDisplay.from_estimator(model, color="std", ax=axis())
     np.testing.assert_allclose(std.values, model.leave_one_out().std)
     scalars = RobustGPRegressor(Matern52("load"), n_starts=1).fit(table[:30], table["load"][:30] ** 2)
     assert draw(DesignDisplay.from_estimator(scalars, ax=axis())).get_xlabel() == "component 1 (100 %)"
@@ -188,8 +190,6 @@ def test_meshes_of_all_kinds_are_drawn(tmp_path):
         drawn.figure.savefig(io.BytesIO(), format="png")
     assert draw_mesh(read_mesh(tmp_path / "plane.vtu"), axis()).lines
     assert draw_mesh(Graph(points, triangles[:, :2]), axis()).collections
-    with pytest.warns(DeprecationWarning, match="draw_mesh"):
-        assert draw_mesh(Figure(), tmp_path / "plane.vtu", "a mesh").get_title() == "a mesh"
     with pytest.raises(InputError, match="plane axis"):
         draw_mesh(tmp_path / "surface.vtu", Figure().add_subplot(projection="3d"))
 

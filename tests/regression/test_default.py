@@ -124,7 +124,7 @@ def test_a_stack_answers_all_that_one_kernel_does(stack, table):
     assert list(stack.importance_.index) == ["mesh", "load", "kind"]
     assert len(stack.candidates_) == 10  # five for each of two targets
     assert [member.name for member in stack.members_] == list(stack.weights_.index)
-    assert repr(stack.kernel_).startswith("Stack(")
+    assert repr(stack.kernel_).startswith("KernelStack(")
 
 
 @pytest.mark.slow

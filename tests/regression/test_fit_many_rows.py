@@ -62,8 +62,11 @@ def test_with_all_rows_inducing_it_is_the_exact_process():
     exact = known.__class__(
         known.correlations, beta=known.beta_, nugget=known.nugget_, prior=known.prior, names=known.names
     ).fit(factor_blocks, table["y"])
-    cross, _ = model._blocks(new)
-    found, wanted = model.predict_distribution(new), exact.predict_distribution(cross[0][0])
+    (member,), (rows,) = model.members_, model.stack_.represent(new).rows
+    found, wanted = (
+        model.stack_.predict(model.stack_.represent(new)),
+        exact.predict_distribution(member.new_blocks(rows)[0]),
+    )
     np.testing.assert_allclose(found.mean, wanted.mean, atol=1e-7)
     np.testing.assert_allclose(found.scale, wanted.scale, rtol=1e-5)
     np.testing.assert_allclose(model.leave_one_out().mean, exact.leave_one_out().mean, atol=1e-6)

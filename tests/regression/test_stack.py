@@ -7,7 +7,7 @@ from scipy.stats import t as student
 
 from swwl import Prediction
 from swwl.regression.intervals import interval_factor, make_folds
-from swwl.regression.stack import (
+from swwl.regression.mixture import (
     choose_members,
     cross_fitted,
     log_densities,

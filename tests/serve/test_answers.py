@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from swwl import SWWL, Matern52, RobustGPRegressor, load_model, read_mesh
-from swwl.domain.verdict import WIDER
 from swwl.serve.answers.fields import surface_of, unpack
 from swwl.serve.http.app import make_app
 from swwl.serve.http.limits import Limits
@@ -35,7 +34,7 @@ def test_predictions_are_the_models_bit_for_bit(client, model, plates):
         assert (model.predict(case(plates, load)) == found.mean).all()
         for k, name in enumerate(["stretch", "area"]):
             one = answer["targets"][name]
-            lower, upper = found.widened(WIDER if one["unsure"] else 1.0).interval(0.95)
+            lower, upper = found.interval(0.95)
             wanted = [values[0, k] for values in (found.mean, found.std, lower, upper)]
             assert [one[key] for key in ("mean", "std", "lower", "upper")] == wanted
 
@@ -97,11 +96,10 @@ def test_curves_are_predictions_along_an_input(client, model, plates):
     asked = {"mesh": MESH, "sweep": {"name": "load", "from": 1, "to": 3, "n": 5}, "level": 0.5}
     answer = client.post("/api/curve", json=asked).json()
     table = pd.concat([case(plates, load) for load in np.linspace(1, 3, 5)], ignore_index=True)
-    found = model.predict_distribution(table)
+    found, _ = model.predict_with_domain(table)
     curve = answer["curves"][0]["targets"]["stretch"]
     np.testing.assert_allclose(curve["mean"], found.mean[:, 0], rtol=1e-12)
-    wide = np.where(model.domain_reference().widened(found), WIDER, 1.0)
-    np.testing.assert_allclose(curve["upper"], found.widened(wide).interval(0.5)[1][:, 0], rtol=1e-12)
+    np.testing.assert_allclose(curve["upper"], found.interval(0.5)[1][:, 0], rtol=1e-12)
 
 
 def test_a_table_comes_back_with_predictions(client, model, plates):

@@ -58,10 +58,6 @@ def curve(
     numbers = draw_curves(fitted, plan, output)
     for name, value in plan.held.items():
         out.say(f"{name} is held at {number(value)}, the median of the training set")
-    for name, (low, high) in plan.outside.items():
-        out.say(
-            f"{name} leaves the training range, {number(low)} to {number(high)}: outside it nothing has been tested"
-        )
     out.say(f"{len(numbers)} points drawn in {output}, numbers in {output.with_suffix('.csv')}")
     out.result({"picture": output, "table": output.with_suffix(".csv"), "points": numbers.to_dict("list")})
 

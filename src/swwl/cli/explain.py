@@ -53,7 +53,7 @@ def explain(
     """
     from swwl.jobs.explain import draw_explained, explain_case, is_explained, mesh_with_fields, read_along, read_box
     from swwl.jobs.outputs import check_output, is_picture
-    from swwl.jobs.predict import OUTSIDE, graph_columns, load_regressor, meshes_by_column, one_case, outside_ranges
+    from swwl.jobs.predict import OUTSIDE, graph_columns, load_regressor, meshes_by_column, one_case, outside_inputs
 
     out = Output(quiet, as_json)
     fitted = load_regressor(model)
@@ -85,7 +85,7 @@ def explain(
                 for line in lines.itertuples()
             ],
         )
-    outside = outside_ranges(fitted, frame)[0]
+    outside = outside_inputs(fitted, frame)[0]
     if outside:
         out.say(f"outside the training range, where nothing has been tested: {outside}")
     for file in (output, picture):

@@ -172,7 +172,6 @@ def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cac
         OUTSIDE,
         against_table,
         answers_agree,
-        cautious,
         check_names,
         domain_words,
         graph_columns,
@@ -195,12 +194,9 @@ def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cac
     write_table(output, result, like=frame)
     out.say(f"{len(frame)} rows predicted, written to {output}")
     outside = int((result[OUTSIDE] != "").sum())
-    if outside:
-        leave = "leaves" if outside == 1 else "leave"
-        out.say(f"{outside} of them {leave} the training range, where nothing has been tested: see column {OUTSIDE}")
     for line in domain_words(domain, len(fitted.train_targets_)):
         out.say(line)
-    rows = against_table(fitted, frame, cautious(fitted, prediction))
+    rows = against_table(fitted, frame, prediction)
     answers = answers_agree(fitted, frame, prediction)
     if rows:
         show_scores(out, rows, "against what the table holds (rows that the model was fitted to count too)")

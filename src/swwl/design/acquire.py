@@ -24,7 +24,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from sklearn.utils.validation import check_is_fitted
 
-from swwl.design.pool import Pool, take
+from swwl.design.pool import Pool
 from swwl.design.space import N_COMPONENTS, as_positions, check_count, chosen_table, even_weights
 from swwl.embedding.distances import pairwise_distances
 from swwl.errors import InputError, InputTypeError
@@ -377,7 +377,7 @@ def coordinates(pool: Pool) -> tuple[Array, Array]:
 def _place_weights(pool: Pool, places: NDArray[np.intp]) -> Array:
     """Return weights (R,) that spread places evenly; equal ones where cases have no coordinates."""
     try:
-        return even_weights(pool.model.coordinates(take(pool.rows, places), N_COMPONENTS))
+        return even_weights(pool.model.coordinates(pool.cases.take(places).rows, N_COMPONENTS))
     except InputError:  # kernels that know distances alone
         return np.full(len(places), 1 / len(places))
 

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from swwl.embedding.displacement import Modes
+from swwl.embedding.components import Modes
 from swwl.errors import InputError
 from swwl.kernels.base import Factor
 from swwl.mesh.io import as_mesh
@@ -37,9 +37,9 @@ class Improvement:
     ----------
     mesh : Mesh
     mean, std : float
-        Predicted for it.
+        Predicted for it by the plain process.
     interval : tuple of two floats
-        Central, of 95 %.
+        Central, of 95 %, as ``model.predict_interval`` states it: doubled where the model is unsure.
     start_mean, start_std : float
         Predicted for the mesh that was given.
     coordinates : ndarray of shape (k,)
@@ -177,7 +177,7 @@ def improve(
 
 def _half_width(model: Any, column: str, mesh: Mesh, inputs: Mapping[str, Any], target: str) -> float:
     row = pd.DataFrame({column: [mesh]} | {name: [value] for name, value in inputs.items()})
-    lower, upper = (np.ravel(bound) for bound in model.predict_interval(row))
+    lower, upper = (np.ravel(bound) for bound in model.predict_with_domain(row)[0].interval(0.95))
     place = model.target_names_.index(target)
     return float(upper[place] - lower[place]) / 2
 

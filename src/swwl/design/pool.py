@@ -11,21 +11,18 @@ covariance of the mixture: where the members disagree, an answer would settle it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from swwl.domain.verdict import Representation
 from swwl.errors import InputError
 from swwl.gp.prediction import Prediction
 from swwl.parallel import Progress
-from swwl.regression.estimator import RobustGPRegressor
-from swwl.regression.stack import trend_matrix
+from swwl.regression.estimator import RobustGPRegressor, Table
 from swwl.storage.memory import MemoryLike
+from swwl.tables.inputs import as_rows
 
 Array = NDArray[np.float64]
-Rows = Sequence[Sequence[Any]]
 
 # Candidates whose joint covariance is asked for at a time; beside one, and beside the places that stand for the pool.
 _BLOCK, _WIDE_BLOCK = 128, 512
@@ -35,6 +32,8 @@ _MOST_PLACES = 1000
 
 class Pool:
     """Candidates as a model sees them; they are embedded once.
+
+    All of it is the plain process: what is still to be learned is where the model is unsure, so nothing is widened.
 
     Parameters
     ----------
@@ -49,8 +48,8 @@ class Pool:
 
     Attributes
     ----------
-    rows : list
-        What the factors of every member make of the candidates.
+    cases : Represented
+        The candidates, as the members of the model's stack see them.
     observed : Prediction
         Of what simulations would say, arrays of shape (M, k).
     mean, variance : ndarray of shape (M, k)
@@ -59,15 +58,13 @@ class Pool:
     """
 
     def __init__(
-        self, model: RobustGPRegressor, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None
+        self, model: RobustGPRegressor, X: Table, *, progress: Progress | None = None, memory: MemoryLike = None
     ):
         self.model = model
-        table = model._table(X)
+        table = as_rows(X, model.feature_names_in_)
         if not len(table):
             raise InputError("The pool has no rows.")
-        self.rows = model._representations(table, progress, memory)
-        self._trend = trend_matrix(model._trend, table)
-        self._n = len(table)
+        self.cases = model.stack_.represent(table, progress, memory)
         function, self.observed = self._predict(False), self._predict(True)
         if not np.isfinite(function.std).all():
             raise InputError("The model cannot say how unsure it is: it was fitted to too few cases.")
@@ -76,7 +73,12 @@ class Pool:
         self._settled: list[Array] = []  # what each case that is taken for known has explained, (k, M)
 
     def __len__(self) -> int:
-        return self._n
+        return len(self.cases)
+
+    @property
+    def rows(self) -> list[list[Representation]]:
+        """What the factors of every member make of the candidates."""
+        return self.cases.rows
 
     @property
     def df(self) -> float:
@@ -85,8 +87,8 @@ class Pool:
 
     def column(self, case: int) -> Array:
         """Return the covariances (k, M) of one case with all, given the cases that are taken for known."""
-        found = np.empty((self.mean.shape[1], self._n))
-        for part in blocks(self._n, _BLOCK):
+        found = np.empty((self.mean.shape[1], len(self)))
+        for part in blocks(len(self), _BLOCK):
             own = np.concatenate([[case], part])
             found[:, part] = self._covariance(own)[:, 0, 1:]
         for explained in self._settled:
@@ -104,47 +106,29 @@ class Pool:
 
     def places(self, seed: int) -> NDArray[np.intp]:
         """Return the candidates that stand for the pool where something is averaged over it: all, or a sample."""
-        if self._n <= _MOST_PLACES:
-            return np.arange(self._n)
-        return np.sort(np.random.default_rng(seed).permutation(self._n)[:_MOST_PLACES])
+        if len(self) <= _MOST_PLACES:
+            return np.arange(len(self))
+        return np.sort(np.random.default_rng(seed).permutation(len(self))[:_MOST_PLACES])
 
     def among(self, places: NDArray[np.intp]) -> Array:
         """Return the covariances (k, R, M) of some places with all candidates, before anything is settled."""
-        if len(places) == self._n:
+        if len(places) == len(self):
             return self._covariance(places)
-        found = np.empty((self.mean.shape[1], len(places), self._n))
-        for part in blocks(self._n, _WIDE_BLOCK):
+        found = np.empty((self.mean.shape[1], len(places), len(self)))
+        for part in blocks(len(self), _WIDE_BLOCK):
             own = np.concatenate([places, part])
             found[:, :, part] = self._covariance(own)[:, : len(places), len(places) :]
         return found
 
     def _predict(self, include_nugget: bool) -> Prediction:
-        model = self.model
-        parts = []
-        for part in blocks(self._n, _WIDE_BLOCK):
-            made = model._member_blocks(take(self.rows, part))
-            parts.append(model._mixed(model._parts(made, self._trend_of(part), include_nugget)).columns())
-        return Prediction.joined(parts)
+        stack = self.model.stack_
+        parts = blocks(len(self), _WIDE_BLOCK)
+        return Prediction.joined([stack.predict(self.cases.take(part), include_nugget).columns() for part in parts])
 
     def _covariance(self, cases: NDArray[np.intp]) -> Array:
-        made = self.model._member_blocks(take(self.rows, cases), joint=True)
-        return self.model._joint(made, self._trend_of(cases), False)[1]
-
-    def _trend_of(self, cases: NDArray[np.intp]) -> Array | None:
-        return None if self._trend is None else self._trend[cases]
+        return self.model.stack_.joint(self.cases.take(cases), include_nugget=False)[1]
 
 
 def blocks(n: int, size: int) -> list[NDArray[np.intp]]:
     """Cut the numbers from 0 to n - 1 into pieces of a size."""
     return [np.arange(start, min(start + size, n)) for start in range(0, n, size)]
-
-
-def take(rows: Rows, cases: NDArray[np.intp]) -> list[list[Any]]:
-    """Return some cases of what the factors of every member made of a table."""
-    return [[_some(own, cases) for own in member] for member in rows]
-
-
-def _some(rows: Any, cases: NDArray[np.intp]) -> Any:
-    if isinstance(rows, tuple):
-        return tuple(_some(part, cases) for part in rows)
-    return [rows[case] for case in cases] if isinstance(rows, list) else rows[cases]

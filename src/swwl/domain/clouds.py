@@ -13,15 +13,14 @@ often a training case would have looked as strange.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.model_selection import KFold
 
 from swwl.embedding.components import principal_components, project
 from swwl.embedding.distances import pairwise_distances
+from swwl.gp.folds import shuffled_folds
 
 Array = NDArray[np.float64]
 
@@ -39,7 +38,7 @@ SCORES = ("along", "off", "nearest")
 
 
 @dataclass(frozen=True)
-class Cloud:
+class TrainingCloud:
     """Training rows as coordinates, and what new rows are compared with.
 
     Attributes
@@ -65,7 +64,7 @@ class Cloud:
     reference: Array
     basis: tuple[Array, Array] | None = None
 
-    def scores(self, rows: NDArray[Any], left: Array | None = None) -> Array:
+    def scores(self, rows: NDArray[np.floating], left: Array | None = None) -> Array:
         """Return ``along``, ``off`` and ``nearest`` of new rows, shape (M, 3); ``off`` before the floor."""
         rows, left = _coordinates(rows, left, self.basis)
         return _scores((self.mean, self.axes, self.variances), self.rows, rows, left)
@@ -81,14 +80,14 @@ class Cloud:
         pairs = zip(self.floored(scores).T, self.floored(self.reference).T, strict=True)
         return np.column_stack([p_values(own, reference) for own, reference in pairs])
 
-    def whitened(self, rows: NDArray[Any], most: int, left: Array | None = None) -> Array:
+    def whitened(self, rows: NDArray[np.floating], most: int, left: Array | None = None) -> Array:
         """Return the leading coordinates of rows in units of the training rows' standard deviation, (M, k)."""
         rows, _ = _coordinates(rows, left, self.basis)
         k = min(most, self.axes.shape[1])
         return np.asarray((rows - self.mean) @ self.axes[:, :k] / np.sqrt(self.variances[:k]))
 
 
-def make_cloud(rows: NDArray[Any], left: Array | None = None, seed: int = 0) -> Cloud:
+def make_cloud(rows: NDArray[np.floating], left: Array | None = None, seed: int = 0) -> TrainingCloud:
     """Learn what training rows vary in, and how strange each looks to the others.
 
     Parameters
@@ -120,11 +119,10 @@ def make_cloud(rows: NDArray[Any], left: Array | None = None, seed: int = 0) -> 
     k = _MANY if len(known) >= _FEW_ROWS else _FEW
     span = _span(known, k)
     reference = np.empty((len(known), len(SCORES)))
-    folds = KFold(min(_FOLDS, len(known)), shuffle=True, random_state=seed)
-    for train, out in folds.split(known):
+    for train, out in shuffled_folds(len(known), _FOLDS, seed):
         reference[out] = _scores(_span(known[train], k), known[train], known[out], rest[out])
     spread = float(np.sqrt(np.mean(((known - span[0]) ** 2).sum(axis=1) + rest**2)))
-    return Cloud(known, rest, *span, spread, reference, basis)
+    return TrainingCloud(known, rest, *span, spread, reference, basis)
 
 
 def p_values(scores: Array, reference: Array) -> Array:
@@ -151,7 +149,9 @@ def harmonic_mean(p: Array) -> Array:
     return np.asarray(p.shape[1] / (1.0 / p).sum(axis=1))
 
 
-def _coordinates(rows: NDArray[Any], left: Array | None, basis: tuple[Array, Array] | None) -> tuple[Array, Array]:
+def _coordinates(
+    rows: NDArray[np.floating], left: Array | None, basis: tuple[Array, Array] | None
+) -> tuple[Array, Array]:
     """Return rows as they are, or as few coordinates, and the norm of what these leave."""
     rest = np.zeros(len(rows)) if left is None else np.asarray(left, dtype=np.float64)
     if basis is None:

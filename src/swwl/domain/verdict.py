@@ -10,20 +10,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import mannwhitneyu
 
-from swwl.domain.clouds import FLOOR, SCORES, Cloud, harmonic_mean, make_cloud, p_values
+from swwl.domain.clouds import FLOOR, SCORES, TrainingCloud, harmonic_mean, make_cloud, p_values
 from swwl.embedding.distances import pairwise_distances
 from swwl.errors import InputError
 from swwl.formatting import number
 from swwl.gp.prediction import Prediction
+from swwl.kernels.base import Factor, Product
 
 Array = NDArray[np.float64]
+Representation: TypeAlias = Any  # what a factor makes of a column: an array, a tuple of arrays, a list of graphs
+Columns: TypeAlias = dict[str, Any]  # of a table, M values each
 
 # Cases whose p-value is at most this lie outside; with fewer training cases no p-value can tell.
 LEVEL, FEWEST = 0.03, 100
@@ -44,7 +47,7 @@ class Reference:
 
     Attributes
     ----------
-    clouds : dict of str to (int, Cloud)
+    clouds : dict of str to (int, TrainingCloud)
         For every column of meshes, which factor of the model's kernel shows it, and its training rows; for a model
         without meshes, its numbers together under the name "".
     std : ndarray of shape (N, k)
@@ -55,7 +58,7 @@ class Reference:
         Lowest and highest training value of every column of numbers.
     """
 
-    clouds: dict[str, tuple[int, Cloud]]
+    clouds: dict[str, tuple[int, TrainingCloud]]
     std: Array
     shape_std: Array
     ranges: pd.DataFrame
@@ -68,6 +71,8 @@ class Reference:
     @cached_property
     def sure(self) -> Array:
         """The standard deviation (k,) up to which intervals stay as they are."""
+        if not np.isfinite(self.std).all():  # of three rows, nothing is sure
+            return np.full(self.std.shape[1], np.inf)
         return np.asarray(np.quantile(self.std, _SURE, axis=0))
 
     @cached_property
@@ -89,11 +94,17 @@ class Reference:
     def unsure(self, std: Array) -> Array:
         """Return p-values (M,) of standard deviations (M, k): of the target that stands out most."""
         usual = np.maximum(np.median(self.shape_std, axis=0), np.finfo(float).tiny)
+        if not np.isfinite(usual).all():  # of three rows, nothing is sure
+            return np.ones(len(std))
         return p_values((std / usual).max(axis=1), (self.shape_std / usual).max(axis=1))
 
 
 def make_reference(
-    factors: Sequence[Any], rows: Sequence[Any], left_out: Prediction, shape_std: Array, numbers: pd.DataFrame
+    factors: Sequence[Factor],
+    rows: Sequence[Representation],
+    left_out: Prediction,
+    shape_std: Array,
+    numbers: pd.DataFrame,
 ) -> Reference:
     """Learn from training cases what is usual.
 
@@ -123,9 +134,9 @@ def make_reference(
     return Reference(clouds, left_out.columns().std, shape_std, ranges)
 
 
-def shown_factors(factors: Sequence[Any]) -> list[int]:
+def shown_factors(factors: Sequence[Factor]) -> list[int]:
     """Return the places of the factors that show columns of graphs best, one for each: skin, area, or what there is."""
-    found: dict[Any, int] = {}
+    found: dict[str, int] = {}
     for place, factor in enumerate(factors):
         if factor.takes != "graphs":
             continue
@@ -134,7 +145,9 @@ def shown_factors(factors: Sequence[Any]) -> list[int]:
     return list(found.values())
 
 
-def case_points(reference: Reference, factors: Sequence[Any], rows: Sequence[Any], n_components: int) -> Array:
+def case_points(
+    reference: Reference, factors: Sequence[Factor], rows: Sequence[Representation], n_components: int
+) -> Array:
     """Return cases as points (M, K): leading components of meshes in training deviations, and standardized numbers.
 
     Parameters
@@ -149,6 +162,7 @@ def case_points(reference: Reference, factors: Sequence[Any], rows: Sequence[Any
     for place, cloud in reference.clouds.values():
         if place >= 0:
             vectors = factors[place].vectors(rows[place])
+            assert vectors is not None
             parts.append(cloud.whitened(vectors, n_components, factors[place].beyond(rows[place])))
     plain = _plain_vectors(factors, rows)
     parts += [] if plain is None else [plain]
@@ -157,7 +171,7 @@ def case_points(reference: Reference, factors: Sequence[Any], rows: Sequence[Any
     return np.hstack(parts)
 
 
-def shapes_alone(kernel: Any) -> bool:
+def shapes_alone(kernel: Product) -> bool:
     """Whether a kernel looks at points on the cells of meshes, so that it hardly depends on how they are meshed."""
     return all(_preference(factor) < len(_MEASURES) for factor in kernel.factors if factor.takes == "graphs")
 
@@ -173,7 +187,7 @@ class Looks(NamedTuple):
         return Looks({name: np.repeat(p[:1], n) for name, p in self.parts.items()}, self.words[:1] * n)
 
 
-def look(reference: Reference, factors: Sequence[Any], rows: Sequence[Any], n: int) -> Looks:
+def look(reference: Reference, factors: Sequence[Factor], rows: Sequence[Representation], n: int) -> Looks:
     """Compare the meshes of n new cases with those of the training cases; see :func:`judge`."""
     parts: dict[str, Array] = {}
     words: list[list[str]] = [[] for _ in range(n)]
@@ -190,10 +204,10 @@ def look(reference: Reference, factors: Sequence[Any], rows: Sequence[Any], n: i
 
 def judge(
     reference: Reference,
-    factors: Sequence[Any],
-    rows: Sequence[Any],
+    factors: Sequence[Factor],
+    rows: Sequence[Representation],
     shape_std: Array,
-    numbers: Mapping[str, Any],
+    numbers: Mapping[str, ArrayLike],
 ) -> pd.DataFrame:
     """Say of new cases whether they are like the training cases.
 
@@ -216,7 +230,7 @@ def judge(
     return pd.DataFrame(verdicts(reference, looks, shape_std, numbers))
 
 
-def verdicts(reference: Reference, looks: Looks, shape_std: Array, numbers: Mapping[str, Any]) -> dict[str, Any]:
+def verdicts(reference: Reference, looks: Looks, shape_std: Array, numbers: Mapping[str, ArrayLike]) -> Columns:
     """Return the columns that :func:`judge` makes a table of, given what meshes alone say."""
     n = len(shape_std)
     parts, words = looks.parts | {"std": reference.unsure(shape_std)}, looks.words
@@ -228,13 +242,21 @@ def verdicts(reference: Reference, looks: Looks, shape_std: Array, numbers: Mapp
         kind, why = _verdict(bool(inside[row]), words[row], beyond[row], float(parts["std"][row]))
         kinds.append(kind)
         reasons.append(why)
-    found: dict[str, Any] = {"score": score, "inside": inside, "kind": kinds, "why": reasons} | parts
+    found: Columns = {"score": score, "inside": inside, "kind": kinds, "why": reasons} | parts
+    found["outside"] = outside_ranges(reference.bounds, numbers, n)
+    found["far"] = [bool(far) or _in_other_units(text) for far, text in zip(beyond, words, strict=True)]
     if reference.n_cases < FEWEST:
         few = f"{reference.n_cases} training cases are too few, at least {FEWEST} are needed"
         found["inside"] = pd.array([pd.NA] * n, dtype="boolean")
         found["kind"] = ["cannot tell"] * n
         found["why"] = [f"{few}; {why}" if why else few for why in reasons]
     return found
+
+
+def number_columns(factors: Sequence[Factor], rows: Sequence[Representation]) -> dict[str, Array]:
+    """Return the numeric columns that factors represent, by name, in their own units."""
+    found = {factor.column: factor.numbers(own) for factor, own in zip(factors, rows, strict=True)}
+    return {name: values for name, values in found.items() if values is not None}
 
 
 def agreement(y: Array, prediction: Prediction, train: Array, left_out: Prediction) -> float:
@@ -265,19 +287,19 @@ def agreement(y: Array, prediction: Prediction, train: Array, left_out: Predicti
     return float(mannwhitneyu(new, old, alternative="two-sided").pvalue)
 
 
-def _preference(factor: Any) -> int:
+def _preference(factor: Factor) -> int:
     measure = getattr(factor, "measure", None)
     return _MEASURES.index(measure) if measure in _MEASURES else len(_MEASURES)
 
 
-def _plain_vectors(factors: Sequence[Any], rows: Sequence[Any]) -> Array | None:
+def _plain_vectors(factors: Sequence[Factor], rows: Sequence[Representation]) -> Array | None:
     """Return all columns but graphs as vectors side by side, (N, K); None if there are none."""
     found = [factor.vectors(own) for factor, own in zip(factors, rows, strict=True) if factor.takes != "graphs"]
     known = [np.asarray(vectors, dtype=np.float64) for vectors in found if vectors is not None]
     return np.hstack(known) if known else None
 
 
-def _differences(cloud: Cloud, scores: Array, p: Array, name: str) -> list[list[str]]:
+def _differences(cloud: TrainingCloud, scores: Array, p: Array, name: str) -> list[list[str]]:
     """Say in words how each row differs from the rows of a cloud: what differs most first."""
     whose = f"the mesh in {name!r}" if name else "the case"
     things = "training meshes" if name else "training cases"
@@ -300,7 +322,23 @@ def _differences(cloud: Cloud, scores: Array, p: Array, name: str) -> list[list[
     return found
 
 
-def _beyond(bounds: Mapping[str, tuple[float, float]], numbers: Mapping[str, Any], n: int) -> list[list[str]]:
+def outside_ranges(bounds: Mapping[str, tuple[float, float]], numbers: Mapping[str, ArrayLike], n: int) -> list[str]:
+    """Return which numbers of n cases lie outside the training range: their names, or nothing.
+
+    Examples
+    --------
+    >>> outside_ranges({"load": (1.0, 3.0), "speed": (5.0, 9.0)}, {"load": [2.0, 4.0], "speed": [5.0, 1.0]}, 2)
+    ['', 'load, speed']
+    """
+    found: list[list[str]] = [[] for _ in range(n)]
+    for name, (low, high) in bounds.items():
+        values = np.asarray(numbers[name], dtype=float)
+        for row in np.flatnonzero((values < low) | (values > high)):
+            found[row].append(str(name))
+    return [", ".join(names) for names in found]
+
+
+def _beyond(bounds: Mapping[str, tuple[float, float]], numbers: Mapping[str, ArrayLike], n: int) -> list[list[str]]:
     """Say for every case which numbers lie well outside the training range."""
     found: list[list[str]] = [[] for _ in range(n)]
     for name, (low, high) in bounds.items():
@@ -321,7 +359,7 @@ def _verdict(inside: bool, words: list[str], beyond: list[str], unsure: float) -
         return "inside", "; ".join(notes)
     if beyond:
         kind = "input out of range"
-    elif words and "other units" in words[0]:
+    elif _in_other_units(words):
         kind = "other units, frame or kind"
     elif words and "further along" in words[0]:
         kind = "further along known variations"
@@ -330,6 +368,10 @@ def _verdict(inside: bool, words: list[str], beyond: list[str], unsure: float) -
     else:
         kind = "unsure prediction"
     return kind, "; ".join(told) or "several scores are high, though none by itself"
+
+
+def _in_other_units(words: list[str]) -> bool:
+    return bool(words) and "other units" in words[0]
 
 
 _MANY = 5000

@@ -22,6 +22,7 @@ def predict_curves(
     each: tuple[str, Sequence[float]] | None = None,
     fix: Mapping[str, Any] | None = None,
     *,
+    widen: bool = True,
     progress: Progress | None = None,
 ) -> tuple[pd.DataFrame, Prediction]:
     """Return the inputs of all points, curve after curve, and their predictions, arrays of shape (M, k).
@@ -38,8 +39,8 @@ def predict_curves(
     fix : mapping, optional
         Values of other inputs. Numbers that are not named stand at the median of the training set; columns of rows
         (an integer for :class:`~swwl.kernels.Precomputed`, a vector for :class:`~swwl.kernels.Rows`) must be named.
-    progress : callable, optional
-        Called as ``progress(done, total)`` while graphs are embedded.
+    widen, progress
+        See :meth:`swwl.RobustGPRegressor.predict_distribution`.
     """
     numbers = check_inputs(model, sweep[0], None if each is None else each[0], fix)
     train, given = model.train_inputs_, dict(fix or {})
@@ -60,7 +61,7 @@ def predict_curves(
             one = _one_mesh(mesh, factor.column) if factor.takes == "graphs" else _one_row(given, factor.column)
             columns[factor.column] = _repeated(one, n)
     table = pd.DataFrame(columns)
-    return table, model.predict_distribution(table, progress=progress).columns()
+    return table, model.predict_distribution(table, widen=widen, progress=progress).columns()
 
 
 def check_inputs(model: RobustGPRegressor, sweep: str, each: str | None, fix: Mapping[str, Any] | None) -> list[str]:

@@ -19,7 +19,7 @@ from swwl.fields.kernels import field_kernels, mesh_column
 from swwl.fields.model import FieldModel
 from swwl.fields.numbers import derived_number
 from swwl.fields.processes import Inputs
-from swwl.fields.state import field_state, fields_from_state
+from swwl.fields.state import FieldRegressorState, field_state, fields_from_state
 from swwl.fields.training import check_options, check_samples, load_training, make_settings, mesh_of, on_meshes
 from swwl.kernels.shared import fit_kernels, represent_columns
 from swwl.mesh.mesh import Mesh
@@ -403,7 +403,7 @@ class FieldRegressor(BaseEstimator):
         """Write the fitted model to one file, without pickle; :func:`swwl.load_model` reads it."""
         save_model(path, self)
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> FieldRegressorState:
         """Return what the fitted model is made of, for a model file."""
         check_is_fitted(self, "models_")
         return field_state(self)

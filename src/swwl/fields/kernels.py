@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
+from msgspec import Meta
 from numpy.typing import NDArray
 from sklearn.base import clone
 
@@ -20,7 +22,7 @@ from swwl.mesh.mesh import Mesh
 from swwl.parallel import Progress
 from swwl.regression.candidates import default_kernels
 from swwl.regression.stack import named_kernels
-from swwl.storage.checks import Sizes
+from swwl.storage.checks import Count, Shape
 from swwl.storage.memory import MemoryLike
 from swwl.storage.modelfile import storable
 from swwl.tables.columns import kind_of
@@ -41,9 +43,10 @@ class ShapeFactor(Factor):
     takes = "graphs"
     gives = "coordinates"
     n_components: int
-    mean_: Array
-    components_: Array
-    deviations_: Array
+    row_shapes = (Shape("nk"),)
+    mean_: Annotated[Array, Shape("w")]
+    components_: Annotated[Array, Shape("wk")]
+    deviations_: Annotated[Array, Shape("k", above=0)]
 
     def vector(self, mesh: Mesh) -> Array:
         """Return the vector of one mesh, (w,)."""
@@ -110,16 +113,6 @@ class ShapeFactor(Factor):
         """Return the coordinates."""
         return rows
 
-    def check_restored(self, rows: Any) -> None:
-        """Refuse components that do not give coordinates such as these."""
-        sizes = Sizes()
-        sizes.array("mean_", self.mean_, "w")
-        sizes.array("components_", self.components_, "wk")
-        sizes.array("deviations_", self.deviations_, "k")
-        sizes.array("coordinates", rows, "nk")
-        if not (self.deviations_ > 0).all():
-            raise InputError("a deviation of components is not positive")
-
 
 @storable
 class NodePositions(ShapeFactor):
@@ -139,9 +132,15 @@ class NodePositions(ShapeFactor):
     [-1.07, -0.27, 1.34]
     """
 
+    shape_: Annotated[list[Count], Meta(min_length=2, max_length=2)]
+
     def __init__(self, column: str = "mesh", *, n_components: int = 12):
         self.column = column
         self.n_components = n_components
+
+    def known_sizes(self) -> dict[str, int]:
+        """Return the number of coordinates of all nodes, w."""
+        return {"w": math.prod(self.shape_)}
 
     def settle(self, mesh: Mesh) -> None:
         """Remember the number of nodes."""
@@ -178,6 +177,8 @@ class WallShapes(ShapeFactor):
     [-1.07, -0.27, 1.34]
     """
 
+    bodies_: Annotated[Array, Shape("bf")]
+
     def __init__(self, column: str = "mesh", *, n_components: int = 12):
         self.column = column
         self.n_components = n_components
@@ -193,11 +194,9 @@ class WallShapes(ShapeFactor):
         """Return the walls of a mesh, (K * 256,)."""
         return wall_shape(mesh, self.bodies_)
 
-    def check_restored(self, rows: Any) -> None:
-        """Refuse what does not fit together."""
-        super().check_restored(rows)
-        sizes = Sizes(f=4)
-        sizes.array("bodies_", self.bodies_, "kf")
+    def known_sizes(self) -> dict[str, int]:
+        """Return the number of features of a body."""
+        return {"f": 4}
 
 
 def mesh_column(table: pd.DataFrame, kernel: Any = None) -> str:

@@ -7,13 +7,14 @@ shared basis; :class:`Nodal` knows meshes that share their cells by the nodal va
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve, solve_triangular
 
 from swwl.fields.basis import unpack
+from swwl.storage.checks import NotNegative, Shape
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -38,11 +39,11 @@ class Modes:
         Mean square of training fields about their mean, as far as the basis knows them.
     """
 
-    mean: Array
-    shapes: Array
-    variances: Array
-    noise: float
-    total: float
+    mean: Annotated[Array, Shape("cm")]
+    shapes: Annotated[Array, Shape("cmk")]
+    variances: Annotated[Array, Shape("k")]
+    noise: NotNegative
+    total: NotNegative
 
     @property
     def number(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from swwl.errors import InputError
 from swwl.fields.geometry.descriptors import normal_shares
 from swwl.mesh.cells import lumped_measures
 from swwl.mesh.mesh import Mesh
+from swwl.storage.checks import Shape
 
 Array = NDArray[np.float64]
 NAMES = ("max", "min", "mean", "integral", "force", "largest", "mean_size")
@@ -124,8 +125,8 @@ class NumberErrors:
         What is added to deviations of samples.
     """
 
-    scores: Array
-    floor: Array
+    scores: Annotated[Array, Shape("nk", rises=True)]
+    floor: Annotated[Array, Shape("k", above=0)]
 
     @classmethod
     def of(cls, truth: Array, center: Array, deviation: Array) -> NumberErrors:

@@ -11,16 +11,18 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from swwl.domain.verdict import Reference, look, make_reference, verdicts
+from swwl.domain.verdict import Reference, look, make_reference, number_columns, verdicts
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.model import FieldModel
+from swwl.gp.blocks import Block
 from swwl.gp.prediction import Prediction
 from swwl.mesh.mesh import Mesh
 from swwl.parallel import Progress
-from swwl.regression.estimator import number_columns, numbers_of
-from swwl.regression.one_mesh import PreparedMembers
+from swwl.regression.one_mesh import OneMesh
+from swwl.regression.stack import Represented
 from swwl.storage.memory import MemoryLike, as_memory
 
 Array = NDArray[np.float64]
@@ -41,7 +43,7 @@ class PreparedFields(FieldRegressor):
 
     Attributes
     ----------
-    members : PreparedMembers
+    members : OneMesh
         Kernels and processes of all fields, with what they make of the mesh.
 
     Examples
@@ -63,7 +65,7 @@ class PreparedFields(FieldRegressor):
         model._geometry.check(0, mesh)
         self.mesh = mesh
         self.models_: dict[str, FieldModel] = {name: _Kept.of(one) for name, one in model.models_.items()}
-        self.members = PreparedMembers([one.member for one in model.models_.values()], {model.mesh_column_: mesh})
+        self.members = OneMesh([one.member for one in model.models_.values()], {model.mesh_column_: mesh})
         blocks = model._geometry.described(0, mesh, as_memory(None), mesh)
         stack = model._geometry.describer.stack
         self._stacked = {
@@ -77,16 +79,23 @@ class PreparedFields(FieldRegressor):
         progress: Progress | None = None,
         memory: MemoryLike = None,
     ) -> list[dict[str, Any]]:
-        table, _, blocks = self.members.represented(X)
+        cases = self.members.represent(X)
         models = list(self.models_.values())
-        sizes = [one.sizes(cross, len(table)) for one, (cross, _) in zip(models, blocks, strict=True)]
+        sizes = [one.sizes(cross, len(cases)) for one, cross in zip(models, self._cross(cases), strict=True)]
         return [
             {
                 one.kind.name: answer(one, self.mesh, self._stacked[one.kind.name], mean[row], std[row])
                 for one, (mean, std) in zip(models, sizes, strict=True)
             }
-            for row in range(len(table))
+            for row in range(len(cases))
         ]
+
+    def _cross(self, cases: Represented) -> list[list[Block]]:
+        """Return the blocks from cases to the training rows, of every field."""
+        known = cases.known or [{}] * len(cases.rows)
+        members = [one.member for one in self.models_.values()]
+        triples = zip(members, cases.rows, known, strict=True)
+        return [member.new_blocks(rows, known=own)[0] for member, rows, own in triples]
 
     def judged(self, X: Any, references: Mapping[str, Reference]) -> dict[str, Any]:
         """Say of rows whether they are like the training cases.
@@ -103,13 +112,13 @@ class PreparedFields(FieldRegressor):
             ``score``, ``inside``, ``kind`` and ``why``, as :meth:`swwl.RobustGPRegressor.domain` has them: those of the
             field whose score is the lowest. Empty where there is nothing to compare with.
         """
-        table, rows, blocks = self.members.represented(X)
+        cases = self.members.represent(X)
         found = []
-        for (name, one), own, (cross, _) in zip(self.models_.items(), rows, blocks, strict=True):
+        for (name, one), own, cross in zip(self.models_.items(), cases.rows, self._cross(cases), strict=True):
             if name not in references:
                 continue
-            factors, std = one.member.kernel.factors, one.sizes(cross, len(table))[1]
-            looks = look(references[name], factors, own, len(table))
+            factors, std = one.member.kernel.factors, one.sizes(cross, len(cases))[1]
+            looks = look(references[name], factors, own, len(cases))
             found.append(verdicts(references[name], looks, std, number_columns(factors, own)))
         if not found:
             return {}
@@ -129,7 +138,7 @@ def field_references(model: FieldRegressor) -> dict[str, Reference]:
         if one.member.gps:
             std = np.hstack([gp.leave_one_out().columns().std for gp in one.member.gps])
             left_out = Prediction(np.zeros_like(std), std, np.inf)
-            found[name] = make_reference(factors, rows, left_out, std, numbers_of(factors, rows))
+            found[name] = make_reference(factors, rows, left_out, std, pd.DataFrame(number_columns(factors, rows)))
     return found
 
 

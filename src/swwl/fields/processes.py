@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import KFold
 
 from swwl.errors import GPWarning
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
+from swwl.gp.folds import shuffled_folds
 from swwl.regression.stack import Member
 
 Array = NDArray[np.float64]
@@ -124,4 +124,4 @@ def pair_of_groups(number: int) -> list[slice]:
 
 def folds_of(n: int, seed: int, number: int) -> list[tuple[Rows, Rows]]:
     """Return training and left-out rows of folds."""
-    return list(KFold(min(number, n), shuffle=True, random_state=seed).split(np.arange(n)))
+    return shuffled_folds(n, number, seed)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from swwl.errors import InputError
@@ -29,7 +31,7 @@ class FieldKind:
     """
 
     name: str
-    components: int
+    components: Annotated[int, Meta(ge=1)]
     flat: bool
     on_cells: bool
 

@@ -6,11 +6,14 @@ Every warp ends in standardized numbers: a mean for each component and one devia
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import ArrayLike, NDArray
 
 from swwl.errors import InputError
+from swwl.storage.checks import NotNegative, Shape
 
 Array = NDArray[np.float64]
 
@@ -37,11 +40,11 @@ class Warp:
         Range of the standardized training values; predictions are kept within a few deviations of it.
     """
 
-    kind: str
-    center: Array
-    unit: float
-    mean: Array
-    deviation: float
+    kind: Annotated[str, Meta(pattern=rf"^({'|'.join(WARPS)})\Z")]
+    center: Annotated[Array, Shape("c")]
+    unit: NotNegative
+    mean: Annotated[Array, Shape("c")]
+    deviation: NotNegative
     low: float
     high: float
 

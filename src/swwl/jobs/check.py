@@ -16,6 +16,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from swwl.domain.notes import repeated_nodes
 from swwl.errors import InputError, located
 from swwl.formatting import Record, number
 from swwl.jobs.plan import FitPlan, HoldOut, RowSplit, plan_fit, split_rows
@@ -112,8 +113,6 @@ def told_together(findings: Iterable[Finding]) -> list[Finding]:
 
 # Raise it whenever the same file comes to have other facts.
 _KEY = fingerprint("facts 2")
-# From this share of repeated nodes on, they are more than a seam.
-_MANY_REPEATED = 0.05
 
 
 def read_facts(
@@ -210,10 +209,9 @@ class MeshColumn:
             if facts.n_loose:
                 what = f"{facts.n_loose} node{'s' * (facts.n_loose > 1)} that no cell uses"
                 found.append(self.finding("loose nodes", row, f"has {what}", "left out, as no part of its shape"))
-            if facts.has_cells and not merge_nodes and facts.n_repeated > _MANY_REPEATED * facts.n_nodes:
-                what = f"{facts.n_repeated} of {facts.n_nodes} nodes exactly where another one is"
+            if not merge_nodes and (what := repeated_nodes(facts)):
                 advice = "swwl fit --merge-nodes makes one of them, which joins the cells"
-                found.append(self.finding("repeated nodes", row, f"has {what}, so that cells are not joined", advice))
+                found.append(self.finding("repeated nodes", row, what, advice))
         return found
 
     def standing_apart(self, typical: Typical | None, others: str = "the others") -> list[tuple[int, Finding]]:

@@ -40,8 +40,6 @@ class CurvesPlan:
     fix : dict of str to number, integer or vector
     held : dict of str to float
         Inputs that stand at the median of the training set because nobody named them.
-    outside : dict of str to tuple (least, largest)
-        Inputs that leave the training range, and that range.
     """
 
     targets: list[str]
@@ -50,7 +48,6 @@ class CurvesPlan:
     each: tuple[str, list[float]] | None
     fix: Record
     held: dict[str, float]
-    outside: dict[str, tuple[float, float]]
 
 
 def plan_curves(
@@ -85,21 +82,14 @@ def plan_curves(
             raise InputError(f"{file}: no such mesh file.")
     check_inputs(model, sweep[0], None if each is None else each[0], fix)
     train = model.train_inputs_
-    values: dict[str, list[Any]] = {name: [value] for name, value in (fix or {}).items()}
-    values |= {sweep[0]: sweep[1]} | ({each[0]: each[1]} if each else {})
-    ranges = {name: (float(train[name].min()), float(train[name].max())) for name in train.columns}
+    named = {sweep[0], *([each[0]] if each else []), *(fix or {})}
     return CurvesPlan(
         targets=list(targets) or list(model.target_names_),
         meshes=given,
         sweep=sweep,
         each=each,
         fix=dict(fix or {}),
-        held={name: float(train[name].median()) for name in train.columns if name not in values},
-        outside={
-            name: (low, high)
-            for name, (low, high) in ranges.items()
-            if name in values and (min(values[name]) < low or max(values[name]) > high)
-        },
+        held={name: float(train[name].median()) for name in train.columns if name not in named},
     )
 
 

@@ -117,7 +117,7 @@ def fit_plan(
         label = how.progress("held-out meshes" if plan.meshes else "rows")
         kept = how.memory if how.embeddings is None else counting(how.memory)  # so many wide rows are not worth keeping
         with rows_named(plan.frame, plan.path, test):
-            held_out = model.predict_distribution(table.iloc[test], memory=kept, progress=label).columns()
+            held_out = model.predict_with_domain(table.iloc[test], memory=kept, progress=label)[0].columns()
     data = about_data(plan, model_path, table, how)
     if held_out is not None:
         data["held_out"] |= {

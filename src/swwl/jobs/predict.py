@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from swwl.domain.verdict import FEWEST, WIDER, agreement
+from swwl.domain.notes import case_notes
+from swwl.domain.verdict import FEWEST, agreement, outside_ranges
 from swwl.errors import InputError
 from swwl.evaluation import scores
 from swwl.evaluation.curves import trend_columns
@@ -25,6 +26,7 @@ from swwl.mesh.io import read_mesh
 from swwl.mesh.mesh import Mesh, trusted_mesh
 from swwl.parallel import Progress
 from swwl.regression.estimator import RobustGPRegressor
+from swwl.regression.intervals import widened
 from swwl.storage.memory import Memory
 from swwl.storage.modelfile import load_model
 from swwl.tables.places import mesh_paths, require_numbers, require_rows, require_texts, rows_named, where
@@ -138,17 +140,23 @@ def prediction_table(
 ) -> pd.DataFrame:
     """Return a table with predictions beside its columns, and which inputs of a row leave the training range.
 
-    ``apart`` names the mesh columns of rows, counted from 0, whose mesh is unlike the training meshes. With ``domain``
-    it says which cases are like the training cases, and intervals of targets that are less sure are twice as wide.
+    Parameters
+    ----------
+    model : RobustGPRegressor
+    frame : DataFrame of M rows
+    prediction : Prediction
+        Of them, arrays of shape (M, k).
+    apart : mapping of int to sequence of str, optional
+        The mesh columns of rows, counted from 0, whose mesh is unlike the training meshes.
+    domain : DataFrame, optional
+        What the model says of them beside that.
     """
     lower, upper = prediction.interval(0.95)
-    if domain is not None:
-        lower, upper = cautious(model, prediction).interval(0.95)
     columns: Record = {}
     for k, name in enumerate(model.target_names_):
         found = (prediction.mean, prediction.std, lower, upper)
         columns |= {f"{name}_{key}": values[:, k] for key, values in zip(PREDICTED, found, strict=True)}
-    columns[OUTSIDE] = outside_ranges(model, frame, apart)
+    columns[OUTSIDE] = outside_inputs(model, frame, apart)
     if domain is not None:
         inside = [None if pd.isna(value) else bool(value) for value in domain["inside"]]
         why = [f"{kind}: {why}" if why else str(kind) for kind, why in zip(domain["kind"], domain["why"], strict=True)]
@@ -157,21 +165,14 @@ def prediction_table(
     return pd.concat([frame, pd.DataFrame(columns, index=frame.index)], axis=1)
 
 
-def cautious(model: RobustGPRegressor, prediction: Prediction) -> Prediction:
-    """Return predictions (M, k) with twice the width where the model is less sure than of its training cases."""
-    return prediction.widened(np.where(model.domain_reference().widened(prediction), WIDER, 1.0))
-
-
-def outside_ranges(
+def outside_inputs(
     model: RobustGPRegressor, frame: pd.DataFrame, apart: Mapping[int, Sequence[str]] | None = None
 ) -> list[str]:
     """Say for every row which inputs lie outside the range of the training rows: their names, or nothing."""
-    found: list[list[str]] = [[*(apart or {}).get(row, ())] for row in range(len(frame))]
-    for name, known in model.train_inputs_.items():
-        values = pd.to_numeric(frame[name], errors="coerce").to_numpy(float)
-        for row in np.flatnonzero((values < known.min()) | (values > known.max())):
-            found[row].append(str(name))
-    return [", ".join(names) for names in found]
+    bounds = {str(name): (float(known.min()), float(known.max())) for name, known in model.train_inputs_.items()}
+    numbers = {name: pd.to_numeric(frame[name], errors="coerce") for name in bounds}
+    found = outside_ranges(bounds, numbers, len(frame))
+    return [", ".join([*(apart or {}).get(row, ()), *([names] if names else [])]) for row, names in enumerate(found)]
 
 
 def meshes_by_column(columns: Sequence[str], given: Sequence[str]) -> dict[str, Path]:
@@ -225,30 +226,24 @@ def against_table(model: RobustGPRegressor, frame: pd.DataFrame, prediction: Pre
 
 
 def domain_words(domain: pd.DataFrame, n_train: int) -> list[str]:
-    """Say in a line or two what the comparison with the training cases found; nothing where all is well."""
-    if domain["inside"].isna().all():
-        return [f"whether cases are like the {n_train} training cases cannot be told: at least {FEWEST} are needed"]
+    """Say in a line or two what the comparison with the training cases found, and where the table says more."""
     lines = []
-    kinds = domain.loc[~domain["inside"].astype(bool), "kind"].value_counts()
-    if len(kinds):
-        told = ", ".join(f"{kind}: {count}" for kind, count in kinds.items())
+    if domain["inside"].isna().all():
         lines.append(
-            f"{kinds.sum()} of {len(domain)} cases {'is' if kinds.sum() == 1 else 'are'} unlike the training cases, "
-            f"so that predictions may be wrong ({told}): see columns {INSIDE} and {DOMAIN}"
+            f"whether cases are like the {n_train} training cases cannot be told: at least {FEWEST} are needed"
         )
-    wide = int((domain["widened"] != "").sum())
-    if wide:
-        have, them = ("has", "it") if wide == 1 else ("have", "them")
-        lines.append(
-            f"{wide} {have} an interval that is doubled, as the model is less sure of {them}: see column {WIDENED}"
-        )
-    return lines
+    columns = {
+        "outside": f"column {OUTSIDE}",
+        "unlike": f"columns {INSIDE} and {DOMAIN}",
+        "widened": f"column {WIDENED}",
+    }
+    return lines + [f"{text}: see {columns[kind]}" for kind, text in case_notes(domain).items()]
 
 
 def answers_agree(model: RobustGPRegressor, frame: pd.DataFrame, prediction: Prediction) -> list[Record]:
     """Test, for every target that a table holds, whether its answers agree with the model as training cases do."""
     rows = []
-    left_out = model.leave_one_out().columns()
+    left_out = widened(model.leave_one_out(), model.domain_reference()).columns()
     for k, name in enumerate(model.target_names_):
         truth = pd.to_numeric(frame[name], errors="coerce").to_numpy(float) if name in frame else np.empty(0)
         known = np.flatnonzero(np.isfinite(truth))
@@ -427,7 +422,8 @@ def outside_fields(
 ) -> list[str]:
     """Say for every row which inputs lie outside the range of the training rows, as far as it is known."""
     found: list[list[str]] = [[*(apart or {}).get(row, ())] for row in range(len(frame))]
-    for name, (least, largest) in field_data_of(model).get("ranges", {}).items():
+    data = field_data_of(model)
+    for name, (least, largest) in (data.ranges if data else {}).items():
         if name in frame.columns and name in model.feature_names_in_:
             values = pd.to_numeric(frame[name], errors="coerce").to_numpy(float)
             for row in np.flatnonzero((values < least) | (values > largest)):

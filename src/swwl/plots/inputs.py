@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from swwl.domain.verdict import far_from_others
 from swwl.embedding.components import principal_components, project
-from swwl.errors import InputError, renamed_arguments
+from swwl.errors import InputError
 from swwl.evaluation import scores
 from swwl.formatting import percent
 from swwl.plots.arguments import pick_target
@@ -116,7 +116,6 @@ class DesignDisplay(Display):
         self.share, self.name, self.labels = share, name, list(labels)
 
     @classmethod
-    @renamed_arguments(colour="color")  # codespell:ignore colour
     def from_estimator(
         cls,
         estimator: RobustGPRegressor,

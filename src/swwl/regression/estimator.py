@@ -1,4 +1,4 @@
-"""What a fitted regressor says: predictions, intervals, samples, leave-one-out and scores, of one kernel or a stack."""
+"""RobustGPRegressor: Gaussian process regression on tables of meshes and numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,406 +16,52 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from swwl.domain.verdict import Looks, Reference, case_points, look, make_reference, shapes_alone, verdicts
+from swwl.domain.notes import mesh_notes, surprising_notes, warn_about_cases
+from swwl.domain.verdict import (
+    Columns,
+    Looks,
+    Reference,
+    Representation,
+    case_points,
+    look,
+    make_reference,
+    number_columns,
+    verdicts,
+)
 from swwl.errors import GPWarning, InputError
 from swwl.gp import RobustGP
-from swwl.gp.blocks import Block
 from swwl.gp.prediction import Prediction
-from swwl.kernels.base import Product, warn_about_indefinite
-from swwl.kernels.shared import fit_kernels, keep_sampled, represent_columns
+from swwl.kernels.base import Factor, Product, warn_about_indefinite
+from swwl.kernels.shared import Sampled, fit_kernels, keep_sampled
 from swwl.kernels.stored import stored
 from swwl.parallel import Progress
 from swwl.regression.candidates import default_kernels
-from swwl.regression.fit import Task, fit_members
-from swwl.regression.fit_many_rows import choose_solver, fit_large_members
+from swwl.regression.fit import FewRows, Task, fit_members
+from swwl.regression.fit_many_rows import ManyRows, choose_solver
+from swwl.regression.intervals import widened, widening
 from swwl.regression.sensitivity import Sensitivity, sensitivities
 from swwl.regression.stack import (
     Layout,
     Member,
+    Represented,
     Stack,
     check_trend,
-    choose_members,
     columns_of,
-    mean_shares,
-    mixture,
-    mixture_covariance,
     named_kernels,
     trend_factors,
     trend_matrix,
 )
-from swwl.regression.state import regressor_from_state, regressor_state
+from swwl.regression.state import RegressorState, regressor_from_state, regressor_state
 from swwl.storage.memory import MemoryLike
 from swwl.storage.modelfile import save_model, storable
 from swwl.tables.inputs import as_rows, as_table, check_width, column, split_targets
 
 Array = NDArray[np.float64]
-Blocks = list[tuple[list[Block], list[Block]]]
-
-
-class Predictor:
-    """The half of :class:`swwl.RobustGPRegressor` that needs a fitted model: its members, their weights and widths."""
-
-    members_: list[Member]
-    gps_: list[RobustGP]
-    weights_: pd.DataFrame
-    calibration_: pd.Series
-    candidates_: pd.DataFrame
-    kernel_: Any
-    train_rows_: list[Any]
-    target_names_: list[str]
-    feature_names_in_: NDArray[Any]
-    n_features_in_: int
-    _layout: Layout
-    _trend: Any
-    _left_out: Prediction | None
-
-    def predict_distribution(
-        self,
-        X: Any,
-        *,
-        include_nugget: bool = True,
-        progress: Progress | None = None,
-        memory: MemoryLike = None,
-    ) -> Prediction:
-        """Predict at new rows, with all that is known about the predictions.
-
-        Parameters
-        ----------
-        X : DataFrame, list of graphs or array
-            With the columns that the kernel names.
-        include_nugget : bool
-            Predict a new observation (default), or the function without its noise.
-        progress : callable, optional
-            Called as ``progress(done, total)`` while graphs are embedded.
-        memory : Memory or path, optional
-            Where embeddings of mesh files are kept.
-
-        Returns
-        -------
-        Prediction
-            Arrays of shape (M,) or (M, k): ``mean``, ``std``, ``interval(level)``.
-        """
-        check_is_fitted(self, "members_")
-        if hasattr(X, "__len__") and len(X) == 0:
-            return self._layout.nothing(self.gps_[0].df_)
-        blocks, trend = self._blocks(X, progress=progress, memory=memory)
-        return self._mixed(self._parts(blocks, trend, include_nugget))
-
-    def predict(
-        self,
-        X: Any,
-        return_std: bool = False,
-        return_cov: bool = False,
-        *,
-        include_nugget: bool = True,
-        progress: Progress | None = None,
-        memory: MemoryLike = None,
-    ) -> Any:
-        """Predict at new rows.
-
-        Parameters
-        ----------
-        X, include_nugget, progress, memory
-            See :meth:`predict_distribution`.
-        return_std : bool
-            Also return the standard deviation of the Student-t prediction.
-        return_cov : bool
-            Also return the joint covariance.
-
-        Returns
-        -------
-        mean : ndarray of shape (M,) or (M, k)
-        std : ndarray of the same shape
-            Only with ``return_std``.
-        cov : ndarray of shape (M, M) or (k, M, M)
-            Only with ``return_cov``.
-        """
-        if return_std and return_cov:
-            raise InputError("return_std and return_cov exclude each other; the diagonal of cov is std squared.")
-        if not return_cov:
-            found = self.predict_distribution(X, include_nugget=include_nugget, progress=progress, memory=memory)
-            return (found.mean, found.std) if return_std else found.mean
-        mean, cov = self._joint(*self._blocks(X, joint=True, progress=progress, memory=memory), include_nugget)
-        return (mean[:, 0], cov[0]) if self._layout.single else (mean, cov)
-
-    def predict_interval(
-        self,
-        X: Any,
-        level: float = 0.95,
-        *,
-        include_nugget: bool = True,
-        progress: Progress | None = None,
-        memory: MemoryLike = None,
-    ) -> tuple[Array, Array]:
-        """Return the bounds of central Student-t intervals, each of shape (M,) or (M, k).
-
-        Parameters
-        ----------
-        X, include_nugget, progress, memory
-            See :meth:`predict_distribution`.
-        level : float
-            Probability inside, in (0, 1).
-        """
-        options: dict[str, Any] = {"include_nugget": include_nugget, "progress": progress, "memory": memory}
-        return self.predict_distribution(X, **options).interval(level)
-
-    def domain(self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> pd.DataFrame:
-        """Say of new rows whether they are like the training cases, so that predictions may be trusted.
-
-        Compared are the mesh itself (how far along the variations of the training meshes, how far off them, how far
-        from the nearest) and how unsure the prediction is, each with training cases that were left out. See
-        ``docs/design.md`` for what this can see, and what not.
-
-        Parameters
-        ----------
-        X, progress, memory
-            See :meth:`predict_distribution`.
-
-        Returns
-        -------
-        DataFrame
-            One row per case, with the index of ``X`` where it has one: ``score``, the harmonic mean of the p-values;
-            ``inside``, whether it exceeds 0.03 and no number is well out of its range (missing where fewer than 100
-            training cases cannot tell); ``kind`` and ``why`` in words; the p-values ``along``, ``off`` and ``nearest``
-            of every mesh column and ``std``; ``widened``, the targets whose prediction is less sure than 95 % of those
-            of left-out training cases: ``swwl predict`` doubles their intervals.
-        """
-        return self.predict_with_domain(X, progress=progress, memory=memory)[1]
-
-    def predict_with_domain(
-        self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None
-    ) -> tuple[Prediction, pd.DataFrame]:
-        """Return :meth:`predict_distribution` and :meth:`domain` of new rows, which are embedded once for both."""
-        check_is_fitted(self, "members_")
-        table = self._table(X)
-        if not len(table):
-            raise InputError("There are no rows to compare with the training cases.")
-        rows = self._representations(table, progress, memory)
-        prediction, found = self.judge_represented(table, rows, self._member_blocks(rows))
-        return prediction, pd.DataFrame(found).set_index(table.index)
-
-    def predict_represented(self, table: pd.DataFrame, blocks: Blocks) -> Prediction:
-        """Predict from what kernels have made of a table already: the blocks of every member."""
-        return self._mixed(self._parts(blocks, trend_matrix(self._trend, table)))
-
-    def judge_represented(
-        self, table: pd.DataFrame, rows: Sequence[Sequence[Any]], blocks: Blocks, looks: Looks | None = None
-    ) -> tuple[Prediction, dict[str, Any]]:
-        """Return the prediction and the columns of the domain of a table, from its representations and blocks.
-
-        ``looks`` is what :meth:`look_represented` found, if it has been asked already.
-        """
-        parts = self._parts(blocks, trend_matrix(self._trend, table))
-        prediction = self._mixed(parts)
-        reference = self.domain_reference()
-        own = self._own_rows(rows)
-        looks = look(reference, self.kernel_.factors, own, len(table)) if looks is None else looks
-        found = verdicts(reference, looks, self._shape_std(parts), number_columns(self.kernel_.factors, own))
-        wide = reference.widened(prediction)
-        names = self.target_names_
-        found["widened"] = [", ".join(n for n, w in zip(names, row, strict=True) if w) for row in wide.tolist()]
-        return prediction, found
-
-    def look_represented(self, rows: Sequence[Sequence[Any]], n: int) -> Looks:
-        """Compare the meshes alone of n rows with the training meshes, given what the kernels make of them."""
-        return look(self.domain_reference(), self.kernel_.factors, self._own_rows(rows), n)
-
-    def domain_reference(self) -> Reference:
-        """Return what :meth:`domain` compares cases with: learned from the training rows when it is first asked for."""
-        known: tuple[Any, Reference] | None = getattr(self, "_known_reference", None)
-        if known is None or known[0] is not self.members_:
-            factors, rows = self.kernel_.factors, self.train_rows_
-            alone = [self._layout.join_predictions([gp.leave_one_out() for gp in m.gps]) for m in self.members_]
-            numbers, std = numbers_of(factors, rows), self._shape_std(alone)
-            found = make_reference(factors, rows, self.leave_one_out(), std, numbers)
-            known = self._known_reference = (self.members_, found)
-        return known[1]
-
-    def sample(
-        self,
-        X: Any,
-        n_samples: int = 1,
-        random_state: int | None = None,
-        *,
-        include_nugget: bool = False,
-        progress: Progress | None = None,
-        memory: MemoryLike = None,
-    ) -> Array:
-        """Draw joint samples of the posterior at new rows, shape (n_samples, M) or (n_samples, M, k).
-
-        scikit-learn's ``sample_y`` has the samples last.
-        """
-        blocks, trend = self._blocks(X, joint=True, progress=progress, memory=memory)
-        rng = np.random.default_rng(random_state)
-        options: dict[str, Any] = {"include_nugget": include_nugget, "trend_columns": trend}
-        pairs = [
-            member.draw(*own, self._layout, n_samples, rng, **options)
-            for member, own in zip(self.members_, blocks, strict=True)
-        ]
-        draws, means = zip(*pairs, strict=True)
-        weights = self._weights()
-        mean = (weights[:, None] * np.stack(means)).sum(axis=0)
-        drawn = draws[0] if len(draws) == 1 else choose_members(np.stack(draws), weights, rng)
-        return mean + self._layout.widths(self.calibration_) * (drawn - mean)
-
-    def leave_one_out(self) -> Prediction:
-        """Predict every training row from others.
-
-        Of one kernel, or of many rows: from all others, ranges, nugget and weights fixed. Of several: from the folds
-        that do not hold it, with ranges and weights of their own; ``left_out_by_`` says which.
-
-        Returns
-        -------
-        Prediction
-            Arrays of shape (N,) or (N, k): ``mean``, ``std``, ``interval(level)``.
-        """
-        check_is_fitted(self, "members_")
-        if self._left_out is None:
-            parts = [self._layout.join_predictions([gp.leave_one_out() for gp in m.gps]) for m in self.members_]
-            found = mixture(parts, self._weights())
-        else:
-            found = self._left_out.column(0) if self._layout.single else self._left_out
-        return found.widened(self._layout.widths(self.calibration_))
-
-    def sensitivity(
-        self, X: Any, target: str | None = None, *, along: Any = None, where: Any = None, std: bool = True
-    ) -> list[Sensitivity]:
-        """Say how predictions change when nodes move and when numbers change: exact derivatives.
-
-        Parameters
-        ----------
-        X : DataFrame, list of graphs or array
-            With the columns that the kernel names; graphs as meshes where weights or kernels need their cells.
-        target : str, optional
-            By default all targets.
-        along : Modes, dict of displacements, list of them, or one, optional
-            Deformations along which derivatives are wanted: (n, d) arrays, meshes of the same cells to which the nodes
-            go, pairs of such meshes, or the training set's own :func:`swwl.design.displacement_modes`.
-        where : array-like of bool or int, optional
-            Which nodes may move; by default all. The others have a gradient of zero.
-        std : bool
-            Whether to differentiate standard deviations, too.
-
-        Returns
-        -------
-        list of Sensitivity
-            For every row; with several targets, for every row and target, row by row.
-        """
-        check_is_fitted(self, "members_")
-        return sensitivities(self, X, target, along, where, std)
-
-    @property
-    def solver_(self) -> str:
-        """Who factorized: "exact" or "vecchia"."""
-        check_is_fitted(self, "members_")
-        return self.gps_[0].solver
-
-    @property
-    def left_out_by_(self) -> str:
-        """What :meth:`leave_one_out` does: "leave-one-out" or "cross-validation"."""
-        return "leave-one-out" if self._left_out is None else "cross-validation"
-
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Return the coefficient of determination, averaged over targets.
-
-        Parameters
-        ----------
-        X : DataFrame, list of graphs or array
-        y : as for :meth:`fit`
-            Targets, or the names of their columns in ``X``.
-        sample_weight : array-like of shape (M,), optional
-        """
-        check_is_fitted(self, "members_")
-        targets, _, _ = split_targets(as_table(X), y, to_learn=False)
-        mean = self.predict(X).reshape(len(targets), -1)
-        return float(r2_score(targets, mean, sample_weight=sample_weight))
-
-    def _weights(self) -> Array:
-        """Return the weights (K, k), or (K,) for a single target."""
-        return self.weights_.to_numpy()[:, 0] if self._layout.single else self.weights_.to_numpy()
-
-    def _own_rows(self, rows: Sequence[Sequence[Any]]) -> list[Any]:
-        """Return the representations of the factors of ``kernel_``, given those of all members."""
-        return list(self.kernel_.rows(rows) if len(self.candidates_) else rows[0])
-
-    def coordinates(self, rows: Sequence[Sequence[Any]] | None, n_components: int) -> Array:
-        """Return cases as points (M, K): whitened components of meshes, standardized numbers.
-
-        Parameters
-        ----------
-        rows : list, optional
-            What the factors of every member made of new cases; by default, the training cases.
-        n_components : int
-            Of every column of meshes.
-        """
-        own = self.train_rows_ if rows is None else self._own_rows(rows)
-        return case_points(self.domain_reference(), self.kernel_.factors, own, n_components)
-
-    def _parts(self, blocks: Blocks, trend: Array | None, include_nugget: bool = True) -> list[Prediction]:
-        """Return the predictions of all members, given their blocks."""
-        options: dict[str, Any] = {"include_nugget": include_nugget, "trend_columns": trend}
-        return [
-            self._layout.join_predictions([gp.predict_distribution(cross, **options) for gp in member.gps])
-            for member, (cross, _) in zip(self.members_, blocks, strict=True)
-        ]
-
-    def _mixed(self, parts: Sequence[Prediction]) -> Prediction:
-        """Make one prediction of those of all members."""
-        return mixture(parts, self._weights()).widened(self._layout.widths(self.calibration_))
-
-    def _joint(self, blocks: Blocks, trend: Array | None, include_nugget: bool) -> tuple[Array, Array]:
-        """Return the mean (M, k) and the covariances (k, M, M) of all members together."""
-        options: dict[str, Any] = {"include_nugget": include_nugget, "trend_columns": trend}
-        pairs = [m.predict_joint(*own, **options) for m, own in zip(self.members_, blocks, strict=True)]
-        means, covs = (np.stack(parts) for parts in zip(*pairs, strict=True))
-        mean, cov = mixture_covariance(means, covs, self.weights_.to_numpy())
-        return mean, cov * self.calibration_.to_numpy()[:, None, None] ** 2
-
-    def _shape_std(self, parts: Sequence[Prediction]) -> Array:
-        """Return the standard deviations (M, k) that members on shapes alone give; those of all if there are none."""
-        chosen = [i for i, member in enumerate(self.members_) if shapes_alone(member.kernel)]
-        chosen = chosen or list(range(len(parts)))
-        weights = self.weights_.to_numpy()[chosen] + np.finfo(float).tiny
-        return mixture([parts[i].columns() for i in chosen], weights / weights.sum(axis=0)).columns().std
-
-    def _blocks(
-        self, X: Any, *, joint: bool = False, progress: Progress | None = None, memory: MemoryLike = None
-    ) -> tuple[Blocks, Array | None]:
-        """Return, for every member, blocks from new rows to the training rows and, if ``joint``, among themselves."""
-        check_is_fitted(self, "members_")
-        table = self._table(X)
-        rows = self._representations(table, progress, memory)
-        return self._member_blocks(rows, joint), trend_matrix(self._trend, table)
-
-    def _table(self, X: Any) -> pd.DataFrame:
-        table = as_rows(X, self.feature_names_in_)
-        check_width(X, table, self.n_features_in_, type(self).__name__)
-        return table
-
-    def _representations(
-        self, table: pd.DataFrame, progress: Progress | None = None, memory: MemoryLike = None
-    ) -> list[list[Any]]:
-        """Return what the factors of every member make of a table."""
-        kernels = [member.kernel for member in self.members_]
-        return represent_columns(kernels, partial(column, table), progress, memory)
-
-    def _member_blocks(self, rows: Sequence[Sequence[Any]], joint: bool = False) -> Blocks:
-        return [member.new_blocks(own, joint) for member, own in zip(self.members_, rows, strict=True)]
-
-
-def numbers_of(factors: Sequence[Any], rows: Sequence[Any]) -> pd.DataFrame:
-    """Return the numeric columns that factors represent, in their own units."""
-    return pd.DataFrame(number_columns(factors, rows))
-
-
-def number_columns(factors: Sequence[Any], rows: Sequence[Any]) -> dict[str, Array]:
-    """Return the numeric columns that factors represent, by name."""
-    found = {factor.column: factor.numbers(own) for factor, own in zip(factors, rows, strict=True)}
-    return {name: values for name, values in found.items() if values is not None}
+Table: TypeAlias = Any  # a DataFrame or other table, a list of graphs, or an array
 
 
 @storable
-class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
+class RobustGPRegressor(RegressorMixin, BaseEstimator):
     r"""Gaussian process regression on tables whose columns hold meshes and numbers.
 
     Parameters
@@ -434,8 +80,8 @@ class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
     prior : {"robust", "gentle"}, optional
         By default "robust" for one kernel, "gentle" for several, which have more ranges.
     calibrate : bool
-        Whether intervals become as wide as cross-validation asks for (see ``calibration.py``); it takes about as
-        long again as the fit. Without it they are the plain Student-t intervals of the processes.
+        Whether intervals become as wide as cross-validation asks for (see :mod:`swwl.regression.intervals`); it takes
+        about as long again as the fit. Without it they are the plain Student-t intervals of the processes.
     share_ranges : bool
         Whether several targets share ranges and nugget, and with them one factorisation (as R's ppgasp). By default
         each has its own, which is more accurate where targets depend on different inputs.
@@ -448,6 +94,8 @@ class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
 
     Attributes
     ----------
+    stack_ : Stack
+        All that predictions are made with: members, weights, widths, trend and layout.
     kernel_ : Product
         The fitted kernel; of several, a stack of them.
     members_ : list of Member
@@ -498,7 +146,7 @@ class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: Factor | Product | Sequence[Factor | Product] | dict[str, Factor | Product] | None = None,
         *,
         nugget: float | str = "estimate",
         trend: str | list[str] = "constant",
@@ -529,7 +177,7 @@ class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
 
     def fit(
         self,
-        X: Any,
+        X: Table,
         y: Any,
         *,
         progress: Progress | None = None,
@@ -557,7 +205,7 @@ class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
         """
         table = as_table(X)
         targets, self.target_names_, single = split_targets(table, y)
-        self._layout = Layout(self.target_names_, single, self.share_ranges)
+        layout = Layout(self.target_names_, single, self.share_ranges)
         inputs = table.drop(columns=self.target_names_, errors="ignore")
         self.n_features_in_ = inputs.shape[1]
         kernels = self._kernels(inputs, few_rows=embeddings is None)  # stores hold what the other candidates need
@@ -568,44 +216,344 @@ class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
         if len(targets) == 3:
             warnings.warn("With 3 rows, standard deviations come out infinite; use 4 or more.", GPWarning, stacklevel=2)
         self.train_targets_ = targets
-        sampled: Any = None
+        sampled: Sampled | None = None
         read = partial(column, table)
         if embeddings is not None:
             sampled = stored(embeddings, read)
         elif solver.large:
             sampled = partial(keep_sampled, read, self.random_state, progress, memory)
         rows = fit_kernels(list(kernels.values()), read, progress, memory, sampled=sampled)
-        self.members_ = [Member(name, kernel, own) for (name, kernel), own in zip(kernels.items(), rows, strict=True)]
-        self._trend = trend_factors(self.trend, self.members_[0].kernel.factors, table)
-        for member in self.members_:
+        members = [Member(name, kernel, own) for (name, kernel), own in zip(kernels.items(), rows, strict=True)]
+        trend = trend_factors(self.trend, members[0].kernel.factors, table)
+        for member in members:
             warn_about_indefinite(member.kernel, stacklevel=3)
-        stacked = len(self.members_) > 1
+        stacked = len(members) > 1
+        prior, linear = self.prior or ("gentle" if stacked else "robust"), bool(trend)
         task = Task(
             targets,
-            self._layout,
-            trend_matrix(self._trend, table),
-            partial(self._make_gp, prior=self.prior or ("gentle" if stacked else "robust")),
+            layout,
+            trend_matrix(trend, table),
+            partial(self._make_gp, prior=prior, linear=linear),
             self.n_starts or (1 if stacked else 3),
             self.calibrate,
             self.random_state,
             effective_n_jobs(self.n_jobs),
         )
-        found = (fit_large_members if solver.large else fit_members)(self.members_, task, gp_progress)
-        self.members_, self.weights_ = found.members, found.weights
-        self.feature_names_in_ = columns_of({member.name: member.kernel for member in self.members_})
-        self.calibration_ = pd.Series(found.widths, index=self.target_names_)
-        self.selection_, self.candidates_, self._left_out = found.selection, found.candidates, found.left_out
+        way = (ManyRows if solver.large else FewRows)(task, judge=stacked or self.calibrate)
+        found = fit_members(members, task, way, gp_progress)
+        widths = pd.Series(found.widths, index=self.target_names_)
+        self.stack_ = Stack(found.members, found.weights, widths, trend, layout, stacked, found.left_out)
+        self.selection_, self.candidates_ = found.selection, found.candidates
         self.metadata_: dict[str, Any] = {}
-        self._describe()
         return self
+
+    def predict(
+        self,
+        X: Table,
+        return_std: bool = False,
+        return_cov: bool = False,
+        *,
+        include_nugget: bool = True,
+        widen: bool = True,
+        progress: Progress | None = None,
+        memory: MemoryLike = None,
+    ) -> Any:
+        """Predict at new rows.
+
+        Parameters
+        ----------
+        X, include_nugget, widen, progress, memory
+            See :meth:`predict_distribution`.
+        return_std : bool
+            Also return the standard deviation of the Student-t prediction.
+        return_cov : bool
+            Also return the joint covariance.
+
+        Returns
+        -------
+        mean : ndarray of shape (M,) or (M, k)
+        std : ndarray of the same shape
+            Only with ``return_std``.
+        cov : ndarray of shape (M, M) or (k, M, M)
+            Only with ``return_cov``.
+        """
+        if return_std and return_cov:
+            raise InputError("return_std and return_cov exclude each other; the diagonal of cov is std squared.")
+        options: dict[str, Any] = {"widen": widen, "progress": progress, "memory": memory, "stacklevel": 3}
+        if not return_cov:
+            found = self._asked(X, include_nugget, **options)[0]
+            return (found.mean, found.std) if return_std else found.mean
+        _, cases, factors = self._asked(X, True, **options)
+        mean, cov = self.stack_.joint(cases, include_nugget)
+        across = factors.reshape(len(mean), -1).T
+        cov = cov * across[:, :, None] * across[:, None, :]
+        return (mean[:, 0], cov[0]) if self.stack_.layout.single else (mean, cov)
+
+    def predict_interval(
+        self,
+        X: Table,
+        level: float = 0.95,
+        *,
+        include_nugget: bool = True,
+        widen: bool = True,
+        progress: Progress | None = None,
+        memory: MemoryLike = None,
+    ) -> tuple[Array, Array]:
+        """Return the bounds of central Student-t intervals, each of shape (M,) or (M, k).
+
+        Parameters
+        ----------
+        X, include_nugget, widen, progress, memory
+            See :meth:`predict_distribution`.
+        level : float
+            Probability inside, in (0, 1).
+        """
+        found, _, _ = self._asked(X, include_nugget, widen=widen, progress=progress, memory=memory, stacklevel=3)
+        return found.interval(level)
+
+    def predict_distribution(
+        self,
+        X: Table,
+        *,
+        include_nugget: bool = True,
+        widen: bool = True,
+        progress: Progress | None = None,
+        memory: MemoryLike = None,
+    ) -> Prediction:
+        """Predict at new rows, with all that is known about the predictions.
+
+        Parameters
+        ----------
+        X : DataFrame, list of graphs or array
+            With the columns that the kernel names.
+        include_nugget : bool
+            Predict a new observation (default), or the function without its noise.
+        widen : bool
+            Whether rows are compared with the training cases (default): intervals and standard deviations are doubled
+            where the model is less sure than of 95 % of left-out training cases, and a
+            :class:`~swwl.errors.CaseWarning` says what ``swwl predict`` prints as notes, where more rows than by chance
+            are unlike the training cases, or one is far from them. Without it, this is the plain process, and nothing
+            is said.
+        progress : callable, optional
+            Called as ``progress(done, total)`` while graphs are embedded.
+        memory : Memory or path, optional
+            Where embeddings of mesh files are kept.
+
+        Returns
+        -------
+        Prediction
+            Arrays of shape (M,) or (M, k): ``mean``, ``std``, ``interval(level)``.
+        """
+        return self._asked(X, include_nugget, widen=widen, progress=progress, memory=memory, stacklevel=3)[0]
+
+    def _asked(
+        self,
+        X: Table,
+        include_nugget: bool,
+        *,
+        widen: bool,
+        progress: Progress | None,
+        memory: MemoryLike,
+        stacklevel: int,
+    ) -> tuple[Prediction, Represented, Array]:
+        """Return predictions, the cases as the stack sees them, and by how much scales were multiplied; warn."""
+        check_is_fitted(self, "stack_")
+        if hasattr(X, "__len__") and len(X) == 0:
+            nothing = self.stack_.layout.nothing(self.gps_[0].df_)
+            return nothing, Represented([], None, 0), np.empty(nothing.mean.shape)
+        table = self._table(X)
+        cases = self.stack_.represent(table, progress, memory)
+        if not widen:
+            plain = self.stack_.predict(cases, include_nugget)
+            return plain, cases, np.ones(plain.mean.shape)
+        observed, columns = self.judge(cases, widen=False)
+        domain = pd.DataFrame(columns)
+        reference, n_train = self.domain_reference(), len(self.train_targets_)
+        notes = surprising_notes(domain, n_train, len(reference.bounds))
+        notes += mesh_notes(domain, n_train, table, self._typical())
+        warn_about_cases(notes, stacklevel=stacklevel)
+        factors = widening(observed, reference)  # unsure of a new observation, whatever is asked for
+        plain = observed if include_nugget else self.stack_.predict(cases, include_nugget=False)
+        return plain.widened(factors), cases, factors
+
+    def domain(self, X: Table, *, progress: Progress | None = None, memory: MemoryLike = None) -> pd.DataFrame:
+        """Say of new rows whether they are like the training cases, so that predictions may be trusted.
+
+        Compared are the mesh itself (how far along the variations of the training meshes, how far off them, how far
+        from the nearest) and how unsure the prediction is, each with training cases that were left out. See
+        ``docs/design.md`` for what this can see, and what not.
+
+        Parameters
+        ----------
+        X, progress, memory
+            See :meth:`predict_distribution`.
+
+        Returns
+        -------
+        DataFrame
+            One row per case, with the index of ``X`` where it has one: ``score``, the harmonic mean of the p-values;
+            ``inside``, whether it exceeds 0.03 and no number is well out of its range (missing where fewer than 100
+            training cases cannot tell); ``kind`` and ``why`` in words; the p-values ``along``, ``off`` and ``nearest``
+            of every mesh column and ``std``; ``outside``, the numbers that leave the training range; ``far``, whether
+            one of them is well out of it, or a mesh several times farther away than any training mesh; ``widened``,
+            the targets whose prediction is less sure than 95 % of those of left-out training cases: their intervals
+            are doubled.
+        """
+        return self.predict_with_domain(X, progress=progress, memory=memory)[1]
+
+    def predict_with_domain(
+        self, X: Table, *, progress: Progress | None = None, memory: MemoryLike = None
+    ) -> tuple[Prediction, pd.DataFrame]:
+        """Return :meth:`predict_distribution` and :meth:`domain` of new rows, which are embedded once for both."""
+        check_is_fitted(self, "stack_")
+        table = self._table(X)
+        if not len(table):
+            raise InputError("There are no rows to compare with the training cases.")
+        prediction, found = self.judge(self.stack_.represent(table, progress, memory))
+        return prediction, pd.DataFrame(found).set_index(table.index)
+
+    def predict_represented(self, cases: Represented) -> Prediction:
+        """Return :meth:`predict_distribution` of cases that :attr:`stack_` has represented already."""
+        return widened(self.stack_.predict(cases), self.domain_reference())
+
+    def judge(
+        self, cases: Represented, looks: Looks | None = None, *, widen: bool = True
+    ) -> tuple[Prediction, Columns]:
+        """Return the prediction and the columns of the domain of cases that :attr:`stack_` has represented.
+
+        Parameters
+        ----------
+        cases : Represented
+            M of them.
+        looks : Looks, optional
+            What :meth:`look` found, if it has been asked already.
+        widen : bool
+            See :meth:`predict_distribution`.
+        """
+        parts = self.stack_.parts(cases)
+        plain, reference = self.stack_.mixed(parts), self.domain_reference()
+        looks = self.look(cases) if looks is None else looks
+        numbers = number_columns(self.kernel_.factors, self.stack_.kernel_rows(cases.rows))
+        found = verdicts(reference, looks, self.stack_.shape_std(parts), numbers)
+        names = self.target_names_
+        found["widened"] = [
+            ", ".join(name for name, wide in zip(names, row, strict=True) if wide)
+            for row in reference.widened(plain).tolist()
+        ]
+        return widened(plain, reference) if widen else plain, found
+
+    def look(self, cases: Represented) -> Looks:
+        """Compare the meshes alone of cases with the training meshes."""
+        rows = self.stack_.kernel_rows(cases.rows)
+        return look(self.domain_reference(), self.kernel_.factors, rows, len(cases))
+
+    def domain_reference(self) -> Reference:
+        """Return what :meth:`domain` compares cases with: learned from the training rows when it is first asked for."""
+        known: tuple[Stack, Reference] | None = getattr(self, "_known_reference", None)
+        if known is None or known[0] is not self.stack_:
+            std = self.stack_.shape_std(self.stack_.parts_left_out())
+            found = make_reference(
+                self.kernel_.factors, self.train_rows_, self.stack_.leave_one_out(), std, self.train_inputs_
+            )
+            known = self._known_reference = (self.stack_, found)
+        return known[1]
+
+    def coordinates(self, rows: Sequence[Sequence[Representation]] | None, n_components: int) -> Array:
+        """Return cases as points (M, K): whitened components of meshes, standardized numbers.
+
+        Parameters
+        ----------
+        rows : list, optional
+            What the factors of every member made of new cases; by default, the training cases.
+        n_components : int
+            Of every column of meshes.
+        """
+        own = self.train_rows_ if rows is None else self.stack_.kernel_rows(rows)
+        return case_points(self.domain_reference(), self.kernel_.factors, own, n_components)
+
+    def sample(
+        self,
+        X: Table,
+        n_samples: int = 1,
+        random_state: int | None = None,
+        *,
+        include_nugget: bool = False,
+        progress: Progress | None = None,
+        memory: MemoryLike = None,
+    ) -> Array:
+        """Draw joint samples of the plain process at new rows, shape (n_samples, M) or (n_samples, M, k).
+
+        They are as wide as calibration says, and not widened where the model is unsure. scikit-learn's ``sample_y`` has
+        the samples last.
+        """
+        check_is_fitted(self, "stack_")
+        cases = self.stack_.represent(self._table(X), progress, memory)
+        return self.stack_.sample(cases, n_samples, np.random.default_rng(random_state), include_nugget)
+
+    def leave_one_out(self) -> Prediction:
+        """Predict every training row from others, by the plain process.
+
+        Of one kernel, or of many rows: from all others, ranges, nugget and weights fixed. Of several: from the folds
+        that do not hold it, with ranges and weights of their own; ``left_out_by_`` says which. Nothing is widened:
+        these predictions are what unsure cases are told by.
+
+        Returns
+        -------
+        Prediction
+            Arrays of shape (N,) or (N, k): ``mean``, ``std``, ``interval(level)``.
+        """
+        check_is_fitted(self, "stack_")
+        return self.stack_.leave_one_out()
+
+    def sensitivity(
+        self, X: Table, target: str | None = None, *, along: Any = None, where: Any = None, std: bool = True
+    ) -> list[Sensitivity]:
+        """Say how predictions of the plain process change when nodes move and when numbers change: exact derivatives.
+
+        Parameters
+        ----------
+        X : DataFrame, list of graphs or array
+            With the columns that the kernel names; graphs as meshes where weights or kernels need their cells.
+        target : str, optional
+            By default all targets.
+        along : Modes, dict of displacements, list of them, or one, optional
+            Deformations along which derivatives are wanted: (n, d) arrays, meshes of the same cells to which the nodes
+            go, pairs of such meshes, or the training set's own :func:`swwl.design.displacement_modes`.
+        where : array-like of bool or int, optional
+            Which nodes may move; by default all. The others have a gradient of zero.
+        std : bool
+            Whether to differentiate standard deviations, too.
+
+        Returns
+        -------
+        list of Sensitivity
+            For every row; with several targets, for every row and target, row by row.
+        """
+        check_is_fitted(self, "stack_")
+        return sensitivities(self.stack_, as_rows(X, self.feature_names_in_), target, along, where, std)
+
+    def score(self, X: Table, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the coefficient of determination, averaged over targets.
+
+        Parameters
+        ----------
+        X : DataFrame, list of graphs or array
+        y : as for :meth:`fit`
+            Targets, or the names of their columns in ``X``.
+        sample_weight : array-like of shape (M,), optional
+        """
+        check_is_fitted(self, "stack_")
+        targets, _, _ = split_targets(as_table(X), y, to_learn=False)
+        mean = self.predict(X, widen=False).reshape(len(targets), -1)
+        return float(r2_score(targets, mean, sample_weight=sample_weight))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, without pickle; :func:`swwl.load_model` reads it."""
         save_model(path, self)
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> RegressorState:
         """Return what the fitted model is made of, for a model file."""
-        check_is_fitted(self, "members_")
+        check_is_fitted(self, "stack_")
         return regressor_state(self)
 
     @classmethod
@@ -614,10 +562,66 @@ class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
         return regressor_from_state(cls, state)
 
     @property
+    def members_(self) -> list[Member]:
+        """Every kernel with its processes."""
+        return self.stack_.members
+
+    @property
+    def weights_(self) -> pd.DataFrame:
+        """What every member weighs for every target."""
+        return self.stack_.weights
+
+    @property
+    def calibration_(self) -> pd.Series:
+        """By how much predictions of each target are wider than those of the processes."""
+        return self.stack_.widths
+
+    @property
+    def kernel_(self) -> Product:
+        """The fitted kernel, or a stack of them."""
+        return self.stack_.kernel
+
+    @property
+    def gps_(self) -> list[RobustGP]:
+        """The processes of the heaviest kernel."""
+        return self.stack_.heaviest.gps
+
+    @property
+    def train_rows_(self) -> list[Representation]:
+        """What the factors of the kernel made of the training columns."""
+        return self.stack_.train_rows
+
+    @property
+    def ranges_(self) -> pd.Series | pd.DataFrame:
+        """The range of every part of the kernel."""
+        return self.stack_.ranges()
+
+    @property
+    def importance_(self) -> pd.Series | pd.DataFrame:
+        """How much every input matters."""
+        return self.stack_.importance()
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:
+        """Columns that predictions need."""
+        return columns_of({member.name: member.kernel for member in self.stack_.members})
+
+    @property
+    def solver_(self) -> str:
+        """Who factorized: "exact" or "vecchia"."""
+        check_is_fitted(self, "stack_")
+        return self.gps_[0].solver
+
+    @property
+    def left_out_by_(self) -> str:
+        """What :meth:`leave_one_out` does: "leave-one-out" or "cross-validation"."""
+        return "leave-one-out" if self.stack_.left_out is None else "cross-validation"
+
+    @property
     def train_inputs_(self) -> pd.DataFrame:
         """The numeric columns that the model was fitted to, in their own units."""
-        check_is_fitted(self, "members_")
-        return numbers_of(self.kernel_.factors, self.train_rows_)
+        check_is_fitted(self, "stack_")
+        return pd.DataFrame(number_columns(self.kernel_.factors, self.train_rows_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -631,12 +635,12 @@ class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
         return named_kernels(self.kernel)
 
     def _make_gp(
-        self, kernel: Product, names: list[str] | None = None, n_starts: int = 1, prior: str = "robust"
+        self, kernel: Product, names: list[str] | None = None, n_starts: int = 1, *, prior: str, linear: bool
     ) -> RobustGP:
         return RobustGP(
             kernel.correlations(),
             nugget=self.nugget,
-            trend=("linear" if self._trend else "constant") if self.trend != "zero" else "zero",
+            trend=("linear" if linear else "constant") if self.trend != "zero" else "zero",
             method=self.method,
             nugget_floor=self.nugget_floor,
             n_starts=n_starts,
@@ -646,19 +650,12 @@ class RobustGPRegressor(Predictor, RegressorMixin, BaseEstimator):
             random_state=self.random_state,
         )
 
-    def _describe(self) -> None:
-        """Put ranges and importance under readable names, and make one kernel of several."""
-        first = self.members_[0]
-        if self.candidates_.empty:
-            self.kernel_, self.gps_, self.train_rows_ = first.kernel, first.gps, first.rows
-            importance, index = [gp.importance_ for gp in first.gps], first.kernel.range_names()
-        else:
-            self.kernel_ = Stack({member.name: member.kernel for member in self.members_})
-            self.train_rows_ = self.kernel_.rows([member.rows for member in self.members_])
-            self.gps_ = self.members_[int(self.weights_.sum(axis=1).argmax())].gps
-            index = list(self.feature_names_in_)
-            importance = mean_shares(self.members_, self.weights_.to_numpy(), index)
-        units = self.kernel_.units()
-        betas = [np.concatenate([m.gps[j].beta_ for m in self.members_]) for j in range(len(first.gps))]
-        self.ranges_ = self._layout.by_name(self.kernel_.range_names(), [units / beta for beta in betas])
-        self.importance_ = self._layout.by_name(index, importance)
+    def _table(self, X: Table) -> pd.DataFrame:
+        table = as_rows(X, self.feature_names_in_)
+        check_width(X, table, self.n_features_in_, type(self).__name__)
+        return table
+
+    def _typical(self) -> dict[str, object]:
+        """Return what is typical of the training meshes of every column, as far as it is known."""
+        kept = self.metadata_.get("typical")
+        return kept if isinstance(kept, dict) else {}

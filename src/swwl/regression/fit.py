@@ -1,6 +1,8 @@
-"""Fit the processes of one kernel, or of several that are stacked: choices, folds, weights and the width of intervals.
+"""Fit the processes of one kernel, or of several that are stacked: choices, weights and the width of intervals.
 
-What the regressor does between embedding its meshes and its first prediction.
+What the regressor does between embedding its meshes and its first prediction. :func:`fit_members` is the same for few
+and for many rows; how a member is fitted and what it says of rows left out is for :class:`FewRows` (here) or
+:class:`~swwl.regression.fit_many_rows.ManyRows` to say.
 """
 
 from __future__ import annotations
@@ -9,26 +11,34 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from swwl.domain.verdict import Representation
 from swwl.errors import GPWarning
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.prediction import Prediction
-from swwl.kernels.base import Factor, HasComponents
+from swwl.kernels.base import Factor, HasComponents, Product
 from swwl.parallel import Progress
 from swwl.regression.intervals import Folds, fold_predictions, interval_factor, make_folds
-from swwl.regression.stack import FitCounter, Layout, Member, candidate_table, cross_fitted, fit_processes, input_shares
+from swwl.regression.mixture import cross_fitted
+from swwl.regression.stack import FitCounter, Layout, Member
+
+Array = NDArray[np.float64]
+Positions = NDArray[np.intp]
 
 # Numbers of components to compare, and rows of training for each component.
 LADDER = (0, 4, 8, 16, 24)
 _ROWS_PER_COMPONENT = 15
 # Rows on which they are compared: enough to tell them apart, few enough to be quick.
 _MOST_ROWS = 400
+
+# Pairs of rows that tell which columns set cases apart.
+_MOST_PAIRS = 2048
 
 _COLUMNS = ["column", "n_components", "log_posterior", "chosen"]
 
@@ -49,7 +59,7 @@ def ladder(factor: Factor, n_rows: int) -> list[int]:
 
 def choose_components(
     factors: Sequence[Factor],
-    train: Sequence[Any],
+    train: Sequence[Representation],
     blocks: list[list[Block]],
     log_posterior: Callable[[list[list[Block]], NDArray[np.intp]], float],
     n: int,
@@ -109,8 +119,6 @@ def selection_table(rows: list[dict[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-Array = NDArray[np.float64]
-
 # Members that weigh less for every target are left out of predictions: these hardly change, and take less time.
 _LEAST_WEIGHT = 0.02
 
@@ -148,6 +156,10 @@ class Task:
         """The targets that are fitted together, (N,) or (N, k) each."""
         return self.layout.groups(self.targets)
 
+    def take(self, rows: Positions) -> tuple[list[Array], Array | None]:
+        """Return the targets that are fitted together and the columns of the trend, of some rows."""
+        return self.layout.groups(self.targets[rows]), None if self.trend_columns is None else self.trend_columns[rows]
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -174,47 +186,122 @@ class Outcome:
     candidates: pd.DataFrame
 
 
-def fit_members(members: Sequence[Member], task: Task, progress: Progress | None) -> Outcome:
-    """Fit the processes of all members; their ``gps`` and ``shares`` are set.
+class Way(Protocol):
+    """How members are fitted, and judged by rows that were left out.
+
+    Attributes
+    ----------
+    judged : ndarray of shape (J,)
+        The rows that are predicted while they are left out.
+    folds : list of ndarray of int
+        Places among these, fold by fold; weights for a fold never see it. Empty where nothing is judged.
+    n_fits : int
+        Of every member and group of targets.
+    keeps_left_out : bool
+        Whether predictions of rows left out stand for leave-one-out predictions of a stack.
+    """
+
+    judged: Positions
+    folds: list[Positions]
+    n_fits: int
+    keeps_left_out: bool
+
+    def fit(self, member: Member, blocks: list[list[Block]], counter: FitCounter) -> None:
+        """Fit a member as far as its weight does not matter, given the blocks of every factor."""
+
+    def left_out(self, member: Member, counter: FitCounter) -> Prediction:
+        """Return what the member that was fitted last says of the judged rows, arrays of shape (J, k)."""
+
+    def finish(self, member: Member, counter: FitCounter) -> None:
+        """Fit a member that counts to all rows; its ``gps`` and ``shares`` are set then."""
+
+
+class FewRows:
+    """Exact processes, fitted to all rows at once; folds tell what they say of rows left out. See :class:`Way`.
+
+    Parameters
+    ----------
+    task : Task
+    judge : bool
+        Whether rows are to be left out at all.
+    """
+
+    keeps_left_out = True
+
+    def __init__(self, task: Task, judge: bool):
+        n = len(task.targets)
+        self._task = task
+        self._folds = make_folds(n, task.seed) if judge else Folds([], [])
+        self._held: list[list[Block]] = []
+        self.judged, self.folds, self.n_fits = np.arange(n), self._folds.test, 1 + len(self._folds)
+
+    def fit(self, member: Member, blocks: list[list[Block]], counter: FitCounter) -> None:
+        """Fit to all rows, and keep the blocks for the folds."""
+        task, kernel = self._task, member.kernel
+        self._held = [[block.held() for block in group] for group in blocks]
+        make_gp = partial(task.make_gp, kernel, n_starts=task.n_starts)
+        member.gps = fit_processes(make_gp, kernel, self._held, task.groups, task.trend_columns, counter)
+        member.shares = input_shares(kernel, kernel.join(self._held), member.gps, task.seed)
+
+    def left_out(self, member: Member, counter: FitCounter) -> Prediction:
+        """Return what the member says of every row from the folds without it, arrays of shape (N, k)."""
+        task, held = self._task, self._held
+        make_gp, joined = partial(task.make_gp, member.kernel), member.kernel.join(held)
+        cross = partial(member.left_out_blocks, held)
+        parts = [
+            fold_predictions(make_gp, joined, cross, group, task.trend_columns, self._folds, gp, counter.one_more)
+            for group, gp in zip(task.groups, member.gps, strict=True)
+        ]
+        return Prediction.joined(parts, targets=True)
+
+    def finish(self, member: Member, counter: FitCounter) -> None:
+        """Do nothing: it is fitted to all rows already."""
+
+
+def fit_members(members: Sequence[Member], task: Task, way: Way, progress: Progress | None) -> Outcome:
+    """Fit the processes of all members; the ``gps`` and ``shares`` of those that count are set.
 
     Parameters
     ----------
     members : sequence of Member
         With representations; without processes.
     task : Task
+    way : FewRows or ManyRows
     progress : callable, optional
         Called as ``progress(done, total)`` as processes are fitted.
     """
     n, k = task.targets.shape
     stacked = len(members) > 1
-    folds = make_folds(n, task.seed) if stacked or task.calibrate else Folds([], [])
     tried = sum(len(ladder(factor, n)) for member in members for factor in member.kernel.factors)
-    counter = FitCounter(progress, len(task.groups) * (len(members) * (1 + len(folds)) + tried))
+    counter = FitCounter(progress, len(task.groups) * (len(members) * way.n_fits + tried))
     left_out, selection = [], []
     for member in members:
         with warnings.catch_warnings(record=True) as member.notes:
             warnings.simplefilter("always", GPWarning)
-            held, chosen = _fit_member(member, task, counter)
+            blocks, chosen = choose_for_member(member, task, counter)
+            way.fit(member, blocks, counter)
         selection.append(chosen)
-        if len(folds):
-            left_out.append(_left_out(member, held, task, folds, counter))
-    for member in members:
-        for factor in member.kernel.factors:
-            factor.forget()
-    names = task.layout.names
-    weights, together = weigh(task.targets, left_out, folds.test, len(members), k)
+        if way.folds:
+            left_out.append(way.left_out(member, counter))
+    names, known = task.layout.names, task.targets[way.judged]
+    weights, together = weigh(known, left_out, way.folds, len(members), k)
     weights = pruned(weights)
-    candidates = candidate_table(members, task.targets, names, weights, left_out) if stacked else pd.DataFrame()
+    candidates = candidate_table(members, known, names, weights, left_out) if stacked else pd.DataFrame()
     for note in members[int(weights.sum(axis=1).argmax())].notes:  # the heaviest one speaks for all
         warnings.warn(note.message, note.category, stacklevel=4)
-    for member in members:
-        member.notes = []
     widths = np.ones(k)
     if task.calibrate and together is not None:
-        widths = np.array([interval_factor(y, together.column(j)) for j, y in enumerate(task.targets.T)])
+        widths = np.array([interval_factor(y, together.column(j)) for j, y in enumerate(known.T)])
     used = [member for member, row in zip(members, weights, strict=True) if row.any()]
+    for member in used:
+        way.finish(member, counter)
+    for member in members:
+        member.notes = []
+        for factor in member.kernel.factors:
+            factor.forget()
     table = pd.DataFrame(weights[weights.any(axis=1)], index=[member.name for member in used], columns=names)
-    return Outcome(used, table, widths, together if stacked else None, pd.concat(selection), candidates)
+    kept = together if stacked and way.keeps_left_out else None
+    return Outcome(used, table, widths, kept, pd.concat(selection), candidates)
 
 
 def pruned(weights: Array) -> Array:
@@ -225,7 +312,8 @@ def pruned(weights: Array) -> Array:
     >>> pruned(np.array([[0.99, 0.50], [0.01, 0.49], [0.0, 0.01]])).round(3).tolist()
     [[0.99, 0.505], [0.01, 0.495], [0.0, 0.0]]
     """
-    counts = (weights >= _LEAST_WEIGHT).any(axis=1, keepdims=True)
+    least = np.minimum(_LEAST_WEIGHT, weights.max(axis=0))  # the heaviest counts, however many there are
+    counts = (weights >= least).any(axis=1, keepdims=True)
     kept = np.where(counts, weights, 0.0)
     return kept / kept.sum(axis=0)
 
@@ -236,37 +324,14 @@ def choose_for_member(member: Member, task: Task, counter: FitCounter) -> tuple[
     blocks = member.training_blocks()
 
     def log_posterior(among: list[list[Block]], rows: NDArray[np.intp]) -> float:
-        trend = None if task.trend_columns is None else task.trend_columns[rows]
+        groups, trend = task.take(rows)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
-            groups = task.layout.groups(task.targets[rows])
             gps = fit_processes(partial(task.make_gp, kernel), kernel, among, groups, trend, counter)
         return sum(gp.log_posterior_ for gp in gps)
 
     chosen = choose_components(kernel.factors, member.rows, blocks, log_posterior, len(task.targets), task.seed)
     return blocks, chosen
-
-
-def _fit_member(member: Member, task: Task, counter: FitCounter) -> tuple[list[list[Block]], pd.DataFrame]:
-    """Choose numbers of components where they are open, and fit to all rows; return the blocks of every factor."""
-    kernel = member.kernel
-    blocks, selection = choose_for_member(member, task, counter)
-    held = [[block.held() for block in group] for group in blocks]
-    make_gp = partial(task.make_gp, kernel, n_starts=task.n_starts)
-    member.gps = fit_processes(make_gp, kernel, held, task.groups, task.trend_columns, counter)
-    member.shares = input_shares(kernel, kernel.join(held), member.gps, task.seed)
-    return held, selection
-
-
-def _left_out(member: Member, held: list[list[Block]], task: Task, folds: Folds, counter: FitCounter) -> Prediction:
-    """Return what a member says of every row from the folds without it, arrays of shape (N, k)."""
-    make_gp, joined = partial(task.make_gp, member.kernel), member.kernel.join(held)
-    cross = partial(member.left_out_blocks, held)
-    parts = [
-        fold_predictions(make_gp, joined, cross, group, task.trend_columns, folds, gp, counter.one_more)
-        for group, gp in zip(task.groups, member.gps, strict=True)
-    ]
-    return Prediction.joined(parts, targets=True)
 
 
 def weigh(
@@ -277,3 +342,87 @@ def weigh(
         return np.full((n_members, k), 1 / n_members), None
     found = [cross_fitted(y, [part.column(j) for part in left_out], folds) for j, y in enumerate(targets.T)]
     return np.column_stack([weights for weights, _ in found]), Prediction.joined([p for _, p in found], targets=True)
+
+
+def fit_processes(
+    make_gp: Callable[[list[str]], RobustGP],
+    kernel: Product,
+    blocks: Sequence[Sequence[Block]],
+    targets: list[Array],
+    trend_columns: Array | None,
+    counter: FitCounter,
+) -> list[RobustGP]:
+    """Fit a process to every group of targets.
+
+    Parameters
+    ----------
+    make_gp : callable
+        Takes a name per block and returns an unfitted process.
+    kernel : Product
+    blocks : sequence of sequences of Block
+        Those of every factor.
+    targets : list of ndarray of shape (N,) or (N, k)
+    trend_columns : ndarray of shape (N, m) or None
+    counter : FitCounter
+    """
+    joined, names = kernel.join(blocks), kernel.block_names(blocks)
+    gps = []
+    for group in targets:
+        gps.append(make_gp(names).fit(joined, group, trend_columns))
+        counter.one_more()
+    return gps
+
+
+def input_shares(kernel: Product, blocks: Sequence[Block], gps: Sequence[RobustGP], seed: int) -> Array:
+    r"""Return how much of what sets two cases apart comes from each column, shape (columns, processes).
+
+    The mean over pairs of :math:`(\beta_l d_l)^2`, summed over the ranges of a column, divided by the sum over all.
+
+    Parameters
+    ----------
+    kernel : Product
+    blocks : sequence of Block
+        Joined, among the training rows.
+    gps : sequence of RobustGP
+        Fitted to them.
+    seed : int
+        Draws the pairs.
+    """
+    n = blocks[0].shape[0]
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(n, size=_MOST_PAIRS)
+    others = (rows + rng.integers(1, n, size=_MOST_PAIRS)) % n
+    squares = (np.hstack([block.pairs(rows, others) for block in blocks]) ** 2).mean(axis=0)
+    owners = np.repeat([factor.column for factor in kernel.factors], [len(f.range_names()) for f in kernel.factors])
+    parts = np.column_stack([gp.beta_**2 * squares for gp in gps])
+    table = pd.DataFrame(parts).groupby(owners, sort=False).sum().reindex(kernel.columns).to_numpy()
+    return table / np.maximum(table.sum(axis=0), np.finfo(float).tiny)
+
+
+def candidate_table(
+    members: Sequence[Member], targets: Array, names: Sequence[str], weights: Array, left_out: Sequence[Prediction]
+) -> pd.DataFrame:
+    """Say of every candidate and target what it weighs and how well it predicts rows left out.
+
+    Parameters
+    ----------
+    members : sequence of K Member
+    targets : ndarray of shape (N, k)
+    names : sequence of str
+        Of the targets.
+    weights : ndarray of shape (K, k)
+    left_out : sequence of K Prediction
+        From folds, arrays of shape (N, k); empty where there were none.
+
+    Returns
+    -------
+    DataFrame
+        ``target``, ``candidate``, ``weight`` and ``rmse``.
+    """
+    rows = []
+    for j, target in enumerate(names):
+        for i, member in enumerate(members):
+            error = targets[:, j] - left_out[i].mean[:, j] if left_out else np.array([np.nan])
+            rmse = float(np.sqrt(np.mean(error**2)))
+            rows.append({"target": target, "candidate": member.name, "weight": float(weights[i, j]), "rmse": rmse})
+    return pd.DataFrame(rows, columns=["target", "candidate", "weight", "rmse"])

@@ -7,17 +7,15 @@ folds, say how members weigh and how wide intervals are; then they are learned f
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from swwl.errors import GPWarning, InputError
+from swwl.errors import InputError
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.correlations import get_correlation
@@ -25,10 +23,8 @@ from swwl.gp.factors import Term
 from swwl.gp.many_rows import SETTINGS, choose_setting
 from swwl.gp.prediction import Prediction
 from swwl.gp.solvers.neighbors import can_be_near
-from swwl.parallel import Progress
-from swwl.regression.fit import Outcome, Task, choose_for_member, ladder, pruned, weigh
-from swwl.regression.intervals import interval_factor
-from swwl.regression.stack import FitCounter, Member, candidate_table, fit_processes, input_shares
+from swwl.regression.fit import Task, fit_processes, input_shares
+from swwl.regression.stack import FitCounter, Member
 
 Array = NDArray[np.float64]
 Positions = NDArray[np.intp]
@@ -43,7 +39,7 @@ _MOST_FEATURES = 1 << 28  # numbers of features, of all processes together, that
 
 
 @dataclass(frozen=True)
-class Choice:
+class SolverChoice:
     """Which solver runs, "exact" or "vecchia", and why."""
 
     name: str
@@ -55,7 +51,7 @@ class Choice:
         return self.name == "vecchia"
 
 
-def choose_solver(solver: str, n_rows: int, range_uncertainty: bool = False) -> Choice:
+def choose_solver(solver: str, n_rows: int, range_uncertainty: bool = False) -> SolverChoice:
     """Return the solver for so many rows.
 
     Parameters
@@ -68,7 +64,7 @@ def choose_solver(solver: str, n_rows: int, range_uncertainty: bool = False) -> 
     Examples
     --------
     >>> choose_solver("auto", 200)
-    Choice(name='exact', why='200 rows, and up to 3000 are fitted exactly')
+    SolverChoice(name='exact', why='200 rows, and up to 3000 are fitted exactly')
     >>> choose_solver("auto", 20000).name
     'vecchia'
     """
@@ -77,11 +73,11 @@ def choose_solver(solver: str, n_rows: int, range_uncertainty: bool = False) -> 
     asked = "as asked for"
     if solver == "exact" or (solver == "auto" and n_rows <= MOST_EXACT_ROWS):
         why = f"{n_rows} rows, and up to {MOST_EXACT_ROWS} are fitted exactly"
-        return Choice("exact", asked if solver == "exact" else why)
+        return SolverChoice("exact", asked if solver == "exact" else why)
     why = asked if solver == "vecchia" else f"{n_rows} rows are more than {MOST_EXACT_ROWS}"
     if range_uncertainty:
         raise InputError(f"range_uncertainty is set, but solver='vecchia' ({why}) has none: take solver='exact'.")
-    return Choice("vecchia", why)
+    return SolverChoice("vecchia", why)
 
 
 @dataclass(frozen=True)
@@ -107,52 +103,49 @@ def share_out(n: int, seed: int) -> _Rows:
     return _Rows(np.sort(order[: min(N_RANGES, n - len(out))]), out, np.setdiff1d(np.arange(n), out))
 
 
-def fit_large_members(members: Sequence[Member], task: Task, progress: Progress | None) -> Outcome:
-    """Fit the processes of all members to many rows; see :func:`swwl.regression.fit.fit_members`."""
-    n, k = task.targets.shape
-    stacked = len(members) > 1
-    rows = share_out(n, task.seed)
-    hold_out = (stacked or task.calibrate) and len(rows.out) > 0
-    tried = sum(len(ladder(factor, n)) for member in members for factor in member.kernel.factors)
-    counter = FitCounter(progress, len(task.groups) * (len(members) * (2 + hold_out) + tried))
-    found, selection, left_out = [], [], []
-    for member in members:
-        with warnings.catch_warnings(record=True) as member.notes:
-            warnings.simplefilter("always", GPWarning)
-            blocks, chosen = choose_for_member(member, task, counter)
-            check_large(member, blocks)
-            ready = _ready(member, blocks, task, rows, counter)
-        selection.append(chosen)
-        found.append((blocks, ready))
-        if hold_out:
-            gps = _fit_rows(member, blocks, ready, task, rows.train, False, counter)
-            left_out.append(_predict(member, blocks, gps, task, rows))
-    folds = [rows.out[i::_HELD_OUT_FOLDS] for i in range(_HELD_OUT_FOLDS)]
-    places = [np.searchsorted(rows.out, fold) for fold in folds if len(fold)]
-    weights, together = weigh(task.targets[rows.out], left_out, places, len(members), k)
-    weights = pruned(weights)
-    names = task.layout.names
-    candidates = (
-        candidate_table(members, task.targets[rows.out], names, weights, left_out) if stacked else pd.DataFrame()
-    )
-    for note in members[int(weights.sum(axis=1).argmax())].notes:  # the heaviest one speaks for all
-        warnings.warn(note.message, note.category, stacklevel=4)
-    widths = np.ones(k)
-    if task.calibrate and together is not None:
-        known = task.targets[rows.out]
-        widths = np.array([interval_factor(y, together.column(j)) for j, y in enumerate(known.T)])
-    used = []
-    numbers = sum(n * min(n, (gp.solver_options or {})["n_inducing"]) for _, ready in found for gp in ready)
-    for member, weight, (blocks, ready) in zip(members, weights, found, strict=True):
-        member.notes = []
-        if weight.any():
-            member.gps = _fit_rows(member, blocks, ready, task, np.arange(n), numbers <= _MOST_FEATURES, counter)
-            member.shares = input_shares(member.kernel, member.kernel.join(blocks), member.gps, task.seed)
-            used.append(member)
-        for factor in member.kernel.factors:
-            factor.forget()
-    table = pd.DataFrame(weights[weights.any(axis=1)], index=[member.name for member in used], columns=names)
-    return Outcome(used, table, widths, None, pd.concat(selection), candidates)
+class ManyRows:
+    """Large processes: ranges from a subset, everything else from all rows; see :class:`swwl.regression.fit.Way`.
+
+    Parameters
+    ----------
+    task : Task
+    judge : bool
+        Whether rows are to be held out at all.
+    """
+
+    keeps_left_out = False
+
+    def __init__(self, task: Task, judge: bool):
+        self._task, self._rows = task, share_out(len(task.targets), task.seed)
+        self._found: dict[str, tuple[list[list[Block]], list[RobustGP]]] = {}
+        self.judged = self._rows.out
+        hold_out = judge and len(self.judged) > 0
+        places = np.arange(len(self.judged))
+        folds = [places[i::_HELD_OUT_FOLDS] for i in range(_HELD_OUT_FOLDS)] if hold_out else []
+        self.folds = [fold for fold in folds if len(fold)]
+        self.n_fits = 2 + hold_out
+
+    def fit(self, member: Member, blocks: list[list[Block]], counter: FitCounter) -> None:
+        """Estimate ranges, and choose a setting that suits."""
+        check_large(member, blocks)
+        self._found[member.name] = blocks, _ready(member, blocks, self._task, self._rows, counter)
+
+    def left_out(self, member: Member, counter: FitCounter) -> Prediction:
+        """Return what the member, fitted to the other rows, says of those held out, arrays of shape (J, k)."""
+        blocks, ready = self._found[member.name]
+        gps = _fit_rows(blocks, member, ready, self._task, self._rows.train, counter)
+        cross = member.left_out_blocks(blocks, self._rows.out, self._rows.train)
+        _, trend = self._task.take(self._rows.out)
+        return Prediction.joined([gp.predict_distribution(cross, trend_columns=trend) for gp in gps], targets=True)
+
+    def finish(self, member: Member, counter: FitCounter) -> None:
+        """Fit to all rows."""
+        n = len(self._task.targets)
+        sizes = [n * min(n, (gp.solver_options or {})["n_inducing"]) for _, own in self._found.values() for gp in own]
+        blocks, ready = self._found[member.name]
+        keep = sum(sizes) <= _MOST_FEATURES
+        member.gps = _fit_rows(blocks, member, ready, self._task, np.arange(n), counter, keep_features=keep)
+        member.shares = input_shares(member.kernel, member.kernel.join(blocks), member.gps, self._task.seed)
 
 
 def check_large(member: Member, blocks: Sequence[Sequence[Block]]) -> None:
@@ -174,14 +167,13 @@ def _ready(member: Member, blocks: list[list[Block]], task: Task, rows: _Rows, c
     Settings are compared on training rows alone, so that those held out know nothing of the choice.
     """
     held = [[block.take(rows.ranges).held() for block in group] for group in blocks]
-    trend = None if task.trend_columns is None else task.trend_columns[rows.ranges]
     make_gp = partial(task.make_gp, member.kernel, n_starts=task.n_starts)
-    exact = fit_processes(make_gp, member.kernel, held, task.layout.groups(task.targets[rows.ranges]), trend, counter)
+    exact = fit_processes(make_gp, member.kernel, held, *task.take(rows.ranges), counter)
     some = [[block.take(rows.train) for block in group] for group in blocks]
     joined, names = member.kernel.join(some), member.kernel.block_names(some)
-    trend = None if task.trend_columns is None else task.trend_columns[rows.train]
+    groups, trend = task.take(rows.train)
     ready = []
-    for group, known in zip(task.layout.groups(task.targets[rows.train]), exact, strict=True):
+    for group, known in zip(groups, exact, strict=True):
         gp = task.make_gp(member.kernel, names, n_starts=1)
         gp.set_params(solver="vecchia", beta=known.beta_, nugget=known.nugget_)
         settings = [setting | {"n_threads": task.n_threads} for setting in SETTINGS]
@@ -190,28 +182,21 @@ def _ready(member: Member, blocks: list[list[Block]], task: Task, rows: _Rows, c
 
 
 def _fit_rows(
-    member: Member,
     blocks: list[list[Block]],
+    member: Member,
     ready: Sequence[RobustGP],
     task: Task,
     rows: Positions,
-    keep_features: bool,
     counter: FitCounter,
+    keep_features: bool = False,
 ) -> list[RobustGP]:
     """Fit large processes to many rows."""
     joined = member.kernel.join([[block.take(rows) for block in group] for group in blocks])
-    trend = None if task.trend_columns is None else task.trend_columns[rows]
+    groups, trend = task.take(rows)
     gps = []
-    for group, known in zip(task.layout.groups(task.targets[rows]), ready, strict=True):
+    for group, known in zip(groups, ready, strict=True):
         options = (known.solver_options or {}) | {"keep_features": int(keep_features)}
         gps.append(clone(known).set_params(solver_options=options).fit(joined, group, trend))
         gps[-1].forget_solver()
         counter.one_more()
     return gps
-
-
-def _predict(member: Member, blocks: list[list[Block]], gps: Sequence[RobustGP], task: Task, rows: _Rows) -> Prediction:
-    """Return what processes that were fitted to the other rows say of those held out, arrays of shape (M, k)."""
-    cross = member.left_out_blocks(blocks, rows.out, rows.train)
-    trend = None if task.trend_columns is None else task.trend_columns[rows.out]
-    return Prediction.joined([gp.predict_distribution(cross, trend_columns=trend) for gp in gps], targets=True)

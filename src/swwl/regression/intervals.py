@@ -1,7 +1,9 @@
-r"""How wide intervals have to be: cross-validation with the ranges estimated again in every fold.
+r"""How wide intervals have to be: calibration by folds, and the one rule that widens those of unsure cases.
 
 Student-t intervals take the estimated ranges for true ones. With many ranges and few rows they come out too narrow, and
-leave-one-out, which uses those same ranges, does not show it. Folds that estimate their own ranges do.
+leave-one-out, which uses those same ranges, does not show it. Folds that estimate their own ranges do
+(:func:`interval_factor`). Where a model is less sure of a case than of nearly all training cases that were left out,
+nothing has tested even that, and the interval is doubled (:func:`widened`).
 """
 
 from __future__ import annotations
@@ -13,11 +15,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import KFold
 
+from swwl.domain.verdict import WIDER, Reference
 from swwl.errors import GPWarning
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
+from swwl.gp.folds import shuffled_folds
 from swwl.gp.prediction import Prediction
 
 Array = NDArray[np.float64]
@@ -64,7 +67,7 @@ def make_folds(n_rows: int, seed: int) -> Folds:
         return Folds([], [])
     chosen = np.zeros(n_rows, bool)
     chosen[np.random.default_rng(seed).permutation(n_rows)[:_MOST_ROWS]] = True
-    pairs = list(KFold(_FOLDS, shuffle=True, random_state=seed).split(np.arange(n_rows)))
+    pairs = shuffled_folds(n_rows, _FOLDS, seed)
     return Folds([train[chosen[train]] for train, _ in pairs], [test for _, test in pairs])
 
 
@@ -156,3 +159,23 @@ def interval_factor(y: Array, left_out: Prediction) -> float:
         return 1.0
     error = np.sqrt(max(float(np.mean(z**4)) / size**4 - 1.0, 2.0) / (4.0 * n))
     return max(1.0, size) if size * (1.0 + 2.0 * error) > 1.0 else size * (1.0 + 2.0 * float(error))
+
+
+def widened(prediction: Prediction, reference: Reference) -> Prediction:
+    """Return predictions with twice the scale where the model is less sure than of 95 % of left-out training cases.
+
+    This is the one rule: Python, the command line, reports and the server all state what it returns.
+
+    Parameters
+    ----------
+    prediction : Prediction
+        Of new observations by the plain process, arrays of shape (M,) or (M, k).
+    reference : Reference
+        Of the same model.
+    """
+    return prediction.widened(widening(prediction, reference))
+
+
+def widening(prediction: Prediction, reference: Reference) -> Array:
+    """Return by how much :func:`widened` multiplies scales, 1 or 2, in the shape of the predictions."""
+    return np.where(reference.widened(prediction), WIDER, 1.0).reshape(prediction.mean.shape)

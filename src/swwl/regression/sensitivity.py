@@ -1,7 +1,7 @@
 """How a prediction changes when nodes move and when numbers change: exact derivatives, in double precision.
 
-``Predictor.sensitivity`` is a shell around this. Rows come from ``embedding/linear.py``, predictions from
-``gp/adjoint.py``; factors of kernels stand between them, and the mixture of a stack is differentiated here.
+``RobustGPRegressor.sensitivity`` is a shell around this. ``Stack.linearize`` differentiates a prediction; here are what
+it is asked for and what is made of its answer.
 """
 
 from __future__ import annotations
@@ -9,25 +9,26 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from swwl.embedding.displacement import Modes, same_cells
-from swwl.embedding.linear import Linear, Source, as_movable
+from swwl.embedding.components import Modes, same_cells
+from swwl.embedding.linear import Source, as_movable
 from swwl.errors import InputError, located
-from swwl.kernels.base import differentiable
-from swwl.kernels.shared import distinct_factors
 from swwl.mesh.graph import Graph
 from swwl.mesh.io import as_mesh
 from swwl.mesh.mesh import Mesh, trusted_mesh
 from swwl.mesh.shape.density import skin_density
 from swwl.mesh.shape.skin import extent
 from swwl.parallel import one_blas_thread
-from swwl.regression.stack import Member, trend_matrix
-from swwl.tables.inputs import as_rows, column
+from swwl.regression.stack import Stack
+from swwl.tables.inputs import column
+
+if TYPE_CHECKING:
+    from swwl.regression.estimator import RobustGPRegressor
 
 Array = NDArray[np.float64]
 
@@ -103,42 +104,39 @@ class Sensitivity:
 
 
 def sensitivities(
-    model: Any, X: Any, target: str | None = None, along: Any = None, where: Any = None, std: bool = True
+    stack: Stack, table: pd.DataFrame, target: str | None = None, along: Any = None, where: Any = None, std: bool = True
 ) -> list[Sensitivity]:
-    """Return the sensitivities of predictions, as :meth:`swwl.RobustGPRegressor.sensitivity` says."""
-    names = list(model._layout.names)
+    """Return the sensitivities of predictions of a table, as :meth:`swwl.RobustGPRegressor.sensitivity` says."""
+    names = list(stack.layout.names)
     if target is not None and target not in names:
         raise InputError(f"target is {target!r}, but the model predicts {', '.join(map(repr, names))}.")
     chosen = [names.index(target)] if target is not None else list(range(len(names)))
-    for member in model.members_:
-        for gp in member.gps:
-            gp.check_differentiable(std)
-    table = as_rows(X, model.feature_names_in_)
+    stack.check_differentiable(std)
     found = []
     with one_blas_thread():  # many thin products, as in predictions: more threads wait longer than they work
         for number in range(len(table)):
             try:
-                found += _of_row(model, table.iloc[[number]], chosen, along, where, std)
+                found += _of_row(stack, table.iloc[[number]], chosen, along, where, std)
             except InputError as error:
                 raise error.of_item(number, f"Row {number}") if len(table) > 1 else error from None
     return found
 
 
 def _of_row(
-    model: Any, row: pd.DataFrame, chosen: Sequence[int], along: Any, where: Any, std: bool
+    stack: Stack, row: pd.DataFrame, chosen: Sequence[int], along: Any, where: Any, std: bool
 ) -> list[Sensitivity]:
-    graphs = [f.column for member in model.members_ for f in member.kernel.factors if f.takes == "graphs"]
+    graphs = [f.column for f in stack.kernel.factors if f.takes == "graphs"]
     if len(set(graphs)) > 1:
         raise InputError(
             f"The model has several columns of meshes ({', '.join(sorted(set(graphs)))}); one is supported."
         )
     mesh: Mesh | Graph | None = None
-    values = {name: column(row, name).iloc[0] for name in model.feature_names_in_}
+    values = {name: column(row, name).iloc[0] for name in stack.kernel.columns}
     if graphs:
         with located(f"Column {graphs[0]!r}"):
             mesh = as_movable(values[graphs[0]])
         values[graphs[0]] = Source(mesh)  # all factors share what is found of it
-    moments, columns = _pulled(model, values, row, chosen, std)
+    moments, columns = stack.linearize(values, row, chosen, std)
     gradient = columns.pop(graphs[0]) if graphs else np.zeros((0, 0, moments.size))
     movable = movable_nodes(where, mesh)
     moves = displacements(along, mesh)
@@ -150,7 +148,7 @@ def _of_row(
             own = gradient[:, :, k]
             pair.append(
                 Sensitivity(
-                    model._layout.names[place],
+                    stack.layout.names[place],
                     float(moments[kind, j]),
                     mesh,
                     np.where(movable[:, None], own, 0.0),
@@ -162,75 +160,6 @@ def _of_row(
         mean = pair[0]
         results.append(Sensitivity(**{**vars(mean), "std": pair[1] if std else None}))
     return results
-
-
-def _pulled(
-    model: Any, values: Mapping[str, Any], row: pd.DataFrame, chosen: Sequence[int], std: bool
-) -> tuple[Array, dict[str, Array]]:
-    """Return mean and std of the chosen targets, (2, t), and per column the gradients of both, target by target.
-
-    Gradients are (n, d, m) of graphs and (m,) of numbers, m = 2 t, or t without those of the std.
-    """
-    members: list[Member] = model.members_
-    factors, places = distinct_factors([member.kernel for member in members])
-    # A category cannot change by little.
-    linear: list[Linear | None] = [
-        None if factor.takes == "categories" else differentiable(factor).linear(values[factor.column])
-        for factor in factors
-    ]
-    trend = trend_matrix(model._trend, row)
-    rows, predictions = [], []
-    for member, own in zip(members, places, strict=True):
-        new = [
-            factor.represent([values[factor.column]])
-            if (known := linear[place]) is None
-            else differentiable(factor).of_row(known.row)
-            for factor, place in zip(member.kernel.factors, own, strict=True)
-        ]
-        cross, _ = member.new_blocks(new)
-        rows.append(new)
-        predictions.append([gp.linearize(cross, std=std, trend_columns=trend) for gp in member.gps])
-    means, stds = (np.array([np.concatenate([getattr(p, name) for p in own]) for own in predictions])
-                   for name in ("mean", "std"))  # fmt: skip
-    weights, widths = model.weights_.to_numpy(), model.calibration_.to_numpy()
-    mean = (weights * means).sum(axis=0)
-    variance = (weights * (stds**2 + (means - mean) ** 2)).sum(axis=0)
-    total = widths * np.sqrt(variance)
-    n_columns = (1 + std) * len(chosen)
-    in_rows = [None if known is None else np.zeros((len(known.row), n_columns)) for known in linear]
-    in_trend = np.zeros((trend.shape[1] if trend is not None else 0, n_columns))
-    for i, (member, own) in enumerate(zip(members, places, strict=True)):
-        in_mean, in_std = np.zeros((len(mean), n_columns)), np.zeros((len(mean), n_columns))
-        for j, t in enumerate(chosen):
-            in_mean[t, (1 + std) * j] = weights[i, t]
-            if std:  # of widths * sqrt(variance)
-                share = weights[i, t] * widths[t] ** 2 / total[t]
-                in_mean[t, 2 * j + 1] = share * (means[i, t] - mean[t])
-                in_std[t, 2 * j + 1] = share * stds[i, t]
-        start = 0
-        for prediction in predictions[i]:
-            k = len(prediction.mean)
-            parts, slopes = prediction.pull_back(in_mean[start : start + k], in_std[start : start + k])
-            start += k
-            in_trend += slopes[len(slopes) - len(in_trend) :]  # a constant comes first
-            _collect(member, rows[i], parts, [in_rows[place] for place in own])
-    columns: dict[str, Any] = {}
-    for factor, known, gradient in zip(factors, linear, in_rows, strict=True):
-        if known is not None and gradient is not None:
-            columns[factor.column] = columns.get(factor.column, 0.0) + known.pull_back(gradient)
-    for factor, slope in zip(model._trend, in_trend, strict=True):
-        columns[factor.column] = columns.get(factor.column, 0.0) + slope / factor.units()[0]
-    return np.stack([mean, total])[:, list(chosen)], columns
-
-
-def _collect(member: Member, new: Sequence[Any], parts: list[Array], totals: Sequence[Array | None]) -> None:
-    """Share the gradients in the parts of the blocks out among the factors, and add theirs in their rows to totals."""
-    left = list(parts)
-    for factor, own, train, total in zip(member.kernel.factors, new, member.rows, totals, strict=True):
-        count = len(factor.correlations())
-        mine, left = left[:count], left[count:]
-        if total is not None:
-            total += differentiable(factor).pull_back(own, train, mine)
 
 
 def movable_nodes(where: Any, mesh: Mesh | Graph | None) -> NDArray[np.bool_]:
@@ -315,11 +244,13 @@ _95 = 1.959963985
 COLUMNS = ["target", "what", "kind", "derivative", "std", "lower95", "upper95", "unit", "of_std"]
 
 
-def slope_table(model: Any, row: pd.DataFrame, found: Sequence[Sensitivity], along: Any = None) -> pd.DataFrame:
+def slope_table(
+    model: RobustGPRegressor, row: pd.DataFrame, found: Sequence[Sensitivity], along: Any = None
+) -> pd.DataFrame:
     """Return the derivatives of one case, with the standard deviations of slopes that the model itself states.
 
-    A process knows not only values but also how they go together, so it says how uncertain the slope between two nearby
-    cases is. That counts what the training cases leave open, not whether the kernel suits.
+    The plain process knows not only values but also how they go together, so it says how uncertain the slope between
+    two nearby cases is. That counts what the training cases leave open, not whether the kernel suits.
 
     Parameters
     ----------
@@ -355,8 +286,8 @@ def slope_table(model: Any, row: pd.DataFrame, found: Sequence[Sensitivity], alo
         rows += [row.assign(**{str(column): [_moved(mesh, sign * steps[name][1] * by)]}) for sign in (1, -1)]
     if not rows:
         return pd.DataFrame(columns=COLUMNS)
-    _, covariance = model.predict(pd.concat(rows, ignore_index=True), return_cov=True, include_nugget=False)
-    covariance = np.reshape(covariance, (-1, len(rows), len(rows)))
+    cases = model.stack_.represent(pd.concat(rows, ignore_index=True))
+    _, covariance = model.stack_.joint(cases, include_nugget=False)
     lines = []
     for own in found:
         joint = covariance[list(model.target_names_).index(own.target)]

@@ -1,30 +1,33 @@
-"""One kernel with its processes: what a regressor has one of, or several that are stacked."""
+"""Stack: all that a fitted regressor predicts with, one kernel with its processes or several that are mixed."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import norm
-from scipy.stats import t as student
 from sklearn.base import clone
 
+from swwl.domain.verdict import Representation, shapes_alone
 from swwl.errors import InputError
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
-from swwl.gp.inputs import check_correlations, training_terms
 from swwl.gp.prediction import Prediction
-from swwl.kernels.base import Factor, Product, as_product
-from swwl.kernels.elliptic import make_kernel
+from swwl.kernels.base import Factor, Product, as_product, differentiable
 from swwl.kernels.numeric import Gaussian
-from swwl.kernels.shared import distinct_factors
+from swwl.kernels.shared import distinct_factors, represent_columns
 from swwl.parallel import Progress
+from swwl.regression.mixture import choose_members, mixture, mixture_covariance
+from swwl.storage.memory import MemoryLike
 from swwl.tables.inputs import column
+
+Array = NDArray[np.float64]
+Positions = NDArray[np.intp]
 
 _TRENDS = ("constant", "zero", "linear")
 
@@ -64,9 +67,6 @@ def trend_matrix(factors: Sequence[Factor], table: pd.DataFrame) -> NDArray[np.f
     return np.column_stack([factor.represent(column(table, factor.column, "The trend")) for factor in factors])
 
 
-Array = NDArray[np.float64]
-
-
 @dataclass(frozen=True)
 class Layout:
     """How targets are shared out among processes.
@@ -103,12 +103,12 @@ class Layout:
         empty = np.empty((0,) if self.single else (0, len(self.names)))
         return Prediction(empty, empty, df)
 
-    def widths(self, calibration: pd.Series) -> Any:
+    def widths(self, calibration: pd.Series) -> float | Array:
         """Return the calibration of all targets, in the shape that multiplies their standard deviations."""
-        factors = calibration.to_numpy()
-        return factors[0] if self.single else factors
+        factors: Array = calibration.to_numpy()
+        return float(factors[0]) if self.single else factors
 
-    def by_name(self, index: Sequence[str], columns: Sequence[Array]) -> Any:
+    def by_name(self, index: Sequence[str], columns: Sequence[Array]) -> pd.Series | pd.DataFrame:
         """Return a number for every name and process as a Series, or a table with a column per target."""
         names = self.names if len(columns) == len(self.names) else ["all targets"]
         table = pd.DataFrame(np.column_stack(columns), index=list(index), columns=names)
@@ -126,178 +126,6 @@ class FitCounter:
         self._done += 1
         if self._progress is not None:
             self._progress(self._done, self._total)
-
-
-def fit_processes(
-    make_gp: Callable[[list[str]], RobustGP],
-    kernel: Product,
-    blocks: Sequence[Sequence[Block]],
-    targets: list[Array],
-    trend_columns: Array | None,
-    counter: FitCounter,
-) -> list[RobustGP]:
-    """Fit a process to every group of targets.
-
-    Parameters
-    ----------
-    make_gp : callable
-        Takes a name per block and returns an unfitted process.
-    kernel : Product
-    blocks : sequence of sequences of Block
-        Those of every factor.
-    targets : list of ndarray of shape (N,) or (N, k)
-    trend_columns : ndarray of shape (N, m) or None
-    counter : FitCounter
-    """
-    joined, names = kernel.join(blocks), kernel.block_names(blocks)
-    gps = []
-    for group in targets:
-        gps.append(make_gp(names).fit(joined, group, trend_columns))
-        counter.one_more()
-    return gps
-
-
-_STEPS = 400
-
-
-def log_densities(y: Array, predictions: Sequence[Prediction]) -> Array:
-    """Return the log density that each of K predictions, arrays of shape (N,), gives to y: shape (N, K).
-
-    Examples
-    --------
-    >>> flat = Prediction(np.zeros(1), np.ones(1), np.inf)
-    >>> log_densities(np.zeros(1), [flat]).round(4).tolist()
-    [[-0.9189]]
-    """
-    columns = []
-    for found in predictions:
-        scale = np.maximum(found.scale, np.finfo(float).tiny)
-        z = (y - found.mean) / scale
-        density = norm.logpdf(z) if np.isinf(found.df) else student.logpdf(z, found.df)
-        columns.append(density - np.log(scale))
-    return np.column_stack(columns)
-
-
-def stacking_weights(densities: Array) -> Array:
-    r"""Return the weights, shape (K,), that maximize :math:`\sum_i \log \sum_k w_k p_{ik}`.
-
-    By expectation maximization, with one row's worth of a prior that all candidates are alike:
-
-    .. math:: r_{ik} = \frac{w_k p_{ik}}{\sum_j w_j p_{ij}}, \qquad w_k = \frac{\sum_i r_{ik} + 1/K}{n + 1} .
-
-    Parameters
-    ----------
-    densities : ndarray of shape (N, K)
-        Logarithms of :math:`p_{ik}`, as candidate k left row i out.
-
-    References
-    ----------
-    Yao, Vehtari, Simpson and Gelman (2018), "Using stacking to average Bayesian predictive distributions".
-
-    Examples
-    --------
-    >>> stacking_weights(np.array([[0.0, -9.0]] * 50)).round(2).tolist()
-    [0.99, 0.01]
-    """
-    n, k = densities.shape
-    p = np.exp(densities - densities.max(axis=1, keepdims=True))
-    weights = np.full(k, 1.0 / k)
-    for _ in range(_STEPS if k > 1 else 0):
-        shares = p * weights
-        shares /= shares.sum(axis=1, keepdims=True)
-        weights = (shares.sum(axis=0) + 1.0 / k) / (n + 1.0)
-    return weights
-
-
-def mixture(predictions: Sequence[Prediction], weights: Array) -> Prediction:
-    r"""Return the Student-t prediction with the mean and the variance of a mixture.
-
-    .. math:: \bar m = \sum_k w_k m_k, \qquad s^2 = \sum_k w_k (s_k^2 + m_k^2) - \bar m^2
-
-    Parameters
-    ----------
-    predictions : sequence of K Prediction
-        Arrays of shape (M,) or (M, t), with the same degrees of freedom.
-    weights : ndarray of shape (K,) or (K, t)
-        Of each target, with sum one.
-
-    Examples
-    --------
-    >>> low, high = (Prediction(np.array([m]), np.array([1.0]), np.inf) for m in (-1.0, 1.0))
-    >>> found = mixture([low, high], np.array([0.5, 0.5]))
-    >>> found.mean.tolist(), (found.std**2).round(6).tolist()
-    ([0.0], [2.0])
-    """
-    if len(predictions) == 1:
-        return predictions[0]
-    w = weights[:, None]  # a row for every case
-    means = np.stack([found.mean for found in predictions])
-    mean = (w * means).sum(axis=0)
-    df = predictions[0].df
-    if df <= 2:  # no variance: scales are mixed in its place
-        scales = np.stack([found.scale for found in predictions])
-        return Prediction(mean, np.sqrt((w * (scales**2 + (means - mean) ** 2)).sum(axis=0)), df)
-    variances = np.stack([found.std**2 for found in predictions])
-    return Prediction.from_std(mean, np.sqrt((w * (variances + (means - mean) ** 2)).sum(axis=0)), df)
-
-
-def mixture_covariance(means: Array, covariances: Array, weights: Array) -> tuple[Array, Array]:
-    """Return mean (M, t) and covariances (t, M, M) of a mixture of K joint predictions of t targets.
-
-    Parameters
-    ----------
-    means : ndarray of shape (K, M, t)
-    covariances : ndarray of shape (K, t, M, M)
-    weights : ndarray of shape (K, t)
-    """
-    mean = np.einsum("kt,kmt->mt", weights, means)
-    apart = means - mean
-    spread = np.einsum("kt,kat,kbt->tab", weights, apart, apart)
-    return mean, np.einsum("kt,ktab->tab", weights, covariances) + spread
-
-
-def choose_members(draws: Array, weights: Array, rng: np.random.Generator) -> Array:
-    """Return samples of a mixture: for every one, the draw of a member that is chosen by weight.
-
-    Parameters
-    ----------
-    draws : ndarray of shape (K, n_samples, M) or (K, n_samples, M, t)
-    weights : ndarray of shape (K,) or (K, t)
-    rng : Generator
-    """
-    count = draws.shape[1]
-    if weights.ndim == 1:
-        return draws[rng.choice(len(weights), size=count, p=weights), np.arange(count)]
-    return np.stack([choose_members(draws[..., j], w, rng) for j, w in enumerate(weights.T)], axis=-1)
-
-
-def cross_fitted(
-    y: Array, predictions: Sequence[Prediction], folds: Sequence[NDArray[np.intp]]
-) -> tuple[Array, Prediction]:
-    """Return the weights, and what the mixture says of every row with weights that never saw its fold.
-
-    Parameters
-    ----------
-    y : ndarray of shape (N,)
-    predictions : sequence of K Prediction
-        Of every row from the folds without it, arrays of shape (N,).
-    folds : sequence of ndarray of int
-        The rows of every fold; together all of them, once.
-    """
-    densities = log_densities(y, predictions)
-    weights = stacking_weights(densities)
-    if len(predictions) == 1:
-        return weights, predictions[0]
-    mean, scale = np.empty(len(y)), np.empty(len(y))
-    for fold in folds:
-        others = np.setdiff1d(np.arange(len(y)), fold)
-        found = mixture([part.take(fold) for part in predictions], stacking_weights(densities[others]))
-        mean[fold], scale[fold] = found.mean, found.scale
-    return weights, Prediction(mean, scale, predictions[0].df)
-
-
-_MOST_PAIRS = 2048
-_OF_ROWS = ("coordinates_", "center_")  # what the state of a process holds of training rows
 
 
 @dataclass
@@ -320,7 +148,7 @@ class Member:
 
     name: str
     kernel: Product
-    rows: list[Any]
+    rows: list[Representation]
     gps: list[RobustGP] = field(default_factory=list)
     shares: Array = field(default_factory=lambda: np.empty((0, 0)))
     notes: list[warnings.WarningMessage] = field(default_factory=list)
@@ -330,7 +158,7 @@ class Member:
         return [factor.training_blocks(rows) for factor, rows in zip(self.kernel.factors, self.rows, strict=True)]
 
     def new_blocks(
-        self, rows: Sequence[Any], joint: bool = False, known: Mapping[int, list[Block]] | None = None
+        self, rows: Sequence[Representation], joint: bool = False, known: Mapping[int, list[Block]] | None = None
     ) -> tuple[list[Block], list[Block]]:
         """Return joined blocks from new representations to the training rows and, if ``joint``, among themselves.
 
@@ -381,41 +209,17 @@ class Member:
         means = [np.asarray(gp.predict(cross, trend_columns=options["trend_columns"])) for gp in self.gps]
         return layout.join(draws), layout.join(means)
 
-    def state(self) -> dict[str, Any]:
-        """Return what it is made of, for a model file."""
-        return {
-            "name": self.name,
-            "factors": self.kernel.factors,
-            "elliptic": self.kernel.elliptic,
-            "train": self.rows,
-            "gps": [self._lean(gp.get_state()) for gp in self.gps],
-            "shares": self.shares,
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Member:
-        """Make it again of what :meth:`state` returned."""
-        kernel = make_kernel(state["factors"], state["elliptic"])
-        member = cls(str(state["name"]), kernel, list(state["train"]), shares=np.asarray(state["shares"]))
-        member.gps = [RobustGP.from_state(member._whole(gp)) for gp in state["gps"]]
-        return member
-
-    def _lean(self, state: dict[str, Any]) -> dict[str, Any]:
-        """Leave coordinates out of a large process's state: they are those of the training rows."""
-        return {name: value for name, value in state.items() if not (self.large and name.startswith(_OF_ROWS))}
-
-    def _whole(self, state: dict[str, Any]) -> dict[str, Any]:
-        """Put the coordinates back that `_lean` left out."""
-        if state["params"].get("solver", "exact") == "exact":
-            return state
-        correlations = check_correlations(self.kernel.correlations())
-        joined = self.kernel.join(self.training_blocks())
-        _, known = training_terms(joined, correlations, len(state["y"]))
-        found = {f"coordinates_{i}": group.values for i, group in known.items()}
-        return state | found | {f"center_{i}": group.center for i, group in known.items()}
+    def pull_back(self, new: Sequence[Representation], parts: list[Array], totals: Sequence[Array | None]) -> None:
+        """Share the gradients in parts of the blocks out among the factors; add theirs, in their rows, to totals."""
+        left = list(parts)
+        for factor, own, train, total in zip(self.kernel.factors, new, self.rows, totals, strict=True):
+            count = len(factor.correlations())
+            mine, left = left[:count], left[count:]
+            if total is not None:
+                total += differentiable(factor).pull_back(own, train, mine)
 
 
-class Stack(Product):
+class KernelStack(Product):
     """Several kernels whose predictions are mixed, as one: the factors that differ, each once.
 
     Parameters
@@ -430,9 +234,9 @@ class Stack(Product):
         self._homes = [found[one] for one in range(len(self.factors))]  # kernel and place in it, of every factor
 
     def __repr__(self) -> str:
-        return "Stack(" + ", ".join(f"{name!r}: {kernel!r}" for name, kernel in self.kernels.items()) + ")"
+        return "KernelStack(" + ", ".join(f"{name!r}: {kernel!r}" for name, kernel in self.kernels.items()) + ")"
 
-    def rows(self, of_kernels: Sequence[Sequence[Any]]) -> list[Any]:
+    def rows(self, of_kernels: Sequence[Sequence[Representation]]) -> list[Representation]:
         """Return the representations of the factors, given those of all kernels."""
         return [of_kernels[i][j] for i, j in self._homes]
 
@@ -445,30 +249,272 @@ class Stack(Product):
         return np.concatenate([kernel.units() for kernel in self.kernels.values()])
 
 
-def input_shares(kernel: Product, blocks: Sequence[Block], gps: Sequence[RobustGP], seed: int) -> Array:
-    r"""Return how much of what sets two cases apart comes from each column, shape (columns, processes).
+@dataclass
+class Represented:
+    """M cases as the members of a stack see them; they are embedded once, whatever is asked of them.
 
-    The mean over pairs of :math:`(\beta_l d_l)^2`, summed over the ranges of a column, divided by the sum over all.
-
-    Parameters
+    Attributes
     ----------
-    kernel : Product
-    blocks : sequence of Block
-        Joined, among the training rows.
-    gps : sequence of RobustGP
-        Fitted to them.
-    seed : int
-        Draws the pairs.
+    rows : list of lists
+        What the factors of every member make of the cases.
+    trend : ndarray of shape (M, m) or None
+        Standardized columns of the trend.
+    n : int
+        M.
+    known : sequence of dicts, optional
+        For every member, blocks from the cases to the training rows that are known already, by the places of factors.
+    blocks : list of list of Block, optional
+        For every member, joined blocks from the cases to the training rows, once they have been asked for.
     """
-    n = blocks[0].shape[0]
-    rng = np.random.default_rng(seed)
-    rows = rng.integers(n, size=_MOST_PAIRS)
-    others = (rows + rng.integers(1, n, size=_MOST_PAIRS)) % n
-    squares = (np.hstack([block.pairs(rows, others) for block in blocks]) ** 2).mean(axis=0)
-    owners = np.repeat([factor.column for factor in kernel.factors], [len(f.range_names()) for f in kernel.factors])
-    parts = np.column_stack([gp.beta_**2 * squares for gp in gps])
-    table = pd.DataFrame(parts).groupby(owners, sort=False).sum().reindex(kernel.columns).to_numpy()
-    return table / np.maximum(table.sum(axis=0), np.finfo(float).tiny)
+
+    rows: list[list[Representation]]
+    trend: Array | None
+    n: int
+    known: Sequence[Mapping[int, list[Block]]] | None = None
+    blocks: list[list[Block]] | None = None
+
+    def __len__(self) -> int:
+        return self.n
+
+    def take(self, cases: Positions) -> Represented:
+        """Return some of the cases."""
+        rows = [[_some(own, cases) for own in member] for member in self.rows]
+        return Represented(rows, None if self.trend is None else self.trend[cases], len(cases))
+
+
+def _some(rows: Representation, cases: Positions) -> Representation:
+    if isinstance(rows, tuple):
+        return tuple(_some(part, cases) for part in rows)
+    return [rows[case] for case in cases] if isinstance(rows, list) else rows[cases]
+
+
+@dataclass
+class Stack:
+    """All that a fitted regressor predicts with: one kernel with its processes, or several whose predictions are mixed.
+
+    What it says is the plain process: Student-t predictions, as wide as folds ask for. Whether a case is so unlike the
+    training cases that its interval has to be wider still is for :class:`swwl.RobustGPRegressor` to say.
+
+    Attributes
+    ----------
+    members : list of K Member
+    weights : DataFrame of shape (K, k)
+        What every member (rows) weighs for every one of k targets (columns).
+    widths : Series of length k
+        By how much standard deviations of each target are multiplied.
+    trend : list of Factor
+        What standardizes the columns of the trend.
+    layout : Layout
+    stacked : bool
+        Whether members were chosen from several candidates; one may be left.
+    left_out : Prediction or None
+        What the mixture says of every training row from folds without it, arrays of shape (N, k), before ``widths``;
+        None where leave-one-out predictions of the processes say it.
+    """
+
+    members: list[Member]
+    weights: pd.DataFrame
+    widths: pd.Series
+    trend: list[Factor]
+    layout: Layout
+    stacked: bool
+    left_out: Prediction | None = None
+
+    @cached_property
+    def kernel(self) -> Product:
+        """The kernel of the only member, or all kernels as one."""
+        if self.stacked:
+            return KernelStack({member.name: member.kernel for member in self.members})
+        return self.members[0].kernel
+
+    @cached_property
+    def train_rows(self) -> list[Representation]:
+        """What the factors of :attr:`kernel` made of the training columns."""
+        return self.kernel_rows([member.rows for member in self.members])
+
+    @property
+    def heaviest(self) -> Member:
+        """The member that weighs most."""
+        return self.members[int(self.weights.sum(axis=1).argmax())]
+
+    def kernel_rows(self, rows: Sequence[Sequence[Representation]]) -> list[Representation]:
+        """Return the representations of the factors of :attr:`kernel`, given those of all members."""
+        return list(self.kernel.rows(rows) if isinstance(self.kernel, KernelStack) else rows[0])
+
+    def ranges(self) -> pd.Series | pd.DataFrame:
+        """Return the range of every part of the kernels, in the units of its column."""
+        units, n_processes = self.kernel.units(), len(self.members[0].gps)
+        betas = [np.concatenate([member.gps[j].beta_ for member in self.members]) for j in range(n_processes)]
+        return self.layout.by_name(self.kernel.range_names(), [units / beta for beta in betas])
+
+    def importance(self) -> pd.Series | pd.DataFrame:
+        """Return how much every range of one kernel, or every column of several, matters; one on average."""
+        if not self.stacked:
+            names = self.kernel.range_names()
+            return self.layout.by_name(names, [gp.importance_ for gp in self.members[0].gps])
+        columns = [str(name) for name in columns_of({member.name: member.kernel for member in self.members})]
+        return self.layout.by_name(columns, mean_shares(self.members, self.weights.to_numpy(), columns))
+
+    def represent(
+        self, table: pd.DataFrame, progress: Progress | None = None, memory: MemoryLike = None
+    ) -> Represented:
+        """Return what the factors of every member make of a table."""
+        rows = represent_columns([member.kernel for member in self.members], partial(column, table), progress, memory)
+        return Represented(rows, trend_matrix(self.trend, table), len(table))
+
+    def predict(self, cases: Represented, include_nugget: bool = True) -> Prediction:
+        """Predict cases, arrays of shape (M,) or (M, k)."""
+        return self.mixed(self.parts(cases, include_nugget))
+
+    def parts(self, cases: Represented, include_nugget: bool = True) -> list[Prediction]:
+        """Return what every member by itself predicts."""
+        if cases.blocks is None:
+            known = cases.known or [{}] * len(self.members)
+            triples = zip(self.members, cases.rows, known, strict=True)
+            cases.blocks = [member.new_blocks(rows, known=own)[0] for member, rows, own in triples]
+        return [
+            self.layout.join_predictions(
+                [
+                    gp.predict_distribution(cross, include_nugget=include_nugget, trend_columns=cases.trend)
+                    for gp in member.gps
+                ]
+            )
+            for member, cross in zip(self.members, cases.blocks, strict=True)
+        ]
+
+    def mixed(self, parts: Sequence[Prediction]) -> Prediction:
+        """Make one prediction of those of all members."""
+        return mixture(parts, self._weights()).widened(self.layout.widths(self.widths))
+
+    def joint(self, cases: Represented, include_nugget: bool = True) -> tuple[Array, Array]:
+        """Return the mean (M, k) and the joint covariances (k, M, M) of cases."""
+        pairs = [
+            member.predict_joint(*blocks, include_nugget=include_nugget, trend_columns=cases.trend)
+            for member, blocks in self._joint_blocks(cases)
+        ]
+        means, covs = (np.stack(parts) for parts in zip(*pairs, strict=True))
+        mean, cov = mixture_covariance(means, covs, self.weights.to_numpy())
+        return mean, cov * self.widths.to_numpy()[:, None, None] ** 2
+
+    def sample(
+        self, cases: Represented, n_samples: int, rng: np.random.Generator, include_nugget: bool = False
+    ) -> Array:
+        """Draw joint samples at cases, shape (n_samples, M) or (n_samples, M, k)."""
+        pairs = [
+            member.draw(*blocks, self.layout, n_samples, rng, include_nugget=include_nugget, trend_columns=cases.trend)
+            for member, blocks in self._joint_blocks(cases)
+        ]
+        draws, means = zip(*pairs, strict=True)
+        weights = self._weights()
+        mean: Array = (weights[:, None] * np.stack(means)).sum(axis=0)
+        drawn = draws[0] if len(draws) == 1 else choose_members(np.stack(draws), weights, rng)
+        return mean + self.layout.widths(self.widths) * (drawn - mean)
+
+    def leave_one_out(self) -> Prediction:
+        """Predict every training row from others, arrays of shape (N,) or (N, k)."""
+        if self.left_out is None:
+            found = mixture(self.parts_left_out(), self._weights())
+        else:
+            found = self.left_out.column(0) if self.layout.single else self.left_out
+        return found.widened(self.layout.widths(self.widths))
+
+    def parts_left_out(self) -> list[Prediction]:
+        """Return what every member by itself predicts for training rows from all others, ranges fixed."""
+        return [self.layout.join_predictions([gp.leave_one_out() for gp in m.gps]) for m in self.members]
+
+    def shape_std(self, parts: Sequence[Prediction]) -> Array:
+        """Return the standard deviations (M, k) that members on shapes alone give; those of all if there are none."""
+        chosen = [i for i, member in enumerate(self.members) if shapes_alone(member.kernel)]
+        chosen = chosen or list(range(len(parts)))
+        weights = self.weights.to_numpy()[chosen] + np.finfo(float).tiny
+        return mixture([parts[i].columns() for i in chosen], weights / weights.sum(axis=0)).columns().std
+
+    def check_differentiable(self, std: bool) -> None:
+        """Refuse processes whose predictions, or whose standard deviations, have no derivatives."""
+        for member in self.members:
+            for gp in member.gps:
+                gp.check_differentiable(std)
+
+    def linearize(
+        self, values: Mapping[str, object], row: pd.DataFrame, chosen: Sequence[int], std: bool
+    ) -> tuple[Array, dict[str, Array]]:
+        """Differentiate the prediction of one case.
+
+        Parameters
+        ----------
+        values : mapping of str to object
+            The entry of every column; meshes and graphs as :class:`~swwl.embedding.linear.Source`.
+        row : DataFrame
+            The same as a table of one row, for the trend.
+        chosen : sequence of int
+            The places of t targets.
+        std : bool
+            Whether to differentiate standard deviations, too.
+
+        Returns
+        -------
+        moments : ndarray of shape (2, t)
+            Mean and standard deviation of the chosen targets.
+        columns : dict of str to ndarray
+            Gradients of both, target by target, in what every column holds: (n, d, m) of graphs and (m,) of numbers,
+            m = 2 t, or t without those of the standard deviations.
+        """
+        factors, places = distinct_factors([member.kernel for member in self.members])
+        linear = [  # a category cannot change by little
+            None if factor.takes == "categories" else differentiable(factor).linear(values[factor.column])
+            for factor in factors
+        ]
+        trend = trend_matrix(self.trend, row)
+        rows, predictions = [], []
+        for member, own in zip(self.members, places, strict=True):
+            new = [
+                factor.represent([values[factor.column]])
+                if (known := linear[place]) is None
+                else differentiable(factor).of_row(known.row)
+                for factor, place in zip(member.kernel.factors, own, strict=True)
+            ]
+            cross, _ = member.new_blocks(new)
+            rows.append(new)
+            predictions.append([gp.linearize(cross, std=std, trend_columns=trend) for gp in member.gps])
+        means = np.array([np.concatenate([p.mean for p in own]) for own in predictions])
+        stds = np.array([np.concatenate([p.std for p in own]) for own in predictions])
+        weights, widths = self.weights.to_numpy(), self.widths.to_numpy()
+        mean = (weights * means).sum(axis=0)
+        total = widths * np.sqrt((weights * (stds**2 + (means - mean) ** 2)).sum(axis=0))
+        n_columns = (1 + std) * len(chosen)
+        in_rows = [None if known is None else np.zeros((len(known.row), n_columns)) for known in linear]
+        in_trend = np.zeros((trend.shape[1] if trend is not None else 0, n_columns))
+        for i, (member, own) in enumerate(zip(self.members, places, strict=True)):
+            in_mean, in_std = np.zeros((len(mean), n_columns)), np.zeros((len(mean), n_columns))
+            for j, t in enumerate(chosen):
+                in_mean[t, (1 + std) * j] = weights[i, t]
+                if std:  # of widths * sqrt(variance)
+                    share = weights[i, t] * widths[t] ** 2 / total[t]
+                    in_mean[t, 2 * j + 1] = share * (means[i, t] - mean[t])
+                    in_std[t, 2 * j + 1] = share * stds[i, t]
+            start = 0
+            for prediction in predictions[i]:
+                stop = start + len(prediction.mean)
+                parts, slopes = prediction.pull_back(in_mean[start:stop], in_std[start:stop])
+                start = stop
+                in_trend += slopes[len(slopes) - len(in_trend) :]  # a constant comes first
+                member.pull_back(rows[i], parts, [in_rows[place] for place in own])
+        columns: dict[str, Array] = {}
+        for factor, known, gradient in zip(factors, linear, in_rows, strict=True):
+            if known is not None and gradient is not None:
+                columns[factor.column] = columns.get(factor.column, np.zeros(())) + known.pull_back(gradient)
+        for factor, slope in zip(self.trend, in_trend, strict=True):
+            columns[factor.column] = columns.get(factor.column, np.zeros(())) + slope / factor.units()[0]
+        return np.stack([mean, total])[:, list(chosen)], columns
+
+    def _weights(self) -> Array:
+        """Return the weights (K, k), or (K,) for a single target."""
+        found: Array = self.weights.to_numpy()
+        return found[:, 0] if self.layout.single else found
+
+    def _joint_blocks(self, cases: Represented) -> list[tuple[Member, tuple[list[Block], list[Block]]]]:
+        pairs = zip(self.members, cases.rows, strict=True)
+        return [(member, member.new_blocks(rows, joint=True)) for member, rows in pairs]
 
 
 def mean_shares(members: Sequence[Member], weights: Array, columns: Sequence[str]) -> list[Array]:
@@ -511,32 +557,3 @@ def named_kernels(kernel: Any) -> dict[str, Product]:
 def columns_of(kernels: dict[str, Product]) -> NDArray[Any]:
     """Return the columns that any of the kernels needs, each once."""
     return np.array(list(dict.fromkeys(name for kernel in kernels.values() for name in kernel.columns)), dtype=object)
-
-
-def candidate_table(
-    members: Sequence[Member], targets: Array, names: Sequence[str], weights: Array, left_out: Sequence[Prediction]
-) -> pd.DataFrame:
-    """Say of every candidate and target what it weighs and how well it predicts rows left out.
-
-    Parameters
-    ----------
-    members : sequence of K Member
-    targets : ndarray of shape (N, k)
-    names : sequence of str
-        Of the targets.
-    weights : ndarray of shape (K, k)
-    left_out : sequence of K Prediction
-        From folds, arrays of shape (N, k); empty where there were none.
-
-    Returns
-    -------
-    DataFrame
-        ``target``, ``candidate``, ``weight`` and ``rmse``.
-    """
-    rows = []
-    for j, target in enumerate(names):
-        for i, member in enumerate(members):
-            error = targets[:, j] - left_out[i].mean[:, j] if left_out else np.array([np.nan])
-            rmse = float(np.sqrt(np.mean(error**2)))
-            rows.append({"target": target, "candidate": member.name, "weight": float(weights[i, j]), "rmse": rmse})
-    return pd.DataFrame(rows, columns=["target", "candidate", "weight", "rmse"])

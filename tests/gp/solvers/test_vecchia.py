@@ -255,10 +255,10 @@ def test_a_restored_model_predicts_the_same(small):
 @pytest.mark.parametrize(
     ("name", "damage", "message"),
     [
-        ("chosen", lambda old: old + 500, "chosen holds 5.. to 6.., but rows of 120 are wanted"),
-        ("xi", lambda old: np.hstack([old, old]), r"xi has shape \(\d+, 2\), but \(\d+, 1\) is wanted"),
-        ("n_neighbors", lambda old: -1, "n_neighbors is -1, but a whole number of at least 0 is wanted"),
-        ("nugget", lambda old: np.nan, "nugget is nan, but a number"),
+        ("chosen", lambda old: old + 500, "chosen holds 5.. to 6.., but rows of 120 are expected"),
+        ("xi", lambda old: np.hstack([old, old]), r"xi has shape \(\d+, 2\), but \(\d+, 1\) is expected"),
+        ("n_neighbors", lambda old: -1, "n_neighbors: expected 'int' >= 0"),
+        ("nugget", lambda old: np.nan, "nugget: expected 'float' >= 0.0"),
     ],
 )
 def test_damaged_states_are_refused(small, name, damage, message):

@@ -7,18 +7,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from swwl.domain.verdict import WIDER
 from swwl.errors import located
 from swwl.evaluation import scores
 from swwl.evaluation.curves import trend_columns
-from swwl.evaluation.metadata import data_of
+from swwl.evaluation.metadata import NumberData, data_of
 from swwl.gp.prediction import Prediction
 from swwl.jobs.predict import check_names, graph_columns, prediction_table
 from swwl.regression.estimator import RobustGPRegressor
-from swwl.regression.one_mesh import Prepared
+from swwl.regression.one_mesh import OneMesh
 from swwl.regression.sensitivity import Sensitivity
 from swwl.serve.models.meshes import Known
 from swwl.serve.models.served import Apart, Judged, Place, Served, Told, spread
@@ -31,6 +29,7 @@ class ServedNumbers(Served):
     """A RobustGPRegressor to answer questions."""
 
     model: RobustGPRegressor
+    data: NumberData | None
 
     def __init__(self, name: str, model: RobustGPRegressor, path: Path, folder: Path):
         super().__init__(name, model, path, folder)
@@ -38,51 +37,39 @@ class ServedNumbers(Served):
             self.data = data_of(model)
         self.mesh_columns = graph_columns(model)
         self.targets, self.fields = list(model.target_names_), []
-        self._prepared: Once[tuple[Prepared, Place | None]] = Once(_PREPARED)
+        self._prepared: Once[tuple[OneMesh, Place | None]] = Once(_PREPARED)
 
-    def _prepare(self, meshes: Mapping[str, Known]) -> tuple[Prepared, Place | None]:
+    def _prepare(self, meshes: Mapping[str, Known]) -> tuple[OneMesh, Place | None]:
         """Return the model with meshes embedded, and where they lie on the map; that is done once for each."""
         self.check_meshes(meshes)
         key = tuple((name, meshes[name].key) for name in self.mesh_columns)
 
-        def make() -> tuple[Prepared, Place | None]:
-            prepared = Prepared(self.model, {name: meshes[name].item for name in self.mesh_columns})
-            return prepared, self.design.place(prepared.members.vectors()) if meshes and self.design else None
+        def make() -> tuple[OneMesh, Place | None]:
+            one = OneMesh.of(self.model, {name: meshes[name].item for name in self.mesh_columns})
+            return one, self.design.place(one.vectors()) if meshes and self.design else None
 
         return self._prepared.get(key, make)
 
     def judge(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Judged:
         """Predict one case, and say whether it is like the training cases."""
-        prepared, place = self._prepare(meshes)
-        prediction, domain = prepared.predict_with_domain(table)
-        unsure = self.unsure(prediction.columns())[0]
-        found = self._told(prediction.columns(), level)
+        one, place = self._prepare(meshes)
+        prediction, domain = one.predict_with_domain(self.model, table)
+        found, unsure = _told(prediction.columns(), level), str(domain["widened"][0]).split(", ")
         targets = {
-            name: {key: float(values[0, k]) for key, values in found.items()} | {"unsure": bool(unsure[k])}
+            name: {key: float(values[0, k]) for key, values in found.items()} | {"unsure": name in unsure}
             for k, name in enumerate(self.targets)
         }
         inside = None if domain["inside"][0] is pd.NA else bool(domain["inside"][0])
         return Judged(targets, inside, float(domain["score"][0]), str(domain["why"][0]), place)
 
-    def unsure(self, prediction: Prediction) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Return where the model is less sure than of 95 of 100 left-out training cases, (M, k)."""
-        return np.asarray(self.model.domain_reference().widened(prediction)).reshape(prediction.mean.shape)
-
-    def _told(self, prediction: Prediction, level: float) -> Told:
-        """Return numbers (M, k); intervals are doubled where the model is unsure, as ``swwl predict`` does."""
-        lower, upper = prediction.interval(level)
-        if (unsure := self.unsure(prediction)).any():
-            wide = prediction.widened(np.where(unsure, WIDER, 1.0)).interval(level)
-            lower, upper = np.where(unsure, wide[0], lower), np.where(unsure, wide[1], upper)
-        return {"mean": prediction.mean, "std": prediction.std, "lower": lower, "upper": upper}
-
     def along(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Told:
         """Predict many rows of one mesh."""
-        return self._told(self._prepare(meshes)[0].predict_distribution(table).columns(), level)
+        cases = self._prepare(meshes)[0].represent(table)
+        return _told(self.model.predict_represented(cases).columns(), level)
 
     def rows(self, table: pd.DataFrame) -> Told:
         """Predict rows with meshes of their own."""
-        return self._told(self.model.predict_distribution(table).columns(), 0.95)
+        return _told(self.model.predict_with_domain(table)[0].columns(), 0.95)
 
     def sensitivities(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> list[Sensitivity]:
         """Return how the predictions of one case change when nodes move and inputs change, one for each target."""
@@ -129,14 +116,14 @@ class ServedNumbers(Served):
         for row in scores.score_rows(model):
             tested[row["target"]].append({key: value for key, value in row.items() if key != "target"})
         importance = scores.importance_table(model)
-        held_out = self.data.get("held_out") or {}
-        tested_on = held_out.get("targets") or []
+        held_out = None if self.data is None else self.data.held_out
+        tested_on = held_out.targets if held_out else []
         return {
             "name": self.name,
             "kind": "numbers",
             "kernel": repr(model.kernel_),
             "n_train": len(y),
-            "table": self.data.get("table"),
+            "table": self.data and self.data.table,
             "mesh_columns": self.mesh_columns,
             "inputs": self.inputs,
             "targets": [
@@ -149,3 +136,9 @@ class ServedNumbers(Served):
             "cases": self.cases("train", model.train_inputs_, y) + self.cases("test", self.given(held_out), tested_on),
             "sensitivity": len(self.mesh_columns) == 1,
         }
+
+
+def _told(prediction: Prediction, level: float) -> Told:
+    """Return what a prediction says, arrays of shape (M, k)."""
+    lower, upper = prediction.interval(level)
+    return {"mean": prediction.mean, "std": prediction.std, "lower": lower, "upper": upper}

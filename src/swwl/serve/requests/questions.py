@@ -188,11 +188,48 @@ class Invocation(BaseModel):
         return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
 
 
+class _Open(BaseModel):
+    """An object whose further keys are handed back as they came."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Node(_Open):
+    """A node of a CGNS tree; its value is null, a number, a text, or an array by type, shape and bytes in base 64."""
+
+    name: str
+    label: str
+    value: object = None
+    children: list[Node]
+
+
+class Tree(_Open):
+    """A CGNS tree."""
+
+    format: Literal["plaid-cgns-tree-json"]
+    version: Literal[1]
+    tree: Node
+
+
+class Timed(_Open):
+    """A tree at one time."""
+
+    tree: Tree
+
+
+class Sample(_Open):
+    """A sample of PLAID: CGNS trees, one for each time."""
+
+    format: Literal["plaid-sample-json"]
+    version: Literal[1]
+    trees: list[Timed] = Field(min_length=1)
+
+
 class Process(BaseModel):
-    """A sample of PLAID, as pyplaid's client sends it."""
+    """What pyplaid's client sends."""
 
     model: str | None = None
-    sample: dict[str, object]
+    sample: Sample
 
 
 _EXPECTED = {

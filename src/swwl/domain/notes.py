@@ -1,0 +1,162 @@
+"""What is said of new cases, in a line each: Python warns of it, and the command line prints it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.stats import binom
+
+from swwl.domain.clouds import SCORES
+from swwl.domain.verdict import LEVEL
+from swwl.errors import CaseWarning, InputError
+from swwl.mesh.io import as_mesh
+from swwl.mesh.shape.screening import Apart, Facts, Typical, apart, facts_of
+
+# From this share of repeated nodes on, they are more than a seam.
+_MANY_REPEATED = 0.05
+# So many meshes that look strange are looked at again, to say what is odd about them.
+_MOST_MESHES = 10
+# How often cases like the training cases are called strange, or have their intervals doubled, about.
+_STRANGE, _UNSURE = 0.05, 0.05
+# What is less probable than this surprises; of one strange case alone, that it is strange.
+_RARE, _UNUSUAL = 0.01, 0.06
+
+
+def case_notes(domain: pd.DataFrame) -> dict[str, str]:
+    """Say in a line each what is odd about cases; nothing where all is well.
+
+    Parameters
+    ----------
+    domain : DataFrame
+        What :meth:`swwl.RobustGPRegressor.domain` says of them.
+
+    Returns
+    -------
+    dict of str to str
+        ``outside``: cases that leave the training range; ``unlike``: those that are not like the training cases;
+        ``widened``: those whose interval is doubled.
+
+    Examples
+    --------
+    >>> domain = pd.DataFrame({"outside": ["load", ""], "inside": [False, True], "widened": ["", "stress"],
+    ...                        "kind": ["input out of range", "inside"], "far": [True, False]})
+    >>> case_notes(domain)["outside"]
+    '1 of 2 cases leaves the training range, where nothing has been tested (load)'
+    """
+    notes = {}
+    n = len(domain)
+    outside = domain["outside"][domain["outside"] != ""]
+    if len(outside):
+        leave = "leaves" if len(outside) == 1 else "leave"
+        names = ", ".join(dict.fromkeys(name for text in outside for name in text.split(", ")))
+        notes["outside"] = (
+            f"{len(outside)} of {n} cases {leave} the training range, where nothing has been tested ({names})"
+        )
+    kinds = _unlike(domain)
+    if len(kinds):
+        told = ", ".join(f"{kind}: {count}" for kind, count in kinds.value_counts().items())
+        are = "is" if len(kinds) == 1 else "are"
+        notes["unlike"] = (
+            f"{len(kinds)} of {n} cases {are} unlike the training cases, so that predictions may be wrong ({told})"
+        )
+    wide = int((domain["widened"] != "").sum())
+    if wide:
+        have, them = ("has", "it") if wide == 1 else ("have", "them")
+        notes["widened"] = (
+            f"{wide} of {n} cases {have} an interval that is doubled, as the model is less sure of {them}"
+        )
+    return notes
+
+
+def surprising_notes(domain: pd.DataFrame, n_train: int, n_inputs: int) -> list[str]:
+    """Return those of the notes that cases like the training cases would hardly ever give rise to.
+
+    Of these, one in twenty has its interval doubled, and a new number leaves the range of N others with probability
+    2 / (N + 1). Python warns where there are more of them than by chance, and wherever a case is far away.
+
+    Parameters
+    ----------
+    domain : DataFrame
+        Of M cases.
+    n_train : int
+        Number of training cases.
+    n_inputs : int
+        Number of columns of numbers.
+    """
+    n, far = len(domain), bool(domain["far"].any())
+    leave = 1.0 - (1.0 - 2.0 / (n_train + 1)) ** n_inputs
+    surprises = {
+        "outside": far or _chance(int((domain["outside"] != "").sum()), n, leave) < _RARE,
+        "unlike": far or _chance(len(_unlike(domain)), n, _STRANGE) < _UNUSUAL,
+        "widened": _chance(int((domain["widened"] != "").sum()), n, _UNSURE) < _RARE,
+    }
+    return [note for kind, note in case_notes(domain).items() if surprises[kind]]
+
+
+def _unlike(domain: pd.DataFrame) -> pd.Series:
+    """Return the kinds of cases that are unlike the training cases; of few of these, only what is far away tells."""
+    if domain["inside"].isna().any():
+        ranges = domain.loc[domain["far"], "outside"] != ""
+        return ranges.map({True: "input out of range", False: "other units, frame or kind"})
+    return domain.loc[~domain["inside"].astype(bool), "kind"]
+
+
+def _chance(count: int, n: int, rate: float) -> float:
+    """Return the probability of so many or more of n cases, each with a probability of ``rate``."""
+    return float(binom.sf(count - 1, n, min(rate, 1.0)))
+
+
+def repeated_nodes(facts: Facts) -> str:
+    """Say that the cells of a mesh are not joined, as in a triangle soup; nothing for most meshes."""
+    if not facts.has_cells or facts.n_repeated <= _MANY_REPEATED * facts.n_nodes:
+        return ""
+    return f"has {facts.n_repeated} of {facts.n_nodes} nodes exactly where another one is, so that cells are not joined"
+
+
+def mesh_notes(domain: pd.DataFrame, n_train: int, table: pd.DataFrame, typical: Mapping[str, object]) -> list[str]:
+    """Say of meshes that look strange what is odd about them in plain sight: units, place, orientation, loose cells.
+
+    Only those are looked at again that lie farther off than nearly all of the training meshes do.
+
+    Parameters
+    ----------
+    domain : DataFrame
+        Of M cases.
+    n_train : int
+        Number of training cases.
+    table : DataFrame
+        Of the same cases, with their meshes.
+    typical : mapping of str to object
+        What is typical of the training meshes of a column, as :meth:`Typical.plain` says it; may be empty.
+    """
+    notes = []
+    for name in table.columns:
+        scores = [f"{score} {name}" for score in SCORES]
+        if not set(scores) <= set(domain.columns):
+            continue
+        lowest = domain[scores].to_numpy(float).min(axis=1)
+        for row in np.flatnonzero(lowest <= max(LEVEL, 1.0 / (n_train + 1)))[:_MOST_MESHES]:
+            try:
+                facts = facts_of(as_mesh(table[name].iloc[row]))
+            except InputError:
+                continue  # a graph
+            notes += [f"row {row}: the mesh in {name!r} {text}." for text in _odd(facts, typical.get(name))]
+    return notes
+
+
+def _odd(facts: Facts, typical: object) -> list[str]:
+    known = Typical.from_plain(typical)
+    found = [] if known is None else apart(facts, known, "the training meshes")
+    repeated = repeated_nodes(facts)
+    if repeated:
+        found.append(Apart("repeated nodes", repeated, "Mesh.merged() makes one of them, which joins the cells"))
+    return [f"{one.found}: {one.advice}".rstrip(".") for one in found]
+
+
+def warn_about_cases(notes: Sequence[str], stacklevel: int = 2) -> None:
+    """Warn of what the command line would print as notes."""
+    for note in notes:
+        warnings.warn(f"{note.rstrip('.')}.", CaseWarning, stacklevel=stacklevel + 1)

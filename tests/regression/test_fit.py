@@ -1,0 +1,99 @@
+"""Folds, starts and pruning: what happens between the fit on all rows and the first prediction."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from swwl import Gaussian, Matern52, Prediction, RobustGP, RobustGPRegressor
+from swwl.gp import Distances
+from swwl.gp.folds import shuffled_folds
+from swwl.regression import intervals
+from swwl.regression.fit import FewRows, Task, pruned, weigh
+from swwl.regression.fit_many_rows import ManyRows
+from swwl.regression.intervals import fold_predictions, make_folds
+from swwl.regression.stack import Layout
+
+
+def line(n, seed=0):
+    """Distances among n points of a line, and a smooth function of them."""
+    x = np.random.default_rng(seed).uniform(size=n)
+    return np.abs(x[:, None] - x), np.sin(6 * x)
+
+
+@pytest.mark.parametrize(("many", "steps"), [(500, intervals._MOST_STEPS), (10, intervals._FEWER_STEPS)])
+def test_folds_start_where_the_fit_of_all_rows_began_or_of_many_where_it_ended(monkeypatch, many, steps):
+    monkeypatch.setattr(intervals, "_MANY", many)
+    distances, y = line(30)
+    known = RobustGP(["matern52"]).fit([distances], y)
+    asked = []
+
+    class Spy(RobustGP):
+        def fit(self, *args, start=None, max_iter=None, **options):
+            asked.append((start, max_iter))
+            return super().fit(*args, start=start, max_iter=max_iter, **options)
+
+    def cross(out, train):
+        return [Distances(distances[np.ix_(out, train)])]
+
+    folds = make_folds(30, 0)
+    blocks = [Distances(distances)]
+    found = fold_predictions(lambda: Spy(["matern52"]), blocks, cross, y, None, folds, known)
+    assert len(asked) == len(folds) == 5 and {max_iter for _, max_iter in asked} == {steps}
+    assert all((start is known) == (many == 10) for start, _ in asked)
+    assert np.sqrt(np.mean((found.mean - y) ** 2)) < 0.05
+
+
+def test_a_fold_says_what_a_process_without_it_says():
+    distances, y = line(24)
+    known = RobustGP(["matern52"]).fit([distances], y)
+    folds = make_folds(24, 1)
+
+    def cross(out, train):
+        return [Distances(distances[np.ix_(out, train)])]
+
+    found = fold_predictions(lambda: RobustGP(["matern52"]), [Distances(distances)], cross, y, None, folds, known)
+    train, test = folds.train[2], folds.test[2]
+    start, steps = known.beginning(), intervals._MOST_STEPS
+    alone = RobustGP(["matern52"]).fit([distances[np.ix_(train, train)]], y[train], start=start, max_iter=steps)
+    np.testing.assert_array_equal(found.mean[test], alone.predict([distances[np.ix_(test, train)]]))
+
+
+def test_pruning_keeps_what_counts_for_any_target_and_shares_of_one():
+    weights = np.array([[0.97, 0.015, 0.50], [0.02, 0.97, 0.48], [0.01, 0.015, 0.02]])
+    kept = pruned(weights)
+    np.testing.assert_allclose(kept.sum(axis=0), 1)
+    assert (kept[2] > 0).all()  # it counts for the third target, so it stays for all
+    light = pruned(np.array([[0.99, 0.985], [0.01, 0.015]]))
+    np.testing.assert_array_equal(light, [[1, 1], [0, 0]])
+    even = np.full((60, 1), 1 / 60)
+    np.testing.assert_allclose(pruned(even), even)  # of very many that weigh little, the heaviest stay
+
+
+def test_without_rows_left_out_members_weigh_the_same():
+    weights, together = weigh(np.zeros((4, 2)), [], [], 3, 2)
+    np.testing.assert_array_equal(weights, np.full((3, 2), 1 / 3))
+    assert together is None
+    y = np.linspace(0, 1, 40)[:, None]
+    good, bad = (Prediction(y + off, np.full((40, 1), 0.1), 9.0) for off in (0.01, 2.0))
+    weights, _ = weigh(y, [good, bad], [rows for _, rows in shuffled_folds(40, 5, 0)], 2, 1)
+    assert weights[0, 0] > 0.95
+
+
+@pytest.mark.parametrize("judge", [True, False])
+def test_both_ways_judge_rows_that_they_leave_out(judge):
+    task = Task(np.zeros((40, 1)), Layout(["y"], True, False), None, RobustGP, 1, True, 0)
+    few, many = FewRows(task, judge), ManyRows(task, judge)
+    assert few.n_fits == (6 if judge else 1) and many.n_fits == (3 if judge else 2)
+    for way in (few, many):
+        places = np.sort(np.concatenate([*way.folds, np.empty(0, int)]))
+        np.testing.assert_array_equal(places, np.arange(len(way.judged)) if judge else [])
+    assert len(few.judged) == 40 and len(many.judged) == 8
+
+
+def test_a_stack_keeps_what_folds_said_and_one_kernel_does_not():
+    table = pd.DataFrame({"x": np.linspace(0, 1, 30)}).assign(y=lambda t: np.sin(5 * t["x"]))
+    one = RobustGPRegressor(Matern52("x"), n_starts=1).fit(table, "y")
+    two = RobustGPRegressor([Matern52("x"), Gaussian("x")], n_starts=1).fit(table, "y")
+    assert one.stack_.left_out is None and one.left_out_by_ == "leave-one-out"
+    assert two.stack_.left_out.mean.shape == (30, 1) and two.left_out_by_ == "cross-validation"
+    assert one.members_ is one.stack_.members and one.calibration_ is one.stack_.widths
