@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from swwl.errors import InputError
-from swwl.fields.basis import Basis
 from swwl.fields.geometry.descriptors import Describer, n_factors
-from swwl.fields.model import LEVELS, FieldModel
-from swwl.fields.modes import Modes
+from swwl.fields.model import LEVELS, FieldModel, MeshNodes
+from swwl.fields.modes import FieldModes, SmoothBasis
 from swwl.fields.numbers import NAMES, NumberErrors
 from swwl.fields.training import Geometry, check_options
-from swwl.fields.values import FieldKind
-from swwl.fields.warps import Warp
+from swwl.fields.values import FieldKind, Warp
 from swwl.regression.state import MemberState, check_member, member_from_state, member_state
 from swwl.storage.checks import (
     AnyNumber,
@@ -48,7 +46,7 @@ class FieldState(msgspec.Struct):
     recipe: dict[str, float]
     centers: Annotated[Array, Shape("ed")] | None
     range: Positive | None
-    modes: Modes
+    modes: FieldModes
     member: MemberState
     truncation: Annotated[Array, Shape("mc", least=0)]
     widths: Annotated[Array, Shape("l", rises=True)]
@@ -157,7 +155,7 @@ def _one_from_state(state: FieldState, describer: Describer) -> FieldModel:
     basis = None
     sizes = {"c": state.kind.components, "l": len(LEVELS), "k": state.modes.number}
     if state.centers is not None and state.range is not None:
-        basis = Basis.of(state.centers, state.range, n_factors(state.recipe))
+        basis = SmoothBasis.of(state.centers, state.range, n_factors(state.recipe))
         width = sum(len(describer.scales[name][0]) for name in state.recipe) - basis.factors
         sizes |= {"m": basis.size, "d": width}
     check_declared(state, Sizes(**sizes))
@@ -183,6 +181,6 @@ def _try(model: FieldModel) -> None:
     n = model.modes.mean.shape[1] if model.basis is None else 1
     descriptors = None if model.basis is None else model.basis.centers[:1]
     zero = np.zeros(model.modes.number)
-    y, sd = model.at_nodes(descriptors, n, zero, zero)
+    y, sd = model.at_nodes(MeshNodes(n, model.basis, descriptors), zero, zero)
     found = [model.warp.inverse(y), model.deviation(y, sd), *model.bounds(y, sd, 0.95)]
     Sizes().array("a predicted field", np.ravel(found), "p")
