@@ -140,7 +140,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
     alpha : float, optional
         Exponent in (0, 2]; the paper classifies with 1. By default 1 with a kernel, and 1 or 2 without.
     C : float, optional
-        Regularisation of the support vector machine. By default 1 with a kernel, and chosen without.
+        Regularization of the support vector machine. By default 1 with a kernel, and chosen without.
     class_weight : dict or "balanced", optional
         See :class:`sklearn.svm.SVC`.
     random_state : int

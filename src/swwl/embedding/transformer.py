@@ -80,7 +80,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     n_jobs : int or None
         Threads, by joblib's rules.
     normalization : {"count", "sum"}
-        For weighted edges: divide a node's weighted sum by its number of neighbours (the paper) or by the sum of
+        For weighted edges: divide a node's weighted sum by its number of neighbors (the paper) or by the sum of
         their weights (PyTorch Geometric).
     tolerance : float
         Bound on the error of large steps, relative to the features' spread: they are taken by a Chebyshev series cut
