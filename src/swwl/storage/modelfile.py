@@ -209,7 +209,7 @@ def _encode(value: Any, arrays: list[NDArray[np.generic]], known: dict[int, int]
         return {"$tuple": [_encode(item, arrays, known) for item in value]}
     if isinstance(value, list):
         return [_encode(item, arrays, known) for item in value]
-    if type(value) in STORABLE.values():
+    if STORABLE.get(type(value).__name__) is type(value):
         # Where embeddings are kept is a matter of this machine, not of the model.
         params = {name: item for name, item in value.get_params(deep=False).items() if name != "memory"}
         learned = declared(type(value))
