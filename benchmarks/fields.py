@@ -54,7 +54,7 @@ def run(n_train: int = N_TRAIN) -> Iterator[Line]:
         yield Line(title, seconds, 1800, "s", f"{used:.0f} s of CPU in 2 threads")
         yield Line("fields: peak of memory", peak_memory(), 8000, "MB")
         new = table[n_train:]
-        found = model.predict(new)
+        found = model.predict(new, widen=False)
         truth = [sheet(N_NODES, seed)[0].fields["pressure"] for seed in range(n_train, n_train + N_TEST)]
         error = field_score(truth, [one["pressure"] for one in found]).rrmse
         yield Line(f"fields: RRMSE of {N_TEST} new meshes", error)
@@ -67,7 +67,7 @@ def growth(model: FieldRegressor) -> Iterator[Line]:
     for n in SIZES:
         mesh, speed = sheet(n, 10_000)
         cases.append(pd.DataFrame({"mesh": [mesh], "speed": [speed]}))
-    times = best_times(*(lambda case=case: model.predict(case, return_std=True) for case in cases), repeats=2)
+    times = best_times(*(lambda case=case: model.predict(case, True, widen=False) for case in cases), repeats=2)
     for n, seconds in zip(SIZES, times, strict=True):
         yield Line(f"fields: prediction of one mesh of {n} nodes", seconds, 15 if n == N_NODES else None, "s")
     first, *others = zip(SIZES, times, strict=True)

@@ -223,16 +223,16 @@ def ours(context: Context) -> Predicted:
     table = cases.table
     model = FieldRegressor(n_jobs=context.n_jobs).fit(table.iloc[cases.train], name)
     new = table.iloc[cases.test]
-    lower, upper = model.predict_interval(new)
+    lower, upper = model.predict_interval(new, widen=False)
 
     def columns(found: list[dict[str, np.ndarray]]) -> list[np.ndarray]:
         return [one[name].reshape(len(one[name]), -1) for one in found]
 
-    largest = model.derived(new, "largest")
+    largest = model.derived(new, "largest", widen=False)
     chosen = model.choices_[model.choices_["chosen"]].iloc[0]
     choice = f"{chosen['kernel']}; {chosen['descriptors']}; {chosen['warp']}" if len(model.choices_) else ""
     bounds = largest[["lower", "upper"]].to_numpy(float)
-    return Predicted(columns(model.predict(new)), columns(lower), columns(upper), bounds, choice)
+    return Predicted(columns(model.predict(new, widen=False)), columns(lower), columns(upper), bounds, choice)
 
 
 def size_of(values: np.ndarray) -> np.ndarray:

@@ -184,6 +184,7 @@ def test_shared_cells_are_noticed_and_used(tmp_path):
     assert model.sample(table[20:21], 4, random_state=0)[0]["T"].shape == (4, 42)
 
 
+@pytest.mark.filterwarnings("ignore::swwl.errors.CaseWarning")
 @pytest.mark.slow
 def test_files_and_their_memory(tmp_path):
     table = plates(14)
@@ -229,6 +230,7 @@ def test_a_missing_value_does_not_count():
     assert np.abs(difference).max() < 0.05
 
 
+@pytest.mark.filterwarnings("ignore::swwl.errors.CaseWarning")
 def test_fields_of_cells_come_back_on_cells():
     table = plates(14)
     meshes = []

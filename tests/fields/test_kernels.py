@@ -5,10 +5,10 @@ import pytest
 
 from swwl import datasets
 from swwl.errors import InputError
-from swwl.fields.basis import Basis, choose_centers, gram
 from swwl.fields.geometry.descriptors import Describer, check_recipe, n_factors
 from swwl.fields.geometry.walls import inner_loops, loop_features
 from swwl.fields.kernels import WallShapes
+from swwl.fields.modes import SmoothBasis, choose_centers, gram
 from swwl.mesh.mesh import Mesh
 
 
@@ -37,7 +37,7 @@ def test_a_factor_repeats_all_functions():
     rng = np.random.default_rng(0)
     places, factor = rng.normal(size=(50, 2)), rng.uniform(1, 3, 50)
     centers = choose_centers([places], 10)
-    plain, twice = Basis.of(centers, 1.0), Basis.of(centers, 1.0, factors=1)
+    plain, twice = SmoothBasis.of(centers, 1.0), SmoothBasis.of(centers, 1.0, factors=1)
     rows = np.column_stack([places, factor])
     np.testing.assert_allclose(twice(rows), np.hstack([plain(places), factor[:, None] * plain(places)]))
     assert twice.size == 20 and gram(twice, rows, np.ones(50), np.ones((50, 1)))[0].shape == (20, 20)
@@ -61,7 +61,7 @@ def test_pressure_around_an_ellipse_is_smooth_but_for_the_gain():
     for name in ("walls", "walls, gain"):
         recipe = describer.recipes()[name]
         stacked = describer.stack(blocks, recipe)
-        basis = Basis.of(choose_centers([stacked[:, :2]], 40 // (1 + n_factors(recipe))), 1.5, n_factors(recipe))
+        basis = SmoothBasis.of(choose_centers([stacked[:, :2]], 40 // (1 + n_factors(recipe))), 1.5, n_factors(recipe))
         phi = basis(stacked)
         fitted = phi @ np.linalg.solve(phi.T @ phi + 1e-6 * np.eye(basis.size), phi.T @ (pressure - 1))
         errors[name] = np.abs(fitted - (pressure - 1)).max()

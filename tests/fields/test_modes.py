@@ -6,20 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swwl import InputError, Mesh
-from swwl.fields.basis import Basis, choose_centers, gram, pack, unpack
 from swwl.fields.geometry.descriptors import Describer, box, check_recipe, has_normals, node_normals
-from swwl.fields.modes import Nodal, Smooth
+from swwl.fields.modes import Nodal, Smooth, SmoothBasis, choose_centers, gram, pack, unpack
 from swwl.fields.numbers import derived_number
 from swwl.fields.scores import mesh_score, pooled
-from swwl.fields.values import FieldKind, node_weights
-from swwl.fields.warps import WARPS, Warp, possible_warps
+from swwl.fields.values import WARPS, FieldKind, Warp, node_weights, possible_warps
 from tests.helpers import central_slope
 
 
 def smooth_fields(n_meshes=12, rank=2, seed=0, shrinkage=1e-8):
     """Fields that are mixtures of a few functions, on clouds of one dimension that all differ."""
     rng = np.random.default_rng(seed)
-    basis = Basis.of(np.linspace(-1, 1, 12)[:, None], 0.8)
+    basis = SmoothBasis.of(np.linspace(-1, 1, 12)[:, None], 0.8)
     functions = [np.sin, np.cos, lambda x: x**2][:rank]
     sizes = rng.normal(size=(n_meshes, rank))
     parts, clouds = [], []
@@ -71,9 +69,9 @@ def test_nodal_modes_are_principal_components():
 
 def test_gram_matrices_do_not_depend_on_chunks(monkeypatch):
     rng = np.random.default_rng(0)
-    basis, x, y = Basis.of(rng.normal(size=(7, 2)), 1.0), rng.normal(size=(50, 2)), rng.normal(size=(50, 1))
+    basis, x, y = SmoothBasis.of(rng.normal(size=(7, 2)), 1.0), rng.normal(size=(50, 2)), rng.normal(size=(50, 1))
     whole = gram(basis, x, np.full(50, 0.02), y)
-    monkeypatch.setattr("swwl.fields.basis.CHUNK", 16)
+    monkeypatch.setattr("swwl.fields.modes.CHUNK", 16)
     for a, b in zip(whole, gram(basis, x, np.full(50, 0.02), y), strict=True):
         assert np.allclose(a, b)
     assert np.allclose(unpack(pack(whole[0]), 7), whole[0])

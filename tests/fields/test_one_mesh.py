@@ -6,7 +6,8 @@ import pytest
 
 from swwl import Elliptic, FieldRegressor, Mesh
 from swwl.errors import InputError
-from swwl.fields.one_mesh import PreparedFields, field_references
+from swwl.fields.model import MeshNodes
+from swwl.fields.one_mesh import PreparedFields
 from swwl.kernels import Components
 from tests.helpers import plate
 
@@ -38,32 +39,39 @@ def test_answers_are_the_models_bit_for_bit(model):
         one = new.iloc[[row]].reset_index(drop=True)
         for _ in range(2):  # what is kept changes nothing
             for found, wanted in zip(
-                prepared.predict(one[["load"]], return_std=True), model.predict(one, return_std=True), strict=True
+                prepared.cases(one[["load"]]).predict(), model.predict(one, return_std=True), strict=True
             ):
                 np.testing.assert_array_equal(found[0]["u"], wanted[0]["u"])
-        own, wanted = prepared.derived(one[["load"]], "max"), model.derived(one, "max")
+        own, wanted = prepared.cases(one[["load"]]).derived("max"), model.derived(one, "max")
         np.testing.assert_array_equal(own.to_numpy(), wanted.to_numpy())
 
 
 def test_large_meshes_keep_nothing_and_say_the_same(model, monkeypatch):
     new = cases(1, 2)
-    kept = PreparedFields(model, new["mesh"][0]).predict(new[["load"]])[0]["u"]
-    monkeypatch.setattr("swwl.fields.one_mesh._MOST_NODES", 10)
+    kept = PreparedFields(model, new["mesh"][0]).cases(new[["load"]]).predict()[0][0]["u"]
+    monkeypatch.setattr("swwl.fields.model._MOST_NODES", 10)
+    calls = []
+    pieces = MeshNodes._pieces
+    monkeypatch.setattr(MeshNodes, "_pieces", lambda nodes: (calls.append(nodes), pieces(nodes))[1])
     prepared = PreparedFields(model, new["mesh"][0])
-    np.testing.assert_array_equal(prepared.predict(new[["load"]])[0]["u"], kept)
-    assert all(one.known is None for one in prepared.models_.values())
+    for _ in range(2):
+        np.testing.assert_array_equal(prepared.cases(new[["load"]]).predict()[0][0]["u"], kept)
+    assert len(calls) == 2
+    monkeypatch.setattr("swwl.fields.model._MOST_NODES", 10_000)
+    for _ in range(2):
+        np.testing.assert_array_equal(prepared.cases(new[["load"]]).predict()[0][0]["u"], kept)
+    assert len(calls) == 3
 
 
 def test_the_verdict_tells_other_meshes_and_inputs(model):
-    references = field_references(model)
     new = cases(20, 3)
-    inside = [PreparedFields(model, mesh).judged(pd.DataFrame({"load": [load]}), references)["inside"][0]
+    inside = [PreparedFields(model, mesh).cases(pd.DataFrame({"load": [load]})).domain["inside"][0]
               for mesh, load in zip(new["mesh"], new["load"], strict=True)]  # fmt: skip
     assert sum(inside) >= 18
     mesh = new["mesh"][0]
-    far = PreparedFields(model, Mesh(1000 * mesh.points, dict(mesh.cells))).judged(new[["load"]][:1], references)
+    far = PreparedFields(model, Mesh(1000 * mesh.points, dict(mesh.cells))).cases(new[["load"]][:1]).domain
     assert not far["inside"][0] and "units" in far["kind"][0]
-    out = PreparedFields(model, mesh).judged(pd.DataFrame({"load": [9.0]}), references)
+    out = PreparedFields(model, mesh).cases(pd.DataFrame({"load": [9.0]})).domain
     assert not out["inside"][0] and "load is 9" in out["why"][0]
 
 

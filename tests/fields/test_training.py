@@ -1,4 +1,7 @@
-"""Nodes correspond where most cells join the same nodes, whatever the diagonals and the order of cells."""
+"""Nodes correspond where most cells join the same nodes, and every mesh file is read once."""
+
+import os
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -8,6 +11,8 @@ from hypothesis import strategies as st
 
 from swwl import FieldRegressor, InputError, Mesh
 from swwl.fields.training import cell_codes, correspond
+from swwl.mesh.io.formats import read_file
+from swwl.storage.memory import Memory
 
 
 def grid(n, flips, rng=None):
@@ -53,3 +58,61 @@ def test_fields_on_flipped_diagonals_are_learned_node_by_node():
         np.testing.assert_allclose(one["u"], mesh.fields["u"], atol=0.02)
     with pytest.raises(InputError, match="other cells"):
         model.predict(pd.DataFrame({"mesh": [grid(7, 0)], "load": [1.5]}))
+
+
+def plates(n, folder, same=False):
+    """A table of mesh files that carry a field."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for k in range(n):
+        mesh, load = grid(5 if same else 5 + k % 3, 0), rng.uniform(1, 2)
+        mesh = Mesh(mesh.points * [1 + load, 1], mesh.cells["triangle"], {"u": load * mesh.points[:, 0]})
+        mesh.write(folder / f"{k}.vtu")
+        rows.append({"mesh": str(folder / f"{k}.vtu"), "load": load})
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """How often every file is read."""
+    counts = Counter()
+
+    def read(path, *rest):
+        counts[os.fspath(path)] += 1
+        return read_file(path, *rest)
+
+    for module in ("swwl.mesh.io.convert", "swwl.mesh.io.formats"):
+        monkeypatch.setattr(f"{module}.read_file", read)
+    return counts
+
+
+@pytest.mark.parametrize("same", [False, True], ids=["any topology", "shared cells"])
+def test_every_file_is_read_once_by_a_fit_and_once_by_a_prediction(same, tmp_path, counted):
+    table = plates(13, tmp_path, same)
+    model = FieldRegressor(n_modes=2, calibrate=False).fit(table[:10], "u")
+    assert model.common_topology_ == same
+    assert counted == dict.fromkeys(table["mesh"][:10], 1)
+    counted.clear()
+    new = pd.concat([table[10:], table[12:]], ignore_index=True)  # one file in two rows
+    cases = model.cases(new)
+    cases.predict_meshes(), cases.derived("max"), cases.domain
+    assert counted == dict.fromkeys(table["mesh"][10:], 1)
+
+
+def test_files_that_do_not_fit_into_memory_are_read_again_with_the_same_result(tmp_path, counted, monkeypatch):
+    table = plates(11, tmp_path)
+    wanted = FieldRegressor(n_modes=2, calibrate=False).fit(table[:10], "u").predict(table[10:], widen=False)[0]["u"]
+    counted.clear()
+    monkeypatch.setattr("swwl.fields.training._MOST_NODES_KEPT", 100)
+    found = FieldRegressor(n_modes=2, calibrate=False).fit(table[:10], "u")
+    assert counted[table["mesh"][0]] == 1 and counted[table["mesh"][9]] > 1
+    np.testing.assert_array_equal(found.predict(table[10:], widen=False)[0]["u"], wanted)
+
+
+def test_kernels_find_kept_embeddings_of_files_by_their_paths(tmp_path, counted):
+    table = plates(10, tmp_path)
+    memory = Memory(tmp_path / ".swwl-cache")
+    FieldRegressor(n_modes=2, calibrate=False).fit(table, "u", memory=memory)
+    again = Memory(tmp_path / ".swwl-cache")
+    FieldRegressor(n_modes=2, calibrate=False).fit(table, "u", memory=again)
+    assert {os.fspath(path) for path in again.found} == set(table["mesh"])

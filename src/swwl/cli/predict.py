@@ -21,7 +21,7 @@ def predict_field_table(
     """Fill a folder with the predicted meshes of a table."""
     from swwl.jobs.check import check_cases
     from swwl.jobs.outputs import check_folder, is_predicted_mesh, table_files
-    from swwl.jobs.predict import FILE, OUTSIDE, TABLE, check_field_names, mesh_names, predict_fields
+    from swwl.jobs.predict import FILE, OUTSIDE, TABLE, check_field_names, domain_words, mesh_names, predict_fields
     from swwl.jobs.table import memory_beside, read_table
     from swwl.tables.read import write_table
 
@@ -51,12 +51,14 @@ def predict_field_table(
     write_table(output / TABLE, result, like=frame)
     out.say(f"{len(frame)} rows predicted, written to {output}: a .vtu file each, and {TABLE}")
     outside = int((result[OUTSIDE] != "").sum())
-    if outside:
-        leave = "leaves" if outside == 1 else "leave"
-        out.say(f"{outside} of them {leave} the training range, where nothing has been tested: see column {OUTSIDE}")
+    for line in domain_words(found.domain, fitted.n_train_):
+        out.say(line)
     title = "against the fields that the meshes hold (rows that the model was fitted to count too)"
     show_field_scores(out, found.scores, title)
     facts = {"rows": len(frame), "output": output, "files": names, "table": output / TABLE, "outside": outside}
+    inside = found.domain["inside"]
+    facts |= {"unlike": None if inside.isna().any() else int((~inside.astype(bool)).sum())}
+    facts |= {"widened": int((found.domain["widened"] != "").sum())}
     out.result(facts | {"scores": found.scores, "findings": [finding.facts() for finding in findings]})
 
 
@@ -74,7 +76,16 @@ def predict_field_case(
     """Predict the fields of one mesh; print numbers derived from them, and write it where a file is named."""
     from swwl.jobs.check import check_cases
     from swwl.jobs.outputs import check_output, is_predicted_mesh
-    from swwl.jobs.predict import DERIVED, OUTSIDE, PREDICTED, meshes_by_column, one_case, predict_fields
+    from swwl.jobs.predict import (
+        DERIVED,
+        DOMAIN,
+        OUTSIDE,
+        PREDICTED,
+        WIDENED,
+        meshes_by_column,
+        one_case,
+        predict_fields,
+    )
 
     column = fitted.mesh_column_
     meshes = meshes_by_column([column], mesh)
@@ -101,6 +112,9 @@ def predict_field_case(
         out.say(f"outside the training range, where nothing has been tested: {row[OUTSIDE]}")
     else:
         out.say("all inputs lie inside the training range")
+    out.say(f"compared with the training cases: {row[DOMAIN]}")
+    if row[WIDENED]:
+        out.say(f"the model is less sure than of its training cases; the interval is doubled: {row[WIDENED]}")
     if output is None:
         out.say("the fields themselves: -o case.vtu")
     else:

@@ -73,8 +73,8 @@ class Entry:
         self.number = number
         self.path = Path(given) if isinstance(given, (str, os.PathLike)) else None
         self.given = given
-        if isinstance(given, (str, os.PathLike)) and fields is not None:
-            self.given = MeshFile(given, fields)
+        if isinstance(given, MeshFile) or (isinstance(given, (str, os.PathLike)) and fields is not None):
+            self.given = MeshFile(given, fields)  # another one's content is shared, and released here alone
         self._made: dict[Hashable, Graph | Cloud | Mesh] = {}
 
     def once(self, key: Hashable, make: Callable[[Any], Made]) -> Made:

@@ -1,11 +1,11 @@
 """Whole fields on meshes of any topology: node descriptors, a shared smooth basis, modes of fields.
 
-The flow, file by file: ``stiffness`` (finite elements of degree one, lags) -> ``descriptors`` (what tells the place of
-a node; around bodies by ``panels``, ``slitmap`` and ``walls``) -> ``basis`` (smooth functions of descriptors, Gram
-matrices) -> ``modes`` (coefficients shrunk to the pooled field, principal fields) -> ``warps`` (scales on which fields
-are learned). ``values`` takes fields out of meshes, ``shapes`` makes inputs of processes of walls and of shared nodes,
-``derived`` makes numbers of fields, ``scores`` compares fields.
-Plain functions of arrays; :class:`swwl.FieldRegressor` puts them together.
+The flow of a fit, file by file: ``training`` reads the meshes, takes their fields (``values``) and describes their
+nodes (``geometry``); ``kernels`` compares meshes and numbers; ``fit`` fits every field: ``candidates`` says what is
+tried and chosen by folds, ``coding`` puts training fields on a candidate's basis, ``modes`` makes principal fields of
+them, and what comes out is a ``model``, which also answers what is asked of new rows. ``numbers`` derives numbers from
+fields, ``scores`` compares fields, ``one_mesh`` asks again and again about one mesh, ``state`` is what a model file
+holds. Plain functions of arrays; :class:`swwl.FieldRegressor` (``estimator``) puts them together.
 """
 
 from swwl.fields.estimator import FieldRegressor

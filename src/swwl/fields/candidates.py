@@ -1,30 +1,142 @@
 """Which kernel, descriptors, range, shrinkage and warp a field gets: by folds of training meshes, modes refitted.
 
 The lists are short and fixed, and each stage goes on with the best of the one before: descriptors and ranges,
-warps, shrinkages, kernels.
+warps, shrinkages, kernels (:func:`choose`). Sizes of modes are predicted by Gaussian processes on a kernel
+(:class:`ModeKernel`): leading modes have ranges of their own, all others share theirs.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from swwl.errors import GPWarning
 from swwl.fields.coding import Candidate, Coded, FieldData, code_nodes, code_smooth
 from swwl.fields.geometry.descriptors import Describer, Recipe
-from swwl.fields.processes import Inputs, folds_of, pair_of_groups
 from swwl.fields.scores import mesh_score, pooled
-from swwl.fields.warps import possible_warps
+from swwl.fields.values import possible_warps
 from swwl.gp import RobustGP
+from swwl.gp.blocks import Block
+from swwl.gp.folds import shuffled_folds
+from swwl.gp.search import Start
+from swwl.regression.stack import Member
 
 Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
 
 RANGES = (0.7, 1.5)
 SHRINKAGES = (1e-6, 1e-5, 1e-4)
 _FOLDS = 4
+_OWN = 6
+# Of shared nodes more modes are exact enough to learn ranges from.
+OWN_OF_NODES = 12
+# From so many ranges on, the robust prior would pull all of them to long ones.
+_MANY_RANGES = 10
+
+
+def groups_of(number: int, own: int = _OWN) -> list[slice]:
+    """Return which modes share a process: none of the leading ones, all of the others.
+
+    Examples
+    --------
+    >>> groups_of(8)[-2:]
+    [slice(5, 6, None), slice(6, 8, None)]
+    """
+    alone = [slice(j, j + 1) for j in range(min(own, number))]
+    return alone + ([slice(own, number)] if number > own else [])
+
+
+@dataclass(frozen=True)
+class ModeKernel:
+    """A kernel among training rows, and processes of modes on it.
+
+    Attributes
+    ----------
+    member : Member
+    groups : list of list of Block
+        Of every factor, held.
+    seed : int
+    """
+
+    member: Member
+    groups: list[list[Block]]
+    seed: int
+
+    @classmethod
+    def of(cls, member: Member, seed: int) -> ModeKernel:
+        """Hold the blocks of a kernel."""
+        return cls(member, [[block.held() for block in group] for group in member.training_blocks()], seed)
+
+    def among(self, rows: Rows | None = None) -> list[Block]:
+        """Return joined blocks among some training rows, or all."""
+        joined = self.member.kernel.join(self.groups)
+        return joined if rows is None else [block.take(rows) for block in joined]
+
+    def cross(self, out: Rows, train: Rows) -> list[Block]:
+        """Return joined blocks from rows that are left out to others."""
+        return self.member.left_out_blocks(self.groups, out, train)
+
+    def process(self, nugget: float | str = "estimate", beta: Array | None = None) -> RobustGP:
+        """Return an unfitted process on this kernel."""
+        prior = "gentle" if len(self.member.kernel.range_names()) >= _MANY_RANGES else "robust"
+        correlations = self.member.kernel.correlations()
+        return RobustGP(correlations, nugget, beta=beta, n_starts=1, prior=prior, random_state=self.seed)
+
+    def fit(
+        self,
+        sizes: Array,
+        rows: Rows | None = None,
+        groups: Sequence[slice] | None = None,
+        starts: Sequence[Start] | None = None,
+        max_iter: int | None = None,
+        on_fit: Callable[[], None] | None = None,
+    ) -> list[RobustGP]:
+        """Fit a process to every group of modes.
+
+        Parameters
+        ----------
+        sizes : ndarray of shape (rows, K)
+        rows : ndarray of int, optional
+            Which training rows; by default all.
+        groups : sequence of slice, optional
+            By default those of :func:`groups_of`.
+        starts : sequence, optional
+            Where each optimization run begins.
+        max_iter : int, optional
+        on_fit : callable, optional
+        """
+        groups = groups_of(sizes.shape[1]) if groups is None else groups
+        among, found = self.among(rows), []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GPWarning)  # of a field that folds judge
+            for k, group in enumerate(groups):
+                start = None if starts is None or k >= len(starts) else starts[k]
+                found.append(self.process().fit(among, sizes[:, group], start=start, max_iter=max_iter))
+                if on_fit is not None:
+                    on_fit()
+        return found
+
+    def refit(self, gps: Sequence[RobustGP], sizes: Array, rows: Rows, out: Rows, groups: Sequence[slice]) -> Array:
+        """Return predictions (out, K) of modes from some rows, with ranges and nuggets that are known."""
+        among, cross, found = self.among(rows), self.cross(out, rows), []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GPWarning)
+            for gp, group in zip(gps, groups, strict=True):
+                part = sizes[:, group]
+                if not part.shape[1]:
+                    continue
+                fixed = self.process(nugget=max(gp.nugget_, 1e-6), beta=gp.beta_).fit(among, part)
+                found.append(np.asarray(fixed.predict(cross)).reshape(len(out), -1))
+        return np.hstack(found) if found else np.empty((len(out), 0))
+
+
+def pair_of_groups(number: int) -> list[slice]:
+    """Return two groups: the leading modes and the others, for quick comparisons."""
+    return [slice(0, min(_OWN, number)), *([slice(_OWN, number)] if number > _OWN else [])]
 
 
 @dataclass
@@ -56,36 +168,36 @@ class Settings:
 
 
 @dataclass
-class Choice:
+class FieldChoice:
     """What was chosen, and all that was compared.
 
     Attributes
     ----------
     coded : Coded
-    inputs : Inputs
+    inputs : ModeKernel
     rows : list of dict
         For a table: one row per candidate.
     """
 
     coded: Coded
-    inputs: Inputs
-    rows: list[dict[str, Any]]
+    inputs: ModeKernel
+    rows: list[dict[str, object]]
 
 
-def choose(data: FieldData, kernels: Sequence[Inputs], settings: Settings) -> Choice:
+def choose(data: FieldData, kernels: Sequence[ModeKernel], settings: Settings) -> FieldChoice:
     """Choose all that is open.
 
     Parameters
     ----------
     data : FieldData
-    kernels : sequence of Inputs
-        One per candidate kernel.
+    kernels : sequence of ModeKernel
+        The candidates.
     settings : Settings
     """
-    tried: list[tuple[float, Coded, Inputs]] = []
+    tried: list[tuple[float, Coded, ModeKernel]] = []
     known: dict[tuple[int, str], list[RobustGP]] = {}
 
-    def try_one(coded: Coded, inputs: Inputs) -> None:
+    def try_one(coded: Coded, inputs: ModeKernel) -> None:
         if not any(one.candidate == coded.candidate and own is inputs for _, one, own in tried):
             key = (id(inputs), coded.candidate.warp)  # other descriptors hardly change the ranges
             if key not in known:
@@ -94,30 +206,30 @@ def choose(data: FieldData, kernels: Sequence[Inputs], settings: Settings) -> Ch
             error = fold_error(data, coded, inputs, gps, settings.n_modes)
             tried.append((error, coded, inputs))
 
-    def try_with(**changes: Any) -> None:
+    def try_candidate(candidate: Candidate) -> None:
         _, coded, inputs = best()
-        try_one(_code(data, replace(coded.candidate, **changes), settings, coded), inputs)
+        try_one(_code(data, candidate, settings, coded), inputs)
 
-    def best() -> tuple[float, Coded, Inputs]:
+    def best() -> tuple[float, Coded, ModeKernel]:
         return min(tried, key=lambda one: one[0])
 
     warps = possible_warps(data.pool()) if settings.warps is None else settings.warps
     first = _first(data, settings, warps[0])
     if first.warp.deviation == 0 or len(data) < 2 * _FOLDS:  # nothing to choose by
-        return Choice(first, kernels[0], [])
+        return FieldChoice(first, kernels[0], [])
     try_one(first, kernels[0])
     for name, recipe in settings.recipes.items():
         for length in RANGES:
-            try_with(name=name, recipe=recipe, length=length)
+            try_candidate(replace(best()[1].candidate, name=name, recipe=recipe, length=length))
     for warp in warps[1:]:
-        try_with(warp=warp)
+        try_candidate(replace(best()[1].candidate, warp=warp))
     for shrinkage in SHRINKAGES if settings.recipes else ():
-        try_with(shrinkage=shrinkage)
+        try_candidate(replace(best()[1].candidate, shrinkage=shrinkage))
     for inputs in kernels[1:]:
         try_one(best()[1], inputs)
     chosen = best()
     rows = [_row(data, *one, chosen=one is chosen) for one in tried]
-    return Choice(chosen[1], chosen[2], rows)
+    return FieldChoice(chosen[1], chosen[2], rows)
 
 
 def _first(data: FieldData, settings: Settings, warp: str) -> Coded:
@@ -136,7 +248,7 @@ def _code(data: FieldData, candidate: Candidate, settings: Settings, known: Code
     return code_smooth(data, settings.describer, candidate, settings.basis_size, settings.seed, False, known)
 
 
-def _row(data: FieldData, error: float, coded: Coded, inputs: Inputs, *, chosen: bool) -> dict[str, Any]:
+def _row(data: FieldData, error: float, coded: Coded, inputs: ModeKernel, *, chosen: bool) -> dict[str, object]:
     candidate = coded.candidate
     return {
         "field": data.kind.name,
@@ -150,10 +262,10 @@ def _row(data: FieldData, error: float, coded: Coded, inputs: Inputs, *, chosen:
     }
 
 
-def fold_error(data: FieldData, coded: Coded, inputs: Inputs, gps: Sequence[RobustGP], n_modes: int) -> float:
+def fold_error(data: FieldData, coded: Coded, inputs: ModeKernel, gps: Sequence[RobustGP], n_modes: int) -> float:
     """Return the relative error of training meshes from folds without them, ranges fixed."""
     scores, truth = [], data.truth()
-    for train, out in folds_of(len(data), inputs.seed + 1, _FOLDS):
+    for train, out in shuffled_folds(len(data), _FOLDS, inputs.seed + 1):
         modes, sizes = coded.encoded.modes(train, n_modes)
         found = inputs.refit(gps, sizes, train, out, pair_of_groups(modes.number)[: len(gps)])
         found = np.pad(found, ((0, 0), (0, max(modes.number - found.shape[1], 0))))
@@ -163,7 +275,7 @@ def fold_error(data: FieldData, coded: Coded, inputs: Inputs, gps: Sequence[Robu
     return pooled(scores).rrmse
 
 
-def quick_fit(coded: Coded, inputs: Inputs, settings: Settings) -> list[RobustGP]:
+def quick_fit(coded: Coded, inputs: ModeKernel, settings: Settings) -> list[RobustGP]:
     """Fit two processes to all rows: of the leading modes and of the others."""
     rows = np.arange(inputs.among()[0].shape[0])
     modes, sizes = coded.encoded.modes(rows, settings.n_modes)

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from swwl.fields.basis import Basis, choose_centers, gram, pack
 from swwl.fields.geometry.descriptors import Blocks, Describer, Recipe, n_factors
-from swwl.fields.modes import Encoded, Modes, Nodal, Smooth
-from swwl.fields.values import FieldKind
-from swwl.fields.warps import Warp
+from swwl.fields.modes import Encoded, FieldModes, Nodal, Smooth, SmoothBasis, choose_centers, gram, pack
+from swwl.fields.values import FieldKind, Warp
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -93,14 +91,14 @@ class Coded:
     ----------
     candidate : Candidate
     warp : Warp
-    basis : Basis or None
+    basis : SmoothBasis or None
     describer : Describer
     encoded : Smooth or Nodal
     """
 
     candidate: Candidate
     warp: Warp
-    basis: Basis | None
+    basis: SmoothBasis | None
     describer: Describer
     encoded: Encoded
 
@@ -111,7 +109,7 @@ class Coded:
         blocks = {name: data.blocks[row][name][nodes] for name in self.candidate.recipe}
         return self.describer.stack(blocks, self.candidate.recipe)
 
-    def field_at(self, data: FieldData, row: int, modes: Modes, sizes: Array) -> Array:
+    def field_at(self, data: FieldData, row: int, modes: FieldModes, sizes: Array) -> Array:
         """Return a sum of modes of given sizes (K,) at the scored nodes of a training mesh, (n, c), still warped."""
         nodes = data.scored[row]
         coefficients = modes.coefficients(sizes)
@@ -120,7 +118,7 @@ class Coded:
             return np.asarray(coefficients.T[nodes])
         return np.asarray(self.basis(descriptors) @ coefficients.T)
 
-    def modes_at(self, data: FieldData, row: int, modes: Modes) -> tuple[Array, Array, Rows]:
+    def modes_at(self, data: FieldData, row: int, modes: FieldModes) -> tuple[Array, Array, Rows]:
         """Return mean and principal fields at the scored nodes of a training mesh, and places of truncation."""
         nodes = data.scored[row]
         descriptors = self.descriptors(data, row, nodes)
@@ -173,7 +171,7 @@ def code_smooth(
         factors = n_factors(candidate.recipe)
         places = [rows[:, : rows.shape[1] - factors] for rows in stacked]
         centers = choose_centers(places, max(2, size // (1 + factors)), seed)
-        basis = Basis.of(centers, candidate.length, factors)
+        basis = SmoothBasis.of(centers, candidate.length, factors)
     grams, loads, squares, counts = [], [], [], []
     for row in range(len(data)):
         part = slice(None) if whole else data.scored[row]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, ClassVar, Literal
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -13,24 +14,26 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from swwl.errors import InputError
+from swwl.domain.notes import warn_about_cases
+from swwl.fields.candidates import ModeKernel
 from swwl.fields.fit import count_fits, fit_field
 from swwl.fields.kernels import field_kernels, mesh_column
-from swwl.fields.model import FieldModel
-from swwl.fields.numbers import derived_number
-from swwl.fields.processes import Inputs
-from swwl.fields.state import FieldRegressorState, field_state, fields_from_state
-from swwl.fields.training import check_options, check_samples, load_training, make_settings, mesh_of, on_meshes
+from swwl.fields.model import FieldCases, Fields, Found, MeshNodes, Number
+from swwl.fields.state import FieldRegressorState, FittedFields, field_state, fields_from_state
+from swwl.fields.training import TableMeshes, check_options, load_training, make_settings
+from swwl.kernels.base import Factor, Product
 from swwl.kernels.shared import fit_kernels, represent_columns
 from swwl.mesh.mesh import Mesh
 from swwl.parallel import Progress, one_blas_thread
 from swwl.regression.stack import FitCounter, Member, columns_of
-from swwl.storage.memory import MemoryLike, as_memory, fingerprint
+from swwl.storage.memory import Memory, MemoryLike, as_memory
 from swwl.storage.modelfile import save_model, storable
 from swwl.tables.inputs import as_rows, as_table, column
 
 Array = NDArray[np.float64]
-Fields = list[dict[str, Array]]
+Kernel = Factor | Product
+Table: TypeAlias = Any  # a DataFrame or other table, or a list of meshes
+State: TypeAlias = dict[str, Any]  # of a model file
 
 
 @storable
@@ -99,11 +102,11 @@ class FieldRegressor(BaseEstimator):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: Kernel | Sequence[Kernel] | dict[str, Kernel] | None = None,
         *,
         n_modes: int | None = None,
         basis_size: int = 300,
-        descriptors: Any = None,
+        descriptors: dict[str, float] | str | None = None,
         warp: str = "auto",
         weights: str = "uniform",
         calibrate: bool = True,
@@ -122,7 +125,7 @@ class FieldRegressor(BaseEstimator):
 
     def fit(
         self,
-        X: Any,
+        X: Table,
         y: str | Sequence[str],
         *,
         progress: Progress | None = None,
@@ -147,15 +150,17 @@ class FieldRegressor(BaseEstimator):
         check_options(self)
         table = as_table(X)
         names = [y] if isinstance(y, str) else list(y)
-        self.mesh_column_ = mesh_column(table, self.kernel)
+        self.mesh_column_ = mesh_column(table)
         memory = as_memory(memory)
-        training = load_training(list(column(table, self.mesh_column_)), names, self, progress, memory)
+        meshes = TableMeshes(column(table, self.mesh_column_).tolist(), self.n_jobs)
+        training = load_training(meshes, names, self, progress, memory)
         geometry = training.geometry
+        table = self._sharing(table, meshes)
         kernels = field_kernels(table, self.mesh_column_, self, geometry)
         for name in columns_of(kernels):
             column(table, name)
         rows = fit_kernels(list(kernels.values()), partial(column, table), progress, memory)
-        inputs = [Inputs.of(Member(name, kernel, own), self.random_state)
+        inputs = [ModeKernel.of(Member(name, kernel, own), self.random_state)
                   for (name, kernel), own in zip(kernels.items(), rows, strict=True)]  # fmt: skip
         settings = make_settings(self, training)
         total = count_fits(len(names), len(kernels), settings.n_modes, 3 * len(settings.recipes) + 2, self.calibrate)
@@ -166,15 +171,16 @@ class FieldRegressor(BaseEstimator):
         for one in inputs:
             for factor in one.member.kernel.factors:
                 factor.forget()
-        self._geometry = geometry
-        self.models_: dict[str, FieldModel] = {part.model.kind.name: part.model for part in fitted}
-        self._choices = [row for part in fitted for row in part.choices]
-        self._scores = {part.model.kind.name: part.scores for part in fitted if part.scores}
-        self.metadata_: dict[str, Any] = {}
-        self._describe(n_features=table.shape[1])
+        models = {part.model.kind.name: part.model for part in fitted}
+        choices = [row for part in fitted for row in part.choices]
+        scores = {part.model.kind.name: part.scores for part in fitted if part.scores}
+        self._adopt(FittedFields(self.mesh_column_, table.shape[1], geometry, models, choices, scores, {}))
         return self
 
-    def _describe(self, n_features: int) -> None:
+    def _adopt(self, fitted: FittedFields) -> None:
+        """Take over what was fitted, and say what it is."""
+        self.mesh_column_, self.n_features_in_, self._geometry = fitted[:3]
+        self.models_, self._choices, self._scores, self.metadata_ = fitted[3:]
         self.field_names_ = list(self.models_)
         self.target_names_ = list(self.models_)
         self.common_topology_ = self._geometry.common
@@ -190,40 +196,78 @@ class FieldRegressor(BaseEstimator):
         )  # fmt: skip
         used = columns_of({name: model.member.kernel for name, model in self.models_.items()})
         self.feature_names_in_ = np.array(list(dict.fromkeys([self.mesh_column_, *used])), dtype=object)
-        self.n_features_in_ = n_features
 
-    def _answers(
-        self,
-        X: Any,
-        answer: Callable[[FieldModel, Mesh, Array | None, Array, Array], Any],
-        progress: Progress | None = None,
-        memory: MemoryLike = None,
-    ) -> list[dict[str, Any]]:
-        """Ask every field model about every row, given mesh, descriptors, and mean and deviation of modes."""
+    @property
+    def n_train_(self) -> int:
+        """Number of training cases that new ones are compared with; 0 where all fields are constant."""
+        return max((one.reference.n_cases for one in self.models_.values() if one.reference is not None), default=0)
+
+    def cases(self, X: Table, *, progress: Progress | None = None, memory: MemoryLike = None) -> FieldCases:
+        """Read, describe and represent new rows once, to ask several things of them.
+
+        Parameters
+        ----------
+        X : DataFrame or list of meshes
+        progress : callable, optional
+            Called as ``progress(done, total)`` each time that all meshes are gone through.
+        memory : Memory or path, optional
+
+        Returns
+        -------
+        FieldCases
+            With ``predict``, ``predict_interval``, ``predict_meshes``, ``sample``, ``derived`` and ``domain``, as here.
+        """
         check_is_fitted(self, "models_")
-        table = as_rows(X, self.feature_names_in_)
+        table, models = as_rows(X, self.feature_names_in_), list(self.models_.values())
+        given = column(table, self.mesh_column_).tolist() if len(table) else []
+        meshes = TableMeshes(given, self.n_jobs)
+        found = _DescribedMeshes(self, meshes, progress, as_memory(memory))
         if not len(table):
-            return []
-        items = list(column(table, self.mesh_column_))
-        models = list(self.models_.values())
-        if self._geometry.common:
-            on_meshes(lambda k, item: self._geometry.check(k, mesh_of(k, item)), items, self.n_jobs, None)
-        rows = represent_columns([m.member.kernel for m in models], partial(column, table), None, memory)
-        sizes = [m.sizes(m.member.new_blocks(own)[0], len(table)) for m, own in zip(models, rows, strict=True)]
+            none = [(np.empty((0, one.modes.number)),) * 2 for one in models]
+            return FieldCases(models, [[] for _ in models], none, table, found)
+        meshes.each(self._geometry.check)
+        table = self._sharing(table, meshes)
+        rows = represent_columns([one.member.kernel for one in models], partial(column, table), None, memory)
+        sizes = [one.sizes(one.member.new_blocks(own)[0], len(table)) for one, own in zip(models, rows, strict=True)]
+        return FieldCases(models, rows, sizes, table, found)
 
-        def one(number: int, item: Any) -> dict[str, Any]:
-            mesh = mesh_of(number, item)
-            blocks = self._geometry.described(number, mesh, as_memory(memory), item)
-            found = {}
-            for model, (mean, std) in zip(models, sizes, strict=True):
-                descriptors = None if model.basis is None else self._geometry.describer.stack(blocks, model.recipe)
-                found[model.kind.name] = answer(model, mesh, descriptors, mean[number], std[number])
-            return found
+    def _sharing(self, table: pd.DataFrame, meshes: TableMeshes) -> pd.DataFrame:
+        """Return a table whose kernels find meshes that were read already."""
+        return table.assign(**{self.mesh_column_: pd.Series(meshes.shared(), table.index, object)})
 
-        return on_meshes(one, items, self.n_jobs, progress)
+    def nodes_of(
+        self, mesh: Mesh, number: int = 0, memory: MemoryLike = None, path: Path | None = None, *, keep: bool = False
+    ) -> list[MeshNodes]:
+        """Return the nodes of a mesh as the basis of every field sees them.
+
+        Parameters
+        ----------
+        mesh : Mesh
+        number : int
+            Of the mesh in its column, for errors.
+        memory : Memory or path, optional
+            Where descriptors of files are kept.
+        path : path, optional
+            The file of the mesh.
+        keep : bool
+            Whether the same nodes will be asked about again and again.
+        """
+        self._geometry.check(number, mesh)
+        blocks = self._geometry.described(number, mesh, as_memory(memory), path)
+        stack = self._geometry.describer.stack
+        return [
+            MeshNodes(mesh.n_nodes, one.basis, None if one.basis is None else stack(blocks, one.recipe), keep)
+            for one in self.models_.values()
+        ]
 
     def predict(
-        self, X: Any, return_std: bool = False, *, progress: Progress | None = None, memory: MemoryLike = None
+        self,
+        X: Table,
+        return_std: bool = False,
+        *,
+        widen: bool = True,
+        progress: Progress | None = None,
+        memory: MemoryLike = None,
     ) -> Any:
         """Predict the fields of new rows.
 
@@ -232,6 +276,11 @@ class FieldRegressor(BaseEstimator):
         X : DataFrame or list of meshes
         return_std : bool
             Also return standard deviations.
+        widen : bool
+            Whether rows are compared with the training cases (default): standard deviations and intervals are doubled
+            where the model is less sure than of 95 % of left-out training cases, and a
+            :class:`~swwl.errors.CaseWarning` tells of rows that are unlike the training cases, as ``swwl predict``
+            does. Without it, this is the plain process, and nothing is said.
         progress, memory
             As in :meth:`fit`.
 
@@ -240,65 +289,66 @@ class FieldRegressor(BaseEstimator):
         list of dict of str to ndarray of shape (n,) or (n, c)
             One dict per row; with ``return_std`` two such lists.
         """
-
-        def answer(model: FieldModel, mesh: Mesh, descriptors: Array | None, mean: Array, std: Array) -> Any:
-            y, sd = model.at_nodes(descriptors, mesh.n_nodes, mean, std)
-            both = model.warp.inverse(y), model.deviation(y, sd)
-            return tuple(model.kind.shaped(mesh, part) for part in both)
-
-        found = self._answers(X, answer, progress, memory)
-        parts = tuple([{name: pair[k] for name, pair in row.items()} for row in found] for k in (0, 1))
-        return parts if return_std else parts[0]
+        found = self._asked(X, widen, progress, memory).predict(widen)
+        return found if return_std else found[0]
 
     def predict_interval(
-        self, X: Any, level: float = 0.95, *, progress: Progress | None = None, memory: MemoryLike = None
+        self,
+        X: Table,
+        level: float = 0.95,
+        *,
+        widen: bool = True,
+        progress: Progress | None = None,
+        memory: MemoryLike = None,
     ) -> tuple[Fields, Fields]:
         """Return the bounds (lower, upper) of intervals at every node, as :meth:`predict` returns fields.
 
         They hold a part ``level`` of the nodes on average over meshes like the training ones, not on every mesh.
         """
-
-        def answer(model: FieldModel, mesh: Mesh, descriptors: Array | None, mean: Array, std: Array) -> Any:
-            y, sd = model.at_nodes(descriptors, mesh.n_nodes, mean, std)
-            return tuple(model.kind.shaped(mesh, part) for part in model.bounds(y, sd, level))
-
-        found = self._answers(X, answer, progress, memory)
-        lower, upper = ([{name: pair[k] for name, pair in row.items()} for row in found] for k in (0, 1))
-        return lower, upper
+        return self._asked(X, widen, progress, memory).predict_interval(level, widen)
 
     def predict_meshes(
-        self, X: Any, level: float = 0.95, *, progress: Progress | None = None, memory: MemoryLike = None
+        self,
+        X: Table,
+        level: float = 0.95,
+        *,
+        widen: bool = True,
+        progress: Progress | None = None,
+        memory: MemoryLike = None,
     ) -> list[Mesh]:
         """Return the meshes of new rows with ``name``, ``name_std``, ``name_lower95`` and ``name_upper95``.
 
-        A field of that name that a mesh has already is replaced; the ending follows the level.
+        A field of that name that a mesh has already is replaced; the ending follows the level. For ``widen`` see
+        :meth:`predict`.
         """
-        ending = f"{100 * level:g}"
+        return self._asked(X, widen, progress, memory).predict_meshes(level, widen)
 
-        def answer(model: FieldModel, mesh: Mesh, descriptors: Array | None, mean: Array, std: Array) -> Any:
-            y, sd = model.at_nodes(descriptors, mesh.n_nodes, mean, std)
-            parts = (model.warp.inverse(y), model.deviation(y, sd), *model.bounds(y, sd, level))
-            names = ("", "_std", f"_lower{ending}", f"_upper{ending}")
-            fields = {model.kind.name + name: model.kind.shaped(mesh, part)
-                      for name, part in zip(names, parts, strict=True)}  # fmt: skip
-            return mesh, model.kind.on_cells, fields
+    def domain(self, X: Table, *, progress: Progress | None = None, memory: MemoryLike = None) -> pd.DataFrame:
+        """Say of new rows whether they are like the training cases, so that predictions may be trusted.
 
-        meshes = []
-        for row in self._answers(X, answer, progress, memory):
-            mesh = next(iter(row.values()))[0]
-            of_nodes = {name: field for _, cells, own in row.values() if not cells for name, field in own.items()}
-            of_cells = {name: field for _, cells, own in row.values() if cells for name, field in own.items()}
-            mesh = mesh.with_fields(of_nodes)
-            if of_cells:
-                mesh = Mesh(mesh.points, dict(mesh.cells), dict(mesh.fields), mesh.name,
-                            cell_fields={**mesh.cell_fields, **of_cells})  # fmt: skip
-            meshes.append(mesh)
-        return meshes
+        Compared are the mesh itself (how far along the variations of the training meshes, how far off them, how far
+        from the nearest) and how unsure the sizes of modes are, each with training cases that were left out. Of several
+        fields the one with the lowest score counts.
+
+        Parameters
+        ----------
+        X, progress, memory
+            As in :meth:`predict`.
+
+        Returns
+        -------
+        DataFrame
+            One row per case, with the index of ``X`` where it has one, as :meth:`swwl.RobustGPRegressor.domain` has it:
+            ``score``, ``inside`` (missing where fewer than 100 training cases cannot tell), ``kind`` and ``why`` in
+            words, the p-values, ``outside``, the numbers that leave the training range, and ``widened``, the fields
+            whose intervals are doubled.
+        """
+        return self.cases(X, progress=progress, memory=memory).domain
 
     def sample(
-        self, X: Any, n_samples: int = 1, random_state: int | None = None, *, memory: MemoryLike = None
+        self, X: Table, n_samples: int = 1, random_state: int | None = None, *, memory: MemoryLike = None
     ) -> list[dict[str, Array]]:
-        """Draw whole fields: smooth ones, as uncertain as predictions are.
+        """Draw whole fields: smooth ones, as uncertain as the Gaussian processes are.
 
         Parameters
         ----------
@@ -312,29 +362,18 @@ class FieldRegressor(BaseEstimator):
         list of dict of str to ndarray of shape (n_samples, n) or (n_samples, n, c)
             One dict per row. Rows are drawn independently of one another.
         """
-        seeds = np.random.SeedSequence(random_state)
-        return self._answers(X, self._drawer(check_samples(n_samples), seeds), None, memory)
-
-    def _drawer(self, n_samples: int, seeds: np.random.SeedSequence) -> Callable[..., Any]:
-        entropy = int(np.random.default_rng(seeds).integers(2**62))
-
-        def answer(model: FieldModel, mesh: Mesh, descriptors: Array | None, mean: Array, std: Array) -> Any:
-            # Seeded by the mesh and not by its place: a row draws the same in any table, in any number of threads.
-            rng = np.random.default_rng([entropy, int(fingerprint(model.kind.name, mesh.points), 16)])
-            drawn = model.draw(descriptors, mesh.n_nodes, mean, std, n_samples, rng)
-            return model.kind.shaped(mesh, model.warp.inverse(drawn))
-
-        return answer
+        return self.cases(X, memory=memory).sample(n_samples, random_state)
 
     def derived(
         self,
-        X: Any,
-        function: str | Sequence[str] | Callable[[Mesh], Any],
+        X: Table,
+        function: Number | Sequence[str],
         level: float = 0.95,
         n_samples: int = 200,
         *,
         field: str | None = None,
         random_state: int = 0,
+        widen: bool = True,
         memory: MemoryLike = None,
     ) -> pd.DataFrame:
         """Predict a number derived from a field, with its uncertainty, from samples of the field.
@@ -350,6 +389,8 @@ class FieldRegressor(BaseEstimator):
         field : str, optional
             Which field, where there are several.
         random_state : int
+        widen : bool
+            See :meth:`predict`.
 
         Returns
         -------
@@ -357,36 +398,16 @@ class FieldRegressor(BaseEstimator):
             One row per row: ``mean``, ``std``, ``lower``, ``upper``; of several numbers, ``mean_0``, ``mean_1``, …
             With a list, the names stand before: ``max_mean``, ``max_std``, …
         """
-        check_is_fitted(self, "models_")
-        if not 0 < level < 1:
-            raise InputError(f"level is {level!r}, but a number between 0 and 1 is wanted.")
-        name, listed = self._field(field), not (isinstance(function, str) or callable(function))
-        numbers: list[Any] = list(function) if listed else [function]  # type: ignore[arg-type]
-        draw = self._drawer(check_samples(n_samples), np.random.SeedSequence(random_state))
+        cases = self._asked(X, widen, None, memory)
+        return cases.derived(function, level, n_samples, field=field, random_state=random_state, widen=widen)
 
-        def answer(model: FieldModel, mesh: Mesh, *rest: Any) -> Any:
-            if model.kind.name != name:
-                return None
-            if model.kind.on_cells:
-                raise InputError(f"Field {name!r} is one of cells; numbers are derived from fields of nodes.")
-            drawn = draw(model, mesh, *rest)
-            return [derived_number(one, mesh, name, drawn) for one in numbers]
-
-        rows = [row[name] for row in self._answers(X, answer, None, memory)]
-        columns: dict[str, Array] = {}
-        for k, one in enumerate(numbers):
-            found = np.array([row[k] for row in rows])
-            for key, part in self.models_[name].number(one, found, level).items():
-                key = f"{one}_{key}" if listed else key
-                columns |= {key: part} if part.ndim == 1 else {f"{key}_{j}": own for j, own in enumerate(part.T)}
-        return pd.DataFrame(columns)
-
-    def _field(self, name: str | None) -> str:
-        if name is None and len(self.models_) == 1:
-            return self.field_names_[0]
-        if name not in self.models_:
-            raise InputError(f"field is {name!r}, but one of {', '.join(self.field_names_)} is wanted.")
-        return str(name)
+    def _asked(self, X: Table, widen: bool, progress: Progress | None, memory: MemoryLike) -> FieldCases:
+        """Return new rows; warn of those that are unlike the training cases, unless the plain process is asked for."""
+        cases = self.cases(X, progress=progress, memory=memory)
+        if widen and len(cases):
+            kept = self.metadata_.get("typical")
+            warn_about_cases(cases.notes(kept if isinstance(kept, dict) else {}), stacklevel=3)
+        return cases
 
     def cross_validated(self) -> pd.DataFrame:
         """Return how well folds predicted training meshes that were not in them, one row per field.
@@ -406,9 +427,35 @@ class FieldRegressor(BaseEstimator):
     def get_state(self) -> FieldRegressorState:
         """Return what the fitted model is made of, for a model file."""
         check_is_fitted(self, "models_")
-        return field_state(self)
+        known = (self._geometry, self.models_, self._choices, self._scores, self.metadata_)
+        return field_state(self.get_params(deep=False), FittedFields(self.mesh_column_, self.n_features_in_, *known))
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> FieldRegressor:
+    def from_state(cls, state: State) -> FieldRegressor:
         """Make a fitted model again of what :meth:`get_state` returned."""
-        return fields_from_state(cls, state)
+        params, fitted = fields_from_state(cls, state)
+        model = cls(**params)
+        check_options(model)
+        model._adopt(fitted)
+        return model
+
+
+class _DescribedMeshes:
+    """The meshes of new rows, described once for as long as they stay in memory."""
+
+    def __init__(self, model: FieldRegressor, meshes: TableMeshes, progress: Progress | None, memory: Memory):
+        self._model, self._meshes, self._progress, self._memory = model, meshes, progress, memory
+        self._known: dict[int, list[MeshNodes]] = {}
+
+    def each(self, function: Callable[[int, Mesh], Found]) -> list[Found]:
+        """Call a function of number and mesh for every row; return the results in order."""
+        return self._meshes.each(function, self._progress)
+
+    def nodes(self, number: int, mesh: Mesh) -> list[MeshNodes]:
+        """Return the nodes of a row's mesh, as each of the models sees them."""
+        found = self._known.get(number)
+        if found is None:
+            found = self._model.nodes_of(mesh, number, self._memory, self._meshes.path(number))
+            if self._meshes.keeps(number):
+                self._known[number] = found
+        return found

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from swwl.fields.candidates import Settings, choose
+from swwl.fields.candidates import (
+    OWN_OF_NODES,
+    ModeKernel,
+    Settings,
+    choose,
+    groups_of,
+    pair_of_groups,
+)
 from swwl.fields.coding import Coded, FieldData, code_smooth
-from swwl.fields.model import LEVELS, FieldModel, field_at, predict_sizes
-from swwl.fields.modes import Modes
+from swwl.fields.model import LEVELS, FieldModel, MeshNodes, field_at, predict_sizes
+from swwl.fields.modes import FieldModes
 from swwl.fields.numbers import NAMES, NumberErrors, numbers_of
-from swwl.fields.processes import OWN_OF_NODES, Inputs, folds_of, groups_of, pair_of_groups
 from swwl.fields.scores import mesh_score, pooled
 from swwl.gp import RobustGP
+from swwl.gp.folds import shuffled_folds
+from swwl.gp.search import Start
 from swwl.regression.stack import Member
 
 Array = NDArray[np.float64]
@@ -34,13 +41,13 @@ class Fold:
     ----------
     rows : ndarray of int
         Meshes that were left out.
-    modes : Modes
+    modes : FieldModes
     mean, std : ndarray of shape (rows, K)
         Of the sizes of modes.
     """
 
     rows: Rows
-    modes: Modes
+    modes: FieldModes
     mean: Array
     std: Array
 
@@ -68,7 +75,8 @@ def judge_numbers(
             nodes = data.scored[row]
             n = len(data.values[row]) if coded.basis is None else len(nodes)
             rng = np.random.default_rng([seed, int(row)])
-            drawn = model.warp.inverse(own.draw(coded.descriptors(data, row, nodes), n, mean, std, _DRAWS, rng))
+            seen = MeshNodes(n, coded.basis, coded.descriptors(data, row, nodes))
+            drawn = model.warp.inverse(own.draw(seen, mean, std, _DRAWS, rng))
             drawn = drawn[:, nodes] if coded.basis is None else drawn
             truth = data.values[row][nodes]
             known = np.isfinite(truth).all(axis=1)
@@ -95,17 +103,17 @@ class Fitted:
     """A fitted field, what was compared on the way, and how well folds predicted it."""
 
     model: FieldModel
-    choices: list[dict[str, Any]]
-    scores: dict[str, Any]
+    choices: list[dict[str, object]]
+    scores: dict[str, float]
 
 
-def fit_field(data: FieldData, kernels: Sequence[Inputs], settings: Settings, calibrate: bool) -> Fitted:
+def fit_field(data: FieldData, kernels: Sequence[ModeKernel], settings: Settings, calibrate: bool) -> Fitted:
     """Fit everything of one field.
 
     Parameters
     ----------
     data : FieldData
-    kernels : sequence of Inputs
+    kernels : sequence of ModeKernel
     settings : Settings
     calibrate : bool
     """
@@ -133,12 +141,12 @@ def fit_field(data: FieldData, kernels: Sequence[Inputs], settings: Settings, ca
 
 
 def _fit_rows(
-    coded: Coded, inputs: Inputs, rows: Rows, settings: Settings, starts: Sequence[Any] | None
-) -> tuple[Modes, list[RobustGP]]:
+    coded: Coded, inputs: ModeKernel, rows: Rows, settings: Settings, starts: Sequence[Start] | None
+) -> tuple[FieldModes, list[RobustGP]]:
     """Make modes of some training fields, draw each to what the others predict of it, and fit processes."""
     modes, sizes = coded.encoded.modes(rows, settings.n_modes)
     if coded.warp.deviation == 0 or not modes.number:
-        return Modes(modes.mean, modes.shapes[:, :, :0], modes.variances[:0], modes.noise, modes.total), []
+        return FieldModes(modes.mean, modes.shapes[:, :, :0], modes.variances[:0], modes.noise, modes.total), []
     steps = None if starts is None else _MOST_STEPS
     if coded.basis is not None and len(rows) >= FEWEST_TO_CALIBRATE:
         quick = inputs.fit(sizes, rows, pair_of_groups(modes.number), max_iter=_MOST_STEPS, on_fit=settings.on_fit)
@@ -169,7 +177,7 @@ class LeftOut:
     widths: Array
     folds: list[Fold]
 
-    def scores(self, data: FieldData, model: FieldModel) -> dict[str, Any]:
+    def scores(self, data: FieldData, model: FieldModel) -> dict[str, float]:
         """Return the scores of these predictions."""
         scores = []
         for row, truth in enumerate(data.truth()):
@@ -190,7 +198,9 @@ class LeftOut:
         }
 
 
-def _leave_out(data: FieldData, coded: Coded, inputs: Inputs, settings: Settings, gps: Sequence[RobustGP]) -> LeftOut:
+def _leave_out(
+    data: FieldData, coded: Coded, inputs: ModeKernel, settings: Settings, gps: Sequence[RobustGP]
+) -> LeftOut:
     """Predict training meshes from folds without them, modes and ranges fitted again."""
     n, c = len(data), data.kind.components
     y: list[Array] = [np.empty(0)] * n
@@ -198,7 +208,7 @@ def _leave_out(data: FieldData, coded: Coded, inputs: Inputs, settings: Settings
     starts = [gp.beginning() for gp in gps]
     missed: Array | None = None
     folds = []
-    for train, out in folds_of(n, settings.seed, _FOLDS):
+    for train, out in shuffled_folds(n, _FOLDS, settings.seed):
         modes, fold_gps = _fit_rows(coded, inputs, train, settings, starts)
         mean, std = predict_sizes(fold_gps, inputs.cross(out, train), len(out))
         folds.append(Fold(out, modes, mean, std))

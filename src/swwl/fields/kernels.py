@@ -1,9 +1,14 @@
-"""Meshes as vectors of one length, and factors of kernels on their principal components."""
+"""What the processes of a field compare: factors on shapes of meshes, and the candidate kernels of a field regressor.
+
+:class:`NodePositions` and :class:`WallShapes` make one vector of every mesh and take principal components of them;
+:func:`field_kernels` says which kernels are compared by folds.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import pandas as pd
@@ -27,6 +32,10 @@ from swwl.storage.memory import MemoryLike
 from swwl.storage.modelfile import storable
 from swwl.tables.columns import kind_of
 from swwl.tables.inputs import column
+
+if TYPE_CHECKING:
+    from swwl.fields.estimator import FieldRegressor
+    from swwl.fields.training import Geometry
 
 Array = NDArray[np.float64]
 
@@ -55,7 +64,14 @@ class ShapeFactor(Factor):
     def settle(self, mesh: Mesh) -> None:
         """Learn from the first training mesh what vectors of all need."""
 
-    def fit(self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any) -> Array:
+    def fit(
+        self,
+        values: Any,
+        progress: Progress | None = None,
+        *,
+        memory: MemoryLike = None,
+        **options: object,
+    ) -> Array:
         """Find the components of training meshes; return their coordinates, (N, K)."""
         if not isinstance(self.n_components, (int, np.integer)) or self.n_components < 1:
             raise InputError(f"n_components must be a whole number of at least 1, not {self.n_components!r}.")
@@ -73,13 +89,18 @@ class ShapeFactor(Factor):
         return np.asarray(coordinates[:, :kept] / self.deviations_)
 
     def represent(
-        self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any
+        self,
+        values: Any,
+        progress: Progress | None = None,
+        *,
+        memory: MemoryLike = None,
+        **options: object,
     ) -> Array:
         """Return the coordinates of other meshes, (N, K)."""
         rows = self._rows(list(values), progress)
         return np.asarray(project(rows, self.mean_, self.components_) / self.deviations_)
 
-    def _rows(self, values: list[Any], progress: Progress | None) -> Array:
+    def _rows(self, values: list[object], progress: Progress | None) -> Array:
         rows = []
         for number, item in enumerate(values):
             try:
@@ -104,12 +125,12 @@ class ShapeFactor(Factor):
         """Name the components."""
         return [f"{self.column} (component {j + 1})" for j in range(len(self.deviations_))]
 
-    def source(self) -> Any:
+    def source(self) -> tuple[str, tuple[tuple[str, str], ...]]:
         """Return what representations depend on."""
         params = {name: repr(value) for name, value in self.get_params(deep=False).items()}
         return type(self).__name__, tuple(sorted(params.items()))
 
-    def vectors(self, rows: Array) -> NDArray[Any] | None:
+    def vectors(self, rows: Array) -> Array | None:
         """Return the coordinates."""
         return rows
 
@@ -195,7 +216,7 @@ class WallShapes(ShapeFactor):
         return wall_shape(mesh, self.bodies_)
 
 
-def mesh_column(table: pd.DataFrame, kernel: Any = None) -> str:
+def mesh_column(table: pd.DataFrame) -> str:
     """Return the column whose meshes carry the fields: the first that holds meshes.
 
     Examples
@@ -212,7 +233,7 @@ def mesh_column(table: pd.DataFrame, kernel: Any = None) -> str:
     raise InputError("The table has no column of meshes, which carry the fields.")
 
 
-def field_kernels(table: pd.DataFrame, mesh: str, model: Any, geometry: Any) -> dict[str, Product]:
+def field_kernels(table: pd.DataFrame, mesh: str, model: FieldRegressor, geometry: Geometry) -> dict[str, Product]:
     """Return the candidate kernels of a field regressor, by name.
 
     Parameters
@@ -227,9 +248,9 @@ def field_kernels(table: pd.DataFrame, mesh: str, model: Any, geometry: Any) -> 
     """
     if model.kernel is not None:
         return named_kernels(model.kernel)
-    options = {"random_state": model.random_state, "n_jobs": model.n_jobs}
+    defaults = partial(default_kernels, random_state=model.random_state, n_jobs=model.n_jobs)
     rest = table.drop(columns=mesh)
-    others = next(iter(default_kernels(rest, **options).values())).factors if rest.shape[1] else []
+    others = next(iter(defaults(rest).values())).factors if rest.shape[1] else []
 
     def with_others(shapes: ShapeFactor, title: str) -> dict[str, Product]:
         pairs = ((title, "matern52"), (f"{title}, smooth", "gaussian"))
@@ -238,4 +259,4 @@ def field_kernels(table: pd.DataFrame, mesh: str, model: Any, geometry: Any) -> 
     if geometry.common:
         return with_others(NodePositions(mesh), "positions")
     walls = with_others(WallShapes(mesh), "walls") if geometry.describer.bodies is not None else {}
-    return walls | default_kernels(table, few_rows=False, **options)
+    return walls | defaults(table, few_rows=False)

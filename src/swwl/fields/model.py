@@ -1,32 +1,87 @@
-"""One field of a fitted :class:`swwl.FieldRegressor`: its scale, basis, modes and processes, and what they predict."""
+"""Fitted fields: the model of one field, and rows of a table as the models of all fields see them.
+
+:class:`FieldModel` has the scale, basis, modes and processes of one field; :class:`FieldCases` asks all of them about
+new rows: for predictions, intervals, samples, numbers derived from fields, and whether the rows are like the training
+cases. Where a model is less sure than of its training cases, all intervals are wider (:meth:`FieldModel.widening`),
+here and nowhere else.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
+from swwl.domain.notes import mesh_notes, surprising_notes
+from swwl.domain.verdict import Reference, Representation, look, make_reference, number_columns, verdicts
 from swwl.errors import InputError
-from swwl.fields.basis import Basis, chunks
 from swwl.fields.geometry.descriptors import Recipe
-from swwl.fields.modes import Modes
-from swwl.fields.numbers import NumberErrors
-from swwl.fields.values import FieldKind
-from swwl.fields.warps import Warp
+from swwl.fields.modes import FieldModes, SmoothBasis, chunks
+from swwl.fields.numbers import NumberErrors, derived_number
+from swwl.fields.values import FieldKind, Warp
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
-from swwl.gp.prediction import to_std
+from swwl.gp.prediction import Prediction, to_std
+from swwl.mesh.mesh import Mesh
+from swwl.regression.intervals import widening
 from swwl.regression.stack import Member
+from swwl.storage.memory import fingerprint
 
 Array = NDArray[np.float64]
+Piece = tuple[slice, Array | None, NDArray[np.intp]]
+Fields = list[dict[str, Array]]
+Number = str | Callable[[Mesh], ArrayLike]
+Found = TypeVar("Found")
 
 # Parts of fold errors below which intervals of other levels are read off.
 LEVELS = np.append(np.arange(0.01, 0.99, 0.01), [0.99, 0.995, 0.999])
 _USUAL = 0.95
+# The basis at the nodes of larger meshes is not kept: it takes 2.4 kB per node.
+_MOST_NODES = 20_000
+
+
+@dataclass
+class MeshNodes:
+    """The nodes of one mesh as the basis of one field sees them.
+
+    Attributes
+    ----------
+    n : int
+    basis : SmoothBasis or None
+        None for meshes that share their cells.
+    descriptors : ndarray of shape (n, D) or None
+    keep : bool
+        Whether the basis at the nodes is computed once, for a mesh that is asked about again and again.
+    """
+
+    n: int
+    basis: SmoothBasis | None = None
+    descriptors: Array | None = None
+    keep: bool = False
+    _kept: list[Piece] | None = field(default=None, init=False, repr=False)
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield some nodes at a time: which, the basis there or None, and the places of their truncation."""
+        if not self.keep or self.n > _MOST_NODES:
+            yield from self._pieces()
+            return
+        if self._kept is None:
+            self._kept = list(self._pieces())
+        yield from self._kept
+
+    def _pieces(self) -> Iterator[Piece]:
+        for part in chunks(self.n):
+            if self.basis is None or self.descriptors is None:
+                yield part, None, np.arange(part.start, part.stop)
+            else:
+                own = self.descriptors[part]
+                yield part, self.basis(own), self.basis.places(own)
 
 
 @dataclass
@@ -39,9 +94,9 @@ class FieldModel:
     warp : Warp
     recipe : dict of str to float
         Weights of descriptors; empty for meshes that share their cells.
-    basis : Basis or None
+    basis : SmoothBasis or None
         None for meshes that share their cells.
-    modes : Modes
+    modes : FieldModes
     member : Member
         The kernel on meshes and numbers, and processes of the modes: one for each of the leading ones, the last for
         all others.
@@ -56,8 +111,8 @@ class FieldModel:
     kind: FieldKind
     warp: Warp
     recipe: Recipe
-    basis: Basis | None
-    modes: Modes
+    basis: SmoothBasis | None
+    modes: FieldModes
     member: Member
     truncation: Array
     widths: Array
@@ -80,27 +135,41 @@ class FieldModel:
         """Return mean and standard deviation of the sizes of modes on m new meshes, (m, K) each."""
         return predict_sizes(self.member.gps, cross, m)
 
-    def pieces(self, descriptors: Array | None, n: int) -> Iterator[tuple[slice, Array | None, NDArray[np.intp]]]:
-        """Yield some nodes of a mesh at a time: which, the basis there or None, and the places of their truncation."""
-        for part in chunks(n):
-            if self.basis is None or descriptors is None:
-                yield part, None, np.arange(part.start, part.stop)
-            else:
-                yield part, self.basis(descriptors[part]), self.basis.places(descriptors[part])
+    @cached_property
+    def reference(self) -> Reference | None:
+        """What new cases are compared with: training meshes and numbers, and how sure left-out modes were.
 
-    def at_nodes(self, descriptors: Array | None, n: int, mean: Array, std: Array) -> tuple[Array, Array]:
+        None for a constant field, which has no modes.
+        """
+        if not self.member.gps:
+            return None
+        std = np.hstack([gp.leave_one_out().columns().std for gp in self.member.gps])
+        factors, rows = self.member.kernel.factors, self.member.rows
+        return make_reference(factors, rows, _of_whole_field(std), std, pd.DataFrame(number_columns(factors, rows)))
+
+    def widening(self, std: Array) -> Array:
+        """Return how many times wider intervals are than the processes say, (m,): 2 where these are unsure, else 1.
+
+        Parameters
+        ----------
+        std : ndarray of shape (m, K)
+            Of the sizes of modes on m meshes.
+        """
+        if self.reference is None:
+            return np.ones(len(std))
+        return widening(_of_whole_field(std), self.reference)[:, 0]
+
+    def at_nodes(self, nodes: MeshNodes, mean: Array, std: Array) -> tuple[Array, Array]:
         """Return the standardized field and its uncalibrated standard deviation at all nodes of a mesh, (n, c) each.
 
         Parameters
         ----------
-        descriptors : ndarray of shape (n, D) or None
-        n : int
+        nodes : MeshNodes
         mean, std : ndarray of shape (K,)
             Of the sizes of modes.
         """
-        c = self.kind.components
-        y, sd = np.empty((n, c)), np.empty((n, c))
-        for part, phi, places in self.pieces(descriptors, n):
+        y, sd = np.empty((nodes.n, self.kind.components)), np.empty((nodes.n, self.kind.components))
+        for part, phi, places in nodes.pieces():
             y[part], sd[part] = field_at(self._modes_at(part, phi), mean, std, self.truncation[places])
         return y, sd
 
@@ -110,18 +179,16 @@ class FieldModel:
         mean, shapes = self.modes.at(None)
         return mean[part], shapes[part]
 
-    def draw(
-        self, descriptors: Array | None, n: int, mean: Array, std: Array, n_samples: int, rng: np.random.Generator
-    ) -> Array:
+    def draw(self, nodes: MeshNodes, mean: Array, std: Array, n_samples: int, rng: np.random.Generator) -> Array:
         """Draw whole standardized fields, (n_samples, n, c).
 
-        Modes are independent. What they leave is drawn as a smooth function of the basis; for meshes that share
+        FieldModes are independent. What they leave is drawn as a smooth function of the basis; for meshes that share
         their cells it is left out.
         """
-        c, out = self.kind.components, np.empty((n_samples, n, self.kind.components))
+        c, out = self.kind.components, np.empty((n_samples, nodes.n, self.kind.components))
         sizes = mean + self.factor * std * rng.standard_normal((n_samples, len(mean)))
         rough = rng.standard_normal((n_samples, c, self.modes.mean.shape[1])) if self.basis is not None else None
-        for part, phi, places in self.pieces(descriptors, n):
+        for part, phi, places in nodes.pieces():
             base, shapes = self._modes_at(part, phi)
             out[:, part] = base + np.einsum("nck,sk->snc", shapes, sizes, optimize=True)
             if phi is not None and rough is not None:
@@ -139,8 +206,8 @@ class FieldModel:
         """Return calibrated standard deviations in the units of the field."""
         return self.factor * sd * self.warp.slope(y)
 
-    def number(self, name: Any, drawn: Array, level: float) -> dict[str, Array]:
-        """Return ``mean``, ``std``, ``lower`` and ``upper`` of a derived number.
+    def number(self, name: Number, drawn: Array, level: float, wide: Array) -> dict[str, Array]:
+        """Return ``mean``, ``std``, ``lower`` and ``upper`` of a derived number, (m,) or (m, k) each.
 
         Parameters
         ----------
@@ -148,14 +215,260 @@ class FieldModel:
         drawn : ndarray of shape (m, S) or (m, S, k)
             The number of every sample, on m meshes.
         level : float
+        wide : ndarray of shape (m,)
+            How many times wider intervals are than samples say.
         """
         if isinstance(name, str) and name in self.numbers and len(drawn):
             found = self.numbers[name].interval(drawn.reshape(*drawn.shape[:2], -1), level)
-            parts = [part[:, 0] if drawn.ndim == 2 else part for part in found]
+            mean, std, *ends = [part[:, 0] if drawn.ndim == 2 else part for part in found]
         else:
-            ends = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2], axis=1) if len(drawn) else drawn[None][[0, 0]]
-            parts = [drawn.mean(axis=1), drawn.std(axis=1, ddof=min(1, drawn.shape[1] - 1)), *ends]
-        return dict(zip(("mean", "std", "lower", "upper"), parts, strict=True))
+            mean, std = drawn.mean(axis=1), drawn.std(axis=1, ddof=min(1, drawn.shape[1] - 1))
+            ends = list(np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2], axis=1) if len(drawn) else [mean] * 2)
+        wide = wide.reshape(-1, *[1] * (mean.ndim - 1))
+        lower, upper = (np.where(wide > 1, mean + wide * (end - mean), end) for end in ends)
+        return {"mean": mean, "std": wide * std, "lower": lower, "upper": upper}
+
+
+class _Case(NamedTuple):
+    """One field on one mesh: its nodes, the sizes (K,) of modes there, and how many times wider intervals are."""
+
+    mesh: Mesh
+    nodes: MeshNodes
+    mean: Array
+    std: Array
+    wide: float
+
+
+class RowMeshes(Protocol):
+    """The meshes of M rows."""
+
+    def each(self, function: Callable[[int, Mesh], Found]) -> list[Found]:
+        """Call a function of number and mesh for every row; return the results in order."""
+
+    def nodes(self, number: int, mesh: Mesh) -> Sequence[MeshNodes]:
+        """Return the nodes of a row's mesh, as each of the models sees them."""
+
+
+@dataclass(frozen=True)
+class FieldCases:
+    """M new rows, read, described and represented: all that is predicted of them is asked here.
+
+    Attributes
+    ----------
+    models : list of FieldModel
+    rows : list of list
+        What the factors of every model's kernel make of the rows.
+    sizes : list of (mean, std)
+        Of the modes of every model, (M, K) each.
+    table : DataFrame
+        Their inputs.
+    meshes : RowMeshes
+    """
+
+    models: list[FieldModel]
+    rows: list[list[Representation]]
+    sizes: list[tuple[Array, Array]]
+    table: pd.DataFrame
+    meshes: RowMeshes
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def predict(self, widen: bool = True) -> tuple[Fields, Fields]:
+        """Return fields and their standard deviations; see :meth:`swwl.FieldRegressor.predict`."""
+
+        def answer(model: FieldModel, case: _Case) -> tuple[Array, Array]:
+            y, sd = model.at_nodes(case.nodes, case.mean, case.std)
+            both = model.warp.inverse(y), model.deviation(y, case.wide * sd)
+            return model.kind.shaped(case.mesh, both[0]), model.kind.shaped(case.mesh, both[1])
+
+        return _apart(self._ask(answer, widen))
+
+    def predict_interval(self, level: float = 0.95, widen: bool = True) -> tuple[Fields, Fields]:
+        """Return the bounds (lower, upper) of intervals at every node."""
+
+        def answer(model: FieldModel, case: _Case) -> tuple[Array, Array]:
+            y, sd = model.at_nodes(case.nodes, case.mean, case.std)
+            lower, upper = model.bounds(y, case.wide * sd, level)
+            return model.kind.shaped(case.mesh, lower), model.kind.shaped(case.mesh, upper)
+
+        return _apart(self._ask(answer, widen))
+
+    def predict_meshes(self, level: float = 0.95, widen: bool = True) -> list[Mesh]:
+        """Return the meshes with predictions; see :meth:`swwl.FieldRegressor.predict_meshes`."""
+        ending = f"{100 * level:g}"
+        endings = ("", "_std", f"_lower{ending}", f"_upper{ending}")
+
+        def answer(model: FieldModel, case: _Case) -> tuple[Mesh, bool, dict[str, Array]]:
+            y, sd = model.at_nodes(case.nodes, case.mean, case.std)
+            sd = case.wide * sd
+            parts = (model.warp.inverse(y), model.deviation(y, sd), *model.bounds(y, sd, level))
+            fields = {model.kind.name + end: model.kind.shaped(case.mesh, part)
+                      for end, part in zip(endings, parts, strict=True)}  # fmt: skip
+            return case.mesh, model.kind.on_cells, fields
+
+        meshes = []
+        for row in self._ask(answer, widen):
+            mesh = next(iter(row.values()))[0]
+            of_nodes = {name: values for _, cells, own in row.values() if not cells for name, values in own.items()}
+            of_cells = {name: values for _, cells, own in row.values() if cells for name, values in own.items()}
+            mesh = mesh.with_fields(of_nodes)
+            if of_cells:
+                mesh = Mesh(mesh.points, dict(mesh.cells), dict(mesh.fields), mesh.name,
+                            cell_fields={**mesh.cell_fields, **of_cells})  # fmt: skip
+            meshes.append(mesh)
+        return meshes
+
+    def sample(self, n_samples: int = 1, random_state: int | None = None) -> Fields:
+        """Draw whole fields of the processes as they are; see :meth:`swwl.FieldRegressor.sample`."""
+        return self._ask(_drawer(n_samples, random_state), widen=False)
+
+    def modes(self, n_modes: int = 4) -> Fields:
+        """Return what the leading modes do to the mean field, in the units of the field.
+
+        Returns
+        -------
+        list of dict of str to ndarray of shape (K, n) or (K, n, c)
+            One dict per row, K at most ``n_modes``. Mode k is how much the field differs from the mean field where the
+            size of the mode is one standard deviation over the training meshes above its mean.
+        """
+
+        def answer(model: FieldModel, case: _Case) -> Array:
+            zero = np.zeros(model.modes.number)
+            base = model.warp.inverse(model.at_nodes(case.nodes, zero, zero)[0])
+            shapes = np.empty((min(n_modes, model.modes.number), *base.shape))
+            for k in range(len(shapes)):
+                size = zero.copy()
+                size[k] = np.sqrt(model.modes.variances[k])
+                shapes[k] = model.warp.inverse(model.at_nodes(case.nodes, size, zero)[0]) - base
+            return model.kind.shaped(case.mesh, shapes)
+
+        return self._ask(answer, widen=False)
+
+    def derived(
+        self,
+        function: Number | Sequence[str],
+        level: float = 0.95,
+        n_samples: int = 200,
+        *,
+        field: str | None = None,
+        random_state: int = 0,
+        widen: bool = True,
+    ) -> pd.DataFrame:
+        """Return numbers derived from a field, from samples of it; see :meth:`swwl.FieldRegressor.derived`."""
+        if not 0 < level < 1:
+            raise InputError(f"level is {level!r}, but a number between 0 and 1 is wanted.")
+        place = self._place(field)
+        model, std = self.models[place], self.sizes[place][1]
+        name, listed = model.kind.name, not (isinstance(function, str) or callable(function))
+        numbers: list[Number] = list(function) if listed else [function]  # type: ignore[arg-type,list-item]
+        draw = _drawer(n_samples, random_state)
+
+        def answer(one: FieldModel, case: _Case) -> list[Array]:
+            if one is not model:
+                return []
+            if one.kind.on_cells:
+                raise InputError(f"Field {name!r} is one of cells; numbers are derived from fields of nodes.")
+            drawn = draw(one, case)
+            return [derived_number(number, case.mesh, name, drawn) for number in numbers]
+
+        rows = [row[name] for row in self._ask(answer, widen=False)]
+        wide = model.widening(std) if widen else np.ones(len(std))
+        columns: dict[str, Array] = {}
+        for k, number in enumerate(numbers):
+            found = np.array([row[k] for row in rows]) if rows else np.empty((0, n_samples))
+            for key, part in model.number(number, found, level, wide).items():
+                key = f"{number}_{key}" if listed else key
+                columns |= {key: part} if part.ndim == 1 else {f"{key}_{j}": own for j, own in enumerate(part.T)}
+        return pd.DataFrame(columns)
+
+    @cached_property
+    def domain(self) -> pd.DataFrame:
+        """Whether the rows are like the training cases; see :meth:`swwl.FieldRegressor.domain`."""
+        if not len(self):
+            raise InputError("There are no rows to compare with the training cases.")
+        found = []
+        for model, own, (_, std) in zip(self.models, self.rows, self.sizes, strict=True):
+            if model.reference is not None:
+                factors = model.member.kernel.factors
+                looks = look(model.reference, factors, own, len(self))
+                found.append(pd.DataFrame(verdicts(model.reference, looks, std, number_columns(factors, own))))
+        if found:
+            worst = np.argmin([part["score"] for part in found], axis=0)
+            table = pd.concat(found, ignore_index=True).iloc[worst * len(self) + np.arange(len(self))]
+            table = table.set_axis(self.table.index)
+        else:
+            unknown = {"score": np.nan, "inside": pd.NA, "kind": "cannot tell", "why": "all fields are constant"}
+            unknown |= {"outside": "", "far": False}
+            table = pd.DataFrame(unknown, self.table.index).astype({"inside": "boolean"})
+        pairs = zip(self.models, self.sizes, strict=True)
+        wide = {model.kind.name: model.widening(std) > 1 for model, (_, std) in pairs}
+        return table.assign(widened=[", ".join(n for n, w in wide.items() if w[row]) for row in range(len(self))])
+
+    def notes(self, typical: Mapping[str, object]) -> list[str]:
+        """Say in a line each what is odd about the rows; nothing where all is as training cases would have it.
+
+        Parameters
+        ----------
+        typical : mapping of str to object
+            What is typical of the training meshes of a column, as far as it is known.
+        """
+        known = [one.reference for one in self.models if one.reference is not None]
+        if not known:
+            return []
+        n_train = known[0].n_cases
+        n_inputs = len({name for one in known for name in one.bounds})
+        lines = surprising_notes(self.domain, n_train, n_inputs)
+        return lines + mesh_notes(self.domain, n_train, self.table, typical)
+
+    def _place(self, field: str | None) -> int:
+        names = [model.kind.name for model in self.models]
+        if field is None and len(names) == 1:
+            return 0
+        if field not in names:
+            raise InputError(f"field is {field!r}, but one of {', '.join(names)} is wanted.")
+        return names.index(field)
+
+    def _ask(self, answer: Callable[[FieldModel, _Case], Found], widen: bool) -> list[dict[str, Found]]:
+        """Return what an answer says of every field, by name, for every row."""
+        wide = [model.widening(std) if widen else np.ones(len(std))
+                for model, (_, std) in zip(self.models, self.sizes, strict=True)]  # fmt: skip
+
+        def one(number: int, mesh: Mesh) -> dict[str, Found]:
+            found, nodes = {}, self.meshes.nodes(number, mesh)
+            for model, own, (mean, std), factor in zip(self.models, nodes, self.sizes, wide, strict=True):
+                case = _Case(mesh, own, mean[number], std[number], float(factor[number]))
+                found[model.kind.name] = answer(model, case)
+            return found
+
+        return self.meshes.each(one)
+
+
+def _apart(rows: list[dict[str, tuple[Array, Array]]]) -> tuple[Fields, Fields]:
+    """Return two lists of fields of one list of pairs."""
+    first, second = ([{name: pair[k] for name, pair in row.items()} for row in rows] for k in (0, 1))
+    return first, second
+
+
+def _drawer(n_samples: int, random_state: int | None) -> Callable[[FieldModel, _Case], Array]:
+    """Return what draws fields of a model on a mesh, (n_samples, n) or (n_samples, n, c)."""
+    if not isinstance(n_samples, (int, np.integer)) or isinstance(n_samples, bool) or n_samples < 1:
+        raise InputError(f"n_samples is {n_samples!r}, but a whole number of at least 1 is wanted.")
+    entropy = int(np.random.default_rng(np.random.SeedSequence(random_state)).integers(2**62))
+
+    def draw(model: FieldModel, case: _Case) -> Array:
+        # Seeded by the mesh and not by its place: a row draws the same in any table, in any number of threads.
+        rng = np.random.default_rng([entropy, int(fingerprint(model.kind.name, case.mesh.points), 16)])
+        drawn = model.draw(case.nodes, case.mean, case.std, int(n_samples), rng)
+        return model.kind.shaped(case.mesh, model.warp.inverse(drawn))
+
+    return draw
+
+
+def _of_whole_field(std: Array) -> Prediction:
+    """Return how unsure fields are, (m, 1): modes are orthogonal, so that variances of their sizes add up."""
+    whole = np.sqrt((std**2).sum(axis=1, keepdims=True))
+    return Prediction(np.zeros_like(whole), whole, np.inf)
 
 
 def predict_sizes(gps: Sequence[RobustGP], cross: Sequence[Block], m: int) -> tuple[Array, Array]:

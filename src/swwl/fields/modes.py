@@ -1,30 +1,190 @@
-r"""Fields as a few numbers: coefficients shrunk to a prior, principal fields in the metric of fields, re-encoding.
+r"""Fields as a few numbers: smooth functions shared by all meshes, coefficients on them, and principal fields.
 
-Two encodings of the training fields answer alike. :class:`Smooth` knows meshes of any topology by Gram matrices on a
-shared basis; :class:`Nodal` knows meshes that share their cells by the nodal values themselves.
+:class:`SmoothBasis` has whitened Nyström features of a Matérn correlation of node descriptors,
+
+.. math:: \Phi(x) = k(x, C)\,L^{-\top}, \qquad L L^\top = k(C, C) + 10^{-7} I,
+
+with centers C among the training nodes, so that :math:`\Phi\Phi^\top \approx k`. Where the last descriptor is a
+factor f, the functions are :math:`(\Phi, f \Phi)`. A mesh enters what follows only by its Gram matrix
+:math:`g = \Phi^\top W \Phi` and its load :math:`h = \Phi^\top W y`.
+
+Two encodings of the training fields make :class:`FieldModes`. :class:`Smooth` knows meshes of any topology by these
+Gram matrices, and shrinks coefficients to a prior; :class:`Nodal` knows meshes that share their cells by the nodal
+values themselves.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Annotated, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve, solve_triangular
+from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
+from sklearn.cluster import kmeans_plusplus
 
-from swwl.fields.basis import unpack
 from swwl.storage.checks import NotNegative, Shape
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
+CHUNK = 2048  # nodes by 300 functions: few enough to stay near the processor
+_MOST_TO_CHOOSE_FROM = 6000
+_JITTER = 1e-7
 # Variances of modes below this part of all are noise of the arithmetic.
 _LEAST = 1e-13
 
 
 @dataclass(frozen=True)
-class Modes:
+class SmoothBasis:
+    """Smooth functions of descriptors.
+
+    Attributes
+    ----------
+    centers : ndarray of shape (C, D)
+    range : float
+    whitening : ndarray of shape (C, C)
+    factors : int
+        How many descriptors after the first D are factors: all functions come again times each of them.
+    """
+
+    centers: Array
+    range: float
+    whitening: Array
+    factors: int = 0
+
+    @classmethod
+    def of(cls, centers: Array, length: float, factors: int = 0) -> SmoothBasis:
+        """Make the basis of given centers.
+
+        Examples
+        --------
+        >>> basis = SmoothBasis.of(np.array([[0.0], [1.0]]), 0.5)
+        >>> phi = basis(np.array([[0.0]]))
+        >>> bool(abs((phi @ phi.T)[0, 0] - 1) < 1e-6)
+        True
+        """
+        among = _correlation(centers, centers, length)
+        factor = np.linalg.cholesky(among + _JITTER * np.eye(len(centers)))
+        whitening = solve_triangular(factor, np.eye(len(centers)), lower=True).T
+        return cls(centers, length, np.ascontiguousarray(whitening), factors)
+
+    @property
+    def size(self) -> int:
+        """Number of functions, M."""
+        return len(self.centers) * (1 + self.factors)
+
+    def __call__(self, descriptors: Array) -> Array:
+        """Return the functions at nodes, (n, M)."""
+        width = self.centers.shape[1]
+        phi = np.asarray(_correlation(descriptors[:, :width], self.centers, self.range) @ self.whitening)
+        if not self.factors:
+            return phi
+        return np.hstack([phi, *(phi * factor[:, None] for factor in descriptors[:, width:].T)])
+
+    def places(self, descriptors: Array) -> NDArray[np.intp]:
+        """Return the nearest center of every node, (n,)."""
+        return np.asarray(cKDTree(self.centers).query(descriptors[:, : self.centers.shape[1]])[1])
+
+
+def _correlation(first: Array, second: Array, length: float) -> Array:
+    r = cdist(first, second)
+    r *= np.sqrt(5.0) / length
+    found = r * r
+    found /= 3.0
+    found += r
+    found += 1.0
+    np.negative(r, out=r)
+    found *= np.exp(r, out=r)
+    return np.asarray(found)
+
+
+def choose_centers(pools: Sequence[Array], size: int, seed: int = 0) -> Array:
+    """Choose centers among the descriptors of training nodes, by k-means++ on some of them.
+
+    Parameters
+    ----------
+    pools : sequence of ndarray of shape (n, D)
+    size : int
+        As many, or as many as there are different nodes.
+    seed : int
+
+    Examples
+    --------
+    >>> choose_centers([np.zeros((5, 2)), np.ones((5, 2))], 4).shape
+    (2, 2)
+    """
+    rng = np.random.default_rng(seed)
+    share = max(1, -(-_MOST_TO_CHOOSE_FROM // len(pools)))
+    some = [pool[rng.permutation(len(pool))[:share]] for pool in pools]
+    pool = np.unique(np.concatenate(some).round(12), axis=0)
+    pool = pool[rng.permutation(len(pool))[:_MOST_TO_CHOOSE_FROM]]
+    if len(pool) <= size:
+        return pool
+    return np.asarray(kmeans_plusplus(pool, size, random_state=seed, n_local_trials=1)[0])
+
+
+def chunks(n: int) -> Iterator[slice]:
+    """Yield slices of a few thousand nodes."""
+    for start in range(0, n, CHUNK):
+        yield slice(start, min(start + CHUNK, n))
+
+
+def gram(basis: SmoothBasis, descriptors: Array, weights: Array, values: Array) -> tuple[Array, Array]:
+    """Return Gram matrix and load of one mesh, a few thousand nodes at a time.
+
+    Parameters
+    ----------
+    basis : SmoothBasis
+    descriptors : ndarray of shape (n, D)
+    weights : ndarray of shape (n,)
+    values : ndarray of shape (n, c)
+
+    Returns
+    -------
+    g : ndarray of shape (M, M)
+    h : ndarray of shape (c, M)
+    """
+    g, h = np.zeros((basis.size, basis.size)), np.zeros((values.shape[1], basis.size))
+    for part in chunks(len(descriptors)):
+        phi = basis(descriptors[part])
+        weighed = phi * weights[part, None]
+        g += weighed.T @ phi
+        h += values[part].T @ weighed
+    return g, h
+
+
+def pack(g: Array) -> Array:
+    """Return the upper triangle of a symmetric matrix, (M (M + 1) / 2,)."""
+    return np.asarray(g.take(_triangle(len(g))[0]))
+
+
+def unpack(packed: Array, size: int) -> Array:
+    """Return the symmetric matrix of its upper triangle.
+
+    Examples
+    --------
+    >>> unpack(pack(np.array([[1.0, 2.0], [2.0, 5.0]])), 2).tolist()
+    [[1.0, 2.0], [2.0, 5.0]]
+    """
+    return np.asarray(packed.take(_triangle(size)[1]))
+
+
+@lru_cache(maxsize=4)
+def _triangle(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return where the entries of the upper triangle lie in a matrix, and where in it those of the matrix lie."""
+    rows, columns = np.triu_indices(size)
+    places = np.empty((size, size), np.intp)
+    places[rows, columns] = places[columns, rows] = np.arange(len(rows))
+    return rows * size + columns, places
+
+
+@dataclass(frozen=True)
+class FieldModes:
     """A mean field and K principal fields, on M functions of a basis or at M nodes.
 
     Attributes
@@ -72,10 +232,10 @@ class Modes:
 class Encoded(Protocol):
     """Training fields, ready to be made modes of."""
 
-    def modes(self, rows: Rows, number: int, prior: Array | None = None) -> tuple[Modes, Array]:
+    def modes(self, rows: Rows, number: int, prior: Array | None = None) -> tuple[FieldModes, Array]:
         """Return the modes of some training fields and the sizes (rows, K) that each has in them."""
 
-    def encode(self, modes: Modes, row: int) -> Array:
+    def encode(self, modes: FieldModes, row: int) -> Array:
         """Return the sizes (K,) of modes in one training field."""
 
     def shrunk(self, shrinkage: float) -> Encoded:
@@ -109,7 +269,7 @@ class Smooth:
         """Return the Gram matrix of one mesh, (M, M)."""
         return unpack(self.grams[row], self.loads.shape[2])
 
-    def modes(self, rows: Rows, number: int, prior: Array | None = None) -> tuple[Modes, Array]:
+    def modes(self, rows: Rows, number: int, prior: Array | None = None) -> tuple[FieldModes, Array]:
         r"""Return modes and their sizes.
 
         .. math:: c_i = (g_i + \lambda I)^{-1} (h_i + \lambda p_i)
@@ -144,9 +304,9 @@ class Smooth:
         shapes = np.ascontiguousarray(np.moveaxis(shapes.reshape(size, kept, len(mean)), (0, 1, 2), (1, 2, 0)))
         sizes = flat @ axes[:kept].T
         variances = values[:kept] ** 2 / n
-        modes = Modes(mean, shapes, variances, 0.0, float((values**2).sum() / n))
+        modes = FieldModes(mean, shapes, variances, 0.0, float((values**2).sum() / n))
         left = [self._left(row, modes.coefficients(a)) for row, a in zip(rows, sizes, strict=True)]
-        modes = Modes(mean, shapes, variances, max(float(np.mean(left)), 1e-10), modes.total)
+        modes = FieldModes(mean, shapes, variances, max(float(np.mean(left)), 1e-10), modes.total)
         return modes, np.array([self.encode(modes, row) for row in rows]).reshape(n, kept)
 
     def shrunk(self, shrinkage: float) -> Smooth:
@@ -158,7 +318,7 @@ class Smooth:
         fitted = np.einsum("cm,cm->", coefficients, coefficients @ self.gram(row) - 2.0 * self.loads[row])
         return float(max(self.squares[row] + fitted, 0.0))
 
-    def encode(self, modes: Modes, row: int) -> Array:
+    def encode(self, modes: FieldModes, row: int) -> Array:
         r"""Return the best linear prediction of the sizes: prior N(0, variances), noise of n independent nodes.
 
         .. math:: a_i = \bigl(B^\top g_i B + \mathrm{diag}(\tfrac{\sigma^2}{n_i v_k})\bigr)^{-1}
@@ -189,7 +349,7 @@ class Nodal:
     values: Array
     weights: Array
 
-    def modes(self, rows: Rows, number: int, prior: Array | None = None) -> tuple[Modes, Array]:
+    def modes(self, rows: Rows, number: int, prior: Array | None = None) -> tuple[FieldModes, Array]:
         """Return the principal components of nodal values, and their sizes."""
         chosen = self.values[rows]
         n, c, nodes = chosen.shape
@@ -203,7 +363,7 @@ class Nodal:
         axes = (sizes / np.maximum(values[:kept] ** 2, np.finfo(float).tiny)).T @ flat
         shapes = np.moveaxis(axes.reshape(kept, c, nodes) / root, 0, 2)
         left = max(float((values[kept:] ** 2).sum() / n), 1e-14)
-        return Modes(
+        return FieldModes(
             mean, np.ascontiguousarray(shapes), values[:kept] ** 2 / n, left, float((values**2).sum() / n)
         ), sizes
 
@@ -211,7 +371,7 @@ class Nodal:
         """Return the same: nodal values are not shrunk."""
         return self
 
-    def encode(self, modes: Modes, row: int) -> Array:
+    def encode(self, modes: FieldModes, row: int) -> Array:
         """Return the sizes of modes in one field."""
         return np.asarray(np.einsum("cn,cnk,n->k", self.values[row] - modes.mean, modes.shapes, self.weights))
 

@@ -7,7 +7,7 @@ score of many.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -257,7 +257,9 @@ def field_score(
     0.0
     """
     labels = [f"mesh {i}" for i in range(len(truth))] if names is None else list(names)
-    bounds: list[Any] = [[None] * len(truth) if given is None else given for given in (lower, upper)]
+    bounds: list[Sequence[ArrayLike | None]] = [
+        [None] * len(truth) if given is None else given for given in (lower, upper)
+    ]
     if len({len(truth), len(predicted), len(labels), *map(len, bounds)}) > 1:
         raise InputError(f"There are {len(truth)} true fields, but {len(predicted)} predicted ones or other bounds.")
     return pooled(

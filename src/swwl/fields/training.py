@@ -1,4 +1,9 @@
-"""Training meshes of a field regressor: read, checked, described; what their geometry has in common."""
+"""Meshes of a field regressor: read once, checked and described; what the geometry of training meshes has in common.
+
+:class:`TableMeshes` reads a column of meshes and keeps them for whoever needs them next: descriptors, kernels,
+predictions. :func:`load_training` looks at all training meshes and takes their fields; :class:`Geometry` is what it
+settles of them, by which new meshes are checked and described.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +23,92 @@ from swwl.fields.coding import FieldData, scored_nodes
 from swwl.fields.geometry.descriptors import Blocks, Describer, check_recipe, has_normals
 from swwl.fields.geometry.walls import inner_loops, loop_features
 from swwl.fields.numbers import node_shares
-from swwl.fields.values import FieldKind, node_weights
-from swwl.fields.warps import WARPS
+from swwl.fields.values import WARPS, FieldKind, node_weights
 from swwl.mesh.io import as_mesh
+from swwl.mesh.io.convert import MeshFile
 from swwl.mesh.mesh import Mesh
 from swwl.parallel import Progress, check_jobs, in_threads
 from swwl.storage.memory import Memory, fingerprint
 
-Codes = NDArray[np.uint64]
+if TYPE_CHECKING:
+    from swwl.fields.estimator import FieldRegressor
 
+Array = NDArray[np.float64]
+Codes = NDArray[np.uint64]
+Found = TypeVar("Found")
+
+N_MODES = 30
+_FEWEST = 4
 # With this share of cells in common nodes correspond; meshes of independent nodes share hardly any.
 _LEAST_SHARE = 0.5
+# So many nodes of mesh files stay in memory from one look at them to the next; other files are read again.
+_MOST_NODES_KEPT = 10_000_000
+
+
+class TableMeshes:
+    """A column of meshes, of which every file is read once, as far as memory permits.
+
+    Parameters
+    ----------
+    items : sequence of Mesh or path
+        Or anything else that :func:`swwl.as_mesh` takes.
+    n_jobs : int or None
+        Threads.
+    """
+
+    def __init__(self, items: Sequence[object], n_jobs: int | None):
+        check_jobs(1 if n_jobs is None else n_jobs)
+        files = {os.fspath(item): MeshFile(item) for item in items if isinstance(item, (str, os.PathLike))}
+        self._items = [files[os.fspath(item)] if isinstance(item, (str, os.PathLike)) else item for item in items]
+        self._n_jobs = n_jobs
+        self._kept: set[MeshFile] = set()
+        self._room = _MOST_NODES_KEPT
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def first(self) -> Mesh:
+        """Return the first mesh."""
+        return mesh_of(0, self._items[0])
+
+    def each(self, function: Callable[[int, Mesh], Found], progress: Progress | None = None) -> list[Found]:
+        """Call a function of number and mesh for every mesh, in threads; return the results in order."""
+        found: list[Found] = []
+
+        def call(numbered: tuple[int, object]) -> Found:
+            return function(numbered[0], mesh_of(*numbered))
+
+        for item, result in zip(self._items, in_threads(call, enumerate(self._items), self._n_jobs), strict=True):
+            self._keep_or_release(item)
+            found.append(result)
+            if progress is not None:
+                progress(len(found), len(self))
+        return found
+
+    def _keep_or_release(self, item: object) -> None:
+        if not isinstance(item, MeshFile) or item in self._kept:
+            return
+        if 0 < item.n_nodes <= self._room:
+            self._room -= item.n_nodes
+            self._kept.add(item)
+        else:
+            item.release()
+
+    def keeps(self, number: int) -> bool:
+        """Whether a mesh stays in memory."""
+        item = self._items[number]
+        return not isinstance(item, MeshFile) or item in self._kept
+
+    def shared(self) -> list[object]:
+        """Return what kernels take: objects as they were given, files with what is kept of them, paths of others."""
+        return [
+            os.fspath(item) if isinstance(item, MeshFile) and item not in self._kept else item for item in self._items
+        ]
+
+    def path(self, number: int) -> Path | None:
+        """Return the file of a mesh, if it is one."""
+        item = self._items[number]
+        return Path(item) if isinstance(item, MeshFile) else None
 
 
 def cell_codes(mesh: Mesh) -> Codes:
@@ -69,14 +149,6 @@ def _mixed(rows: Codes) -> Codes:
     return codes
 
 
-Array = NDArray[np.float64]
-
-N_MODES = 30
-_FEWEST = 4
-# Meshes of files are kept between the two looks at them up to so many nodes; others are read again.
-_MOST_NODES_KEPT = 10_000_000
-
-
 @dataclass(frozen=True)
 class Geometry:
     """What new meshes are described by.
@@ -103,21 +175,22 @@ class Geometry:
             )
             raise error.of_item(number, _title(number, mesh), continues=True)
 
-    def described(self, number: int, mesh: Mesh, memory: Memory, item: Any) -> Blocks:
-        """Return the descriptors of a mesh; none where all meshes share their cells."""
+    def described(self, number: int, mesh: Mesh, memory: Memory, path: Path | None) -> Blocks:
+        """Return the descriptors of a mesh, those that a memory holds of its file; none where all share their cells."""
         if self.common:
             return {}
         try:
-            return kept_blocks(self.describer, mesh, memory, item)
+            return _kept_blocks(self.describer, mesh, memory, path)
         except InputError as error:
             raise error.of_item(number, _title(number, mesh), continues=True) from None
 
 
-def kept_blocks(describer: Describer, mesh: Mesh, memory: Memory, item: Any) -> Blocks:
-    """Return the descriptors of a mesh, from memory where a file is known there."""
-    if memory.folder is None or not isinstance(item, (str, os.PathLike)):
+def _kept_blocks(describer: Describer, mesh: Mesh, memory: Memory, path: Path | None) -> Blocks:
+    if memory.folder is None or path is None:
         return describer.blocks(mesh)
-    path, key = Path(item), fingerprint("blocks", *(repr(part) for part in _settled(describer)))
+    bodies = None if describer.bodies is None else describer.bodies.tolist()
+    settled = (describer.dimension, describer.diagonal, describer.normals, bodies)
+    key = fingerprint("blocks", *map(repr, settled))
     known = memory.get(path, "blocks", key)
     if known is not None and all(len(part) == mesh.n_nodes for name, part in known.items() if name != "n_nodes"):
         return {name: part for name, part in known.items() if name != "n_nodes"}
@@ -126,30 +199,12 @@ def kept_blocks(describer: Describer, mesh: Mesh, memory: Memory, item: Any) -> 
     return blocks
 
 
-def _settled(describer: Describer) -> list[Any]:
-    bodies = None if describer.bodies is None else describer.bodies.tolist()
-    return [describer.dimension, describer.diagonal, describer.normals, bodies]
-
-
-def mesh_of(number: int, item: Any) -> Mesh:
+def mesh_of(number: int, item: object) -> Mesh:
     """Return an item of a column as a mesh."""
     try:
         return as_mesh(item)
     except InputError as error:
         raise error.of_item(number, f"Mesh {number}") from None
-
-
-def on_meshes(
-    function: Callable[[int, Any], Any], items: Sequence[Any], n_jobs: int | None, progress: Progress | None
-) -> list[Any]:
-    """Call a function of number and item for every mesh, in threads; return the results in order."""
-    check_jobs(1 if n_jobs is None else n_jobs)
-    found: list[Any] = []
-    for result in in_threads(lambda pair: function(*pair), enumerate(items), n_jobs):
-        found.append(result)
-        if progress is not None:
-            progress(len(found), len(items))
-    return found
 
 
 @dataclass(frozen=True)
@@ -161,13 +216,13 @@ class Training:
 
 
 def load_training(
-    items: list[Any], names: list[str], model: Any, progress: Progress | None, memory: Memory
+    meshes: TableMeshes, names: list[str], model: FieldRegressor, progress: Progress | None, memory: Memory
 ) -> Training:
     """Read and describe training meshes.
 
     Parameters
     ----------
-    items : list of Mesh or path
+    meshes : TableMeshes
     names : list of str
         Of the fields.
     model : FieldRegressor
@@ -176,9 +231,9 @@ def load_training(
     """
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise InputError(f"Fields are named by {names!r}, but different names of fields are wanted.")
-    if len(items) < _FEWEST:
-        raise InputError(f"The table has {len(items)} rows, but fields need at least {_FEWEST} meshes to learn from.")
-    first = mesh_of(0, items[0])
+    if len(meshes) < _FEWEST:
+        raise InputError(f"The table has {len(meshes)} rows, but fields need at least {_FEWEST} meshes to learn from.")
+    first = meshes.first()
     kinds = []
     for name in names:
         try:
@@ -186,7 +241,7 @@ def load_training(
         except InputError as error:
             raise error.of_item(0, _title(0, first), continues=True) from None
     cells = cell_codes(first)
-    looks = on_meshes(lambda number, item: _look(number, item, kinds, model, cells), items, model.n_jobs, None)
+    looks = meshes.each(lambda number, mesh: _look(number, mesh, kinds, model, cells))
     _warn_about_missing(looks, names)
     common = all(look.corresponds for look in looks) and model.descriptors in (None, "nodes")
     if model.descriptors == "nodes" and not common:
@@ -200,24 +255,7 @@ def load_training(
     )
     blocks: list[Blocks] = []
     if not common:
-        budget, kept = _MOST_NODES_KEPT, []
-        for look, item in zip(looks, items, strict=True):
-            budget -= look.mesh.n_nodes
-            kept.append(look.mesh if budget > 0 or not isinstance(item, (str, os.PathLike)) else None)
-
-        def describe(number: int, item: Any) -> Blocks:
-            mesh = kept[number] or mesh_of(number, item)
-            return Geometry(describer, False, cells).described(number, mesh, memory, item)
-
-        try:
-            blocks = on_meshes(describe, items, model.n_jobs, progress)
-        except InputError as error:
-            if describer.bodies is None:
-                raise
-            warnings.warn(f"Slit maps are left out: {error}", MeshWarning, stacklevel=4)
-            describer = replace(describer, bodies=None)
-            blocks = on_meshes(describe, items, model.n_jobs, progress)
-        describer = describer.scaled(blocks)
+        describer, blocks = _describe(meshes, describer, cells, progress, memory)
     scored, shares = [look.scored for look in looks], [look.shares for look in looks]
     fields = []
     for j, kind in enumerate(kinds):
@@ -226,9 +264,27 @@ def load_training(
     return Training(Geometry(describer, common, cells), fields)
 
 
+def _describe(
+    meshes: TableMeshes, describer: Describer, cells: Codes, progress: Progress | None, memory: Memory
+) -> tuple[Describer, list[Blocks]]:
+    """Return the descriptors of all training meshes, and what makes them; slit maps are left out where one fails."""
+
+    def blocks_of(number: int, mesh: Mesh) -> Blocks:
+        return Geometry(describer, False, cells).described(number, mesh, memory, meshes.path(number))
+
+    try:
+        blocks = meshes.each(blocks_of, progress)
+    except InputError as error:
+        if describer.bodies is None:
+            raise
+        warnings.warn(f"Slit maps are left out: {error}", MeshWarning, stacklevel=4)
+        describer = replace(describer, bodies=None)
+        blocks = meshes.each(blocks_of, progress)
+    return describer.scaled(blocks), blocks
+
+
 @dataclass(frozen=True)
 class _Look:
-    mesh: Mesh
     corresponds: bool
     diagonal: float
     normals: bool
@@ -239,8 +295,7 @@ class _Look:
     shares: Array
 
 
-def _look(number: int, item: Any, kinds: Sequence[FieldKind], model: Any, cells: Codes) -> _Look:
-    mesh = mesh_of(number, item)
+def _look(number: int, mesh: Mesh, kinds: Sequence[FieldKind], model: FieldRegressor, cells: Codes) -> _Look:
     try:
         if model.kernel is None and not mesh.cells:
             raise InputError("has no cells; join its nodes by lines, or name a kernel on other columns.")
@@ -252,7 +307,7 @@ def _look(number: int, item: Any, kinds: Sequence[FieldKind], model: Any, cells:
     same = correspond(cell_codes(mesh), cells)
     scored = scored_nodes(mesh.n_nodes, model.random_state + number)
     shares = node_shares(mesh)[scored] * (mesh.n_nodes / len(scored))
-    return _Look(mesh, same, diagonal, has_normals(mesh), _count_bodies(mesh), values, weights, scored, shares)
+    return _Look(same, diagonal, has_normals(mesh), _count_bodies(mesh), values, weights, scored, shares)
 
 
 def _count_bodies(mesh: Mesh) -> int:
@@ -283,7 +338,7 @@ def _warn_about_missing(looks: Sequence[_Look], names: Sequence[str]) -> None:
             warnings.warn(text, MeshWarning, stacklevel=4)
 
 
-def check_options(model: Any) -> None:
+def check_options(model: FieldRegressor) -> None:
     """Refuse options of a field regressor that make no sense."""
     for name, least in (("n_modes", 1), ("basis_size", 2)):
         value = getattr(model, name)
@@ -299,14 +354,7 @@ def check_options(model: Any) -> None:
         raise InputError(f"descriptors is {given!r}, but None, 'smooth', 'nodes' or a dict of weights is wanted.")
 
 
-def check_samples(n_samples: Any) -> int:
-    """Refuse a number of samples that makes no sense."""
-    if not isinstance(n_samples, (int, np.integer)) or isinstance(n_samples, bool) or n_samples < 1:
-        raise InputError(f"n_samples is {n_samples!r}, but a whole number of at least 1 is wanted.")
-    return int(n_samples)
-
-
-def make_settings(model: Any, training: Training) -> Settings:
+def make_settings(model: FieldRegressor, training: Training) -> Settings:
     """Return what choices of a fit may not change."""
     describer = training.geometry.describer
     recipes = {} if training.geometry.common else describer.recipes()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,13 +17,13 @@ from swwl.domain.verdict import FEWEST, agreement, outside_ranges
 from swwl.errors import InputError
 from swwl.evaluation import scores
 from swwl.evaluation.curves import trend_columns
-from swwl.evaluation.metadata import field_data_of
 from swwl.fields.estimator import FieldRegressor
+from swwl.fields.model import FieldCases
 from swwl.fields.scores import MeshScore, mesh_score, pooled
 from swwl.formatting import Record
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor
-from swwl.mesh.io import read_mesh
+from swwl.mesh.io import as_mesh
 from swwl.mesh.mesh import Mesh, trusted_mesh
 from swwl.parallel import Progress
 from swwl.regression.estimator import RobustGPRegressor
@@ -158,11 +159,16 @@ def prediction_table(
         columns |= {f"{name}_{key}": values[:, k] for key, values in zip(PREDICTED, found, strict=True)}
     columns[OUTSIDE] = outside_inputs(model, frame, apart)
     if domain is not None:
-        inside = [None if pd.isna(value) else bool(value) for value in domain["inside"]]
-        why = [f"{kind}: {why}" if why else str(kind) for kind, why in zip(domain["kind"], domain["why"], strict=True)]
-        told = (domain["score"].to_numpy(), inside, why, list(domain["widened"]))
-        columns |= dict(zip(DOMAIN_COLUMNS, told, strict=True))
+        columns |= domain_columns(domain)
     return pd.concat([frame, pd.DataFrame(columns, index=frame.index)], axis=1)
+
+
+def domain_columns(domain: pd.DataFrame) -> dict[str, Any]:
+    """Return the columns of a table of predictions that say whether cases are like the training cases."""
+    inside = [None if pd.isna(value) else bool(value) for value in domain["inside"]]
+    why = [f"{kind}: {why}" if why else str(kind) for kind, why in zip(domain["kind"], domain["why"], strict=True)]
+    told = (domain["score"].to_numpy(), inside, why, list(domain["widened"]))
+    return dict(zip(DOMAIN_COLUMNS, told, strict=True))
 
 
 def outside_inputs(
@@ -172,7 +178,12 @@ def outside_inputs(
     bounds = {str(name): (float(known.min()), float(known.max())) for name, known in model.train_inputs_.items()}
     numbers = {name: pd.to_numeric(frame[name], errors="coerce") for name in bounds}
     found = outside_ranges(bounds, numbers, len(frame))
-    return [", ".join([*(apart or {}).get(row, ()), *([names] if names else [])]) for row, names in enumerate(found)]
+    return with_meshes_apart(found, apart)
+
+
+def with_meshes_apart(outside: Iterable[str], apart: Mapping[int, Sequence[str]] | None) -> list[str]:
+    """Return the names of inputs that lie outside, with those of mesh columns whose mesh stands apart before them."""
+    return [", ".join([*(apart or {}).get(row, ()), *([names] if names else [])]) for row, names in enumerate(outside)]
 
 
 def meshes_by_column(columns: Sequence[str], given: Sequence[str]) -> dict[str, Path]:
@@ -285,16 +296,17 @@ def check_field_names(model: FieldRegressor, frame: pd.DataFrame, path: Path) ->
     """Refuse a table that has columns where predictions go."""
     own = [f"{name}_{what}_{key}" for name in model.field_names_ for what in DERIVED for key in PREDICTED]
     own += [f"{name}_{key}" for name in model.field_names_ for key in _SCORES]
-    for name in [FILE, *own, OUTSIDE]:
+    for name in [FILE, *own, OUTSIDE, *DOMAIN_COLUMNS]:
         if name in frame.columns:
             raise InputError(f"{path}: has a column {name!r} already, which is where predictions go; rename it.")
 
 
 class Predicted(NamedTuple):
-    """What became of a table: the table with new columns, and scores by field where meshes have the truth."""
+    """What became of a table: with new columns, scores by field where meshes have the truth, and the domain."""
 
     table: pd.DataFrame
     scores: list[Record]
+    domain: pd.DataFrame
 
 
 def predict_fields(
@@ -329,16 +341,19 @@ def predict_fields(
         Called as ``progress(done, total)`` after every handful of rows.
     """
     inputs = input_columns(model, frame, path)
+    domains: list[pd.DataFrame] = []
     columns: dict[str, list[float]] = {}
     scores: dict[str, list[MeshScore]] = {name: [] for name in model.field_names_}
     for first in range(0, len(frame), HANDFUL):
         some = inputs.iloc[first : first + HANDFUL]
         with rows_named(frame, path, range(first, first + len(some))):
-            meshes = model.predict_meshes(some, memory=memory)
-            for name, values in derived_numbers(model, some, memory).items():
+            cases = model.cases(some, memory=memory)
+            meshes = cases.predict_meshes()
+            domains.append(cases.domain)
+            for name, values in derived_numbers(cases).items():
                 columns.setdefault(name, []).extend(values)
         for row, mesh in enumerate(meshes, first):
-            known = truths(inputs[model.mesh_column_].iloc[row], model.field_names_) if compare else {}
+            known = truths(cases.table[model.mesh_column_].iloc[row - first], model.field_names_) if compare else {}
             found = {name: score_mesh(mesh, name, true) for name, true in known.items()}
             write(row, with_truth(mesh, {name: known[name] for name, score in found.items() if score is not None}))
             for name in model.field_names_:
@@ -351,9 +366,10 @@ def predict_fields(
     table = pd.DataFrame(
         {name: values for name, values in columns.items() if not np.isnan(values).all()}, index=frame.index
     )
-    outside = pd.DataFrame({OUTSIDE: outside_fields(model, frame, apart)}, index=frame.index)
+    domain = pd.concat(domains)
+    outside = {OUTSIDE: with_meshes_apart(domain["outside"], apart)} | domain_columns(domain)
     rows = [{"field": name, "test": "table"} | pooled(s)._asdict() for name, s in scores.items() if s]
-    return Predicted(pd.concat([frame, table, outside], axis=1), rows)
+    return Predicted(pd.concat([frame, table, pd.DataFrame(outside, index=frame.index)], axis=1), rows, domain)
 
 
 def _of_row(score: MeshScore | None, truth: NDArray[np.float64] | None) -> tuple[float, ...]:
@@ -363,9 +379,9 @@ def _of_row(score: MeshScore | None, truth: NDArray[np.float64] | None) -> tuple
     return score.rrmse, float(top), score.coverage
 
 
-def truths(path: Path, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-    """Return those fields of a mesh file that it has, with at least one value."""
-    mesh = read_mesh(path)
+def truths(item: Mesh | os.PathLike[str], names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    """Return those fields of a mesh, or of a mesh file, that it has, with at least one value."""
+    mesh = as_mesh(item)
     found = {}
     for name in names:
         values = mesh.fields.get(name, mesh.cell_fields.get(name))
@@ -390,16 +406,14 @@ def score_mesh(mesh: Mesh, name: str, truth: NDArray[np.float64]) -> MeshScore |
     return mesh_score(truth, mean, lower, upper, name=mesh.name or "")
 
 
-def derived_numbers(
-    model: FieldRegressor, inputs: pd.DataFrame, memory: Memory | None = None, level: float = 0.95
-) -> dict[str, NDArray[np.float64]]:
+def derived_numbers(cases: FieldCases, level: float = 0.95) -> dict[str, NDArray[np.float64]]:
     """Return numbers derived from the fields of nodes, with their uncertainty, from samples of the fields."""
     columns = {}
-    for name, one in model.models_.items():
+    for one in cases.models:
         if one.kind.on_cells:
             continue
-        names = DERIVED if one.kind.flat else ("largest", "mean_size")
-        found = model.derived(inputs, names, level, field=name, memory=memory)
+        name, names = one.kind.name, DERIVED if one.kind.flat else ("largest", "mean_size")
+        found = cases.derived(names, level, field=name)
         for what, number in zip(DERIVED, names, strict=True):
             for key, part in zip(PREDICTED, ("mean", "std", "lower", "upper"), strict=True):
                 columns[f"{name}_{what}_{key}"] = found[f"{number}_{part}"].to_numpy()
@@ -415,17 +429,3 @@ def with_truth(mesh: Mesh, truth: Mapping[str, NDArray[np.float64]]) -> Mesh:
         (of_nodes if f"{name}_std" in mesh.fields else of_cells).update(more)
     found = mesh.with_fields(of_nodes)
     return trusted_mesh(found.points, found.cells, found.fields, found.name, of_cells)
-
-
-def outside_fields(
-    model: FieldRegressor, frame: pd.DataFrame, apart: Mapping[int, Sequence[str]] | None = None
-) -> list[str]:
-    """Say for every row which inputs lie outside the range of the training rows, as far as it is known."""
-    found: list[list[str]] = [[*(apart or {}).get(row, ())] for row in range(len(frame))]
-    data = field_data_of(model)
-    for name, (least, largest) in (data.ranges if data else {}).items():
-        if name in frame.columns and name in model.feature_names_in_:
-            values = pd.to_numeric(frame[name], errors="coerce").to_numpy(float)
-            for row in np.flatnonzero((values < least) | (values > largest)):
-                found[row].append(str(name))
-    return [", ".join(names) for names in found]

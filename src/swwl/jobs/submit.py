@@ -92,7 +92,7 @@ def _predict_fields(
     for first in range(0, len(frame), HANDFUL):
         some = inputs.iloc[first : first + HANDFUL]
         with rows_named(frame, folder, range(first, first + len(some))):
-            fields = model.predict(some, memory=memory)
+            fields = model.predict(some, widen=False, memory=memory)
         for of_row in fields:
             row: Record = {}
             for name, values in of_row.items():

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import matplotlib
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection, TriMesh
 from matplotlib.colors import Normalize, to_rgba
+from matplotlib.figure import Figure
 from matplotlib.tri import Triangulation
 from numpy.typing import ArrayLike, NDArray
 
@@ -28,6 +30,7 @@ from swwl.plots.meshes import depth_and_light, seen, toward_viewer
 from swwl.plots.style import SCALE, axes_for, new_figure, style, words
 
 _Floats = NDArray[np.float64]
+MeshLike = Mesh | str | os.PathLike[str]
 _ERRORS, _UNSURE = "RdBu_r", "YlOrRd"  # zero is white; what is sure is light
 _UNKNOWN = "#D0D0D0"
 # A few nodes with large errors must not wash out the rest: limits of errors leave out this share of them.
@@ -38,16 +41,16 @@ _WIDE = 1.35  # of a panel: from this ratio of width to height on, panels stand 
 
 
 def draw_field(
-    mesh: Any,
+    mesh: MeshLike,
     values: str | ArrayLike,
-    ax: Any = None,
+    ax: Axes | None = None,
     *,
     title: str = "",
     label: str = "",
     limits: tuple[float, float] | None = None,
     scale: str = SCALE,
     bar: bool = True,
-) -> Any:
+) -> Axes:
     """Draw a field on a mesh; return the axis.
 
     Parameters
@@ -115,7 +118,7 @@ class Panel(NamedTuple):
     shared: str = ""
 
 
-def draw_panels(panels: Sequence[Panel], columns: int = 4, figure: Any = None) -> Any:
+def draw_panels(panels: Sequence[Panel], columns: int = 4, figure: Figure | None = None) -> Figure:
     """Draw several fields side by side, with color bars; return the figure.
 
     Parameters
@@ -145,7 +148,9 @@ def draw_panels(panels: Sequence[Panel], columns: int = 4, figure: Any = None) -
     return figure
 
 
-def draw_prediction(mesh: Any, name: str, truth: str | ArrayLike | None = None, figure: Any = None) -> Any:
+def draw_prediction(
+    mesh: MeshLike, name: str, truth: str | ArrayLike | None = None, figure: Figure | None = None
+) -> Figure:
     """Draw a predicted field beside the truth, its error and its standard deviation; return the figure.
 
     Parameters
@@ -198,7 +203,7 @@ def prediction_panels(mesh: Mesh, name: str, truth: str | ArrayLike | None = Non
     return panels
 
 
-def _as_mesh(mesh: Any) -> Mesh:
+def _as_mesh(mesh: MeshLike) -> Mesh:
     if isinstance(mesh, (str, os.PathLike)):
         return read_mesh(mesh)
     if not isinstance(mesh, Mesh):
@@ -258,7 +263,7 @@ def _flat(mesh: Mesh) -> _Floats:
     return mesh.points if mesh.dimension == 2 else np.column_stack([mesh.points[:, 0], np.zeros(mesh.n_nodes)])
 
 
-def _paint(ax: Any, mesh: Mesh, values: _Floats, colors: ScalarMappable) -> None:
+def _paint(ax: Axes, mesh: Mesh, values: _Floats, colors: ScalarMappable) -> None:
     """Paint the cells of the highest dimension, or the nodes where there are none."""
     flat = _flat(mesh)
     top = top_cells(mesh.cells)
@@ -272,7 +277,8 @@ def _paint(ax: Any, mesh: Mesh, values: _Floats, colors: ScalarMappable) -> None
         middle = colors.to_rgba(np.ma.masked_invalid(values[edges].mean(axis=1)))
         ax.add_collection(LineCollection(flat[edges], colors=middle, linewidths=2.6, capstyle="round", rasterized=True))
     else:
-        ax.scatter(*flat.T, s=6, c=colors.to_rgba(np.ma.masked_invalid(values)), linewidths=0, rasterized=True)
+        painted = colors.to_rgba(np.ma.masked_invalid(values))
+        ax.scatter(flat[:, 0], flat[:, 1], s=6, c=painted, linewidths=0, rasterized=True)
     low, high = flat.min(axis=0), flat.max(axis=0)
     room = 0.03 * float((high - low).max()) or 0.5
     ax.set_xlim(low[0] - room, high[0] + room)
@@ -280,10 +286,10 @@ def _paint(ax: Any, mesh: Mesh, values: _Floats, colors: ScalarMappable) -> None
 
 
 def _paint_triangles(
-    ax: Any,
+    ax: Axes,
     points: _Floats,
     flat: _Floats,
-    triangles: NDArray[Any],
+    triangles: NDArray[np.integer],
     values: _Floats,
     colors: ScalarMappable,
 ) -> None:
@@ -309,7 +315,7 @@ def _paint_triangles(
     ax.add_collection(TriMesh(Triangulation(flat[:, 0], flat[:, 1], triangles), facecolors=painted, rasterized=True))
 
 
-def _turned_away(points: _Floats, triangles: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def _turned_away(points: _Floats, triangles: NDArray[np.integer]) -> tuple[NDArray[np.integer], NDArray[np.bool_]]:
     """Return triangles, and which of them show the viewer the inside of a body; none of a sheet, which has no inside.
 
     The normals of a closed surface, as long as its triangles are large, sum to zero. Where they almost do so, a body is

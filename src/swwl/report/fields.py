@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 from swwl.errors import InputError, LooseNodesWarning
 from swwl.evaluation.metadata import FOLDS, HELD_OUT, FieldData, field_data_of, field_score_rows, held_out_scores
 from swwl.fields.estimator import FieldRegressor
-from swwl.fields.model import FieldModel
 from swwl.fields.scores import MeshScore
 from swwl.fields.values import cells_to_nodes
 from swwl.formatting import Record, number, percent, place
@@ -24,45 +22,8 @@ from swwl.mesh.mesh import Mesh
 from swwl.plots.fields import Panel, draw_panels, prediction_panels
 from swwl.report.page import Picture, picture
 from swwl.report.sections import Section, extent
-from swwl.storage.memory import MemoryLike
 
 Array = NDArray[np.float64]
-
-
-def mode_fields(
-    model: FieldRegressor, X: Any, n_modes: int = 4, *, memory: MemoryLike = None
-) -> list[dict[str, Array]]:
-    """Return what the leading modes do to the mean field, in the units of the field.
-
-    Parameters
-    ----------
-    model : FieldRegressor
-        Fitted.
-    X : DataFrame or list of meshes
-        Rows as for :meth:`swwl.FieldRegressor.predict`: a mode is drawn on their meshes.
-    n_modes : int
-        At most so many.
-    memory : Memory or path, optional
-
-    Returns
-    -------
-    list of dict of str to ndarray of shape (K, n) or (K, n, c)
-        One dict per row. Mode k is how much the field differs from the mean field where the size of the mode is one
-        standard deviation over the training meshes above its mean.
-    """
-
-    def answer(one: FieldModel, mesh: Mesh, descriptors: Array | None, mean: Array, std: Array) -> Array:
-        count = min(n_modes, one.modes.number)
-        zero = np.zeros(one.modes.number)
-        base = one.warp.inverse(one.at_nodes(descriptors, mesh.n_nodes, zero, zero)[0])
-        shapes = np.empty((count, *base.shape))
-        for k in range(count):
-            size = zero.copy()
-            size[k] = np.sqrt(one.modes.variances[k])
-            shapes[k] = one.warp.inverse(one.at_nodes(descriptors, mesh.n_nodes, size, zero)[0]) - base
-        return one.kind.shaped(mesh, shapes)
-
-    return model._answers(X, answer, None, memory)
 
 
 def mode_shares(model: FieldRegressor, field: str) -> Array:
@@ -91,6 +52,8 @@ class FieldFacts:
     held_out : dict of str to list of (case, MeshScore)
     drawn : dict of int to Mesh
         Predicted meshes of held-out cases, with the truth, that are still where the table says.
+    verdicts : dict of int to str
+        Whether these cases are like the training cases, in a few words.
     inputs : DataFrame
         Rows of those cases.
     """
@@ -101,6 +64,7 @@ class FieldFacts:
     rows: list[Record]
     held_out: dict[str, list[tuple[int, MeshScore]]]
     drawn: dict[int, Mesh] = field(default_factory=dict)
+    verdicts: dict[int, str] = field(default_factory=dict)
     inputs: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
@@ -121,7 +85,9 @@ def gather_fields(model: FieldRegressor, model_path: Path | None) -> FieldFacts:
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", LooseNodesWarning)
-                    (mesh,) = model.predict_meshes(table.iloc[[case]])
+                    found = model.cases(table.iloc[[case]])
+                    (mesh,) = found.predict_meshes()
+                    facts.verdicts[case] = str(found.domain["kind"].iloc[0])
                     facts.drawn[case] = _with_truth(mesh, read_mesh(files[case]), model)
             except (InputError, OSError):
                 continue  # the file has changed since the fit: the report can do without it
@@ -131,7 +97,7 @@ def gather_fields(model: FieldRegressor, model_path: Path | None) -> FieldFacts:
 
 def _with_truth(mesh: Mesh, true: Mesh, model: FieldRegressor) -> Mesh:
     """Return a predicted mesh whose fields are all at nodes, with NAME_true of those that the file holds."""
-    fields: Record = {}
+    fields: dict[str, Array] = {}
     for name, one in model.models_.items():
         home, truth = (m.cell_fields if one.kind.on_cells else m.fields for m in (mesh, true))
         found = {key: home[key] for key in (name, f"{name}_std")}
@@ -217,6 +183,7 @@ def _pictures(facts: FieldFacts) -> list[Picture]:
             if case in facts.drawn:
                 panels = prediction_panels(facts.drawn[case], name)
                 caption = f"{name}, {word} of {len(scores)}: {_label(facts, case)}, RRMSE {score.rrmse:.4f}"
+                caption += f"; compared with the training cases: {facts.verdicts[case]}"
                 drawings.append(picture(draw_panels(panels), f"{name} on the {word} mesh", caption, "png"))
     return drawings
 
@@ -243,7 +210,7 @@ def _mode_pictures(facts: FieldFacts) -> list[Picture]:
     if not facts.drawn:
         return []
     case = next(iter(facts.drawn))
-    (found,) = mode_fields(facts.model, facts.inputs.iloc[[case]], _MODES)
+    (found,) = facts.model.cases(facts.inputs.iloc[[case]]).modes(_MODES)
     drawings = []
     for name, shapes in found.items():
         on_cells, shares = facts.model.models_[name].kind.on_cells, mode_shares(facts.model, name)

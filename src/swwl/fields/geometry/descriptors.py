@@ -2,14 +2,14 @@ r"""What tells the place of a node, on a mesh of any topology: blocks of numbers
 
 Blocks are box coordinates, normals of surfaces and contours, lags (see ``stiffness.py``) and, around bodies in the
 plane, slit-map coordinates (see ``walls.py``). Their deviations in the training set are settled once; a recipe weighs
-and stacks them, and smooth functions of the result are the basis of fields (``basis.py``).
+and stacks them, and smooth functions of the result are the basis of fields (``modes.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,7 +153,7 @@ class Describer:
         first = next(iter(found))
         return {"walls, gain": {"wall": 1.0, FACTOR: 1.0}, "walls": {"wall": 1.0}, first: found[first]}
 
-    def stack(self, blocks: Mapping[str, NDArray[Any]], recipe: Recipe) -> Array:
+    def stack(self, blocks: Mapping[str, NDArray[np.floating]], recipe: Recipe) -> Array:
         """Weigh blocks by a recipe and put them side by side, (n, D); a factor comes last."""
         parts = []
         for name, weight in sorted(recipe.items(), key=lambda part: part[0] == FACTOR):
@@ -162,7 +162,7 @@ class Describer:
         return np.hstack(parts)
 
 
-def check_recipe(recipe: Any, known: Sequence[str]) -> Recipe:
+def check_recipe(recipe: object, known: Sequence[str]) -> Recipe:
     """Return a recipe of the user's, or say what is wrong with it."""
     if not isinstance(recipe, Mapping) or not recipe:
         raise InputError(f"descriptors is {recipe!r}, but a dict such as {{'box': 1.0, 'lag0.1': 0.5}} is wanted.")

@@ -1,6 +1,8 @@
-"""Outlines of bodies as straight panels, and what a charge spread over a panel does at a point.
+"""Coordinates around bodies in the plane: outlines cut into straight panels, charges on these, and the slit map.
 
-Points of the plane are complex numbers here. For ``slitmap.py``.
+Points of the plane are complex numbers here. :func:`cut_into_panels` follows an outline; :func:`influence` says what a
+charge spread over a panel does at a point; :func:`slit_map` solves for charges that keep every body at one potential,
+and takes potentials and their conjugates as coordinates of nodes.
 """
 
 from __future__ import annotations

@@ -7,12 +7,11 @@ depend on how fine the mesh is, as the iterations of Weisfeiler-Lehman do.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.linalg import cg, splu
+from scipy.sparse.linalg import SuperLU, cg, splu
 
 from swwl.mesh.adjacency import cells_adjacency
 from swwl.mesh.cells import cut_into_simplices
@@ -105,7 +104,7 @@ def lags(mesh: Mesh, lengths: Sequence[float], values: Array | None = None) -> l
     return [_on_sides(mesh, lag, touched) for lag in found]
 
 
-def _factor(system: sparse.csc_array) -> Any:
+def _factor(system: sparse.csc_array) -> SuperLU:
     """Factorize a symmetric positive definite matrix, which needs no pivots."""
     return splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 

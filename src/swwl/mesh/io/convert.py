@@ -27,13 +27,14 @@ class MeshFile(os.PathLike[str]):
     Parameters
     ----------
     path : str or path
+        Of another one, what it holds is taken over; to release it there does not release it here.
     fields : collection of str, optional
         Names of the fields that are wanted, as :func:`swwl.read_mesh` takes them.
     """
 
     def __init__(self, path: str | os.PathLike[str], fields: Collection[str] | None = None):
         self._path, self._fields = os.fspath(path), fields
-        self._content: Mesh | Graph | None = None
+        self._content: Mesh | Graph | None = path.content if isinstance(path, MeshFile) else None
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[type[MeshFile], tuple[str, Collection[str] | None]]:
@@ -51,6 +52,11 @@ class MeshFile(os.PathLike[str]):
             if self._content is None:
                 self._content = _read_fields(self._path, self._fields)
             return self._content
+
+    @property
+    def content(self) -> Mesh | Graph | None:
+        """What is held in memory, if anything."""
+        return self._content
 
     @property
     def n_nodes(self) -> int:

@@ -10,12 +10,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from swwl.domain.verdict import Reference
 from swwl.errors import InputError, located
 from swwl.evaluation.metadata import Cases, field_data_of, field_score_rows
 from swwl.fields.estimator import FieldRegressor
-from swwl.fields.one_mesh import PreparedFields, field_references
-from swwl.jobs.predict import DERIVED, OUTSIDE, PREDICTED, check_field_names, derived_numbers, outside_fields
+from swwl.fields.model import FieldCases
+from swwl.fields.one_mesh import PreparedFields
+from swwl.jobs.predict import (
+    DERIVED,
+    OUTSIDE,
+    PREDICTED,
+    check_field_names,
+    derived_numbers,
+    domain_columns,
+    with_meshes_apart,
+)
 from swwl.mesh.mesh import Mesh
 from swwl.serve.models.meshes import Known
 from swwl.serve.models.served import Apart, Fields, Judged, Place, Served, Told, spread
@@ -26,7 +34,7 @@ _NODES = 400_000  # of meshes with descriptors and embeddings, which are kept, t
 _MOST_VALUES = 10_000_000  # of fields along curves
 
 
-class Prepared(NamedTuple):
+class PlacedFields(NamedTuple):
     """A model on one mesh, and where that lies on the map."""
 
     fields: PreparedFields
@@ -47,39 +55,40 @@ class ServedFields(Served):
         nodal = [one.kind.name for one in model.models_.values() if not one.kind.on_cells]
         self.targets = [f"{field}_{what}" for field in nodal for what in DERIVED]
         self._fields: Once[tuple[Fields, Fields]] = Once(_KEPT)
-        self._prepared: Once[Prepared] = Once(_NODES, weight=lambda one: float(one.fields.mesh.n_nodes))
+        self._prepared: Once[PlacedFields] = Once(_NODES, weight=lambda one: float(one.fields.mesh.n_nodes))
 
-    def _prepare(self, meshes: Mapping[str, Known]) -> Prepared:
+    def _prepare(self, meshes: Mapping[str, Known]) -> PlacedFields:
         """Return the model on a mesh; what does not depend on inputs is computed once for each."""
         self.check_meshes(meshes)
         known = meshes[self.mesh_columns[0]]
 
-        def make() -> Prepared:
+        def make() -> PlacedFields:
             found = PreparedFields(self.model, known.mesh)
-            return Prepared(found, self.design.place(found.members.vectors()) if self.design else None)
+            return PlacedFields(found, self.design.place(found.members.vectors()) if self.design else None)
 
         return self._prepared.get(known.key, make)
 
     def judge(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Judged:
         """Predict numbers derived from the fields of one case, and say whether it is like the training cases."""
         prepared, place = self._prepare(meshes)
-        found = self._told(prepared, table, level)
+        cases = prepared.cases(table)
+        found, domain = self._told(cases, level), cases.domain.iloc[0]
+        wide = domain["widened"].split(", ")
+        unsure = [name in wide for name, one in self.model.models_.items() if not one.kind.on_cells for _ in DERIVED]
         targets = {
-            name: {key: float(values[0, k]) for key, values in found.items()} | {"unsure": False}
+            name: {key: float(values[0, k]) for key, values in found.items()} | {"unsure": unsure[k]}
             for k, name in enumerate(self.targets)
         }
-        domain = prepared.judged(table, self._references)
-        if not domain:
-            return Judged(targets, place=place)
-        inside = None if domain["inside"][0] is pd.NA else bool(domain["inside"][0])
-        return Judged(targets, inside, float(domain["score"][0]), str(domain["why"][0]), place)
+        inside = None if pd.isna(domain["inside"]) else bool(domain["inside"])
+        score = None if np.isnan(domain["score"]) else float(domain["score"])
+        return Judged(targets, inside, score, str(domain["why"]), place)
 
-    def _told(self, model: FieldRegressor, table: pd.DataFrame, level: float) -> Told:
-        numbers = derived_numbers(model, table, level=level)
+    def _told(self, cases: FieldCases, level: float) -> Told:
+        numbers = derived_numbers(cases, level)
         return {
             key: np.column_stack([numbers[f"{name}_{own}"] for name in self.targets])
             if self.targets
-            else np.empty((len(table), 0))
+            else np.empty((len(cases), 0))
             for key, own in zip(("mean", "std", "lower", "upper"), PREDICTED, strict=True)
         }
 
@@ -91,11 +100,11 @@ class ServedFields(Served):
             raise InputError(
                 f"{len(table)} fields of {prepared.mesh.n_nodes} nodes each are too many at once; ask for fewer points."
             )
-        return self._told(prepared, table, level)
+        return self._told(prepared.cases(table), level)
 
     def rows(self, table: pd.DataFrame) -> Told:
         """Predict numbers derived from the fields of rows with meshes of their own."""
-        return self._told(self.model, table, 0.95)
+        return self._told(self.model.cases(table), 0.95)
 
     def check_names(self, frame: pd.DataFrame, path: Path) -> None:
         """Refuse a table that has columns where predictions go."""
@@ -103,8 +112,10 @@ class ServedFields(Served):
 
     def with_predictions(self, frame: pd.DataFrame, inputs: pd.DataFrame, apart: Apart) -> pd.DataFrame:
         """Return a table with numbers derived from fields beside its columns."""
-        columns: dict[str, Any] = dict(derived_numbers(self.model, inputs))
-        columns[OUTSIDE] = outside_fields(self.model, frame, apart)
+        cases = self.model.cases(inputs)
+        columns: dict[str, Any] = dict(derived_numbers(cases))
+        columns[OUTSIDE] = with_meshes_apart(cases.domain["outside"], apart)
+        columns |= domain_columns(cases.domain)
         return pd.concat([frame, pd.DataFrame(columns, index=frame.index)], axis=1)
 
     def fields_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> tuple[Fields, Fields]:
@@ -113,18 +124,14 @@ class ServedFields(Served):
         key = (meshes[self.mesh_columns[0]].key, repr(table.iloc[0].to_dict()))
 
         def make() -> tuple[Fields, Fields]:
-            means, stds = prepared.predict(table, return_std=True)
+            means, stds = prepared.cases(table).predict()
             return means[0], stds[0]
 
         return self._fields.get(key, make)
 
     def mesh_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> Mesh:
         """Return the mesh of one case with its predicted fields, their standard deviations and bounds."""
-        return self._prepare(meshes).fields.predict_meshes(table)[0]
-
-    @cached_property
-    def _references(self) -> dict[str, Reference]:
-        return field_references(self.model)
+        return self._prepare(meshes).fields.cases(table).predict_meshes()[0]
 
     def training(self) -> tuple[list[Any], list[Any]]:
         """Return the factors of the first field's kernel, and what they made of the training cases."""
