@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -67,7 +66,7 @@ class ShapeFactor(Factor):
 
     def fit(
         self,
-        values: Iterable[object],
+        values: Any,
         progress: Progress | None = None,
         *,
         memory: MemoryLike = None,
@@ -91,7 +90,7 @@ class ShapeFactor(Factor):
 
     def represent(
         self,
-        values: Iterable[object],
+        values: Any,
         progress: Progress | None = None,
         *,
         memory: MemoryLike = None,
