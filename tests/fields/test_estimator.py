@@ -158,7 +158,7 @@ def test_a_model_comes_back_from_its_file(fitted, tmp_path):
 def test_scores_of_numbers_that_do_not_rise_are_refused(fitted):
     state = plain_state(fitted[0].get_state())
     state["fields"][0]["numbers"]["max"]["scores"] = state["fields"][0]["numbers"]["max"]["scores"][::-1]
-    with pytest.raises(InputError, match="scores of 'max'"):
+    with pytest.raises(InputError, match="scores falls somewhere"):
         FieldRegressor.from_state(state)
 
 
