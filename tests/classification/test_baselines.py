@@ -174,8 +174,8 @@ def test_rpw_lies_above_wasserstein_and_is_that_on_a_line(graphs):
 def test_rpw_is_a_euclidean_distance(graphs):
     """Its squares are conditionally negative definite, so kernels of it are positive definite."""
     squares = rpw_distances([*graphs, *lone()], weights=WEIGHTS) ** 2
-    centre = np.eye(len(squares)) - 1 / len(squares)
-    assert np.linalg.eigvalsh(-0.5 * centre @ squares @ centre).min() > -1e-9
+    center = np.eye(len(squares)) - 1 / len(squares)
+    assert np.linalg.eigvalsh(-0.5 * center @ squares @ center).min() > -1e-9
 
 
 def test_merged_plans(graphs):

@@ -17,6 +17,7 @@ from swwl.storage.checks import (
     Positive,
     PositiveOrInfinite,
     Shape,
+    Size,
     Sizes,
     arguments,
     check_declared,
@@ -47,6 +48,8 @@ class Whole:
     count: Count = 0
     pieces: list[Annotated[Array, Shape("d*")]] = field(default_factory=list)
     numbers: Annotated[np.ndarray, Shape("k", "i", least=0, rises=True)] | None = None
+    boxes: Annotated[Array, Shape("b4")] | None = None
+    d: Annotated[int, Size("d")] = 2
     _cache: dict[str, Any] = field(default_factory=dict)
 
 
@@ -70,6 +73,8 @@ BAD = {
     "width": (np.inf, "width is inf, but a number is expected"),
     "count": (True, "count: expected 'int', got 'bool'"),
     "pieces": ([np.zeros((3, 5))], r"pieces has shape \(3, 5\), but \(2, 5\) is expected"),
+    "boxes": (np.zeros((3, 5)), r"boxes has shape \(3, 5\), but \(3, 4\) is expected"),
+    "d": (3, "d is 3, but 2 is expected"),
     "numbers": (np.array([-1, 2]), "numbers holds -1, but numbers of at least 0 are expected"),
 }
 

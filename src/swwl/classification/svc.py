@@ -23,6 +23,7 @@ from swwl.classification.baselines.common import load_graphs
 from swwl.classification.search import COLUMNS, choose, median_gamma, select_columns
 from swwl.embedding.options import check_exponent
 from swwl.errors import InputError, InputTypeError, located
+from swwl.formatting import Record
 from swwl.kernels import SWWL, Product
 from swwl.kernels.base import Factor, as_product, options_for
 from swwl.mesh.arrays import AnyArray
@@ -97,17 +98,17 @@ def machine_of(svc: SVC) -> Machine:
 class ClassifierState(msgspec.Struct):
     """A fitted :class:`GraphSVC`; ``machine`` holds the arrays of :class:`Machine`, in their order."""
 
-    params: dict[str, Any]
+    params: Record
     kernel: list[Factor] | None
     fitted_kernel: list[Factor]
     train: Annotated[list[Any], Meta(min_length=1)]
     classes: list[bool | int | float | str]
     gamma: NotNegative
-    best_params: dict[str, Any]
+    best_params: Record
     columns: Annotated[NDArray[np.bool_], Shape("d", "b")] | None
     selection: dict[str, list[Any]]
     machine: list[NDArray[Any]]
-    metadata: dict[str, Any]
+    metadata: Record
 
 
 class _Best(msgspec.Struct):
@@ -139,7 +140,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
     alpha : float, optional
         Exponent in (0, 2]; the paper classifies with 1. By default 1 with a kernel, and 1 or 2 without.
     C : float, optional
-        Regularisation of the support vector machine. By default 1 with a kernel, and chosen without.
+        Regularization of the support vector machine. By default 1 with a kernel, and chosen without.
     class_weight : dict or "balanced", optional
         See :class:`sklearn.svm.SVC`.
     random_state : int
@@ -253,7 +254,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         self.svc_ = SVC(kernel="precomputed", C=self.best_params_["C"], class_weight=self.class_weight)
         self.svc_.fit(np.exp(-self.gamma_ * powers) * gram, labels)
         self._machine = machine_of(self.svc_)
-        self.metadata_: dict[str, Any] = {}
+        self.metadata_: Record = {}
         return self
 
     def predict(self, X: object, *, progress: Progress | None = None, memory: MemoryLike = None) -> AnyArray:
@@ -304,7 +305,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         )
 
     @classmethod
-    def from_state(cls, values: dict[str, Any]) -> GraphSVC:
+    def from_state(cls, values: Record) -> GraphSVC:
         """Make a fitted classifier again of what :meth:`get_state` returned; refuse what no fit leaves behind."""
         state = restored(ClassifierState, values)
         params = arguments(cls, state.params)

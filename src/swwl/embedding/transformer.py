@@ -24,7 +24,7 @@ from swwl.embedding.runner import Entry, Run, centers_of, embedded_of, moments_o
 from swwl.embedding.sliced import draw_directions, quantile_levels
 from swwl.errors import InputError
 from swwl.parallel import Progress
-from swwl.storage.checks import PERHAPS, Array, Names, Shape, Sizes, check_declared, restored, shown
+from swwl.storage.checks import PERHAPS, Array, Names, Shape, Size, Sizes, check_declared, restored, shown
 from swwl.storage.memory import Memory, MemoryLike
 from swwl.storage.modelfile import storable
 
@@ -80,7 +80,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     n_jobs : int or None
         Threads, by joblib's rules.
     normalization : {"count", "sum"}
-        For weighted edges: divide a node's weighted sum by its number of neighbours (the paper) or by the sum of
+        For weighted edges: divide a node's weighted sum by its number of neighbors (the paper) or by the sum of
         their weights (PyTorch Geometric).
     tolerance : float
         Bound on the error of large steps, relative to the features' spread: they are taken by a Chebyshev series cut
@@ -154,7 +154,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     step_: Annotated[int, Meta(ge=1, le=_MOST_STEP)]
     scale_: Annotated[Array, Shape("d", above=0)]
     center_: Annotated[Array, Shape("s")]
-    n_node_features_: Annotated[int, Meta(ge=1)]
+    n_node_features_: Annotated[int, Meta(ge=1), Size("d")]
     normal_scale_: Annotated[float | None, PERHAPS]
     oriented_: Annotated[bool | None, PERHAPS]
 
@@ -263,9 +263,8 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             raise InputError(f"per_iteration is {shown(self.per_iteration)}, but {per_iteration} is expected")
         if abs(self.n_jobs or 1) > _MOST_JOBS:
             raise InputError(f"n_jobs is {self.n_jobs}, which is beyond reason")
-        d = self.n_node_features_
-        sizes = Sizes(d=d, s=(self._kept_iterations + 1) * d, P=self.n_projections, Q=self.n_quantiles)
-        check_declared(self, sizes)
+        s = (self._kept_iterations + 1) * self.n_node_features_
+        check_declared(self, Sizes(s=s, P=self.n_projections, Q=self.n_quantiles))
         return self._n_features_out
 
     @property

@@ -24,7 +24,7 @@ _PIECE = 131_072
 
 
 def neighbor_average(graph: Graph, normalization: str = "count", dtype: DTypeLike = np.float64) -> sparse.csr_array:
-    r"""Return the matrix :math:`M` that replaces each node's features by an average over its neighbours.
+    r"""Return the matrix :math:`M` that replaces each node's features by an average over its neighbors.
 
     .. math:: M_{uv} = w(u, v) / \deg(u)
 
@@ -32,7 +32,7 @@ def neighbor_average(graph: Graph, normalization: str = "count", dtype: DTypeLik
     ----------
     graph : Graph
     normalization : {"count", "sum"}
-        What :math:`\deg` is: the number of neighbours, as the paper writes, or the sum of their edge weights,
+        What :math:`\deg` is: the number of neighbors, as the paper writes, or the sum of their edge weights,
         as PyTorch Geometric computes. The same where edges have no weights.
     dtype : float32 or float64
 
@@ -52,15 +52,15 @@ def neighbor_average(graph: Graph, normalization: str = "count", dtype: DTypeLik
            [0. , 0. , 0. , 1. ]])
     """
     adjacency = graph.adjacency
-    neighbours = np.diff(adjacency.indptr)
-    degree = neighbours.astype(np.float64)
+    neighbors = np.diff(adjacency.indptr)
+    degree = neighbors.astype(np.float64)
     if graph.weighted and normalization == "sum":
         if adjacency.data.min(initial=0) < 0:
             raise InputError('normalization="sum" needs edge weights that are not negative; use "count".')
         degree = np.asarray(adjacency.sum(axis=1), np.float64).ravel()
     alone = degree == 0
     scale = 1 / np.where(alone, 1, degree)
-    data = np.repeat(scale.astype(dtype), neighbours)
+    data = np.repeat(scale.astype(dtype), neighbors)
     if graph.weighted:
         data *= adjacency.data
     matrix = sparse.csr_array((data, adjacency.indices, adjacency.indptr), shape=adjacency.shape)

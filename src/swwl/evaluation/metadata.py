@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from swwl.errors import InputError, located
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.scores import MeshScore, pooled
+from swwl.formatting import Record
 from swwl.gp.prediction import Prediction
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.storage.checks import Count, PositiveOrInfinite, restored
@@ -87,7 +88,7 @@ class ScoreRow(msgspec.Struct):
 
     def score(self) -> MeshScore:
         """Return the score, with NaN for numbers that do not exist."""
-        known: dict[str, Any] = {name: getattr(self, name) for name in MeshScore._fields}
+        known: Record = {name: getattr(self, name) for name in MeshScore._fields}
         numbers = {name: np.nan for name, value in known.items() if value is None}
         return MeshScore(**known | numbers | {"mean": tuple(self.mean)})
 
@@ -150,7 +151,7 @@ def field_data_of(model: FieldRegressor) -> FieldData | None:
         return restored(FieldData, model.metadata_)
 
 
-def plain_score(score: MeshScore, case: int) -> dict[str, Any]:
+def plain_score(score: MeshScore, case: int) -> Record:
     """Return a score as JSON holds it: NaN is None; ``case`` is the number of the held-out case."""
     row = {name: None if value != value else value for name, value in score._asdict().items()}
     return row | {"mean": list(score.mean), "case": case}
@@ -164,7 +165,7 @@ def held_out_scores(model: FieldRegressor) -> dict[str, list[tuple[int, MeshScor
     return {name: [(row.case, row.score()) for row in rows] for name, rows in data.held_out_scores.items()}
 
 
-def field_score_rows(model: FieldRegressor) -> list[dict[str, Any]]:
+def field_score_rows(model: FieldRegressor) -> list[Record]:
     """Return one row per field and kind of test: by cross-validation and, where there are any, on held-out meshes."""
     names = _training_names(model)
     held_out = held_out_scores(model)
@@ -178,7 +179,7 @@ def field_score_rows(model: FieldRegressor) -> list[dict[str, Any]]:
     return rows
 
 
-def _of_folds(row: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def _of_folds(row: Record, names: Sequence[str]) -> Record:
     """Return the scores of folds in the words of those of held-out meshes, as far as they go."""
     number = int(row["worst"])
     kept = {name: float(row[name]) for name in ("rrmse", "q2", "max_error", "coverage", "worst_rrmse")}

@@ -7,9 +7,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -67,7 +66,7 @@ class ShapeFactor(Factor):
 
     def fit(
         self,
-        values: Iterable[object],
+        values: Any,
         progress: Progress | None = None,
         *,
         memory: MemoryLike = None,
@@ -91,7 +90,7 @@ class ShapeFactor(Factor):
 
     def represent(
         self,
-        values: Iterable[object],
+        values: Any,
         progress: Progress | None = None,
         *,
         memory: MemoryLike = None,
@@ -199,7 +198,7 @@ class WallShapes(ShapeFactor):
     [-1.07, -0.27, 1.34]
     """
 
-    bodies_: Annotated[Array, Shape("bf")]
+    bodies_: Annotated[Array, Shape("b4")]
 
     def __init__(self, column: str = "mesh", *, n_components: int = 12):
         self.column = column
@@ -215,10 +214,6 @@ class WallShapes(ShapeFactor):
     def vector(self, mesh: Mesh) -> Array:
         """Return the walls of a mesh, (K * 256,)."""
         return wall_shape(mesh, self.bodies_)
-
-    def known_sizes(self) -> dict[str, int]:
-        """Return the number of features of a body."""
-        return {"f": 4}
 
 
 def mesh_column(table: pd.DataFrame) -> str:

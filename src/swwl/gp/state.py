@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swwl.errors import InputError, located
+from swwl.formatting import Record
 from swwl.gp.inputs import Centered, TrainingInputs, check_correlations
 from swwl.gp.solvers import get_solver
 from swwl.gp.solvers.base import Posterior
@@ -18,7 +19,7 @@ from swwl.storage.checks import Array, Count, Shape, contiguous, restored
 class ProcessState(msgspec.Struct):
     """What a state holds besides the posterior and what is told of every factor; ``params`` are the constructor's."""
 
-    params: dict[str, Any]
+    params: Record
     single: bool
     log_posterior: float
     importance: Annotated[Array, Shape("p")]
@@ -33,7 +34,7 @@ class _Factor(msgspec.Struct):
     layout: Annotated[NDArray[np.intp], Shape("l", "iu", least=0)] | None = None
 
 
-def model_to_state(posterior: Posterior, inputs: TrainingInputs, process: ProcessState) -> dict[str, Any]:
+def model_to_state(posterior: Posterior, inputs: TrainingInputs, process: ProcessState) -> Record:
     """Collect the state of a fitted `RobustGP`."""
     state = posterior.state()
     for i, group in inputs.coordinates.items():
@@ -55,7 +56,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def model_from_state(state: dict[str, Any]) -> tuple[Posterior, TrainingInputs, ProcessState]:
+def model_from_state(state: Record) -> tuple[Posterior, TrainingInputs, ProcessState]:
     """Undo `model_to_state`."""
     process = restored(ProcessState, state)
     params = process.params
@@ -75,9 +76,7 @@ def model_from_state(state: dict[str, Any]) -> tuple[Posterior, TrainingInputs, 
     return posterior, inputs, process
 
 
-def _factors_from_state(
-    state: dict[str, Any], number: int, n: int
-) -> tuple[dict[int, Centered], list[tuple[int, ...]]]:
+def _factors_from_state(state: Record, number: int, n: int) -> tuple[dict[int, Centered], list[tuple[int, ...]]]:
     """Return the centered training coordinates of every factor that has any, and what every factor is made of.
 
     See `swwl.gp.joint.layout_of` for the latter.

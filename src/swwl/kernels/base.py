@@ -225,7 +225,7 @@ class Factor(BaseEstimator):
         """Refuse what a model file says of this factor and of its training rows, where that cannot be."""
         sizes = Sizes(**self.known_sizes())
         check_declared(self, sizes)
-        parts = rows if isinstance(rows, tuple) else () if isinstance(rows, list) else (rows,)
+        parts = () if isinstance(rows, list) else rows if isinstance(rows, tuple) and rows else (rows,)
         if len(parts) != len(self.row_shapes):
             raise InputError(f"column {self.column!r} has {len(parts)} arrays, but {len(self.row_shapes)} are expected")
         for shape, part in zip(self.row_shapes, parts, strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import ArrayLike, NDArray
 
 from swwl.embedding.options import check_exponent
@@ -12,7 +13,7 @@ from swwl.errors import InputError
 from swwl.gp.blocks import Block, RowDistances
 from swwl.kernels.base import CorrelationName, Factor, Item
 from swwl.parallel import Progress
-from swwl.storage.checks import Count, Shape
+from swwl.storage.checks import Shape, Size
 from swwl.storage.modelfile import storable
 
 
@@ -102,7 +103,7 @@ class Rows(Factor):
 
     takes = "rows"
     row_shapes = (Shape("nk"),)
-    n_columns_: Count
+    n_columns_: Annotated[int, Meta(ge=0), Size("k")]
 
     def __init__(self, column: str = "rows", *, alpha: float = 2.0):
         self.column = column
@@ -123,10 +124,6 @@ class Rows(Factor):
                 f"Column {self.column!r} holds vectors of length {rows.shape[1]}, but fit saw {self.n_columns_}."
             )
         return rows
-
-    def known_sizes(self) -> dict[str, int]:
-        """Return the length of vectors, k."""
-        return {"k": self.n_columns_}
 
     def blocks(self, first: NDArray[np.float64], second: NDArray[np.float64] | None = None) -> list[Block]:
         """Return the distances between vectors, on demand."""

@@ -15,6 +15,7 @@ from msgspec import Meta
 from sklearn.base import clone
 
 from swwl.errors import InputError
+from swwl.formatting import Record
 from swwl.gp import RobustGP
 from swwl.gp.inputs import check_correlations, training_terms
 from swwl.gp.prediction import Prediction
@@ -22,18 +23,7 @@ from swwl.kernels.base import Factor
 from swwl.kernels.elliptic import make_kernel
 from swwl.regression.fit import selection_table
 from swwl.regression.stack import Layout, Member, Stack, check_trend, trend_factors
-from swwl.storage.checks import (
-    AnyNumber,
-    Array,
-    Count,
-    Names,
-    Positive,
-    Shape,
-    Sizes,
-    arguments,
-    restored,
-    shown,
-)
+from swwl.storage.checks import AnyNumber, Array, Count, Names, Positive, Shape, Sizes, arguments, restored, shown
 
 if TYPE_CHECKING:
     from swwl.regression.estimator import RobustGPRegressor
@@ -48,7 +38,7 @@ class MemberState(msgspec.Struct):
     factors: list[Factor]
     elliptic: str | tuple[str, float] | None
     train: list[Any]
-    gps: list[dict[str, Any]]
+    gps: list[Record]
     shares: Annotated[Array, Shape("ig")]
 
 
@@ -75,7 +65,7 @@ class _LeftOut(msgspec.Struct):
 class RegressorState(msgspec.Struct):
     """A fitted :class:`swwl.RobustGPRegressor`: m members, k targets, n training rows."""
 
-    params: dict[str, Any]
+    params: Record
     given: bool
     members: Annotated[list[MemberState], Meta(min_length=1)]
     weights: Annotated[Array, Shape("mk", least=0)]
@@ -87,7 +77,7 @@ class RegressorState(msgspec.Struct):
     selection: list[_Chosen]
     candidates: list[_Candidate]
     left_out: _LeftOut | None
-    metadata: dict[str, Any]
+    metadata: Record
 
 
 def regressor_state(model: RobustGPRegressor) -> RegressorState:
@@ -121,7 +111,7 @@ def member_state(member: Member) -> MemberState:
     return MemberState(member.name, member.kernel.factors, member.kernel.elliptic, member.rows, lean, member.shares)
 
 
-def regressor_from_state(kind: type[RobustGPRegressor], values: dict[str, Any]) -> RobustGPRegressor:
+def regressor_from_state(kind: type[RobustGPRegressor], values: Record) -> RobustGPRegressor:
     """Undo :func:`regressor_state`; refuse what no fit leaves behind."""
     state = restored(RegressorState, values)
     members = [member_from_state(member) for member in state.members]
@@ -157,12 +147,13 @@ def regressor_from_state(kind: type[RobustGPRegressor], values: dict[str, Any]) 
 
 def member_from_state(state: MemberState) -> Member:
     """Undo :func:`member_state`."""
+    restored(list[str], [factor.column for factor in state.factors])
     member = Member(state.name, make_kernel(state.factors, state.elliptic), state.train, shares=state.shares)
     member.gps = [RobustGP.from_state(_whole(member, own)) for own in state.gps]
     return member
 
 
-def _whole(member: Member, state: dict[str, Any]) -> dict[str, Any]:
+def _whole(member: Member, state: Record) -> Record:
     """Put the coordinates back that :func:`member_state` left out."""
     if state["params"]["solver"] == "exact":
         return state
@@ -195,16 +186,7 @@ def _check_sizes(state: RegressorState, members: Sequence[Member], layout: Layou
 
 
 def check_factors(factors: Sequence[Factor], train: Sequence[Any], n: int) -> None:
-    """Refuse factors that are not fitted, or not to these rows.
-
-    Parameters
-    ----------
-    factors : sequence of Factor
-    train : sequence
-        The training representation of each.
-    n : int
-        Number of training rows.
-    """
+    """Refuse factors that are not fitted, or not to n rows; ``train`` is what each made of them."""
     restored(list[str], [factor.column for factor in factors])
     if len(train) != len(factors):
         raise InputError(f"there are {len(factors)} factors, but {len(train)} training columns")

@@ -11,10 +11,10 @@ import lzma
 import math
 import zipfile
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass, is_dataclass
+from itertools import repeat
 from types import UnionType
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 import numpy as np
@@ -22,6 +22,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from swwl.errors import InputError
+from swwl.formatting import Record
 
 # What reading something else than a whole archive ends in; NotImplementedError, of an unknown compression, is a
 # RuntimeError.
@@ -43,8 +44,8 @@ class Sizes:
     Examples
     --------
     >>> sizes = Sizes(k=1)
-    >>> sizes.array("alpha", np.zeros((5, 1)), "nk").shape, sizes["n"]
-    ((5, 1), 5)
+    >>> sizes.array("alpha", np.zeros((5, 1)), "nk").shape
+    (5, 1)
     >>> sizes.array("y", np.zeros((4, 1)), "nk")
     Traceback (most recent call last):
     ...
@@ -54,8 +55,10 @@ class Sizes:
     def __init__(self, **known: int):
         self._known = known
 
-    def __getitem__(self, letter: str) -> int:
-        return self._known[letter]
+    def size(self, name: str, letter: str, value: int) -> None:
+        """Refuse a number that is not this size."""
+        if self._known.setdefault(letter, value) != value:
+            raise InputError(f"{name} is {value}, but {self._known[letter]} is expected")
 
     def array(self, name: str, value: object, shape: str, kinds: str = "f") -> NDArray[Any]:
         """Return a finite array of these sizes, one letter per axis.
@@ -66,48 +69,39 @@ class Sizes:
             What messages call it.
         value : anything
         shape : str
-            The last axis may be ``*``, any size.
+            A digit is a size itself, and a star any size.
         kinds : str
             Of data types, as NumPy writes them.
         """
         if not isinstance(value, np.ndarray) or value.dtype.kind not in kinds:
             found = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else shown(value)
             raise InputError(f"{name} is {found}, but an array of numbers is expected")
+        known = self._known | {letter: int(letter) for letter in shape if letter.isdigit()}
         for letter, size in zip(shape, value.shape, strict=False):
-            if letter == "*":
-                self._known[letter] = size
-            self._known.setdefault(letter, size)
-        expected = tuple(self._known.get(letter, 0) for letter in shape)
+            known["*"] = size
+            known.setdefault(letter, size)
+        expected = tuple(known.get(letter, 0) for letter in shape)
         if value.shape != expected:
             raise InputError(f"{name} has shape {value.shape}, but {expected} is expected")
         if not np.isfinite(value).all():
             raise InputError(f"{name} holds numbers that are not finite")
+        self._known = known
         return value
 
 
 class Mark:
     """A check beside the type of an annotation; by itself it lets everything pass, numbers that are not finite too."""
 
-    def check(self, name: str, value: Any, sizes: Sizes) -> None:
+    def check(self, name: str, value: object, sizes: Sizes) -> None:
         """Refuse a value of the right type that cannot be."""
 
 
 @dataclass(frozen=True)
 class Shape(Mark):
-    """The shape of an array: a letter per axis; and its numbers.
+    """The shape and the type of an array, see :meth:`Sizes.array`; bounds of its numbers, and whether they rise.
 
     The same letter is the same size throughout a class and its parts; items of lists and dicts have letters of their
     own where they are classes.
-
-    Parameters
-    ----------
-    axes : str
-    kinds : str
-        Of data types, as NumPy writes them.
-    least, above : float
-        Bounds of all its numbers.
-    rises : bool
-        Whether no number is less than the one before it, along the first axis.
     """
 
     axes: str
@@ -116,7 +110,7 @@ class Shape(Mark):
     above: float = -math.inf
     rises: bool = False
 
-    def check(self, name: str, value: Any, sizes: Sizes) -> None:
+    def check(self, name: str, value: object, sizes: Sizes) -> None:
         """Refuse another shape, and numbers out of bounds."""
         array = sizes.array(name, value, self.axes, self.kinds)
         if array.size and not (self.least <= array.min() > self.above):
@@ -127,13 +121,21 @@ class Shape(Mark):
 
 
 class _Distinct(Mark):
-    def check(self, name: str, value: Any, sizes: Sizes) -> None:
-        if len({*value}) < len(value):
+    def check(self, name: str, value: object, sizes: Sizes) -> None:
+        if isinstance(value, list) and len({*value}) < len(value):
             raise InputError(f"{name} is {shown(value)}, but different names are expected")
 
 
-class _Perhaps(Mark):
-    """Marks what need not be there."""
+@dataclass(frozen=True)
+class Size(Mark):
+    """A number that is a size, by its letter in shapes."""
+
+    letter: str
+
+    def check(self, name: str, value: object, sizes: Sizes) -> None:
+        """Refuse another size than is known already."""
+        if isinstance(value, int):
+            sizes.size(name, self.letter, value)
 
 
 Array = NDArray[np.float64]
@@ -144,7 +146,7 @@ NotNegative = Annotated[float, Meta(ge=0)]
 # Numbers that need not be finite.
 PositiveOrInfinite = Annotated[float, Meta(gt=0), Mark()]
 AnyNumber = Annotated[float, Mark()]
-PERHAPS = _Perhaps()
+PERHAPS = "need not be there"  # beside the type of what an estimator may not have learned
 
 
 def restored(kind: type[Kind], state: object, **sizes: int) -> Kind:
@@ -182,14 +184,14 @@ def restored(kind: type[Kind], state: object, **sizes: int) -> Kind:
     return found
 
 
-def arguments(kind: type, params: dict[str, Any]) -> dict[str, Any]:
+def arguments(kind: type, params: Record) -> Record:
     """Return arguments of a constructor as its annotations have them; None passes, as a default of scikit-learn's."""
     hints = get_type_hints(kind.__init__)  # type: ignore[misc]
     given = {name: value for name, value in params.items() if value is not None}
     return params | {name: converted(name, value, hints.get(name, Any)) for name, value in given.items()}
 
 
-def contiguous(state: dict[str, Any]) -> dict[str, Any]:
+def contiguous(state: Record) -> Record:
     """Return a state with arrays in C order and floating point numbers of double precision.
 
     Memory order decides which BLAS routine runs, so it is part of "bit for bit".
@@ -212,20 +214,24 @@ def converted(name: str, value: object, kind: Any) -> Any:
         text, _, place = str(error).partition(" - at `$")
         place = (name + place.rstrip("`")).lstrip(".")
         text = text.replace("Object missing required field", "It has no").replace("`", "'")
-        raise InputError(f"{place}: {text[:1].lower()}{text[1:]}" if place else text[:1].lower() + text[1:]) from None
+        raise InputError(f"{place}: " * bool(place) + text[:1].lower() + text[1:]) from None
 
 
-_DECLARED: dict[type, dict[str, Any]] = {}
+_DECLARED: dict[type, Record] = {}
 
 
-def declared(kind: type) -> dict[str, Any]:
+def is_declared(kind: type) -> bool:
+    """Whether a class is stored by its annotations: a dataclass, or a ``msgspec.Struct``."""
+    return is_dataclass(kind) or issubclass(kind, msgspec.Struct)
+
+
+def declared(kind: type) -> Record:
     """Return the annotations of a class of stored values; of an estimator, those of what it learns."""
     if kind not in _DECLARED:
-        whole = is_dataclass(kind) or issubclass(kind, msgspec.Struct)
         _DECLARED[kind] = {
             name: hint
             for name, hint in get_type_hints(kind, include_extras=True).items()
-            if get_origin(hint) != ClassVar and not name.startswith("_") and (whole or name.endswith("_"))
+            if get_origin(hint) != ClassVar and not name.startswith("_") and (is_declared(kind) or name.endswith("_"))
         }
     return _DECLARED[kind]
 
@@ -243,36 +249,24 @@ def _check(name: str, value: Any, hint: Any, sizes: Sizes) -> None:
     """Check what msgspec cannot: marks, numbers that are not finite, and what lies inside of others."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        marks = [part for part in parts[1:] if isinstance(part, Mark) and part is not PERHAPS]
+        marks = [part for part in parts[1:] if isinstance(part, Mark)]
         for mark in marks:
             mark.check(name, value, sizes)
         if not marks:
             _check(name, value, parts[0], sizes)
-    elif hint is Any or value is None or origin is Literal:
+    elif hint is Any or value is None:
         return
     elif origin in (Union, UnionType):
         for part in parts:
             _check(name, value, part, sizes)
-    elif origin in (list, tuple, dict):
-        for item, part in _inside(value, parts):
-            _check(name, item, part, Sizes() if _is_declared(item) else sizes)
+    elif origin in (list, tuple, dict) and isinstance(value, origin):
+        items = value.values() if isinstance(value, dict) else value
+        for item, part in zip(items, parts if origin is tuple else repeat(parts[-1]), strict=False):
+            _check(name, item, part, Sizes() if is_declared(type(item)) else sizes)
     elif isinstance(value, float) and not math.isfinite(value):
         raise InputError(f"{name} is {value}, but a number is expected")
-    elif _is_declared(value):
+    elif is_declared(type(value)):
         check_declared(value, sizes)
-
-
-def _is_declared(value: object) -> bool:
-    return is_dataclass(value) or isinstance(value, msgspec.Struct)
-
-
-def _inside(value: Any, parts: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
-    """Return the values in a list, a tuple or a dict, each with its annotation."""
-    if isinstance(value, dict):
-        return ((item, parts[1]) for item in value.values())
-    if isinstance(value, tuple) and parts[-1] is not Ellipsis:
-        return zip(value, parts, strict=True)
-    return ((item, parts[0]) for item in value or ())
 
 
 def shown(value: object) -> str:

@@ -12,18 +12,18 @@ import hashlib
 import json
 import os
 import zipfile
-from dataclasses import is_dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import IO, Any, Protocol, TypeVar
 
-import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 import swwl
 from swwl.errors import InputError, InputTypeError, MissingFileError, located
+from swwl.formatting import Record
 from swwl.storage.atomic import atomic_write
-from swwl.storage.checks import ZIP_ERRORS, Count, as_array, converted, declared
+from swwl.storage.checks import ZIP_ERRORS, Count, as_array, converted, declared, is_declared
 from swwl.storage.memory import Memory
 
 STORABLE: dict[str, type] = {}
@@ -53,7 +53,7 @@ class Model(Protocol):
         """Return what the fitted model is made of, a dataclass or a ``msgspec.Struct``."""
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Any:
+    def from_state(cls, state: Record) -> Any:
         """Make the model again of what a file holds, or refuse it."""
 
 
@@ -67,7 +67,7 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
         Fitted. Its ``metadata_`` may hold what JSON can: numbers, texts, lists and dicts with texts for keys.
     """
     state = model.get_state()
-    arrays: list[np.ndarray[Any, Any]] = []
+    arrays: list[NDArray[np.generic]] = []
     manifest = {"format": FORMAT, "version": VERSION, "swwl": swwl.__version__, "model": type(model).__name__}
     text = json.dumps(manifest | _encode(state, arrays, {}), indent=1)
     digest = hashlib.sha256(text.encode())
@@ -123,12 +123,12 @@ def is_model(path: str | os.PathLike[str]) -> bool:
 class _Digested:
     """A file to write to, whose content is digested on the way."""
 
-    def __init__(self, file: Any, digest: Any):
+    def __init__(self, file: IO[bytes], digest: hashlib._Hash):
         self._file, self._digest = file, digest
 
     def write(self, data: bytes) -> int:
         self._digest.update(data)
-        return int(self._file.write(data))
+        return self._file.write(data)
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -136,7 +136,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
 
 
-def _manifest(archive: zipfile.ZipFile) -> dict[str, Any] | None:
+def _manifest(archive: zipfile.ZipFile) -> Record | None:
     """Return the manifest of a model, or None where it is that of something else."""
     found = json.loads(_content(archive, _MANIFEST))
     return found if isinstance(found, dict) and found.get("format") == FORMAT else None
@@ -151,7 +151,7 @@ def _content(archive: zipfile.ZipFile, name: str) -> bytes:
     return archive.read(entry)
 
 
-def _restore(archive: zipfile.ZipFile, manifest: dict[str, Any]) -> Any:
+def _restore(archive: zipfile.ZipFile, manifest: Record) -> Any:
     """Make the model that an archive holds."""
     version = manifest.get("version")
     if version != VERSION or not isinstance(version, int):
@@ -169,7 +169,7 @@ def _restore(archive: zipfile.ZipFile, manifest: dict[str, Any]) -> Any:
         raise InputError(f"was changed after it was written, or is damaged ({_reason(error)}).") from error
 
 
-def _arrays(archive: zipfile.ZipFile) -> list[np.ndarray[Any, Any]]:
+def _arrays(archive: zipfile.ZipFile) -> list[NDArray[np.generic]]:
     """Return the arrays of a model, each in memory of its own, if the checksum matches."""
     names = [f"arrays/{number}.npy" for number in range(len(archive.namelist()) - 2)]
     if sorted(archive.namelist()) != sorted([_MANIFEST, *names, _CHECKSUM]):
@@ -192,7 +192,7 @@ def _reason(error: Exception) -> str:
     return " ".join(text.split())[:200].rstrip(".") or type(error).__name__
 
 
-def _encode(value: Any, arrays: list[np.ndarray[Any, Any]], known: dict[int, int]) -> Any:
+def _encode(value: Any, arrays: list[NDArray[np.generic]], known: dict[int, int]) -> Any:
     """Turn a value into what JSON holds; arrays are put aside, each once, and referred to by number."""
     if isinstance(value, np.ndarray):
         if id(value) not in known:
@@ -201,7 +201,7 @@ def _encode(value: Any, arrays: list[np.ndarray[Any, Any]], known: dict[int, int
         return {"$array": known[id(value)]}
     if isinstance(value, np.generic):
         return value.item()
-    if is_dataclass(value) or isinstance(value, msgspec.Struct):
+    if is_declared(type(value)):
         value = {name: getattr(value, name) for name in declared(type(value))}
     if isinstance(value, dict):
         return {str(key): _encode(item, arrays, known) for key, item in value.items()}
@@ -209,13 +209,14 @@ def _encode(value: Any, arrays: list[np.ndarray[Any, Any]], known: dict[int, int
         return {"$tuple": [_encode(item, arrays, known) for item in value]}
     if isinstance(value, list):
         return [_encode(item, arrays, known) for item in value]
-    if type(value) in STORABLE.values():
+    kind: type = type(value)
+    if STORABLE.get(kind.__name__) is kind:
         # Where embeddings are kept is a matter of this machine, not of the model.
         params = {name: item for name, item in value.get_params(deep=False).items() if name != "memory"}
-        learned = declared(type(value))
+        learned = declared(kind)
         fitted = {name: item for name, item in vars(value).items() if name in learned}
         return {
-            "$object": type(value).__name__,
+            "$object": kind.__name__,
             "params": _encode(params, arrays, known),
             "fitted": _encode(fitted, arrays, known),
         }
@@ -228,7 +229,7 @@ def _encode(value: Any, arrays: list[np.ndarray[Any, Any]], known: dict[int, int
     )
 
 
-def _decode(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
+def _decode(value: Any, arrays: list[NDArray[np.generic]]) -> Any:
     """Undo :func:`_encode`."""
     if isinstance(value, list):
         return [_decode(item, arrays) for item in value]

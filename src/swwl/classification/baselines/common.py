@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from swwl.embedding.options import check_exponent, check_options, given_scale
@@ -18,7 +19,7 @@ from swwl.kernels.base import CorrelationName, Factor, Item
 from swwl.mesh.graph import Graph
 from swwl.mesh.io import as_graph
 from swwl.parallel import Progress, each_once
-from swwl.storage.checks import Count, Shape
+from swwl.storage.checks import Shape, Size
 
 # Graphs on each side of a block of pairs: enough to outweigh the sending of both sides to another process.
 _BLOCK = 32
@@ -203,7 +204,7 @@ class Baseline(Factor):
     node_weights: str | None = None
     n_jobs: int | None
     exponent_name = "alpha"
-    n_node_features_: Count
+    n_node_features_: Annotated[int, Meta(ge=0), Size("d")]
     scale_: Annotated[NDArray[np.float64], Shape("d")]
     _progress: Progress | None = None
 
@@ -255,16 +256,10 @@ class Baseline(Factor):
         """Return the distances between graphs, (N, M)."""
         raise TypeError(f"{type(self).__name__} must define distances.")
 
-    def known_sizes(self) -> dict[str, int]:
-        """Return the number of node features, d."""
-        return {"d": self.n_node_features_}
-
     def check_restored(self, rows: Any) -> None:
-        """Refuse options that no fit leaves, and rows that are not kept graphs."""
+        """Refuse options that no fit leaves."""
         self._check()
         super().check_restored(rows)
-        if not isinstance(rows, list):
-            raise InputError(f"column {self.column!r} holds no graphs")
 
     def _learn(self, graphs: list[Graph], y: object, progress: Progress | None) -> None:
         """Learn more than the scale; most baselines have nothing to learn."""

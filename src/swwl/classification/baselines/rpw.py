@@ -189,7 +189,7 @@ def train_weights(
 
     .. math:: -\log \frac{e^{-\bar d^2_{i y_i} / 2}}{\sum_k e^{-\bar d^2_{ik} / 2}}
 
-    is minimised by Adam: the loss "nearest class cloud" of its paper.
+    is minimized by Adam: the loss "nearest class cloud" of its paper.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def train_weights(
     directions : ndarray of shape (k, P)
         Unit columns, in the space of the weighted features.
     n_epochs, learning_rate, batch_size, random_state
-        Of the optimiser; the seed draws the first weights and shuffles the batches.
+        Of the optimizer; the seed draws the first weights and shuffles the batches.
     progress : callable, optional
         Called as ``progress(done, total)`` with numbers of epochs.
 
@@ -219,14 +219,14 @@ def train_weights(
     width, k = clouds[0][0].shape[1], len(directions)
     limit = np.sqrt(6 / (width + k))
     weights = torch.tensor(rng.uniform(-limit, limit, (width, k)), requires_grad=True)
-    optimiser = torch.optim.Adam([weights], lr=learning_rate)
+    optimizer = torch.optim.Adam([weights], lr=learning_rate)
     with _one_thread(torch):
         for epoch in range(n_epochs):
             for batch in _batches(rng.permutation(len(clouds)), batch_size):
                 loss = _loss(torch, [clouds[i] for i in batch], labels[batch], weights, directions)
-                optimiser.zero_grad()
+                optimizer.zero_grad()
                 loss.backward()
-                optimiser.step()
+                optimizer.step()
             if progress is not None:
                 progress(epoch + 1, n_epochs)
     return weights.detach().numpy().copy()
@@ -244,7 +244,7 @@ def _one_thread(torch: Any) -> Iterator[None]:
 
 
 def _batches(order: NDArray[np.intp], size: int) -> list[NDArray[np.intp]]:
-    """Split into batches; a last one of a single graph joins its neighbour."""
+    """Split into batches; a last one of a single graph joins its neighbor."""
     batches = [order[start : start + size] for start in range(0, len(order), size)]
     if len(batches) > 1 and len(batches[-1]) == 1:
         batches[-2:] = [np.concatenate(batches[-2:])]

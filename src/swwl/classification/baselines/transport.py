@@ -49,7 +49,7 @@ class WWL(Baseline):
     step : int or "sqrt"
         "sqrt" is the rounded square root of the mean number of nodes in ``fit``.
     sinkhorn : float, optional
-        Entropic regularisation, relative to the largest cost of each pair; then the cost of the regularised plan is
+        Entropic regularization, relative to the largest cost of each pair; then the cost of the regularized plan is
         returned, which is not below the exact one. By default the distance is exact.
     alpha : float
         :math:`\alpha` in (0, 2]; the kernel of its paper has 1. :class:`swwl.GraphSVC` has its own.
@@ -137,7 +137,7 @@ def wasserstein(first: WeightedPoints, second: WeightedPoints, sinkhorn: float |
     ----------
     first, second : (points (n, s), masses (n,))
     sinkhorn : float, optional
-        Entropic regularisation relative to the largest cost.
+        Entropic regularization relative to the largest cost.
     """
     import ot
 

@@ -107,7 +107,7 @@ class Describer:
     dimension: Count
     diagonal: Positive
     normals: bool
-    bodies: Annotated[Array, Shape("bf")] | None = None
+    bodies: Annotated[Array, Shape("b4")] | None = None
     scales: dict[str, tuple[Annotated[Array, Shape("*")], Positive]] = field(default_factory=dict)
 
     def blocks(self, mesh: Mesh) -> Blocks:
