@@ -8,7 +8,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from swwl.serve.models import load_served
 
 from swwl import Mesh, load_model, read_mesh
 from swwl.errors import CaseWarning
@@ -16,6 +15,7 @@ from swwl.fields.one_mesh import PreparedFields
 from swwl.jobs.predict import DERIVED, PREDICTED, predict_fields
 from swwl.report.fields import gather_fields
 from swwl.serve.http.app import make_app
+from swwl.serve.models import load_served
 from swwl.tables.read import read_table
 from tests.cli.conftest import swwl
 from tests.cli.fielddata import QUICK, plate, write_plates
