@@ -9,7 +9,7 @@ demo: .venv/installed-demo
 	$(BIN)/swwl demo
 	@echo 'Here the command swwl is $(BIN)/swwl; ". $(BIN)/activate" puts it on the path.'
 
-# Lint, types and the quick tests: about three minutes on two cores, for the inner loop.
+# Lint, types and the quick tests: some two minutes on two cores, for the inner loop.
 check: lint
 	$(BIN)/python -m pytest -n 2 -q -m "not slow" src tests
 

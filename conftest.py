@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+# POT would import torch, which takes seconds, only to find that nobody hands it tensors.
+os.environ.setdefault("POT_BACKEND_DISABLE_PYTORCH", "1")
+
 # Skips that are right everywhere.
 _FINE = (
     "SWWL_DATA names no folder",

@@ -17,7 +17,7 @@ from swwl.plots import ParityDisplay
 
 table = datasets.make_tensile2d(75, n_nodes=200, random_state=3)[["mesh", "pressure"]]
 rng = np.random.default_rng(0)
-modulus = {"aluminium": 70.0, "steel": 210.0, "titanium": 110.0}
+modulus = {"aluminum": 70.0, "steel": 210.0, "titanium": 110.0}
 table["material"] = rng.choice(list(modulus), len(table))
 width = np.array([np.ptp(mesh.points[np.abs(mesh.points[:, 1]) < 0.3, 0]) for mesh in table["mesh"]])
 table["stretch"] = table["pressure"] / (width * table["material"].map(modulus)) * 10

@@ -55,8 +55,8 @@ for entry in ALKANES.split():
 
 graphs = [Graph(np.zeros((n, 1)), bonds) for n, bonds, _ in rows]
 labels = [np.bincount(bonds.ravel(), minlength=n) for n, bonds, _ in rows]
-labelled = with_labels(graphs, labels, attributes=False)
-table = pd.DataFrame({"molecule": labelled, "atoms": [float(n) for n, _, _ in rows]})
+labeled = with_labels(graphs, labels, attributes=False)
+table = pd.DataFrame({"molecule": labeled, "atoms": [float(n) for n, _, _ in rows]})
 table["boiling"] = [boiling for *_, boiling in rows]
 
 # %%

@@ -221,7 +221,7 @@ def test_the_report_shows_held_out_cases(model, folder):
 def test_the_server(folder, cases, answer):
     pytest.importorskip("starlette", reason="starlette is not installed")
     from swwl.serve.http.app import make_app
-    from swwl.serve.models.__init__ import load_served
+    from swwl.serve.models import load_served
     from tests.serve.conftest import LIMITS, TestClient
 
     told, domain = answer

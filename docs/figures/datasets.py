@@ -158,7 +158,7 @@ def column(samples, name: str) -> np.ndarray:
 
 
 def shared_norm(samples, field: str) -> Normalize:
-    """Colour range that suits the samples shown."""
+    """Color range that suits the samples shown."""
     values = np.concatenate([sample.fields[field] for sample in samples[:N_SHOWN]])
     return Normalize(*np.percentile(values, [1, 99.7]))
 

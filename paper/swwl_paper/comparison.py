@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from swwl.evaluation import scores
 from swwl.mesh.mesh import Mesh
 from swwl.parallel import one_blas_thread
-from swwl.plots.style import CYCLE, GREY, new_figure, style
+from swwl.plots.style import CYCLE, GRAY, new_figure, style
 from swwl_paper.filesets import SETS, table_of
 from swwl_paper.measure import in_child, peak_memory
 from swwl_paper.peers import PEERS, lacking, lines_of
@@ -172,7 +172,7 @@ def draw(frame: pd.DataFrame) -> Any:
             ax.axis("off")
         for ax, ((name, target), part) in zip(axes, tasks, strict=False):
             errors = part.set_index("peer")["error"].reindex(names)
-            colors = [CYCLE[0] if peer in ("swwl", "paper") else GREY for peer in names]
+            colors = [CYCLE[0] if peer in ("swwl", "paper") else GRAY for peer in names]
             ax.barh(np.arange(len(names)), errors.fillna(0), color=colors, height=0.65)
             ax.set_yticks(np.arange(len(names)), names)
             ax.invert_yaxis()

@@ -199,7 +199,7 @@ def regressor(model: str, scalars: list[str]) -> RobustGPRegressor:
 
 
 def ridge(inputs: NDArray[np.float64], y: NDArray[np.float64], new: NDArray[np.float64]) -> Prediction:
-    """Predict by ridge regression on standardised inputs; left-out cases choose its penalty and its intervals.
+    """Predict by ridge regression on standardized inputs; left-out cases choose its penalty and its intervals.
 
     Parameters
     ----------

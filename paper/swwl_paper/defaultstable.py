@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from swwl.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, new_figure, style, words
+from swwl.plots.style import BLACK, BLUE, GRAY, GREEN, ORANGE, PURPLE, VERMILLION, new_figure, style, words
 from swwl_paper.filesets import SETS
 
 MODELS = {
@@ -20,7 +20,7 @@ MODELS = {
     "auto": "default",
 }
 _LOOKS = {
-    "scalars": (GREY, "x"),
+    "scalars": (GRAY, "x"),
     "ridge": (ORANGE, "s"),
     "SWWL": (BLUE, "^"),
     "ASWWL": (GREEN, "v"),

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from swwl.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, new_figure, style
+from swwl.plots.style import BLUE, GRAY, GREEN, ORANGE, PURPLE, VERMILLION, new_figure, style
 from swwl_paper.fieldmethods import TITLES
 from swwl_paper.fieldsets import SETS
 
 _LOOKS = {
-    "mean": (GREY, "x"),
+    "mean": (GRAY, "x"),
     "nearest": (ORANGE, "s"),
     "entropic": (PURPLE, "D"),
     "exact": (BLUE, "^"),

@@ -21,7 +21,7 @@ from swwl.datasets.blade.rotor import operate
 from swwl.datasets.generator import Unsolvable
 from swwl.evaluation.curves import predict_curves
 from swwl.kernels import Matern52, PrincipalSWWL
-from swwl.plots.style import BLACK, BLUE, GREY, SKY, VERMILLION, limits, new_figure, style, words
+from swwl.plots.style import BLACK, BLUE, GRAY, SKY, VERMILLION, limits, new_figure, style, words
 from swwl.regression.estimator import RobustGPRegressor
 from swwl_paper.study import Study
 
@@ -40,7 +40,7 @@ SPEEDS = tuple(round(share * DESIGN_SPEED, 1) for share in (0.988, 0.996, 1.004,
 # The training range is 1.36 to 1.46: half its width more on both sides.
 PRESSURES = tuple(round(float(p), 4) for p in np.linspace(1.31, 1.51, 20))
 _UNITS = {"massflow": "mass flow, kg/s", "pressure_ratio": "pressure ratio", "efficiency": "efficiency"}
-_NOTE: Any = {"ha": "center", "va": "top", "fontsize": 7, "color": GREY}
+_NOTE: Any = {"ha": "center", "va": "top", "fontsize": 7, "color": GRAY}
 
 
 def run(study: Study) -> None:

@@ -20,7 +20,7 @@ from swwl.datasets.blade.geometry import HEIGHTS, Blade, surface
 from swwl.gp import GPWarning
 from swwl.kernels import SWWL
 from swwl.mesh.graph import Graph
-from swwl.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, limits, new_figure, style
+from swwl.plots.style import BLACK, BLUE, GRAY, GREEN, ORANGE, PURPLE, SKY, VERMILLION, limits, new_figure, style
 from swwl.regression.estimator import RobustGPRegressor
 from swwl_paper.study import Study
 
@@ -40,7 +40,7 @@ OBSERVED = (0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
 _PICTURES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _PICTURE_NODES = 500  # at this size a coarse mesh shows the idea better than the one in use
 _VIEW = (62.0, -80.0)  # elevation and azimuth in degrees
-_COLORS = (VERMILLION, GREEN, PURPLE, ORANGE, GREY)
+_COLORS = (VERMILLION, GREEN, PURPLE, ORANGE, GRAY)
 
 
 def run(study: Study) -> None:

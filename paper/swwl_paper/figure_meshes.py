@@ -15,7 +15,7 @@ from scipy import sparse
 from swwl import datasets
 from swwl.mesh import Graph, Mesh, read_graph, read_mesh, write_graph
 from swwl.plots import draw_mesh
-from swwl.plots.style import BLUE, GREY, new_figure, style
+from swwl.plots.style import BLUE, GRAY, new_figure, style
 from swwl_paper.study import Study
 
 
@@ -150,7 +150,7 @@ def _zoomed(mesh: Mesh) -> tuple[str, Mesh]:
 def _draw_graph(axis: Any, graph: Graph) -> None:
     """Draw nodes and edges of a graph in the plane; where features are not coordinates, at places that suit it."""
     places = graph.features if graph.n_features == 2 else spectral_places(graph)
-    axis.add_collection(LineCollection(list(places[graph.edges]), colors=GREY, linewidths=0.4, alpha=0.6))
+    axis.add_collection(LineCollection(list(places[graph.edges]), colors=GRAY, linewidths=0.4, alpha=0.6))
     axis.scatter(*places.T, s=1.5 if graph.n_features == 2 else 5, color=BLUE, lw=0, zorder=2)
     axis.autoscale_view()
     axis.set_aspect("equal", adjustable="datalim")

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from swwl.errors import MissingFileError
 from swwl.gp import GPWarning, RobustGP
-from swwl.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, new_figure, style
+from swwl.plots.style import BLUE, GRAY, GREEN, ORANGE, PURPLE, VERMILLION, new_figure, style
 from swwl_paper.study import Skipped, Study
 
 FILE = "rgasp_reference.json"
@@ -263,7 +263,7 @@ def draw_differences(frame: pd.DataFrame) -> Any:
         right.hlines(place, 0, gain, color="#D5D5D5", linewidth=1.5)
         higher = gain > 1e-3
         lower = gain < -1e-3
-        for mask, color in ((~(higher | lower), GREY), (higher, BLUE), (lower, VERMILLION)):
+        for mask, color in ((~(higher | lower), GRAY), (higher, BLUE), (lower, VERMILLION)):
             right.scatter(gain[mask], place[mask], 16, color=color, zorder=3)
         right.set_xscale("symlog", linthresh=1e-6)
         reach = max(1.0, np.nanmax(np.abs(gain)))

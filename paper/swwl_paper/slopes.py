@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.classification.baselines import FGW, RPW, WWL, Baseline, GraphHopper, Propagation
-from swwl.plots.style import CYCLE, GREY, MARKERS, new_figure, style
+from swwl.plots.style import CYCLE, GRAY, MARKERS, new_figure, style
 from swwl_paper.measure import Line, PowerLaw, fit_power_law
 
 N_GRAPHS = 100  # of the matrix whose practical size is asked for
@@ -227,8 +227,8 @@ def _draw_sweeps(
         return
     sizes = np.concatenate([x for _, x, _ in sweeps])
     axis.set_xlim(sizes.min() / 3, 7 * sizes.max())
-    axis.axhline(HOUR, color=GREY, linestyle="--", linewidth=1)
-    axis.annotate("one hour", (sizes.max(), HOUR), (0, 3), textcoords="offset points", fontsize=8, color=GREY)
+    axis.axhline(HOUR, color=GRAY, linestyle="--", linewidth=1)
+    axis.annotate("one hour", (sizes.max(), HOUR), (0, 3), textcoords="offset points", fontsize=8, color=GRAY)
 
 
 def _law(

@@ -11,7 +11,7 @@ from joblib import parallel_config
 
 from swwl.classification.nested_cv import COSTS, GAMMAS, nested_cv
 from swwl.errors import FoldWarning
-from swwl.plots.style import BLUE, GREY, VERMILLION, new_figure, style
+from swwl.plots.style import BLUE, GRAY, VERMILLION, new_figure, style
 from swwl_paper.classification import (
     DATASETS,
     FUSED,
@@ -204,7 +204,7 @@ def _draw(frame: pd.DataFrame) -> Any:
                     ax.plot(_printed(kernel, dataset), height, "o", mfc="none", mec=VERMILLION, ms=6, zorder=3)
                 if len(values):
                     ax.errorbar(values.mean(), height, xerr=values.std(ddof=0), fmt="o", color=BLUE, ms=4, lw=1.2)
-            ax.axvline(100 * part["majority"].mean(), color=GREY, ls="--", lw=1)
+            ax.axvline(100 * part["majority"].mean(), color=GRAY, ls="--", lw=1)
             ax.set_title(dataset)
             ax.set_xlabel("accuracy (%)")
             ax.set_yticks(range(len(kernels)), kernels)

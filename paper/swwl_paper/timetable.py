@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from swwl.plots.style import BLUE, GREY, ORANGE, VERMILLION, new_figure, style
+from swwl.plots.style import BLUE, GRAY, ORANGE, VERMILLION, new_figure, style
 from swwl_paper.measure import Line
 from swwl_paper.papersets import CASES, KERNELS
 
@@ -103,7 +103,7 @@ def draw_times(frame: pd.DataFrame, threads: int) -> Any:
         ours = [row.seconds_of_all if np.isfinite(row.seconds_of_all) else row.seconds for row in rows]
         theirs = [row.paper_seconds if _comparable(row) else np.nan for row in rows]
         times.hlines(place, ours, theirs, color="#CCCCCC", linewidth=2, zorder=1)
-        times.scatter(theirs, place, color=GREY, marker="s", s=30, label="paper, 4 cores", zorder=2)
+        times.scatter(theirs, place, color=GRAY, marker="s", s=30, label="paper, 4 cores", zorder=2)
         times.scatter(ours, place, color=BLUE, s=36, label=f"here, {threads} threads", zorder=3)
         times.set(xscale="log", title="Time [s]")
         times.legend(loc="lower center", bbox_to_anchor=(0.5, -0.02 - 1.6 / (1 + len(rows))), ncols=2)

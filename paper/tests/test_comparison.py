@@ -31,7 +31,7 @@ def data():
 def test_peers_learn(name, data, monkeypatch):
     if peers.lacking(name):
         pytest.skip(f"{peers.lacking(name)[0]} is not installed")
-    monkeypatch.setattr(peers, "_EPOCHS", 40)
+    monkeypatch.setattr(peers, "_EPOCHS", 25)
     monkeypatch.setattr(peers, "_MEMBERS", 2)
     *given, truth = data
     found = peers.PEERS[name][2](*given)

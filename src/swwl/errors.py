@@ -7,11 +7,8 @@ threads and processes. Any other exception is a bug of ours.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
-from typing import Any, TypeVar, cast
 
 
 class InputError(ValueError):
@@ -105,35 +102,6 @@ def located(place: str) -> Iterator[None]:
     except InputError as error:
         error.within(place)
         raise
-
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def renamed_arguments(**names: str) -> Callable[[Function], Function]:
-    """Let a function take arguments by their former names, with a DeprecationWarning.
-
-    Parameters
-    ----------
-    **names : str
-        ``old="new"``.
-    """
-
-    def decorate(function: Function) -> Function:
-        @wraps(function)
-        def renamed(*args: Any, **values: Any) -> Any:
-            for old, new in names.items():
-                if old in values:
-                    if new in values:
-                        raise InputTypeError(f"{old} is the former name of {new}; give {new} alone.")
-                    text = f"The argument {old} is now called {new}."
-                    warnings.warn(text, DeprecationWarning, stacklevel=2)
-                    values[new] = values.pop(old)
-            return function(*args, **values)
-
-        return cast(Function, renamed)
-
-    return decorate
 
 
 class GPWarning(UserWarning):

@@ -21,9 +21,9 @@ from swwl.classification.baselines import (
     graphhopper_gram,
     propagation_gram,
     rpw_distances,
-    wwl,
     wwl_distances,
 )
+from swwl.classification.baselines import transport as exact
 from swwl.classification.baselines.common import for_grakel, pair_matrix, require
 from swwl.classification.baselines.grakel import path_counts
 from swwl.classification.baselines.rpw import (
@@ -174,8 +174,8 @@ def test_rpw_lies_above_wasserstein_and_is_that_on_a_line(graphs):
 def test_rpw_is_a_euclidean_distance(graphs):
     """Its squares are conditionally negative definite, so kernels of it are positive definite."""
     squares = rpw_distances([*graphs, *lone()], weights=WEIGHTS) ** 2
-    centre = np.eye(len(squares)) - 1 / len(squares)
-    assert np.linalg.eigvalsh(-0.5 * centre @ squares @ centre).min() > -1e-9
+    center = np.eye(len(squares)) - 1 / len(squares)
+    assert np.linalg.eigvalsh(-0.5 * center @ squares @ center).min() > -1e-9
 
 
 def test_merged_plans(graphs):
@@ -505,6 +505,8 @@ def test_importing_the_baselines_needs_no_extra(monkeypatch):
         wanted.append(name.split(".")[0])
         return real(name, *args, **kwargs)
 
+    baselines = sys.modules["swwl.classification.baselines"]
+    monkeypatch.setattr("swwl.classification.baselines", baselines)  # put back what the import below replaces
     for name in [name for name in sys.modules if name.startswith("swwl.classification.baselines")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", spy)
@@ -560,14 +562,11 @@ def test_graphs_in_many_rows_are_compared_once(monkeypatch):
     column = [graphs[k] for k in (0, 1, 0, 2, 1, 0)]
     calls = []
     monkeypatch.setattr(
-        wwl, "wasserstein", lambda one, two, sinkhorn: calls.append(1) or float(np.abs(one[0] - two[0]).sum())
+        exact,
+        "wasserstein",
+        lambda one, two, sinkhorn: calls.append(1) or float(np.abs(one[0] - two[0]).sum()),
     )
     kernel = WWL(n_iterations=0)
     matrix = kernel.items(kernel.fit(column))[0]
     assert len(calls) == 3
     assert matrix[0, 2] == 0 and matrix[0, 1] == matrix[2, 4] > 0
-
-
-def test_the_former_name_of_the_exponent():
-    with pytest.warns(DeprecationWarning, match="exponent is now called alpha"):
-        assert WWL(exponent=1.5).alpha == 1.5

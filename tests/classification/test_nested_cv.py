@@ -257,10 +257,10 @@ def test_label_errors():
 
 def test_labels_keep_weights_and_several_columns():
     graph = Graph([[5.0], [6.0]], [(0, 1)], weights=[0.5], node_weights=[1.0, 2.0])
-    (labelled,) = with_labels([graph], [[[7, 1], [8, 1]]], weight=3.0)
-    np.testing.assert_array_equal(labelled.features, [[5, 3, 0, 3], [6, 0, 3, 3]])
-    np.testing.assert_array_equal(labelled.weights, [0.5])
-    np.testing.assert_array_equal(labelled.node_weights, [1, 2])
+    (labeled,) = with_labels([graph], [[[7, 1], [8, 1]]], weight=3.0)
+    np.testing.assert_array_equal(labeled.features, [[5, 3, 0, 3], [6, 0, 3, 3]])
+    np.testing.assert_array_equal(labeled.weights, [0.5])
+    np.testing.assert_array_equal(labeled.node_weights, [1, 2])
 
 
 @pytest.mark.slow

@@ -101,8 +101,8 @@ def test_the_table_beside_has_derived_numbers(folder):
     np.testing.assert_allclose(found["heat_max_true"], given["top"])
     np.testing.assert_allclose(found["heat_max_mean"], given["top"], rtol=0.5)
     assert "flux_max_mean" not in found  # numbers are derived from fields of nodes
-    rows = field_data_of(load_model(folder / "f.swwl"))["held_out_scores"]["heat"]
-    np.testing.assert_allclose(found["heat_rrmse"][11:], [row["rrmse"] for row in rows], rtol=1e-9)
+    rows = field_data_of(load_model(folder / "f.swwl")).held_out_scores["heat"]
+    np.testing.assert_allclose(found["heat_rrmse"][11:], [row.rrmse for row in rows], rtol=1e-9)
 
 
 def test_new_meshes_need_no_field(folder):

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -27,6 +27,7 @@ def test_directions_are_isotropic(rule):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("rule", QUANTILES)
+@settings(max_examples=40)  # of each of eight
 @given(data=st.data())
 def test_quantiles_equal_numpys(rule, weighted, data):
     n = data.draw(st.integers(1, 40))

@@ -36,7 +36,7 @@ def check_against_reference(graphs, embedding):
 @pytest.mark.parametrize("shift", [0, 1e6])
 def test_random_graphs(quantiles, massive, weighted, shift):
     rng = np.random.default_rng(0)
-    graphs = [random_graph(rng, n, weighted=weighted, massive=massive) for n in (30, 1, 17, 2, 55, 30)]
+    graphs = [random_graph(rng, n, weighted=weighted, massive=massive) for n in (30, 1, 17, 2)]
     moved = [Graph(g.features + shift, g.edges, g.weights, g.node_weights) for g in graphs]
     for normalization, r, per_iteration in itertools.product(("count", "sum"), (1, 2), (False, True)):
         options = {"normalization": normalization, "r": r, "per_iteration": per_iteration}

@@ -38,6 +38,7 @@ def test_crafted_files_have_the_right_checksum(tmp_path, traced, monkeypatch):
         assert not check(name, crafted(content, rng), read_model_file, tmp_path)[0], name
 
 
+@pytest.mark.slow
 def test_spoiled_files_are_read_or_refused(tmp_path, traced):
     refused = [check(*make_case(number, "0"), tmp_path)[0] for number in range(150)]
     assert 30 < sum(refused) < 150

@@ -22,8 +22,9 @@ def interval_score(y, bounds, level=0.95):
 def test_intervals_cover_data_drawn_from_the_model():
     rng = np.random.default_rng(2024)
     beta, nugget, covered, within, scores, best = np.array([1.5, 2.0]), 0.02, [], [], [], []
-    # Shares of covered points differ by 0.05 or so from draw to draw, so that their mean over 80 draws is known to 0.006:
-    # it lies within the bounds below if intervals are right (three standard errors), and hardly if they hold 0.92 or 0.98.
+    # Shares of covered points differ by 0.05 or so from draw to draw, so that their mean over 80 draws is known to
+    # 0.006: it lies within the bounds below if intervals are right (three standard errors), and hardly if they hold
+    # 0.92 or 0.98.
     for _ in range(80):
         x = rng.random((90, 2))
         distances = [np.abs(x[:, [j]] - x[:, j]) for j in range(2)]

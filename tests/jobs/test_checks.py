@@ -61,6 +61,7 @@ def test_a_mesh_that_stands_apart_is_named_and_what_is_typical_is_kept(folder):
         check_plan(plan, Memory(None))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["numbers", "fields"])
 def test_cases_are_compared_with_the_training_meshes(folder, kind, request):
     model, path = request.getfixturevalue(kind), folder / "table.csv"

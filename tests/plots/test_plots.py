@@ -153,8 +153,7 @@ def test_map_marks_the_case_far_from_all_others(table):
     assert display.outliers[29]
     assert "case 29" in [text.get_text() for text in draw(display).texts]
     np.testing.assert_allclose(display.values, spoiled["weight"])
-    with pytest.warns(DeprecationWarning, match="color"):
-        std = DesignDisplay.from_estimator(model, colour="std", ax=axis())
+    std = DesignDisplay.from_estimator(model, color="std", ax=axis())
     np.testing.assert_allclose(std.values, model.leave_one_out().std)
     scalars = RobustGPRegressor(Matern52("load"), n_starts=1).fit(table[:30], table["load"][:30] ** 2)
     assert draw(DesignDisplay.from_estimator(scalars, ax=axis())).get_xlabel() == "component 1 (100 %)"
@@ -191,8 +190,6 @@ def test_meshes_of_all_kinds_are_drawn(tmp_path):
         drawn.figure.savefig(io.BytesIO(), format="png")
     assert draw_mesh(read_mesh(tmp_path / "plane.vtu"), axis()).lines
     assert draw_mesh(Graph(points, triangles[:, :2]), axis()).collections
-    with pytest.warns(DeprecationWarning, match="draw_mesh"):
-        assert draw_mesh(Figure(), tmp_path / "plane.vtu", "a mesh").get_title() == "a mesh"
     with pytest.raises(InputError, match="plane axis"):
         draw_mesh(tmp_path / "surface.vtu", Figure().add_subplot(projection="3d"))
 

@@ -41,6 +41,7 @@ def test_what_a_template_does_not_get_is_an_error():
         render("numbers", "nothing to say")
 
 
+@pytest.mark.slow
 def test_names_are_escaped_and_a_model_from_python_has_a_report(model, tmp_path):
     text = make_report(model)
     assert "<load>" not in text and "<b>weight" not in text and "&lt;b&gt;weight" in text
@@ -95,6 +96,7 @@ def test_columns_cases_and_commands(facts, model):
     assert parts(facts)["candidates"] == [] and len(parts(facts)["ranges"]) == len(parts(facts)["targets"]) + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("held_out", [True, False])
 def test_fields_are_drawn_where_meshes_are_found(tmp_path, held_out):
     from swwl.jobs.fit import FitRequest

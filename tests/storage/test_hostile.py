@@ -91,7 +91,7 @@ def test_an_edit_of_anything_is_refused(saved, tmp_path):
         arrays[3] = arrays[3][:-1] + bytes([arrays[3][-1] ^ 1])
 
     rewrite_model(saved, tmp_path / "m.swwl", change_array, checksum=False)
-    with pytest.raises(InputError, match=rf"{CHANGED} \(its checksum is another\)"):
+    with pytest.raises(InputError, match=rf"{CHANGED} \(the checksum does not match\)"):
         load_model(tmp_path / "m.swwl")
 
 

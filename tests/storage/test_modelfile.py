@@ -81,10 +81,8 @@ def test_files_that_are_no_models(table, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            {"version": 4, "swwl": "9.9"},
-            "was written by swwl 9.9 in format 4, but this is swwl .* reads formats 1, 2 and 3",
-        ),
+        ({"version": 4, "swwl": "9.9"}, "was written by swwl 9.9 in format 4, but this is swwl .* reads format 3"),
+        ({"version": 2, "swwl": "0.1"}, "was written by swwl 0.1 in format 2"),
         ({"format": "other"}, "is not a swwl model file"),
         ({"members": [{"$object": "Popen", "params": {}, "fitted": {}}]}, "damaged"),
     ],

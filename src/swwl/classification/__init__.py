@@ -1,4 +1,4 @@
-"""Support vector classification of graphs, and the kernels that SWWL is compared with."""
+"""Support vector classification of graphs (`GraphSVC`), its search, nested cross-validation, and rival kernels."""
 
 from swwl.classification.nested_cv import nested_cv
 from swwl.classification.svc import GraphSVC

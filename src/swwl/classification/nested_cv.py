@@ -22,9 +22,10 @@ from sklearn.svm import SVC
 
 from swwl.classification.baselines import FGW, RPW, WWL, GraphHopper, Propagation, common
 from swwl.classification.search import Folds, QuietStratified, inner_accuracies, inner_folds
-from swwl.errors import FoldWarning, InputError, InputTypeError, renamed_arguments
+from swwl.errors import FoldWarning, InputError, InputTypeError
 from swwl.gp.folds import fold_rule
 from swwl.kernels import SWWL, Factor
+from swwl.mesh.arrays import AnyArray
 from swwl.storage.journal import Journal, MatrixCache
 from swwl.storage.memory import fingerprint
 
@@ -32,7 +33,7 @@ FOLDS = ("paper", "authors")
 
 
 @dataclass(frozen=True)
-class Split:
+class OuterSplit:
     """One outer fold: row numbers, and the inner folds as positions in ``train``."""
 
     seed: int
@@ -45,7 +46,7 @@ class Split:
 
 def outer_splits(
     labels: NDArray[np.intp], folds: str, n_outer: int, n_inner: int, seed: int, classes: Any = None
-) -> list[Split]:
+) -> list[OuterSplit]:
     """Return the outer folds of one seed with their inner folds; the same for all kernels.
 
     Parameters
@@ -67,7 +68,7 @@ def outer_splits(
     for fold, (train, test) in enumerate(outer.split(labels, labels)):
         inner, even = inner_folds(labels[train], n_inner, seed)
         few |= not even
-        splits.append(Split(seed, fold, rule, train, test, inner))
+        splits.append(OuterSplit(seed, fold, rule, train, test, inner))
     if few:
         warnings.warn(
             f"Some training folds have classes of fewer members than the {n_inner} inner folds (the smallest class, "
@@ -147,7 +148,6 @@ class Grid:
     exponents: Sequence[float]
 
 
-@renamed_arguments(costs="Cs", exponents="alphas", seeds="random_states")
 def nested_cv(
     graphs: Any,
     y: ArrayLike,
@@ -279,7 +279,7 @@ def nested_cv(
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _check(versions: dict[str, list[Any]], y: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def _check(versions: dict[str, list[Any]], y: ArrayLike) -> tuple[AnyArray, NDArray[np.intp]]:
     labels = np.asarray(y)
     for name, graphs in versions.items():
         if labels.shape != (len(graphs),):
@@ -308,7 +308,7 @@ def _check_factors(name: str, factors: list[Any]) -> None:
 class _Kernel:
     """The matrices of one kernel, one per setting and version of the graphs, built when they are first needed."""
 
-    def __init__(self, versions: dict[str, list[Any]], factors: list[Factor], labels: NDArray[Any], store: MatrixCache):
+    def __init__(self, versions: dict[str, list[Any]], factors: list[Factor], labels: AnyArray, store: MatrixCache):
         self.options = [
             (version, common.load_graphs(graphs), factor) for version, graphs in versions.items() for factor in factors
         ]
@@ -330,7 +330,7 @@ class _Kernel:
                 self.seconds = np.nan
             self.shared[number] = found
 
-    def matrices(self, split: Split) -> Any:
+    def matrices(self, split: OuterSplit) -> Any:
         """Yield number and matrix of every option: shared ones, or those trained on this fold."""
         for number, (_, graphs, factor) in enumerate(self.options):
             matrix = self.shared.get(number)
@@ -342,9 +342,7 @@ def matrix_key(factor: Factor, graphs: list[Any]) -> str:
     return fingerprint(repr(factor), graphs)
 
 
-def _matrix(
-    factor: Any, graphs: list[Any], train: NDArray[Any] | None = None, labels: NDArray[Any] | None = None
-) -> NDArray[Any]:
+def _matrix(factor: Any, graphs: list[Any], train: AnyArray | None = None, labels: AnyArray | None = None) -> AnyArray:
     """Return the distances among all graphs (N, N), or their Gram matrix, with the factor fitted on ``train``."""
     if train is None or labels is None:
         rows = factor.fit(graphs)
@@ -360,13 +358,13 @@ def _matrix(
     return items[0]
 
 
-def _quick_outer_fold(kernel: _Kernel, split: Split, grid: Grid) -> dict[str, Any]:
+def _quick_outer_fold(kernel: _Kernel, split: OuterSplit, grid: Grid) -> dict[str, Any]:
     # Thousands of fits on slices of a matrix that was checked once: more checks take a quarter of the time.
     with config_context(assume_finite=True, skip_parameter_validation=True):
         return _outer_fold(kernel, split, grid)
 
 
-def _outer_fold(kernel: _Kernel, split: Split, grid: Grid) -> dict[str, Any]:
+def _outer_fold(kernel: _Kernel, split: OuterSplit, grid: Grid) -> dict[str, Any]:
     """Search on the training fold, refit, and predict the test fold: one row of the table."""
     start = time.perf_counter()
     labels = kernel.labels

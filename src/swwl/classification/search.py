@@ -1,6 +1,7 @@
 """What GraphSVC without a kernel decides by cross-validation: features, iterations, exponent, gamma and C.
 
-All ways to embed the graphs are screened with a few machines each; the best are searched on the whole grid.
+All ways to embed the graphs (:class:`Setting`) are screened with a few machines each; the best are searched on the
+whole grid. :func:`inner_folds` and :func:`inner_accuracies` are the cross-validation, also that of ``nested_cv.py``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from sklearn.svm import SVC
 
 from swwl.gp.folds import fold_rule
 from swwl.kernels import SWWL
+from swwl.mesh.arrays import AnyArray
 from swwl.mesh.graph import Graph
 from swwl.parallel import Progress, one_blas_thread
 
@@ -80,12 +82,12 @@ class Choice:
 
 def choose(
     graphs: Sequence[Graph],
-    classes: NDArray[Any],
+    classes: AnyArray,
     *,
     alpha: float | None = None,
     gamma: float | str | None = None,
     C: float | None = None,
-    class_weight: Any = None,
+    class_weight: object = None,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Choice:
@@ -146,12 +148,12 @@ def choose(
 
 def _machines(
     distances: NDArray[np.float64],
-    classes: NDArray[Any],
+    classes: AnyArray,
     folds: Folds,
     alpha: float | None,
     gamma: float | str | None,
     C: float | None,
-    class_weight: Any,
+    class_weight: object,
     refined: bool,
 ) -> list[dict[str, float]]:
     """Return the best gamma and C with their accuracy, for every exponent; on the whole grid or at its middle."""
@@ -222,7 +224,7 @@ def median_gamma(powers: Any) -> float:
     return 1 / median if median else 1.0
 
 
-def _some(classes: NDArray[Any], seed: int) -> NDArray[np.intp]:
+def _some(classes: AnyArray, seed: int) -> NDArray[np.intp]:
     """Return the numbers of the graphs to compare settings on, sorted: every class with its share and at least two."""
     if len(classes) <= _MOST_GRAPHS:
         return np.arange(len(classes))
@@ -237,7 +239,7 @@ def _some(classes: NDArray[Any], seed: int) -> NDArray[np.intp]:
 class QuietStratified(StratifiedKFold):
     """Stratified folds, small classes in as many as they can be, without scikit-learn's warning about these."""
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
+    def split(self, X: object, y: object = None, groups: Any = None) -> Any:
         """Return all folds."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="The least populated class")
@@ -264,7 +266,7 @@ def inner_folds(labels: NDArray[np.intp], n_folds: int, seed: int) -> tuple[Fold
 
 
 def inner_accuracies(
-    gram: NDArray[np.float64], labels: NDArray[Any], inner: Folds, costs: Sequence[float], class_weight: Any = None
+    gram: NDArray[np.float64], labels: AnyArray, inner: Folds, costs: Sequence[float], class_weight: object = None
 ) -> NDArray[np.float64]:
     """Return the mean accuracy over inner folds for every C, shape (len(costs),).
 

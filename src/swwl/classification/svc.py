@@ -1,13 +1,18 @@
-"""GraphSVC: support vector classification of graphs, with the kernel exp(-gamma D^alpha) on their distances."""
+"""GraphSVC: support vector classification of graphs, with the kernel exp(-gamma D^alpha) on their distances.
+
+A :class:`Machine` is what is left of scikit-learn's SVC: arrays that a model file can hold.
+"""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
+import msgspec
 import numpy as np
 import pandas as pd
+from msgspec import Meta
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import accuracy_score
@@ -18,11 +23,13 @@ from swwl.classification.baselines.common import load_graphs
 from swwl.classification.search import COLUMNS, choose, median_gamma, select_columns
 from swwl.embedding.options import check_exponent
 from swwl.errors import InputError, InputTypeError, located
+from swwl.formatting import Record
 from swwl.kernels import SWWL, Product
-from swwl.kernels.base import as_product, options_for
+from swwl.kernels.base import Factor, as_product, options_for
+from swwl.mesh.arrays import AnyArray
 from swwl.parallel import Progress
 from swwl.regression.state import check_factors
-from swwl.storage.checks import Sizes, check_number
+from swwl.storage.checks import NotNegative, Positive, Shape, arguments, restored
 from swwl.storage.memory import MemoryLike
 from swwl.storage.modelfile import save_model, storable
 from swwl.tables.inputs import as_table, column
@@ -43,21 +50,10 @@ class Machine:
     intercept : ndarray of shape (k (k - 1) / 2,)
     """
 
-    support: NDArray[np.intp]
-    n_support: NDArray[np.intp]
-    dual: NDArray[np.float64]
-    intercept: NDArray[np.float64]
-
-    def check(self, sizes: Sizes, n: int) -> None:
-        """Refuse arrays that do not fit together, for ``k`` classes among the sizes and n training rows."""
-        k = sizes["k"]
-        support = sizes.array("support", self.support, "S", "i")
-        counts = sizes.array("n_support", self.n_support, "k", "i")
-        sizes.array("dual", self.dual, "rS")
-        sizes.array("intercept", self.intercept, "d")
-        good = counts.min(initial=0) >= 0 and counts.sum() == len(support) and sizes["d"] == k * (k - 1) // 2
-        if not good or sizes["r"] != k - 1 or not ((support >= 0) & (support < n)).all():
-            raise InputError("the support vectors are not those of its classes")
+    support: Annotated[NDArray[np.intp], Shape("S", "i", least=0)]
+    n_support: Annotated[NDArray[np.intp], Shape("k", "i", least=0)]
+    dual: Annotated[NDArray[np.float64], Shape("rS")]
+    intercept: Annotated[NDArray[np.float64], Shape("d")]
 
     def duels(self, kernel: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the decision between every two classes, (M, k (k - 1) / 2), positive for the first of them.
@@ -99,6 +95,28 @@ def machine_of(svc: SVC) -> Machine:
     return Machine(svc.support_, svc.n_support_, sign * svc.dual_coef_, sign * svc.intercept_)
 
 
+class ClassifierState(msgspec.Struct):
+    """A fitted :class:`GraphSVC`; ``machine`` holds the arrays of :class:`Machine`, in their order."""
+
+    params: Record
+    kernel: list[Factor] | None
+    fitted_kernel: list[Factor]
+    train: Annotated[list[Any], Meta(min_length=1)]
+    classes: list[bool | int | float | str]
+    gamma: NotNegative
+    best_params: Record
+    columns: Annotated[NDArray[np.bool_], Shape("d", "b")] | None
+    selection: dict[str, list[Any]]
+    machine: list[NDArray[Any]]
+    metadata: Record
+
+
+class _Best(msgspec.Struct):
+    alpha: Positive
+    gamma: Positive
+    C: Positive
+
+
 @storable
 class GraphSVC(ClassifierMixin, BaseEstimator):
     r"""Support vector classification of graphs, which chooses its own kernel unless it is given one.
@@ -122,7 +140,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
     alpha : float, optional
         Exponent in (0, 2]; the paper classifies with 1. By default 1 with a kernel, and 1 or 2 without.
     C : float, optional
-        Regularisation of the support vector machine. By default 1 with a kernel, and chosen without.
+        Regularization of the support vector machine. By default 1 with a kernel, and chosen without.
     class_weight : dict or "balanced", optional
         See :class:`sklearn.svm.SVC`.
     random_state : int
@@ -173,7 +191,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         gamma: float | str | None = None,
         alpha: float | None = None,
         C: float | None = None,
-        class_weight: Any = None,
+        class_weight: object = None,
         random_state: int = 0,
     ):
         self.kernel = kernel
@@ -183,7 +201,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         self.class_weight = class_weight
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> GraphSVC:
+    def fit(self, X: object, y: object, *, progress: Progress | None = None, memory: MemoryLike = None) -> GraphSVC:
         """Choose a kernel where none is given, embed the graphs, and fit the machine.
 
         Parameters
@@ -236,16 +254,16 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         self.svc_ = SVC(kernel="precomputed", C=self.best_params_["C"], class_weight=self.class_weight)
         self.svc_.fit(np.exp(-self.gamma_ * powers) * gram, labels)
         self._machine = machine_of(self.svc_)
-        self.metadata_: dict[str, Any] = {}
+        self.metadata_: Record = {}
         return self
 
-    def predict(self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> NDArray[Any]:
+    def predict(self, X: object, *, progress: Progress | None = None, memory: MemoryLike = None) -> AnyArray:
         """Return the class of each graph, shape (M,)."""
         won, _ = self._fitted().votes(self._cross(X, progress, memory))
         return np.asarray(self.classes_[won.argmax(axis=1)])
 
     def decision_function(
-        self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None
+        self, X: object, *, progress: Progress | None = None, memory: MemoryLike = None
     ) -> NDArray[np.float64]:
         """Return decision values: (M,), positive for the second of two classes, or (M, n_classes).
 
@@ -257,7 +275,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
             return -sums[:, 0]
         return won + sums / (3 * (np.abs(sums) + 1))
 
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: object, y: object, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy; ``y`` as for :meth:`fit`."""
         check_is_fitted(self, "gamma_")
         return float(accuracy_score(_labels(as_table(X), y), self.predict(X), sample_weight=sample_weight))
@@ -266,51 +284,49 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         """Write the fitted classifier to one file, without pickle; :func:`swwl.load_model` reads it."""
         save_model(path, self)
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> ClassifierState:
         """Return what the fitted classifier is made of, for a model file."""
         machine = self._fitted()
         params = self.get_params(deep=False)
         kernel = params.pop("kernel")
         params["class_weight"] = _as_pairs(params["class_weight"])
-        return {
-            "params": params,
-            "kernel": None if kernel is None else as_product(kernel).factors,
-            "fitted_kernel": self.kernel_.factors,
-            "train": self.train_rows_,
-            "classes": self.classes_.tolist(),
-            "gamma": self.gamma_,
-            "best_params": self.best_params_,
-            "columns": self.columns_,
-            "selection": self.selection_.to_dict("list"),
-            "machine": [machine.support, machine.n_support, machine.dual, machine.intercept],
-            "metadata": self.metadata_,
-        }
+        return ClassifierState(
+            params=params,
+            kernel=None if kernel is None else as_product(kernel).factors,
+            fitted_kernel=self.kernel_.factors,
+            train=self.train_rows_,
+            classes=self.classes_.tolist(),
+            gamma=self.gamma_,
+            best_params=self.best_params_,
+            columns=self.columns_,
+            selection=self.selection_.to_dict("list"),
+            machine=[machine.support, machine.n_support, machine.dual, machine.intercept],
+            metadata=self.metadata_,
+        )
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> GraphSVC:
-        """Make a fitted classifier again of what :meth:`get_state` returned."""
-        params = dict(state["params"])
+    def from_state(cls, values: Record) -> GraphSVC:
+        """Make a fitted classifier again of what :meth:`get_state` returned; refuse what no fit leaves behind."""
+        state = restored(ClassifierState, values)
+        params = arguments(cls, state.params)
         if isinstance(params["class_weight"], list):
             params["class_weight"] = {label: weight for label, weight in params["class_weight"]}
-        model = cls(None if state["kernel"] is None else Product(*state["kernel"]), **params)
-        model.kernel_ = Product(*state["fitted_kernel"])
+        model = cls(None if state.kernel is None else Product(*state.kernel), **params)
+        model.kernel_ = Product(*state.fitted_kernel)
         model.feature_names_in_ = np.array([factor.column for factor in model.kernel_.factors], dtype=object)
-        model.train_rows_ = state["train"]
-        model.classes_ = np.asarray(state["classes"])
-        model.gamma_ = check_number("gamma", state["gamma"], 0.0)
-        # Files of earlier versions hold no choices.
-        model.best_params_ = state.get("best_params", {"alpha": model.alpha, "gamma": model.gamma_, "C": model.C})
-        model.columns_ = state.get("columns")
-        model.selection_ = pd.DataFrame(state.get("selection"), columns=COLUMNS)
-        model._machine = Machine(*state["machine"])
-        model.metadata_ = dict(state["metadata"])
-        for name in ("alpha", "gamma", "C"):
-            check_number(name, model.best_params_[name], above=0.0)
-        check_exponent(model.best_params_["alpha"])
-        if model.columns_ is not None:
-            Sizes().array("columns", model.columns_, "d", "b")
-        check_factors(model.kernel_.factors, model.train_rows_, len(model.train_rows_[0]))
-        model._machine.check(Sizes(k=len(model.classes_)), len(model.train_rows_[0]))
+        model.train_rows_, model.columns_ = state.train, state.columns
+        model.classes_ = np.asarray(state.classes)
+        model.gamma_, model.best_params_ = state.gamma, state.best_params
+        model.selection_ = pd.DataFrame(state.selection, columns=COLUMNS)
+        check_exponent(restored(_Best, state.best_params).alpha)
+        n, k = len(state.train[0]), len(state.classes)
+        check_factors(model.kernel_.factors, model.train_rows_, n)
+        names = ("support", "n_support", "dual", "intercept")
+        machine = restored(Machine, dict(zip(names, state.machine, strict=True)), k=k, r=k - 1, d=k * (k - 1) // 2)
+        if machine.n_support.sum() != len(machine.support) or machine.support.max(initial=-1) >= n:
+            raise InputError("the support vectors are not those of its classes")
+        model._machine = machine
+        model.metadata_ = state.metadata
         return model
 
     def __sklearn_tags__(self) -> Any:
@@ -326,7 +342,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         columns = "" if self.columns_ is None else " without labels"
         return f"{text} chose {self.kernel_.factors[0]!r}{columns}, {machine}"
 
-    def _choose(self, table: Any, labels: NDArray[Any], progress: Progress | None) -> SWWL:
+    def _choose(self, table: Any, labels: AnyArray, progress: Progress | None) -> SWWL:
         """Choose the kernel and all that is not given, by cross-validation; return the kernel."""
         values = column(table, "graph")
         with located("Column 'graph'"):
@@ -361,7 +377,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "gamma_")
         return self._machine
 
-    def _cross(self, X: Any, progress: Progress | None, memory: MemoryLike) -> NDArray[np.float64]:
+    def _cross(self, X: object, progress: Progress | None, memory: MemoryLike) -> NDArray[np.float64]:
         table = as_table(X)
         rows = [
             factor.represent(self._values(table, factor), progress, **options_for(factor, memory))
@@ -371,14 +387,14 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
         return np.asarray(np.exp(-self.gamma_ * powers) * gram)
 
 
-def _labels(table: Any, y: Any) -> NDArray[Any]:
+def _labels(table: Any, y: object) -> AnyArray:
     labels = np.asarray(column(table, y, "fit") if isinstance(y, str) else y)
     if labels.shape != (len(table),):
         raise InputError(f"Classes have shape {labels.shape}, but there are {len(table)} graphs.")
     return labels
 
 
-def _as_pairs(class_weight: Any) -> Any:
+def _as_pairs(class_weight: object) -> Any:
     """Return weights by class as pairs: JSON would make texts of the classes."""
     if not isinstance(class_weight, dict):
         return class_weight

@@ -34,12 +34,17 @@ from swwl.parallel import Progress
 GENERATORS: dict[str, Generator] = {g.name: g for g in (TENSILE2D, AIRFOIL, BLADE, CAPACITOR)}
 
 
-class MakeOptions(TypedDict, total=False):
-    """What all of ``make_*`` take; `make_tensile2d` explains each."""
+class MeshOptions(TypedDict, total=False):
+    """Which meshes are made; `make_tensile2d` explains each."""
 
     n_nodes: int | None
     random_state: int
     random_topology: bool
+
+
+class MakeOptions(MeshOptions, total=False):
+    """What all of ``make_*`` take; `make_tensile2d` explains each."""
+
     test_fraction: float
     shape: bool
     n_jobs: int | None
@@ -216,14 +221,12 @@ def write_dataset(
     n_samples: int,
     folder: str | os.PathLike[str],
     *,
-    n_nodes: int | None = None,
-    random_state: int = 0,
-    random_topology: bool = False,
     test_fraction: float = 0.2,
     file_format: str = "vtu",
     n_jobs: int | None = None,
     force: bool = False,
     progress: Progress | None = None,
+    **meshes: Unpack[MeshOptions],
 ) -> pd.DataFrame:
     """Make a data set in a folder: ``table.csv``, ``shape.csv``, ``about.json`` and ``meshes/``.
 
@@ -236,11 +239,13 @@ def write_dataset(
     name : {"tensile2d", "airfoil", "blade", "capacitor"}
     n_samples : int
     folder : path
-    n_nodes, random_state, random_topology, test_fraction, n_jobs, progress
+    test_fraction, n_jobs, progress
         As for `make_tensile2d`.
     file_format : {"vtu", "npz"}
     force : bool
         Overwrite a folder that holds anything else: its tables and the meshes of the same names.
+    **meshes
+        ``n_nodes``, ``random_state`` and ``random_topology`` as for `make_tensile2d`.
 
     Returns
     -------
@@ -254,7 +259,7 @@ def write_dataset(
     OSError
         When the disk is too small.
     """
-    request = make_request(name, n_nodes, random_state, random_topology)
+    request = make_request(name, **meshes)
     check_format(file_format)
     _check_sizes(n_samples, test_fraction, n_jobs)
     about = _about(request, n_samples, test_fraction, file_format)
@@ -272,7 +277,9 @@ def write_dataset(
     return load_dataset(folder)
 
 
-def make_request(name: str, n_nodes: int | None, random_state: int, random_topology: bool) -> Request:
+def make_request(
+    name: str, n_nodes: int | None = None, random_state: int = 0, random_topology: bool = False
+) -> Request:
     """Check what is asked of a generator."""
     if name not in GENERATORS:
         raise InputError(f"There is no generator {name!r}; there are {', '.join(GENERATORS)}.")
@@ -293,16 +300,14 @@ def _samples(request: Request, n_samples: int, n_jobs: int | None, progress: Pro
 def _table(
     name: str,
     n_samples: int,
-    n_nodes: int | None = None,
-    random_state: int = 0,
-    random_topology: bool = False,
     test_fraction: float = 0.2,
     shape: bool = False,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    **meshes: Unpack[MeshOptions],
 ) -> pd.DataFrame:
     """Put samples into a table with the columns that a folder's has."""
-    request = make_request(name, n_nodes, random_state, random_topology)
+    request = make_request(name, **meshes)
     _check_sizes(n_samples, test_fraction, n_jobs)
     samples = _samples(request, n_samples, n_jobs, progress)
     inputs = pd.DataFrame([s.scalars | s.targets | (s.shape if shape else {}) for s in samples])

@@ -5,7 +5,7 @@ from swwl.design.ascent import Improvement, improve
 from swwl.design.clusters import KernelKMeans, mmd_test
 from swwl.design.subsets import select
 from swwl.domain.verdict import far_from_others
-from swwl.embedding.displacement import Modes, displacement_modes
+from swwl.embedding.components import Modes, displacement_modes
 
 __all__ = [
     "Improvement",

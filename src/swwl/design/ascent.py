@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from swwl.embedding.displacement import Modes
+from swwl.embedding.components import Modes
 from swwl.errors import InputError
 from swwl.kernels.base import Factor
 from swwl.mesh.io import as_mesh

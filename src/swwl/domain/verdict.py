@@ -378,7 +378,7 @@ _MANY = 5000
 
 
 def far_from_others(rows: NDArray[np.floating]) -> NDArray[np.bool_]:
-    """Return which rows (N, K) have a nearest neighbour much farther away than other rows have.
+    """Return which rows (N, K) have a nearest neighbor much farther away than other rows have.
 
     The fence is that of a box plot: the upper quartile plus one and a half times the distance between quartiles. Of
     more than 5000 rows, neighbors are looked for among so many, drawn at random.

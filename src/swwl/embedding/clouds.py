@@ -1,7 +1,7 @@
 """Items as clouds of points with masses: cells and skins of meshes, edges of graphs.
 
 What :class:`swwl.SWWLEmbedding` embeds for the measures that are not made of nodes. Points of a cloud have no
-neighbors; ``batches.py`` brings the items, ``pipeline.py`` takes the clouds.
+neighbors; ``runner.py`` brings the items, ``pipeline.py`` takes the clouds.
 """
 
 from __future__ import annotations

@@ -1,16 +1,28 @@
-"""Principal components of wide rows: few coordinates that carry most of what tells meshes apart."""
+"""Principal components of wide rows, and of node positions: few coordinates that carry most of what tells meshes apart.
+
+:func:`principal_components` finds them, :class:`Projector` keeps the coordinates of rows on them and :class:`Span` says
+what other rows know of a row. :class:`Modes` are those of the nodes of meshes of one topology, as motions.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
 from swwl.embedding.distances import pairwise_distances
+from swwl.errors import InputError
+from swwl.mesh.arrays import AnyArray
+from swwl.mesh.io import as_mesh
+from swwl.mesh.mesh import Mesh
 from swwl.parallel import one_blas_thread
+
+Array = NDArray[np.float64]
 
 # Columns brought to double precision at a time.
 _BLOCK = 1024
@@ -23,7 +35,7 @@ _RIDGE = 1e-9
 
 
 def principal_components(
-    rows: NDArray[Any], most: int
+    rows: AnyArray, most: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     r"""Find the leading principal components of wide rows from their N x N Gram matrix.
 
@@ -57,9 +69,7 @@ def principal_components(
         return mean, *_leading(rows, mean, most)
 
 
-def _leading(
-    rows: NDArray[Any], mean: NDArray[np.float64], most: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _leading(rows: AnyArray, mean: NDArray[np.float64], most: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the leading components (K, k) and their shares of the variance (k,)."""
     n, k = rows.shape
     if n > max(_MANY, k):
@@ -83,7 +93,7 @@ def _leading(
 
 
 def _leading_of_many(
-    rows: NDArray[Any], mean: NDArray[np.float64], most: int
+    rows: AnyArray, mean: NDArray[np.float64], most: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the same from the K x K covariance matrix, where there are more rows than columns."""
     k = rows.shape[1]
@@ -119,7 +129,7 @@ class Span:
     [[1.0]]
     """
 
-    def __init__(self, rows: NDArray[Any]):
+    def __init__(self, rows: AnyArray):
         self._squares = pairwise_distances(rows, squared=True)
         self._weights: dict[tuple[bytes, bytes], NDArray[np.float64]] = {}
 
@@ -154,12 +164,12 @@ class Projector(NamedTuple):
     components: list[NDArray[np.float32]]
 
     @classmethod
-    def of(cls, rows: NDArray[Any], n_parts: int, most: int) -> Projector:
+    def of(cls, rows: AnyArray, n_parts: int, most: int) -> Projector:
         """Find at most so many components of each of the equal parts of rows (N, parts K)."""
         found = [principal_components(part, most)[:2] for part in np.split(rows, n_parts, axis=1)]
         return cls([mean for mean, _ in found], [components.astype(np.float32) for _, components in found])
 
-    def keep(self, rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def keep(self, rows: AnyArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the coordinates of rows on all components, (N, m), and the norm of what they leave, (N,).
 
         Examples
@@ -178,7 +188,7 @@ class Projector(NamedTuple):
         return np.hstack(coordinates), np.sqrt(np.maximum(left, 0.0))
 
 
-def squared_norms(rows: NDArray[Any], mean: NDArray[np.float64]) -> NDArray[np.float64]:
+def squared_norms(rows: AnyArray, mean: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the squared distances of rows (N, K) from a center, in double precision, a few rows at a time."""
     found = np.empty(len(rows))
     for start in range(0, len(rows), 64):
@@ -187,10 +197,93 @@ def squared_norms(rows: NDArray[Any], mean: NDArray[np.float64]) -> NDArray[np.f
     return found
 
 
-def project(rows: NDArray[Any], mean: NDArray[np.float64], components: NDArray[Any]) -> NDArray[np.float64]:
+def project(rows: AnyArray, mean: NDArray[np.float64], components: AnyArray) -> NDArray[np.float64]:
     """Return the coordinates of rows (N, K) on components (K, k), in double precision, block by block."""
     coordinates = np.zeros((len(rows), components.shape[1]))
     for start in range(0, rows.shape[1], _BLOCK):
         block = slice(start, start + _BLOCK)
         coordinates += (rows[:, block] - mean[block]) @ components[block]
     return coordinates
+
+
+@dataclass(frozen=True)
+class Modes:
+    """The mean of meshes of one topology, and the motions of its nodes in which they differ.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n, d)
+    displacements : ndarray of shape (k, n, d)
+        Each as far as one standard deviation of the meshes goes along it, the widest first.
+    coordinates : ndarray of shape (N, k)
+        Of the meshes, in such deviations.
+    """
+
+    mean: Array
+    displacements: Array
+    coordinates: Array
+
+    @property
+    def names(self) -> list[str]:
+        """What to call the modes: "mode 1", "mode 2", …."""
+        return [f"mode {k + 1}" for k in range(len(self.displacements))]
+
+    def locate(self, points: ArrayLike) -> Array:
+        """Return the coordinates (k,) of a mesh's points (n, d), in standard deviations."""
+        away = np.asarray(points, dtype=np.float64) - self.mean
+        flat = self.displacements.reshape(len(self.displacements), -1)
+        return flat @ away.ravel() / np.einsum("kj,kj->k", flat, flat)
+
+    def move(self, coordinates: ArrayLike) -> Array:
+        """Return the displacement (n, d) with these coordinates (k,)."""
+        return np.tensordot(np.asarray(coordinates, dtype=np.float64), self.displacements, axes=1)
+
+
+def displacement_modes(meshes: Iterable[Any], n_modes: int = 12) -> Modes:
+    """Find the motions of the nodes in which meshes of one topology differ: principal components of their points.
+
+    Parameters
+    ----------
+    meshes : iterable of N meshes, or of anything :func:`swwl.as_mesh` takes
+        With the same cells.
+    n_modes : int
+        At most; fewer where the meshes do not differ in as many ways.
+
+    Examples
+    --------
+    >>> rods = [Mesh([[0.0], [length]], [[0, 1]]) for length in (1.0, 2.0, 3.0)]
+    >>> modes = displacement_modes(rods)
+    >>> modes.mean.ravel().tolist(), np.abs(modes.displacements).round(4).ravel().tolist()
+    ([0.0, 2.0], [0.0, 0.8165])
+    >>> modes.locate([[0.0], [2.8165]]).round(4).tolist()
+    [1.0]
+    """
+    first, rows = None, []
+    for number, item in enumerate(meshes):
+        mesh = as_mesh(item)
+        first = mesh if first is None else first
+        if not same_cells(mesh, first):
+            raise InputError(
+                f"Mesh {number}{f' ({mesh.name})' if mesh.name else ''} has other cells than the first one; "
+                f"displacement modes need meshes of one topology."
+            )
+        rows.append(mesh.points.ravel())
+    if first is None or len(rows) < 2:
+        raise InputError(f"Displacement modes need at least two meshes, not {len(rows)}.")
+    table = np.array(rows)
+    mean, components, _ = principal_components(table, n_modes)
+    if not components.shape[1]:
+        raise InputError("The meshes are all the same, so there are no displacement modes.")
+    coordinates = project(table, mean, components)
+    spread = coordinates.std(axis=0)
+    displacements = (components * spread).T.reshape(-1, *first.points.shape)
+    return Modes(mean.reshape(first.points.shape), displacements, coordinates / spread)
+
+
+def same_cells(mesh: Mesh, other: Mesh) -> bool:
+    """Whether two meshes have as many nodes, and the same cells."""
+    return (
+        mesh.points.shape == other.points.shape
+        and list(mesh.cells) == list(other.cells)
+        and all(np.array_equal(block, other.cells[kind]) for kind, block in mesh.cells.items())
+    )

@@ -1,7 +1,6 @@
-"""Pairwise distances: rows of ``embedding.py`` -> the matrices that kernels are made of. Double precision from here."""
+"""Pairwise distances: rows of embeddings -> the matrices that kernels are made of. Double precision from here."""
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -9,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from swwl.errors import InputError
+from swwl.mesh.arrays import AnyArray
 
 # Bytes of one block of columns brought to double precision at a time.
 _BLOCK_BYTES = 2**26
@@ -67,7 +67,7 @@ def pairwise_distances(
     return result if squared else np.sqrt(result, out=result)
 
 
-def half_squares_back(row: NDArray[Any], others: NDArray[Any], gradient: NDArray[np.float64]) -> NDArray[np.float64]:
+def half_squares_back(row: AnyArray, others: AnyArray, gradient: NDArray[np.float64]) -> NDArray[np.float64]:
     r"""Return the gradient in a row of what is made of :math:`\tfrac12\|row - b_j\|^2`, in double precision, by blocks.
 
     Parameters
@@ -94,14 +94,14 @@ def half_squares_back(row: NDArray[Any], others: NDArray[Any], gradient: NDArray
     return found
 
 
-def _check(rows: ArrayLike, name: str) -> NDArray[Any]:
+def _check(rows: ArrayLike, name: str) -> AnyArray:
     array = np.asarray(rows)
     if array.ndim != 2 or 0 in array.shape:
         raise InputError(f"{name} must hold embeddings as rows, (N, k), but has shape {array.shape}.")
     return array
 
 
-def _squared_differences(a: NDArray[Any], b: NDArray[Any], blocks: list[slice]) -> NDArray[np.float64]:
+def _squared_differences(a: AnyArray, b: AnyArray, blocks: list[slice]) -> NDArray[np.float64]:
     squared = np.zeros((len(a), len(b)))
     few = a.astype(np.float64)
 
@@ -121,7 +121,7 @@ def _squared_differences(a: NDArray[Any], b: NDArray[Any], blocks: list[slice]) 
     return squared
 
 
-def _squared(a: NDArray[Any], b: NDArray[Any], blocks: list[slice], symmetric: bool) -> NDArray[np.float64]:
+def _squared(a: AnyArray, b: AnyArray, blocks: list[slice], symmetric: bool) -> NDArray[np.float64]:
     products = np.zeros((len(a), len(b)))
     norms_a, norms_b = np.zeros(len(a)), np.zeros(len(b))
     for block in blocks:

@@ -1,8 +1,9 @@
-r"""One mesh or graph as a row in double precision, and the transpose of the row's derivative in its nodes.
+"""One mesh or graph as a row in double precision, and the transpose of the row's derivative in its nodes.
 
 Rows of ``transformer.py`` are single precision, whose differences are noise. Here the same stages run in double
-precision, each beside its adjoint: iterations (``wl_adjoint.py``), quantiles (``sliced_adjoint.py``), masses and
-normals (``mesh/shape/adjoints.py``, ``mesh/shape/adjoints.py``), plain numbers (``mesh/shape/summaries.py``).
+precision, each beside its adjoint: iterations (``wl.py``), quantiles (``sliced_adjoint.py``), masses and normals
+(``mesh/shape/adjoints.py``), plain numbers (``mesh/shape/summaries.py``). A :class:`Source` is a mesh that all
+embeddings of a column share.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,6 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "r": (1, 2),
     "normalization": NORMALIZATIONS,
 }
-_POSITIVE = ("w", "mu", "learning_rate", "disconnected")
 
 
 def check_options(options: Mapping[str, Any], **choices: tuple[Any, ...]) -> None:
@@ -63,21 +62,42 @@ def check_options(options: Mapping[str, Any], **choices: tuple[Any, ...]) -> Non
             plain = value is None or (isinstance(value, (str, numbers.Real)) and not isinstance(value, bool))
             if not plain or value not in allowed[name]:
                 raise InputError(f"{name} must be one of {list(allowed[name])}, not {value!r}.")
-        elif name in _LEAST and not (name == "step" and isinstance(value, str) and value == "sqrt"):
+        elif name in _RULES:
+            fits, wanted = _RULES[name]
+            if not fits(value):
+                raise InputError(wanted.format(name=name, value=value))
+        elif name in _LEAST:
             _check_count(name, value)
-        elif name in _POSITIVE:
-            if not isinstance(value, (int, float, np.number)) or not (math.isfinite(value) and value > 0):
-                raise InputError(f"{name} must be positive, but is {value!r}.")
-        elif name == "tolerance":
-            if not isinstance(value, (int, float, np.number)) or not value >= 0:
-                raise InputError(f"tolerance must not be negative, but is {value!r}.")
-        elif name == "n_jobs" and value is not None:
-            if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value == 0:
-                raise InputError(f"n_jobs must be a number of workers, or -1 for one per core, not {value!r}.")
-        elif name == "merge_nodes" and not isinstance(value, (bool, np.bool_)):
-            raise InputError(f"merge_nodes must be True or False, not {value!r}.")
-        elif name == "fields" and isinstance(value, str):
-            raise InputError(f"fields must be a sequence of names, such as [{value!r}], not one string.")
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, (int, float, np.number)) and math.isfinite(value) and bool(value > 0)
+
+
+def _is_not_negative(value: object) -> bool:
+    return isinstance(value, (int, float, np.number)) and bool(value >= 0)
+
+
+def _is_jobs(value: object) -> bool:
+    return value is None or (isinstance(value, numbers.Integral) and not isinstance(value, bool) and value != 0)
+
+
+# Whether a value will do, and what to say if not.
+_RULES: dict[str, tuple[Callable[[object], bool], str]] = {
+    **dict.fromkeys(
+        ("w", "mu", "learning_rate", "disconnected"), (_is_positive, "{name} must be positive, but is {value!r}.")
+    ),
+    "tolerance": (_is_not_negative, "tolerance must not be negative, but is {value!r}."),
+    "n_jobs": (_is_jobs, "n_jobs must be a number of workers, or -1 for one per core, not {value!r}."),
+    "merge_nodes": (
+        lambda value: isinstance(value, (bool, np.bool_)),
+        "merge_nodes must be True or False, not {value!r}.",
+    ),
+    "fields": (
+        lambda value: not isinstance(value, str),
+        "fields must be a sequence of names, such as [{value!r}], not one string.",
+    ),
+}
 
 
 def check_measure(options: Mapping[str, Any]) -> None:
@@ -106,7 +126,9 @@ def check_measure(options: Mapping[str, Any]) -> None:
         )
 
 
-def _check_count(name: str, value: Any) -> None:
+def _check_count(name: str, value: object) -> None:
+    if name == "step" and isinstance(value, str) and value == "sqrt":
+        return
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < _LEAST[name]:
         also = ' or "sqrt"' if name == "step" else ""
         raise InputError(f"{name} must be an integer of at least {_LEAST[name]}{also}, not {value!r}.")

@@ -1,7 +1,7 @@
 """Graphs in, quantiles and centers out: the mathematics of the embedding, without threads, files or names.
 
 ``wl.py`` and ``sliced.py`` hold the two steps; here they are put together for graphs that are iterated at once.
-``batches.py`` brings the graphs, ``transformer.py`` makes rows of the results.
+``runner.py`` brings the graphs, ``transformer.py`` makes rows of the results.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Moments(NamedTuple):
     directed: bool = True
 
 
-class Embedded(NamedTuple):
+class EmbeddedGraph(NamedTuple):
     """A graph's projected quantiles about its own center, (blocks, Q, P) float32, and that center, ((H + 1) d,)."""
 
     quantiles: NDArray[np.float32]
@@ -115,7 +115,7 @@ def center_of(graph: Graph | Cloud, recipe: Recipe) -> NDArray[np.float64]:
     return center
 
 
-def embed(graphs: Sequence[Graph | Cloud], recipe: Recipe) -> Iterator[Embedded]:
+def embed(graphs: Sequence[Graph | Cloud], recipe: Recipe) -> Iterator[EmbeddedGraph]:
     """Yield what every graph is embedded as, in order; with the same bits alone and in any company.
 
     Parameters
@@ -138,10 +138,10 @@ def embed(graphs: Sequence[Graph | Cloud], recipe: Recipe) -> Iterator[Embedded]
                 )
                 for k, theta in enumerate(recipe.directions)
             ]
-            yield Embedded(np.array(quantiles), center)
+            yield EmbeddedGraph(np.array(quantiles), center)
 
 
-def _embedded_cloud(cloud: Cloud, recipe: Recipe) -> Embedded:
+def _embedded_cloud(cloud: Cloud, recipe: Recipe) -> EmbeddedGraph:
     mean, rows = _centered(cloud)
     scale = _scale(recipe)
     (theta,) = recipe.directions
@@ -152,7 +152,7 @@ def _embedded_cloud(cloud: Cloud, recipe: Recipe) -> Embedded:
         quantiles = projected_quantiles(points.T, theta, recipe.n_quantiles, recipe.quantiles)
     else:
         quantiles = measure_quantiles(points.T, theta, recipe.n_quantiles, recipe.quantiles, cloud.masses)
-    return Embedded(quantiles[None], mean / scale)
+    return EmbeddedGraph(quantiles[None], mean / scale)
 
 
 def _centered(cloud: Cloud) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from swwl.embedding import pipeline
 from swwl.embedding.clouds import CLOUDS, Cloud, cloud_of
-from swwl.embedding.pipeline import Embedded, Moments, Recipe
+from swwl.embedding.pipeline import EmbeddedGraph, Moments, Recipe
 from swwl.errors import InputError, InputTypeError, MeshWarning
+from swwl.mesh.arrays import AnyArray
 from swwl.mesh.graph import Graph
 from swwl.mesh.io import as_graph, as_mesh
 from swwl.mesh.io.convert import MeshFile
@@ -35,7 +36,7 @@ from swwl.storage.memory import Memory, MemoryLike, as_memory
 
 Found = TypeVar("Found")
 Made = TypeVar("Made", bound=Graph | Cloud | Mesh)
-Rows = NDArray[Any]
+Rows = AnyArray
 
 # A thread takes a few items at a time: few enough to hold in memory, enough that small ones are not all overhead.
 _MOST_ITEMS = 32
@@ -117,7 +118,7 @@ def _size(made: Graph | Cloud | Mesh) -> int:
     return made.n_points if isinstance(made, Cloud) else made.n_nodes
 
 
-def as_items(X: Any) -> Iterable[Any]:
+def as_items(X: object) -> Iterable[Any]:
     """Return a sequence of graphs (or of what they can be made of) or, for anything lazy, the iterable itself."""
     if isinstance(X, (Graph, str, bytes)):
         raise InputTypeError(f"A list of graphs is wanted, not a single {type(X).__name__}; put it in a list.")
@@ -188,7 +189,7 @@ def _moments(item: Entry, recipe: Recipe, memory: Memory) -> Moments:
     return found
 
 
-def _are_moments(kept: Mapping[str, NDArray[Any]], recipe: Recipe) -> bool:
+def _are_moments(kept: Mapping[str, AnyArray], recipe: Recipe) -> bool:
     """Whether what was kept of a file can be its moments."""
     if not kept.keys() >= {"mean", "variance", "averaging"}:
         return False
@@ -205,7 +206,7 @@ def centers_of(items: Sequence[Entry], recipe: Recipe) -> list[NDArray[np.float6
     return [pipeline.center_of(load(item, recipe), recipe) for item in items]
 
 
-def embedded_of(items: Sequence[Entry], recipe: Recipe, memory: Memory) -> list[Embedded]:
+def embedded_of(items: Sequence[Entry], recipe: Recipe, memory: Memory) -> list[EmbeddedGraph]:
     """Return quantiles and center of every item, from memory where they are known there."""
     results = [_kept(item.path, recipe, memory) for item in items]
     missing = [(place, load(items[place], recipe)) for place, result in enumerate(results) if result is None]
@@ -223,7 +224,7 @@ def embedded_of(items: Sequence[Entry], recipe: Recipe, memory: Memory) -> list[
     return [result for result in results if result is not None]
 
 
-def _kept(path: Path | None, recipe: Recipe, memory: Memory) -> Embedded | None:
+def _kept(path: Path | None, recipe: Recipe, memory: Memory) -> EmbeddedGraph | None:
     kept = None if path is None else memory.get(path, "quantiles", recipe.key)
     if path is None or kept is None or not kept.keys() >= {"quantiles", "offset"}:
         return None
@@ -235,7 +236,7 @@ def _kept(path: Path | None, recipe: Recipe, memory: Memory) -> Embedded | None:
     if not whole or not np.isfinite(quantiles.sum()):
         return None
     memory.note_found(path)
-    return Embedded(quantiles, center)
+    return EmbeddedGraph(quantiles, center)
 
 
 def summaries_of(items: Sequence[Entry], kind: str, merge_nodes: bool, memory: Memory) -> list[NDArray[np.float64]]:
@@ -337,7 +338,7 @@ class Run:
     def __init__(
         self,
         embeddings: Sequence[Stepwise],
-        X: Any,
+        X: object,
         *,
         progress: Progress | None = None,
         memory: MemoryLike = None,
@@ -478,7 +479,7 @@ def _released(function: Callable[[Sequence[Entry]], list[Found]], items: list[En
 
 def fit_transform_together(
     embeddings: Sequence[Stepwise],
-    X: Any,
+    X: object,
     *,
     progress: Progress | None = None,
     memory: MemoryLike = None,
@@ -508,7 +509,7 @@ def fit_transform_together(
 
 def transform_together(
     embeddings: Sequence[Stepwise],
-    X: Any,
+    X: object,
     *,
     progress: Progress | None = None,
     memory: MemoryLike = None,

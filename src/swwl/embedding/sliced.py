@@ -1,16 +1,17 @@
 r"""Projected quantiles: the node embeddings of one graph -> one Euclidean vector.
 
-Receives (n, s) arrays from ``wl.py``; ``embedding.py`` makes rows of what it returns, and graphs end here.
+Receives (n, s) arrays from ``wl.py``; ``pipeline.py`` makes rows of what it returns, and graphs end here.
 """
 
 import threading
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 from scipy.stats import qmc
+
+from swwl.mesh.arrays import AnyArray
 
 DIRECTIONS = ("gaussian", "orthogonal", "sobol")
 QUANTILES = ("linear", "lower", "midpoint", "mean")
@@ -85,11 +86,11 @@ def quantile_levels(n_quantiles: int, rule: str) -> NDArray[np.float64]:
 
 
 def projected_quantiles(
-    points: NDArray[Any],
-    directions: NDArray[Any],
+    points: AnyArray,
+    directions: AnyArray,
     n_quantiles: int,
     rule: str = "linear",
-    weights: NDArray[Any] | None = None,
+    weights: AnyArray | None = None,
 ) -> NDArray[np.float32]:
     r"""Project a cloud of points on directions, and take the quantiles of every projection.
 
@@ -154,8 +155,8 @@ def projected_quantiles(
 
 
 def measure_quantiles(
-    points: NDArray[Any],
-    directions: NDArray[Any],
+    points: AnyArray,
+    directions: AnyArray,
     n_quantiles: int,
     rule: str,
     masses: NDArray[np.float64],
@@ -256,12 +257,12 @@ def _scratch(size: int) -> NDArray[np.float32]:
     return _memory.array[:size]
 
 
-def _keep_positive(points: NDArray[Any], weights: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _keep_positive(points: AnyArray, weights: AnyArray) -> tuple[AnyArray, AnyArray]:
     positive = weights > 0
     return (points, weights) if positive.all() else (points[positive], weights[positive])
 
 
-def _pick(ordered: NDArray[np.float32], n_quantiles: int, rule: str) -> NDArray[Any]:
+def _pick(ordered: NDArray[np.float32], n_quantiles: int, rule: str) -> AnyArray:
     """Take quantiles of sorted rows (P, n) where all points weigh the same, by NumPy's own expressions."""
     if rule == "mean":
         n = ordered.shape[1]
@@ -297,7 +298,7 @@ class _Masses:
         self.rank = np.empty(len(weights), np.int64)
         self.rank[order] = np.arange(len(weights))
 
-    def quantiles(self, values: NDArray[np.float32], levels: NDArray[np.float64], rule: str) -> NDArray[Any]:
+    def quantiles(self, values: NDArray[np.float32], levels: NDArray[np.float64], rule: str) -> AnyArray:
         # A float's bits, with all but the sign flipped where negative, order as integers do.
         bits = values.view(np.int32)
         keys = ((bits ^ ((bits >> 31) & 0x7FFFFFFF)).astype(np.int64) << 32) | self.rank

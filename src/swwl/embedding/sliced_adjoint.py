@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from scipy import sparse
 
 from swwl.embedding.sliced import order_statistics, quantile_levels
 from swwl.errors import InputError
+from swwl.mesh.arrays import AnyArray
 
 Array = NDArray[np.float64]
 Order = NDArray[np.int64]
@@ -65,7 +65,7 @@ class _Means:
     """Means of the quantile function over equal parts: in which part each point lies, and which points lie in two."""
 
     points: Array  # (n, s)
-    parts: NDArray[Any]  # (P, n), small integers: the last one that a point lies in
+    parts: AnyArray  # (P, n), small integers: the last one that a point lies in
     shares: Array  # (n,): masses, with sum 1
     total: float  # of the masses before that
     ends: Order  # (P, Q - 1): which point's share each edge between parts cuts
@@ -260,7 +260,7 @@ def _ranked(row: Array, ranks: Order) -> Order:
     return inside[ranks - np.cumsum(skipped)[own]]
 
 
-def _reached(row: Array, masses: Array, levels: Array, passed: NDArray[Any]) -> tuple[Order, Array]:
+def _reached(row: Array, masses: Array, levels: Array, passed: AnyArray) -> tuple[Order, Array]:
     """Return the points at which masses that are summed from the lowest value on reach some levels.
 
     Only points in the bins of these levels are sorted; of the others it is enough to know their bins.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from swwl.embedding.runner import Entry, Run, summaries_of
 from swwl.errors import InputError
 from swwl.parallel import Progress
-from swwl.storage.checks import Sizes, shown
+from swwl.storage.checks import Shape, Sizes, check_declared, shown
 from swwl.storage.memory import Memory, MemoryLike
 from swwl.storage.modelfile import storable
 
@@ -51,6 +51,8 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
     [[-1.0, -1.0, 0.0, -1.0], [1.0, 1.0, 0.0, 1.0]]
     """
 
+    mean_: Annotated[Array, Shape("k")]
+    spread_: Annotated[Array, Shape("k", above=0)]
     fields: Sequence[str] = ()
 
     def __init__(
@@ -67,21 +69,21 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
         self.memory = memory
 
     def fit(
-        self, X: Any, y: Any = None, *, progress: Progress | None = None, memory: MemoryLike = None
+        self, X: object, y: object = None, *, progress: Progress | None = None, memory: MemoryLike = None
     ) -> SummaryEmbedding:
         """Learn means and spreads."""
         self.fit_transform(X, progress=progress, memory=memory)
         return self
 
     def fit_transform(
-        self, X: Any, y: Any = None, *, progress: Progress | None = None, memory: MemoryLike = None
+        self, X: object, y: object = None, *, progress: Progress | None = None, memory: MemoryLike = None
     ) -> Array:
         """Learn means and spreads; return the standardized rows, (N, K)."""
         run = self._run(X, progress, memory)
         run.settle()
         return run.rows(fit=True)[0]
 
-    def transform(self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> Array:
+    def transform(self, X: object, *, progress: Progress | None = None, memory: MemoryLike = None) -> Array:
         """Return the standardized rows of meshes or graphs, (N, K)."""
         return self._run(X, progress, memory).rows(fit=False)[0]
 
@@ -125,19 +127,17 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
                 raise error.of_item(number, f"Graph {number}", continues=True)
         raw: Array = np.array(pieces)
         if fit:
-            self.mean_: Array = raw.mean(axis=0)
+            self.mean_ = raw.mean(axis=0)
             spread = raw.std(axis=0)
-            self.spread_: Array = np.where(spread > 1e-9 * np.abs(raw).max(axis=0), spread, 1.0)
+            self.spread_ = np.where(spread > 1e-9 * np.abs(raw).max(axis=0), spread, 1.0)
         return np.clip((raw - self.mean_) / self.spread_, -_MOST_DEVIATIONS, _MOST_DEVIATIONS)
 
     def check_restored(self, per_iteration: bool) -> int:
         """Refuse what a model file says of it, where that cannot be; return the length of its rows."""
-        sizes = Sizes()
-        sizes.array("mean_", self.mean_, "k")
-        sizes.array("spread_", self.spread_, "k")
-        if self.kind not in ("mesh", "graph") or not (self.spread_ > 0).all():
-            raise InputError(f"kind is {shown(self.kind)}, or a spread is not positive")
-        return sizes["k"]
+        check_declared(self, Sizes())
+        if self.kind not in ("mesh", "graph"):
+            raise InputError(f"kind is {shown(self.kind)}, but 'mesh' or 'graph' is expected")
+        return len(self.mean_)
 
-    def _run(self, X: Any, progress: Progress | None, memory: MemoryLike) -> Run:
+    def _run(self, X: object, progress: Progress | None, memory: MemoryLike) -> Run:
         return Run([self], X, progress=progress, memory=self.memory if memory is None else memory)

@@ -1,4 +1,4 @@
-r"""SWWLEmbedding: the scikit-learn transformer around ``wl.py`` and ``sliced.py``; threads and streaming.
+"""SWWLEmbedding: the scikit-learn transformer around ``pipeline.py``; ``runner.py`` brings the graphs.
 
 Graphs, or whatever :func:`swwl.as_graph` takes, go in one by one; one row per graph comes out.
 """
@@ -9,22 +9,22 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from types import NoneType
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from swwl.embedding.clouds import CLOUDS
 from swwl.embedding.options import check_measure, check_options, given_scale
-from swwl.embedding.pipeline import Embedded, Moments, Recipe
+from swwl.embedding.pipeline import EmbeddedGraph, Moments, Recipe
 from swwl.embedding.runner import Entry, Run, centers_of, embedded_of, moments_of
 from swwl.embedding.sliced import draw_directions, quantile_levels
 from swwl.errors import InputError
 from swwl.parallel import Progress
-from swwl.storage.checks import Sizes, check_count, check_number, check_texts
+from swwl.storage.checks import PERHAPS, Array, Names, Shape, Size, Sizes, check_declared, restored, shown
 from swwl.storage.memory import Memory, MemoryLike
 from swwl.storage.modelfile import storable
 
@@ -80,7 +80,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     n_jobs : int or None
         Threads, by joblib's rules.
     normalization : {"count", "sum"}
-        For weighted edges: divide a node's weighted sum by its number of neighbours (the paper) or by the sum of
+        For weighted edges: divide a node's weighted sum by its number of neighbors (the paper) or by the sum of
         their weights (PyTorch Geometric).
     tolerance : float
         Bound on the error of large steps, relative to the features' spread: they are taken by a Chebyshev series cut
@@ -149,6 +149,15 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     3.0
     """
 
+    directions_: Annotated[Array, Shape("sP")]
+    levels_: Annotated[Array, Shape("Q")]
+    step_: Annotated[int, Meta(ge=1, le=_MOST_STEP)]
+    scale_: Annotated[Array, Shape("d", above=0)]
+    center_: Annotated[Array, Shape("s")]
+    n_node_features_: Annotated[int, Meta(ge=1), Size("d")]
+    normal_scale_: Annotated[float | None, PERHAPS]
+    oriented_: Annotated[bool | None, PERHAPS]
+
     def __init__(
         self,
         n_iterations: int = 3,
@@ -162,7 +171,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         measure: str | None = None,
         scale: Any = False,
         r: int = 2,
-        random_state: Any = 0,
+        random_state: object = 0,
         n_jobs: int | None = None,
         normalization: str = "count",
         tolerance: float = 1e-5,
@@ -191,7 +200,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.memory = memory
 
     def fit(
-        self, X: Any, y: Any = None, *, progress: Progress | None = None, memory: MemoryLike = None
+        self, X: object, y: object = None, *, progress: Progress | None = None, memory: MemoryLike = None
     ) -> SWWLEmbedding:
         """Draw the directions; learn the center and, where asked for, the step and the scale.
 
@@ -212,7 +221,9 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             self.center_ = _mean(run.collect(partial(centers_of, recipe=self.recipe())))
         return self
 
-    def transform(self, X: Any, *, progress: Progress | None = None, memory: MemoryLike = None) -> NDArray[np.float32]:
+    def transform(
+        self, X: object, *, progress: Progress | None = None, memory: MemoryLike = None
+    ) -> NDArray[np.float32]:
         """Embed graphs.
 
         Parameters
@@ -232,7 +243,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return self._run(X, progress, memory).rows(fit=False)[0]
 
     def fit_transform(
-        self, X: Any, y: Any = None, *, progress: Progress | None = None, memory: MemoryLike = None
+        self, X: object, y: object = None, *, progress: Progress | None = None, memory: MemoryLike = None
     ) -> NDArray[np.float32]:
         """Fit and embed; every distinct graph is read once, or twice where all have to be seen before any is embedded.
 
@@ -247,19 +258,13 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         options = self.get_params(deep=False)
         check_options(options)
         check_measure(options)
-        check_texts("fields", list(self.fields))
-        if self.per_iteration is not per_iteration or not isinstance(
-            getattr(self, "oriented_", None), (bool, NoneType)
-        ):
-            raise InputError("per_iteration or oriented_ is not what it must be")
-        if check_count("step_", self.step_, 1) > _MOST_STEP or abs(self.n_jobs or 1) > _MOST_JOBS:
-            raise InputError(f"step_ is {self.step_} and n_jobs {self.n_jobs}, which is beyond reason")
-        d = check_count("n_node_features_", self.n_node_features_, 1)
-        sizes = Sizes(d=d, s=(self._kept_iterations + 1) * d, P=self.n_projections, Q=self.n_quantiles)
-        shapes = {"scale_": "d", "levels_": "Q", "directions_": "sP", "center_": "s"}
-        for name, shape in shapes.items():
-            sizes.array(name, getattr(self, name), shape)
-        check_number("the least of scale_", self.scale_.min(), above=0.0)
+        restored(Names, list(self.fields))
+        if self.per_iteration is not per_iteration:
+            raise InputError(f"per_iteration is {shown(self.per_iteration)}, but {per_iteration} is expected")
+        if abs(self.n_jobs or 1) > _MOST_JOBS:
+            raise InputError(f"n_jobs is {self.n_jobs}, which is beyond reason")
+        s = (self._kept_iterations + 1) * self.n_node_features_
+        check_declared(self, Sizes(s=s, P=self.n_projections, Q=self.n_quantiles))
         return self._n_features_out
 
     @property
@@ -271,7 +276,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags.input_tags.two_d_array = False
         return tags
 
-    def _run(self, X: Any, progress: Progress | None, memory: MemoryLike) -> Run:
+    def _run(self, X: object, progress: Progress | None, memory: MemoryLike) -> Run:
         return Run([self], X, progress=progress, memory=self.memory if memory is None else memory)
 
     def _options(self) -> Recipe:
@@ -338,8 +343,8 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             if len(found.mean) != width:
                 error = InputError(f"has {len(found.mean)} features per node, but graph 0 has {width}.")
                 raise error.of_item(index, f"Graph {index}", continues=True)
-        self.normal_scale_: float | None = None
-        self.oriented_: bool | None = None
+        self.normal_scale_ = None
+        self.oriented_ = None
         if self.measure == "skin":
             scale = self._weigh_normals(looks)
         else:
@@ -352,15 +357,15 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if self.looks_first and self.recipe().directed and all(found.averaging for found in looks):
             self.center_ = _mean([np.tile(found.mean / scale, self._kept_iterations + 1) for found in looks])
 
-    def pieces(self, n: int | None) -> Quantiles:
+    def pieces(self, n: int | None) -> QuantileRows:
         """Return where to put the quantiles and centers of n graphs."""
-        return Quantiles(n, (self._n_blocks, self.n_quantiles, self.n_projections))
+        return QuantileRows(n, (self._n_blocks, self.n_quantiles, self.n_projections))
 
-    def take(self, items: Sequence[Entry], memory: Memory) -> list[Embedded]:
+    def take(self, items: Sequence[Entry], memory: Memory) -> list[EmbeddedGraph]:
         """Return quantiles and center of every graph."""
         return embedded_of(items, self.recipe(), memory)
 
-    def finish(self, pieces: Quantiles, inverse: list[int] | None, *, fit: bool) -> NDArray[np.float32]:
+    def finish(self, pieces: QuantileRows, inverse: list[int] | None, *, fit: bool) -> NDArray[np.float32]:
         """Make rows of the quantiles and centers of distinct graphs; one for every graph."""
         centers = pieces.centers
         if fit:
@@ -397,8 +402,8 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return quantiles.reshape(len(quantiles), self._n_features_out)
 
 
-class Quantiles:
-    """Quantiles of graphs about their own centers, and those centers, as they come.
+class QuantileRows:
+    """QuantileRows of graphs about their own centers, and those centers, as they come.
 
     Parameters
     ----------
@@ -417,7 +422,7 @@ class Quantiles:
         self._whole = None if n is None else np.empty((n, *shape), np.float32)
         self._parts = [np.empty((0, *shape), np.float32)]
 
-    def extend(self, pieces: Iterable[Embedded]) -> None:
+    def extend(self, pieces: Iterable[EmbeddedGraph]) -> None:
         """Add those of the next graphs."""
         for quantiles, center in pieces:
             if self._whole is None:

@@ -1,18 +1,19 @@
-r"""Continuous Weisfeiler-Lehman iterations: a graph -> one embedding per node.
+"""Continuous Weisfeiler-Lehman iterations, a graph -> one embedding per node; and their transpose.
 
-Takes :class:`swwl.Graph`; hands (n, (H + 1) d) node embeddings to ``sliced.py``.
+Takes :class:`swwl.Graph`; hands (n, (H + 1) d) node embeddings to ``sliced.py``. :func:`wl_transposed` carries
+gradients in them back to the features, for ``linear.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from swwl.errors import InputError
+from swwl.mesh.arrays import AnyArray
 from swwl.mesh.graph import Graph
 
 NORMALIZATIONS = ("count", "sum")
@@ -23,7 +24,7 @@ _PIECE = 131_072
 
 
 def neighbor_average(graph: Graph, normalization: str = "count", dtype: DTypeLike = np.float64) -> sparse.csr_array:
-    r"""Return the matrix :math:`M` that replaces each node's features by an average over its neighbours.
+    r"""Return the matrix :math:`M` that replaces each node's features by an average over its neighbors.
 
     .. math:: M_{uv} = w(u, v) / \deg(u)
 
@@ -31,7 +32,7 @@ def neighbor_average(graph: Graph, normalization: str = "count", dtype: DTypeLik
     ----------
     graph : Graph
     normalization : {"count", "sum"}
-        What :math:`\deg` is: the number of neighbours, as the paper writes, or the sum of their edge weights,
+        What :math:`\deg` is: the number of neighbors, as the paper writes, or the sum of their edge weights,
         as PyTorch Geometric computes. The same where edges have no weights.
     dtype : float32 or float64
 
@@ -51,15 +52,15 @@ def neighbor_average(graph: Graph, normalization: str = "count", dtype: DTypeLik
            [0. , 0. , 0. , 1. ]])
     """
     adjacency = graph.adjacency
-    neighbours = np.diff(adjacency.indptr)
-    degree = neighbours.astype(np.float64)
+    neighbors = np.diff(adjacency.indptr)
+    degree = neighbors.astype(np.float64)
     if graph.weighted and normalization == "sum":
         if adjacency.data.min(initial=0) < 0:
             raise InputError('normalization="sum" needs edge weights that are not negative; use "count".')
         degree = np.asarray(adjacency.sum(axis=1), np.float64).ravel()
     alone = degree == 0
     scale = 1 / np.where(alone, 1, degree)
-    data = np.repeat(scale.astype(dtype), neighbours)
+    data = np.repeat(scale.astype(dtype), neighbors)
     if graph.weighted:
         data *= adjacency.data
     matrix = sparse.csr_array((data, adjacency.indices, adjacency.indptr), shape=adjacency.shape)
@@ -113,7 +114,7 @@ def chebyshev_coefficients(power: int, tolerance: float = 0.0) -> NDArray[np.flo
     return coefficients[: np.count_nonzero(tails > tolerance)] if tolerance > 0 else coefficients
 
 
-def side_by_side(rows: NDArray[Any]) -> NDArray[Any]:
+def side_by_side(rows: AnyArray) -> AnyArray:
     """Return features (c, n) as columns (n, c) in the layout that scipy multiplies fastest.
 
     One or three stay where they are and are multiplied one by one; two go together, see :func:`_times`; from four on
@@ -132,7 +133,7 @@ def side_by_side(rows: NDArray[Any]) -> NDArray[Any]:
     return columns
 
 
-def copy_transposed(source: NDArray[Any], target: NDArray[Any]) -> None:
+def copy_transposed(source: AnyArray, target: AnyArray) -> None:
     """Copy an array (a, b) to one of shape (b, a), by pieces of the longer axis that stay in the cache."""
     if len(source) > len(target):
         source, target = source.T, target.T
@@ -143,11 +144,11 @@ def copy_transposed(source: NDArray[Any], target: NDArray[Any]) -> None:
 
 def wl_iterations(
     matrix: sparse.csr_array,
-    features: NDArray[Any],
+    features: AnyArray,
     n_iterations: int,
     step: int = 1,
     tolerance: float = 0.0,
-) -> list[NDArray[Any]]:
+) -> list[AnyArray]:
     r"""Run :math:`F^{(h+1)} = \tfrac12 (F^{(h)} + M F^{(h)})` and keep :math:`h = 0, T, 2T, \dots, HT`.
 
     Parameters
@@ -203,7 +204,7 @@ def _norm_at_most_one(matrix: sparse.csr_array) -> bool:
     return float(abs(matrix).sum(axis=1).max()) <= 1 + 1e-5
 
 
-def _times(matrix: sparse.csr_array, factor: float, features: NDArray[Any]) -> sparse.csr_array:
+def _times(matrix: sparse.csr_array, factor: float, features: AnyArray) -> sparse.csr_array:
     """Return a multiple of the matrix for :func:`_product` with such features.
 
     Two real columns go through as one complex column: that takes half the time, with the same bits.
@@ -216,7 +217,7 @@ def _times(matrix: sparse.csr_array, factor: float, features: NDArray[Any]) -> s
     return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def _product(matrix: sparse.csr_array, features: NDArray[Any]) -> NDArray[Any]:
+def _product(matrix: sparse.csr_array, features: AnyArray) -> AnyArray:
     """Return the product of a matrix of :func:`_times`, or of rows of it, with features (n, c), in their layout."""
     if matrix.dtype != features.dtype:
         return (matrix @ features.view(matrix.dtype).ravel()).view(features.dtype).reshape(-1, 2)
@@ -225,7 +226,7 @@ def _product(matrix: sparse.csr_array, features: NDArray[Any]) -> NDArray[Any]:
     return np.array([matrix @ column for column in features.T]).T
 
 
-def _recursion(matrix: sparse.csr_array, features: NDArray[Any], n_iterations: int, step: int) -> list[NDArray[Any]]:
+def _recursion(matrix: sparse.csr_array, features: AnyArray, n_iterations: int, step: int) -> list[AnyArray]:
     half = features.dtype.type(0.5)
     matrix = _times(matrix, 1, features)
     kept = []
@@ -240,9 +241,7 @@ def _recursion(matrix: sparse.csr_array, features: NDArray[Any], n_iterations: i
     return kept
 
 
-def _chebyshev_sums(
-    matrix: sparse.csr_array, features: NDArray[Any], series: Sequence[NDArray[Any]]
-) -> list[NDArray[Any]]:
+def _chebyshev_sums(matrix: sparse.csr_array, features: AnyArray, series: Sequence[AnyArray]) -> list[AnyArray]:
     """Sum several Chebyshev series of the same matrix with one recurrence T_{k+1} = 2 M T_k - T_{k-1}.
 
     With signs + + - - + + - - ... the terms U_k = ±T_k follow by U_{k+1} = U_{k-1} ± 2 M U_k, in the memory of
@@ -278,7 +277,7 @@ def _chebyshev_sums(
     return sums
 
 
-def _add(values: NDArray[Any], target: NDArray[Any]) -> None:
+def _add(values: AnyArray, target: AnyArray) -> None:
     """Add to a part of an array; ``array[rows] += values`` would copy the result onto itself."""
     np.add(target, values, out=target)
 

@@ -19,7 +19,7 @@ from swwl.fields.candidates import ModeKernel
 from swwl.fields.fit import count_fits, fit_field
 from swwl.fields.kernels import field_kernels, mesh_column
 from swwl.fields.model import FieldCases, FieldModel, Fields, Found, MeshNodes, Number
-from swwl.fields.state import field_state, fields_from_state
+from swwl.fields.state import FieldRegressorState, field_state, fields_from_state
 from swwl.fields.training import TableMeshes, check_options, load_training, make_settings
 from swwl.kernels.base import Factor, Product
 from swwl.kernels.shared import fit_kernels, represent_columns
@@ -91,9 +91,9 @@ class FieldRegressor(BaseEstimator):
     >>> rng = np.random.default_rng(0)
     >>> table = pd.DataFrame({"length": rng.uniform(1, 2, 40), "load": rng.uniform(1, 3, 40)})
     >>> table["mesh"] = [rod(a, b) for a, b in zip(table["length"], table["load"])]
-    >>> model = FieldRegressor().fit(table[:32][["mesh", "load"]], "u")
-    >>> found = model.predict(table[32:])
-    >>> error = max(np.abs(f["u"] - m.fields["u"]).max() for f, m in zip(found, table["mesh"][32:]))
+    >>> model = FieldRegressor().fit(table[8:][["mesh", "load"]], "u")
+    >>> found = model.predict(table[:8])
+    >>> error = max(np.abs(f["u"] - m.fields["u"]).max() for f, m in zip(found, table["mesh"][:8]))
     >>> bool(error < 0.05), model.common_topology_
     (True, True)
     """
@@ -424,7 +424,7 @@ class FieldRegressor(BaseEstimator):
         """Write the fitted model to one file, without pickle; :func:`swwl.load_model` reads it."""
         save_model(path, self)
 
-    def get_state(self) -> State:
+    def get_state(self) -> FieldRegressorState:
         """Return what the fitted model is made of, for a model file."""
         check_is_fitted(self, "models_")
         return field_state(self)

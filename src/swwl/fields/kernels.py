@@ -6,16 +6,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import pandas as pd
+from msgspec import Meta
 from numpy.typing import NDArray
 from sklearn.base import clone
 
 from swwl.embedding.components import principal_components, project
+from swwl.embedding.runner import as_items
 from swwl.errors import InputError, located
 from swwl.fields.geometry.walls import inner_loops, loop_features, wall_shape
 from swwl.gp.blocks import Block, Coordinates
@@ -26,7 +28,7 @@ from swwl.mesh.mesh import Mesh
 from swwl.parallel import Progress
 from swwl.regression.candidates import default_kernels
 from swwl.regression.stack import named_kernels
-from swwl.storage.checks import Sizes
+from swwl.storage.checks import Count, Shape
 from swwl.storage.memory import MemoryLike
 from swwl.storage.modelfile import storable
 from swwl.tables.columns import kind_of
@@ -51,9 +53,10 @@ class ShapeFactor(Factor):
     takes = "graphs"
     gives = "coordinates"
     n_components: int
-    mean_: Array
-    components_: Array
-    deviations_: Array
+    row_shapes = (Shape("nk"),)
+    mean_: Annotated[Array, Shape("w")]
+    components_: Annotated[Array, Shape("wk")]
+    deviations_: Annotated[Array, Shape("k", above=0)]
 
     def vector(self, mesh: Mesh) -> Array:
         """Return the vector of one mesh, (w,)."""
@@ -73,9 +76,9 @@ class ShapeFactor(Factor):
         """Find the components of training meshes; return their coordinates, (N, K)."""
         if not isinstance(self.n_components, (int, np.integer)) or self.n_components < 1:
             raise InputError(f"n_components must be a whole number of at least 1, not {self.n_components!r}.")
-        values = list(values)
-        self.settle(as_mesh(values[0]))
-        rows = self._rows(values, progress)
+        items = list(as_items(values))
+        self.settle(as_mesh(items[0]))
+        rows = self._rows(items, progress)
         mean, components, _ = principal_components(rows, self.n_components)
         if not components.shape[1]:  # all alike: one component, of no size
             components = np.zeros((rows.shape[1], 1))
@@ -95,7 +98,7 @@ class ShapeFactor(Factor):
         **options: object,
     ) -> Array:
         """Return the coordinates of other meshes, (N, K)."""
-        rows = self._rows(list(values), progress)
+        rows = self._rows(list(as_items(values)), progress)
         return np.asarray(project(rows, self.mean_, self.components_) / self.deviations_)
 
     def _rows(self, values: list[object], progress: Progress | None) -> Array:
@@ -132,16 +135,6 @@ class ShapeFactor(Factor):
         """Return the coordinates."""
         return rows
 
-    def check_restored(self, rows: Array) -> None:
-        """Refuse components that do not give coordinates such as these."""
-        sizes = Sizes()
-        sizes.array("mean_", self.mean_, "w")
-        sizes.array("components_", self.components_, "wk")
-        sizes.array("deviations_", self.deviations_, "k")
-        sizes.array("coordinates", rows, "nk")
-        if not (self.deviations_ > 0).all():
-            raise InputError("a deviation of components is not positive")
-
 
 @storable
 class NodePositions(ShapeFactor):
@@ -161,9 +154,15 @@ class NodePositions(ShapeFactor):
     [-1.07, -0.27, 1.34]
     """
 
+    shape_: Annotated[list[Count], Meta(min_length=2, max_length=2)]
+
     def __init__(self, column: str = "mesh", *, n_components: int = 12):
         self.column = column
         self.n_components = n_components
+
+    def known_sizes(self) -> dict[str, int]:
+        """Return the number of coordinates of all nodes, w."""
+        return {"w": math.prod(self.shape_)}
 
     def settle(self, mesh: Mesh) -> None:
         """Remember the number of nodes."""
@@ -200,6 +199,8 @@ class WallShapes(ShapeFactor):
     [-1.07, -0.27, 1.34]
     """
 
+    bodies_: Annotated[Array, Shape("b4")]
+
     def __init__(self, column: str = "mesh", *, n_components: int = 12):
         self.column = column
         self.n_components = n_components
@@ -214,12 +215,6 @@ class WallShapes(ShapeFactor):
     def vector(self, mesh: Mesh) -> Array:
         """Return the walls of a mesh, (K * 256,)."""
         return wall_shape(mesh, self.bodies_)
-
-    def check_restored(self, rows: Array) -> None:
-        """Refuse what does not fit together."""
-        super().check_restored(rows)
-        sizes = Sizes(f=4)
-        sizes.array("bodies_", self.bodies_, "kf")
 
 
 def mesh_column(table: pd.DataFrame) -> str:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ from scipy.linalg import cho_factor, cho_solve, solve, solve_triangular
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 from sklearn.cluster import kmeans_plusplus
+
+from swwl.storage.checks import NotNegative, Shape
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -197,11 +199,11 @@ class FieldModes:
         Mean square of training fields about their mean, as far as the basis knows them.
     """
 
-    mean: Array
-    shapes: Array
-    variances: Array
-    noise: float
-    total: float
+    mean: Annotated[Array, Shape("cm")]
+    shapes: Annotated[Array, Shape("cmk")]
+    variances: Annotated[Array, Shape("k")]
+    noise: NotNegative
+    total: NotNegative
 
     @property
     def number(self) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,7 @@ from swwl.errors import InputError
 from swwl.fields.geometry.descriptors import normal_shares
 from swwl.mesh.cells import lumped_measures
 from swwl.mesh.mesh import Mesh
+from swwl.storage.checks import Shape
 
 Array = NDArray[np.float64]
 NAMES = ("max", "min", "mean", "integral", "force", "largest", "mean_size")
@@ -127,8 +129,8 @@ class NumberErrors:
         What is added to deviations of samples.
     """
 
-    scores: Array
-    floor: Array
+    scores: Annotated[Array, Shape("nk", rises=True)]
+    floor: Annotated[Array, Shape("k", above=0)]
 
     @classmethod
     def of(cls, truth: Array, center: Array, deviation: Array) -> NumberErrors:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from swwl.errors import InputError
@@ -13,185 +16,170 @@ from swwl.fields.model import LEVELS, FieldModel, MeshNodes
 from swwl.fields.modes import FieldModes, SmoothBasis
 from swwl.fields.numbers import NAMES, NumberErrors
 from swwl.fields.training import Geometry, check_options
-from swwl.fields.values import WARPS, FieldKind, Warp
-from swwl.regression.stack import Member
-from swwl.regression.state import check_factors, predict_first
-from swwl.storage.checks import Sizes, check_count, check_number, check_texts, shown
+from swwl.fields.values import FieldKind, Warp
+from swwl.formatting import Record
+from swwl.regression.state import MemberState, check_member, member_from_state, member_state
+from swwl.storage.checks import (
+    AnyNumber,
+    Array,
+    Count,
+    Names,
+    Positive,
+    Shape,
+    Sizes,
+    arguments,
+    check_declared,
+    restored,
+    shown,
+)
+
+if TYPE_CHECKING:
+    from swwl.fields.estimator import FieldRegressor
 
 _MOST_JOBS = 10_000
-_CHOICES = {"field": str, "kernel": str, "descriptors": str, "warp": str, "chosen": bool}
 
 
-def tried(model: Any) -> None:
-    """Refuse a :class:`swwl.FieldRegressor` whose parts do not predict, or say what cannot be shown.
+class FieldState(msgspec.Struct):
+    """The model of one field: c components, m functions of a basis or nodes, k modes, l levels of intervals."""
 
-    Parameters
-    ----------
-    model : FieldRegressor
-    """
-    check_options(model)
-    jobs = model.n_jobs
-    if jobs is not None and not (isinstance(jobs, int) and 0 < abs(jobs) < _MOST_JOBS):
-        raise InputError(f"n_jobs is {shown(jobs)}")
-    check_texts("inputs", model.feature_names_in_.tolist())
-    if not isinstance(model.metadata_, dict):
-        raise InputError(f"metadata is {shown(model.metadata_)}")
-    for row in model._choices:
-        _check_choice(row)
-    for name, scores in model._scores.items():
-        if name not in model.models_ or not isinstance(scores, dict):
-            raise InputError(f"scores of {shown(name)} are {shown(scores)}")
-        for key, value in scores.items():
-            check_number(f"{key} of {name}", value, 0.0 if key == "worst" else -np.inf)
-    for one in model.models_.values():
-        _try(one)
+    kind: FieldKind
+    warp: Warp
+    recipe: dict[str, float]
+    centers: Annotated[Array, Shape("ed")] | None
+    range: Positive | None
+    modes: FieldModes
+    member: MemberState
+    truncation: Annotated[Array, Shape("mc", least=0)]
+    widths: Annotated[Array, Shape("l", rises=True)]
+    numbers: dict[str, NumberErrors]
 
 
-def _check_choice(row: Any) -> None:
-    good = isinstance(row, dict) and all(
-        row.get(name) is None or isinstance(row[name], kind) for name, kind in _CHOICES.items()
-    )
-    if not good:
-        raise InputError(f"a choice is {shown(row)}")
-    for name in ("range", "shrinkage", "rrmse"):
-        value = row.get(name)
-        if value is not None and value == value:  # NaN: there was nothing to choose
-            check_number(f"{name} of a choice", value)
+class _Choice(msgspec.Struct):
+    field: str
+    kernel: str | None
+    descriptors: str | None
+    range: AnyNumber | None
+    shrinkage: AnyNumber | None
+    warp: str | None
+    rrmse: AnyNumber | None
+    chosen: bool
 
 
-def _try(one: FieldModel) -> None:
-    """Predict the first training row of the processes, and a field at a few places."""
-    kind = one.kind
-    if not (isinstance(kind.name, str) and isinstance(kind.flat, bool) and isinstance(kind.on_cells, bool)):
-        raise InputError(f"the kind of a field is {shown(vars(kind))}")
-    if kind.flat and kind.components != 1:
-        raise InputError(f"{kind.name} has {kind.components} components, but one is wanted")
-    for name, weight in one.recipe.items():
-        check_number(f"weight of {name}", weight)
-    predict_first(one.member, 0)
-    n = one.modes.mean.shape[1] if one.basis is None else 1
-    descriptors = None if one.basis is None else one.basis.centers[:1]
-    zero = np.zeros(one.modes.number)
-    y, sd = one.at_nodes(MeshNodes(n, one.basis, descriptors), zero, zero)
-    found = [one.warp.inverse(y), one.deviation(y, sd), *one.bounds(y, sd, 0.95)]
-    Sizes().array("a predicted field", np.ravel(found), "p")
+class _Score(msgspec.Struct):
+    rrmse: float
+    q2: float
+    max_error: float
+    coverage: float
+    least_coverage: float
+    worst: Count
+    worst_rrmse: float
 
 
-def field_state(model: Any) -> dict[str, Any]:
+class FieldRegressorState(msgspec.Struct):
+    """A fitted :class:`swwl.FieldRegressor`; for ``describer``, ``common`` and ``cells`` see ``Geometry``."""
+
+    params: Record
+    given: bool
+    mesh_column: str
+    n_features: Count
+    common: bool
+    cells: Annotated[NDArray[np.uint64], Shape("c", "u")]
+    describer: Describer
+    fields: Annotated[list[FieldState], Meta(min_length=1)]
+    choices: list[_Choice]
+    scores: dict[str, _Score]
+    metadata: Record
+
+
+def field_state(model: FieldRegressor) -> FieldRegressorState:
     """Collect the state of a fitted :class:`swwl.FieldRegressor`."""
     params = model.get_params(deep=False)
     params.pop("kernel")
     geometry = model._geometry
-    return {
-        "params": params,
-        "given": model.kernel is not None,
-        "mesh_column": model.mesh_column_,
-        "n_features": model.n_features_in_,
-        "common": geometry.common,
-        "cells": geometry.cells,
-        "describer": {**vars(geometry.describer)},
-        "fields": [_one_state(field) for field in model.models_.values()],
-        "choices": model._choices,
-        "scores": model._scores,
-        "metadata": model.metadata_,
-    }
+    return FieldRegressorState(
+        params=params,
+        given=model.kernel is not None,
+        mesh_column=model.mesh_column_,
+        n_features=model.n_features_in_,
+        common=geometry.common,
+        cells=geometry.cells,
+        describer=geometry.describer,
+        fields=[_one_state(field) for field in model.models_.values()],
+        choices=[_Choice(**row) for row in model._choices],
+        scores={name: _Score(**row) for name, row in model._scores.items()},
+        metadata=model.metadata_,
+    )
 
 
-def _one_state(field: FieldModel) -> dict[str, Any]:
+def _one_state(field: FieldModel) -> FieldState:
     basis = field.basis
-    return {
-        "kind": {**vars(field.kind)},
-        "warp": {**vars(field.warp)},
-        "recipe": field.recipe,
-        "centers": None if basis is None else basis.centers,
-        "range": None if basis is None else basis.range,
-        "modes": {**vars(field.modes)},
-        "member": field.member.state(),
-        "truncation": field.truncation,
-        "widths": field.widths,
-        "numbers": {name: {**vars(errors)} for name, errors in field.numbers.items()},
-    }
+    return FieldState(
+        kind=field.kind,
+        warp=field.warp,
+        recipe=field.recipe,
+        centers=None if basis is None else basis.centers,
+        range=None if basis is None else basis.range,
+        modes=field.modes,
+        member=member_state(field.member),
+        truncation=field.truncation,
+        widths=field.widths,
+        numbers=field.numbers,
+    )
 
 
-def fields_from_state(kind: Any, state: dict[str, Any]) -> Any:
-    """Make a regressor of the class ``kind`` again of :func:`field_state`."""
-    models = [_one_from_state(part) for part in state["fields"]]
-    check_texts("fields", [model.kind.name for model in models])
-    kernels = {model.member.name: clone(model.member.kernel) for model in models}
+def fields_from_state(kind: type[FieldRegressor], values: Record) -> FieldRegressor:
+    """Undo :func:`field_state`; refuse what no fit leaves behind."""
+    state = restored(FieldRegressorState, values)
+    models = {part.kind.name: _one_from_state(part, state.describer) for part in state.fields}
+    kernels = {model.member.name: clone(model.member.kernel) for model in models.values()}
     given = next(iter(kernels.values())) if len(kernels) == 1 else kernels
-    model = kind(given if state["given"] else None, **state["params"])
-    described = state["describer"]
-    describer = Describer(
-        check_count("dimension", described["dimension"]),
-        check_number("diagonal", described["diagonal"], above=0.0),
-        bool(described["normals"]),
-        None if described["bodies"] is None else Sizes(f=4).array("bodies", described["bodies"], "kf"),
-        {name: (Sizes().array("mean", mean, "s"), check_number("deviation", spread, above=0.0))
-         for name, (mean, spread) in described["scales"].items()},
-    )  # fmt: skip
-    model._geometry = Geometry(describer, bool(state["common"]), Sizes().array("cells", state["cells"], "c", "u"))
-    model.mesh_column_ = str(state["mesh_column"])
-    model.models_ = {one.kind.name: one for one in models}
-    model._choices, model._scores = list(state["choices"]), dict(state["scores"])
-    model.metadata_ = dict(state["metadata"])
-    for one in models:
-        _check(one, describer)
-    model._describe(check_count("n_features", state["n_features"]))
-    tried(model)
+    model = kind(given if state.given else None, **arguments(kind, state.params))
+    check_options(model)
+    if model.n_jobs is not None and not 0 < abs(model.n_jobs) < _MOST_JOBS:
+        raise InputError(f"n_jobs is {shown(model.n_jobs)}")
+    if len(models) < len(state.fields) or not models.keys() >= state.scores.keys():
+        raise InputError(f"fields are {shown(list(models))}, and scores those of {shown(list(state.scores))}")
+    model._geometry = Geometry(state.describer, state.common, state.cells)
+    model.mesh_column_, model.models_ = state.mesh_column, models
+    model._choices = [msgspec.structs.asdict(row) for row in state.choices]
+    model._scores = {name: msgspec.structs.asdict(row) for name, row in state.scores.items()}
+    model.metadata_ = state.metadata
+    model._describe(state.n_features)
+    restored(Names, model.feature_names_in_.tolist())
     return model
 
 
-def _one_from_state(state: dict[str, Any]) -> FieldModel:
+def _one_from_state(state: FieldState, describer: Describer) -> FieldModel:
+    """Make the model of one field again, and try it: a row of its processes, and a field at a few places."""
     basis = None
-    if state["centers"] is not None:
-        centers = Sizes().array("centers", state["centers"], "md")
-        basis = SmoothBasis.of(centers, check_number("range", state["range"], above=0.0), n_factors(state["recipe"]))
-    kind, warp = FieldKind(**state["kind"]), Warp(**state["warp"])
-    if warp.kind not in WARPS:
-        raise InputError(f"warp is {shown(warp.kind)}")
-    return FieldModel(
-        kind, warp, {str(name): float(weight) for name, weight in state["recipe"].items()}, basis,
-        FieldModes(**state["modes"]), Member.from_state(state["member"]), state["truncation"], state["widths"],
-        {str(name): NumberErrors(**errors) for name, errors in state["numbers"].items()},
-    )  # fmt: skip
+    sizes = {"c": state.kind.components, "l": len(LEVELS), "k": state.modes.number}
+    if state.centers is not None and state.range is not None:
+        basis = SmoothBasis.of(state.centers, state.range, n_factors(state.recipe))
+        width = sum(len(describer.scales[name][0]) for name in state.recipe) - basis.factors
+        sizes |= {"m": basis.size, "d": width}
+    check_declared(state, Sizes(**sizes))
+    for name, errors in state.numbers.items():
+        if name not in NAMES or not len(errors.scores):
+            raise InputError(f"there are scores of {shown(name)}, or none")
+    if state.kind.flat and state.kind.components != 1:
+        raise InputError(f"{state.kind.name} has {state.kind.components} components, but one is expected")
+    member = member_from_state(state.member)
+    if sum(gp.train_targets_.shape[1] for gp in member.gps) != state.modes.number:
+        raise InputError(f"processes are not those of {state.modes.number} modes")
+    if member.gps:
+        check_member(member, len(member.gps[0].train_targets_), 0)
+    model = FieldModel(
+        state.kind, state.warp, state.recipe, basis, state.modes, member, state.truncation, state.widths, state.numbers
+    )
+    _try(model)
+    return model
 
 
-def _check_numbers(name: str, errors: NumberErrors) -> None:
-    own = Sizes()
-    own.array("scores", errors.scores, "nk")
-    own.array("floor", errors.floor, "k")
-    rising = len(errors.scores) > 0 and (np.diff(errors.scores, axis=0) >= 0).all()
-    if name not in NAMES or not rising or not (errors.floor > 0).all():
-        raise InputError(f"the scores of {shown(name)} do not rise, or it has none")
-
-
-def _check(field: FieldModel, describer: Describer) -> None:
-    """Refuse parts that do not fit together."""
-    sizes = Sizes(c=check_count("components", field.kind.components, 1), l=len(LEVELS))
-    if field.basis is not None:
-        sizes = Sizes(c=sizes["c"], l=len(LEVELS), m=field.basis.size)
-        sizes.array("centers", field.basis.centers, "ed")
-        width = sum(len(describer.scales[name][0]) for name in field.recipe) - field.basis.factors
-        if width != sizes["d"]:
-            raise InputError(f"centers have {sizes['d']} descriptors, but the recipe gives {width}")
-    for name, errors in field.numbers.items():
-        _check_numbers(name, errors)
-    sizes.array("mean", field.modes.mean, "cm")
-    sizes.array("shapes", field.modes.shapes, "cmk")
-    sizes.array("variances", field.modes.variances, "k")
-    sizes.array("truncation", field.truncation, "mc")
-    sizes.array("widths", field.widths, "l")
-    sizes.array("warp mean", field.warp.mean, "c")
-    sizes.array("warp center", field.warp.center, "c")
-    for name in ("unit", "deviation"):
-        check_number(name, getattr(field.warp, name), 0.0)
-    for name in ("noise", "total"):
-        check_number(name, getattr(field.modes, name), 0.0)
-    if (field.truncation < 0).any() or (np.diff(field.widths) < 0).any():
-        raise InputError("truncation is negative, or widths of intervals fall with their level")
-    member = field.member
-    n = [len(gp._posterior.y) for gp in member.gps]
-    if sum(gp._posterior.y.shape[1] for gp in member.gps) != field.modes.number or len(set(n)) > 1:
-        raise InputError(f"processes are not those of {field.modes.number} modes")
-    if n:
-        check_factors(member.kernel.factors, member.rows, n[0])
+def _try(model: FieldModel) -> None:
+    """Predict a field at a few places."""
+    n = model.modes.mean.shape[1] if model.basis is None else 1
+    descriptors = None if model.basis is None else model.basis.centers[:1]
+    zero = np.zeros(model.modes.number)
+    y, sd = model.at_nodes(MeshNodes(n, model.basis, descriptors), zero, zero)
+    found = [model.warp.inverse(y), model.deviation(y, sd), *model.bounds(y, sd, 0.95)]
+    Sizes().array("a predicted field", np.ravel(found), "p")

@@ -8,13 +8,16 @@ a mean for each component and one deviation for all.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import ArrayLike, NDArray
 
 from swwl.errors import InputError
 from swwl.mesh.cells import cell_dimension, cell_measures, lumped_measures
 from swwl.mesh.mesh import Mesh
+from swwl.storage.checks import NotNegative, Shape
 
 Array = NDArray[np.float64]
 
@@ -38,7 +41,7 @@ class FieldKind:
     """
 
     name: str
-    components: int
+    components: Annotated[int, Meta(ge=1)]
     flat: bool
     on_cells: bool
 
@@ -154,11 +157,11 @@ class Warp:
         Range of the standardized training values; predictions are kept within a few deviations of it.
     """
 
-    kind: str
-    center: Array
-    unit: float
-    mean: Array
-    deviation: float
+    kind: Annotated[str, Meta(pattern=rf"^({'|'.join(WARPS)})\Z")]
+    center: Annotated[Array, Shape("c")]
+    unit: NotNegative
+    mean: Annotated[Array, Shape("c")]
+    deviation: NotNegative
     low: float
     high: float
 

@@ -1,11 +1,11 @@
 r"""Robust Gaussian process on distances: pure arrays, no graphs.
 
 The flow, file by file: ``blocks`` (distances and coordinates of any rows x columns) and ``joint`` (several as one) ->
-``correlations`` (one scaled distance) and ``radial`` (of several ranges) -> ``factors`` (their product and its
-gradient) -> ``prior`` and ``solvers`` (log posterior of ranges and nugget, and what predicts once it is maximal) ->
-``search`` (starts, bounds, climb) -> ``robust`` (`RobustGP`) -> ``fitted`` (what it answers) -> ``prediction``
-(`Prediction`). Beside it: ``inputs`` checks what comes in, ``loo`` and ``samples`` are leave-one-out and draws,
-``diagnose`` warns, ``state`` is for model files, and ``large`` (`fit_large`) fits processes of very many rows.
+``correlations`` (of one scaled distance) -> ``factors`` (of several ranges, their product and its gradient) ->
+``prior`` and ``solvers`` (log posterior of ranges and nugget, and what predicts once it is maximal) -> ``search``
+(starts, bounds, optimization) -> ``estimator`` (`RobustGP`, and draws) -> ``prediction`` (`Prediction`). Beside it:
+``inputs`` checks what comes in, ``diagnostics`` warns, ``adjoint`` is the derivative of a prediction, ``state`` is for
+model files, and ``many_rows`` (`fit_large`) fits processes of very many rows.
 
 Examples
 --------

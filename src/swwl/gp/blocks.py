@@ -8,6 +8,8 @@ once for everything (``held``); one that works on neighbors asks for many small 
 * `RowDistances`: distances between wide rows, such as embeddings;
 * `Coordinates`: one range per column instead of one distance;
 * `swwl.gp.joint.Joint`: several of them, with one correlation.
+
+:func:`between_rows`, :func:`between_patches` and :func:`squares_between` compute the distances.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ r"""Correlation functions of one scaled distance.
 Every correlation is written :math:`c(s) = m(s)\,e^{-e(s)}` with :math:`s = \beta d`, because a product of
 several then needs a single exponential: the exponents add and the multipliers multiply. Its derivative is
 kept as the logarithmic slope :math:`\partial\log c/\partial\log\beta`, which needs no exponential at all.
-Where :math:`s^2` is a sum over several ranges (``radial.py``), each has its share of that slope: the slope over
+Where :math:`s^2` is a sum over several ranges (``factors.py``), each has its share of that slope: the slope over
 :math:`s^2`, times its own part of the sum.
 
 This file knows arrays and nothing else; ``factors.py`` multiplies correlations together.

@@ -25,11 +25,11 @@ from swwl.gp.inputs import BlockLike, TrainingInputs
 from swwl.gp.joint import layout_of
 from swwl.gp.prediction import Prediction, to_std
 from swwl.gp.prior import default_prior, relative_importance
-from swwl.gp.search import Start, curvature, find_optimum, make_search
+from swwl.gp.search import Given, Start, curvature, find_optimum, make_search
 from swwl.gp.solvers import check_options, get_solver
 from swwl.gp.solvers.base import Posterior, Problem, Solver, standardize
 from swwl.gp.solvers.cholesky import square_root
-from swwl.gp.state import model_from_state, model_to_state
+from swwl.gp.state import ProcessState, model_from_state, model_to_state
 from swwl.parallel import one_blas_thread
 
 
@@ -263,16 +263,9 @@ class RobustGP(BaseEstimator):
         solver = make_solver(problem, **options)
         max_iter = self.max_iter if max_iter is None else max_iter
         with one_blas_thread() if n < _FEW else nullcontext():
+            given = Given(nugget, self.nugget_floor, self.beta, self.bounds)
             search = make_search(
-                terms,
-                n,
-                nugget=nugget,
-                floor=self.nugget_floor,
-                beta=self.beta,
-                bounds=self.bounds,
-                n_starts=self.n_starts,
-                seed=self.random_state,
-                start=_as_start(start),
+                terms, n, given, n_starts=self.n_starts, seed=self.random_state, start=_as_start(start)
             )
             optimum = find_optimum(solver, search, max_iter)
             bends = curvature(solver, optimum, search) if self.range_uncertainty else None
@@ -506,13 +499,30 @@ class RobustGP(BaseEstimator):
         Values are arrays and numbers, and under "params" the constructor's arguments as a dict for JSON.
         Training distance matrices are not part of it: predictions need only training coordinates.
         """
-        self._fitted()
-        return model_to_state(self)
+        posterior = self._fitted()
+        numbers = (self._single, float(self.log_posterior_), self.importance_, self.n_evaluations_)
+        return model_to_state(posterior, self._inputs, ProcessState(self.get_params(deep=False), *numbers))
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> RobustGP:
         """Restore a fitted model from `get_state`; it predicts bit for bit the same."""
-        return model_from_state(cls, state)
+        posterior, inputs, process = model_from_state(state)
+        gp = cls(**process.params)
+        gp.log_posterior_, gp.n_evaluations_ = process.log_posterior, process.n_evaluations
+        gp.importance_ = process.importance
+        gp._adopt(posterior, inputs, process.single, solver=None)
+        return gp
+
+    @property
+    def train_targets_(self) -> Array:
+        """The targets that the process was fitted to, (N, k)."""
+        return self._fitted().y
+
+    @property
+    def single_(self) -> bool:
+        """Whether ``fit`` saw one target, as a one-dimensional array."""
+        self._fitted()
+        return self._single
 
     def _adopt(self, posterior: Posterior, known: TrainingInputs, single: bool, solver: Solver | None) -> None:
         """Take over a fitted posterior; ``solver`` is None where training distances are not at hand."""

@@ -6,7 +6,7 @@ coordinates with one range per column:
 .. math:: R_{ij} = \prod_l c_l(\beta_l D_{l,ij}) \; \prod_k e^{-\beta_k^2 (z_{ik} - z_{jk})^2} .
 
 A Gaussian of joined blocks is the product of their Gaussians. Other correlations of coordinates and of joined blocks
-are one function of all their ranges, in ``radial.py``.
+are one function of all their ranges, :class:`Radial`.
 
 Everything here runs over blocks of rows small enough for the cache, and symmetric matrices are filled and
 contracted on their lower triangle only. Nothing of size N x N is made apart from the arrays passed in, so blocks

@@ -165,40 +165,53 @@ class Start(NamedTuple):
     box: tuple[Array, Array] | None = None
 
 
+@dataclass(frozen=True)
+class Given:
+    """What the user fixes of the parameters, and how far the others are looked for.
+
+    Attributes
+    ----------
+    nugget : float or None
+        None estimates it, from ``floor`` up.
+    floor : float
+    beta : array-like of shape (p,) or None
+        None estimates it, within ``bounds`` where they are given.
+    bounds : tuple (lower, upper) or None
+        Each None, a number or an array of shape (p,).
+    """
+
+    nugget: float | None
+    floor: float
+    beta: ArrayLike | None
+    bounds: tuple[ArrayLike | None, ArrayLike | None] | None
+
+
 def make_search(
-    terms: Sequence[Term],
-    n: int,
-    *,
-    nugget: float | None,
-    floor: float,
-    beta: ArrayLike | None,
-    bounds: tuple[ArrayLike | None, ArrayLike | None] | None,
-    n_starts: int,
-    seed: int,
-    start: Start | None = None,
+    terms: Sequence[Term], n: int, given: Given, *, n_starts: int, seed: int, start: Start | None = None
 ) -> Search:
     """Set up starts, bounds and free parameters for n training points.
 
     Parameters
     ----------
-    nugget : float or None
-        None estimates it, from ``floor`` up.
-    beta : array-like of shape (p,) or None
-        None estimates it, within ``bounds`` where they are given.
+    terms : sequence of Term
+    n : int
+    given : Given
+    n_starts, seed : int
     start : Start, optional
-        The only one; what is fixed is taken from ``beta`` and ``nugget``.
+        The only one; what is fixed is taken from ``given``.
     """
+    nugget, beta = given.nugget, given.beta
     if n_starts < 1:
         raise InputError(f"n_starts is {n_starts}, but at least 1 is wanted.")
     p = sum(term.block.n_ranges for term in terms)
-    smallest = floor if nugget is None else nugget
+    smallest = given.floor if nugget is None else nugget
     free = np.append(np.full(p, beta is None), nugget is None)
     lower, upper = np.empty(p + 1), np.empty(p + 1)
     if start is not None and start.log_beta.shape != (p,):
         raise InputError(f"start has {start.log_beta.size} inverse ranges, but there are {p}.")
     box = start.box if start is not None and start.box is not None else default_bounds(terms, n, smallest)
     lower[:-1], upper[:-1] = box
-    for side, out, name in zip(bounds or (None, None), (lower, upper), ("lower", "upper"), strict=True):
+    for side, out, name in zip(given.bounds or (None, None), (lower, upper), ("lower", "upper"), strict=True):
         if side is not None:
             out[:-1] = np.log(check_positive(side, p, f"The {name} bound"))
     if (lower[:-1] > upper[:-1]).any():

@@ -2,33 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from swwl.errors import InputError
+from swwl.errors import InputError, located
+from swwl.formatting import Record
 from swwl.gp.inputs import Centered, TrainingInputs, check_correlations
 from swwl.gp.solvers import get_solver
-from swwl.storage.checks import Sizes, check_count, check_number, shown
-
-if TYPE_CHECKING:
-    from swwl.gp.estimator import RobustGP
+from swwl.gp.solvers.base import Posterior
+from swwl.storage.checks import Array, Count, Shape, contiguous, restored
 
 
-def model_to_state(gp: RobustGP) -> dict[str, Any]:
+class ProcessState(msgspec.Struct):
+    """What a state holds besides the posterior and what is told of every factor; ``params`` are the constructor's."""
+
+    params: Record
+    single: bool
+    log_posterior: float
+    importance: Annotated[Array, Shape("p")]
+    n_evaluations: Count
+
+
+class _Factor(msgspec.Struct):
+    """What a state holds of one factor, under these names and its number; a layout where it has several parts."""
+
+    coordinates: Annotated[Array, Shape("nd")] | None = None
+    center: Annotated[Array, Shape("d")] | None = None
+    layout: Annotated[NDArray[np.intp], Shape("l", "iu", least=0)] | None = None
+
+
+def model_to_state(posterior: Posterior, inputs: TrainingInputs, process: ProcessState) -> Record:
     """Collect the state of a fitted `RobustGP`."""
-    state = gp._posterior.state()
-    for i, group in gp._inputs.coordinates.items():
+    state = posterior.state()
+    for i, group in inputs.coordinates.items():
         state[f"coordinates_{i}"], state[f"center_{i}"] = group.values, group.center
-    for i, layout in enumerate(gp._inputs.layouts):
+    for i, layout in enumerate(inputs.layouts):
         if len(layout) > 1:  # a single part is known by its coordinates, or by their absence
             state[f"layout_{i}"] = np.array(layout)
-    state["params"] = {name: _plain(value) for name, value in gp.get_params(deep=False).items()}
-    state["single"] = gp._single
-    state["log_posterior"] = float(gp.log_posterior_)
-    state["importance"] = gp.importance_
-    state["n_evaluations"] = gp.n_evaluations_
-    return state
+    return state | msgspec.structs.asdict(process) | {"params": _plain(process.params)}
 
 
 def _plain(value: Any) -> Any:
@@ -42,49 +56,42 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def model_from_state(kind: type[RobustGP], state: dict[str, Any]) -> RobustGP:
+def model_from_state(state: Record) -> tuple[Posterior, TrainingInputs, ProcessState]:
     """Undo `model_to_state`."""
-    params = state["params"]
+    process = restored(ProcessState, state)
+    params = process.params
     # JSON has no tuples: a power correlation becomes one again
-    correlations = [c if isinstance(c, str) else tuple(c) for c in params["correlations"]]
-    gp = kind(**params | {"correlations": correlations})
-    gp.log_posterior_ = check_number("log_posterior", state["log_posterior"])
-    gp.n_evaluations_ = check_count("n_evaluations", state["n_evaluations"])
-    posterior = get_solver(gp.solver).restore(state)
-    gp.importance_ = Sizes(p=len(posterior.beta)).array("importance", state["importance"], "p")
-    coordinates = coordinates_from_state(state)
-    layouts = layouts_from_state(state, coordinates)
-    known = check_correlations(correlations)
-    inputs = TrainingInputs(known, coordinates, layouts, len(posterior.y), gp.trend, gp.names)
-    for i, group in coordinates.items():
-        sizes = Sizes(n=len(posterior.y))
-        sizes.array(f"coordinates_{i}", group.values, "nd")
-        sizes.array(f"center_{i}", group.center, "d")
-        if sum(layouts[i]) != sizes["d"]:
-            raise InputError(f"layout_{i} is {layouts[i]}, but there are {sizes['d']} coordinates")
-    if inputs.range_slices and inputs.range_slices[-1].stop != len(posterior.beta):
-        raise InputError(f"beta has {len(posterior.beta)} entries, but {inputs.range_slices[-1].stop} are wanted")
-    if not isinstance(state["single"], bool) or state["single"] and posterior.y.shape[1] != 1:
-        raise InputError(f"single is {shown(state['single'])}, but there are {posterior.y.shape[1]} targets")
-    gp._adopt(posterior, inputs, state["single"], solver=None)
-    return gp
+    params["correlations"] = [c if isinstance(c, str) else tuple(c) for c in params["correlations"]]
+    posterior = get_solver(params["solver"]).restore(state)
+    n, k = posterior.y.shape
+    correlations = check_correlations(params["correlations"])
+    coordinates, layouts = _factors_from_state(contiguous(state), len(correlations), n)
+    inputs = TrainingInputs(correlations, coordinates, layouts, n, params["trend"], params["names"])
+    p = inputs.range_slices[-1].stop if inputs.range_slices else len(posterior.beta)
+    if not len(posterior.beta) == len(process.importance) == p:
+        sizes = f"{len(posterior.beta)} and {len(process.importance)}"
+        raise InputError(f"beta and importance have {sizes} entries, but {p} are expected")
+    if process.single and k != 1:
+        raise InputError(f"single is true, but there are {k} targets")
+    return posterior, inputs, process
 
 
-def coordinates_from_state(state: dict[str, Any]) -> dict[int, Centered]:
-    """Return place -> centered training coordinates of every factor that has any."""
-    groups = {}
-    for i in range(len(state["params"]["correlations"])):
-        if f"coordinates_{i}" in state:
-            # files of format 1 spell it "centre"
-            center = state[f"center_{i}"] if f"center_{i}" in state else state[f"centre_{i}"]
-            groups[i] = Centered(np.ascontiguousarray(state[f"coordinates_{i}"]), np.ascontiguousarray(center))
-    return groups
+def _factors_from_state(state: Record, number: int, n: int) -> tuple[dict[int, Centered], list[tuple[int, ...]]]:
+    """Return the centered training coordinates of every factor that has any, and what every factor is made of.
 
-
-def layouts_from_state(state: dict[str, Any], coordinates: dict[int, Centered]) -> list[tuple[int, ...]]:
-    """Return what every factor is made of, see `swwl.gp.joint.layout_of`."""
+    See `swwl.gp.joint.layout_of` for the latter.
+    """
+    coordinates: dict[int, Centered] = {}
     layouts: list[tuple[int, ...]] = []
-    for i in range(len(state["params"]["correlations"])):
-        single = (coordinates[i].values.shape[1] if i in coordinates else 0,)
-        layouts.append(tuple(np.asarray(state[f"layout_{i}"]).tolist()) if f"layout_{i}" in state else single)
-    return layouts
+    for i in range(number):
+        own = {name: state.get(f"{name}_{i}") for name in ("coordinates", "center", "layout")}
+        with located(f"factor {i}"):
+            found = restored(_Factor, own, n=n)
+        d = 0
+        if found.coordinates is not None and found.center is not None:
+            coordinates[i] = Centered(found.coordinates, found.center)
+            d = found.coordinates.shape[1]
+        layouts.append((d,) if found.layout is None else tuple(found.layout.tolist()))
+        if sum(layouts[-1]) != d:
+            raise InputError(f"layout_{i} is {layouts[-1]}, but there are {d} coordinates")
+    return coordinates, layouts

@@ -12,7 +12,7 @@ import pandas as pd
 from swwl.datasets.plaid import load_plaid
 from swwl.errors import InputError, LooseNodesWarning, MissingFileError, located
 from swwl.evaluation import scores
-from swwl.evaluation.metadata import data_of, field_data_of, field_score_rows
+from swwl.evaluation.metadata import TableData, data_of, field_data_of, field_score_rows
 from swwl.fields.estimator import FieldRegressor
 from swwl.formatting import Record
 from swwl.jobs.table import CACHE_FOLDER, read_table, summary
@@ -127,10 +127,11 @@ def model_file_facts(path: Path) -> Record:
         }
     with located(str(path)):
         if model.predicts == "fields":
-            kind, data, facts = "field model", field_data_of(model), field_model_facts(model)
+            data: TableData | None = field_data_of(model)
+            facts = {"kind": "field model"} | field_model_facts(model)
         else:
-            kind, data, facts = "model", data_of(model), model_facts(model)
-    return {"kind": kind} | facts | {"table": data.get("table"), "split": data.get("split")}
+            data, facts = data_of(model), {"kind": "model"} | model_facts(model)
+    return facts | ({"table": None, "split": None} if data is None else {"table": data.table, "split": data.split})
 
 
 def model_facts(model: RobustGPRegressor) -> Record:
@@ -153,14 +154,14 @@ def model_facts(model: RobustGPRegressor) -> Record:
 def field_model_facts(model: FieldRegressor) -> Record:
     """Return what people and scripts want to know of a fitted model of fields."""
     kinds = {name: one.kind for name, one in model.models_.items()}
-    rows = field_data_of(model).get("train", {}).get("rows")
+    data = field_data_of(model)
     return {
         "fields": [
             {"field": name, "components": kind.components, "on": "cells" if kind.on_cells else "nodes"}
             for name, kind in kinds.items()
         ],
         "inputs": list(model.feature_names_in_),
-        "training_rows": None if rows is None else len(rows),
+        "training_rows": None if data is None else len(data.train.rows),
         "common_topology": bool(model.common_topology_),
         "kernels": {name: repr(one.member.kernel) for name, one in model.models_.items()},
         "modes": model.modes_.to_dict("records"),

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from swwl.embedding.displacement import displacement_modes
+from swwl.embedding.components import displacement_modes
 from swwl.errors import InputError, MeshWarning, located
+from swwl.evaluation.metadata import data_of
 from swwl.formatting import Record
 from swwl.jobs.outputs import picture_metadata
 from swwl.jobs.predict import graph_columns, input_columns
@@ -84,11 +85,11 @@ def _arrays(path: Path) -> Record:
 def training_meshes(model: RobustGPRegressor, path: Path) -> list[Path]:
     """Return the mesh files that a model was fitted to, as its file says where they were."""
     columns = graph_columns(model)
-    known = model.metadata_.get("train", {}).get("meshes", {}) if isinstance(model.metadata_, dict) else {}
-    if len(columns) != 1 or columns[0] not in known or "table" not in model.metadata_:
+    data = data_of(model)
+    if data is None or len(columns) != 1 or columns[0] not in data.train.meshes:
         raise InputError("The model file does not say which meshes it was fitted to, so it has no modes to show.")
-    folder = (path.parent / str(model.metadata_["table"])).parent
-    files = [folder / str(name) for name in known[columns[0]]]
+    folder = (path.parent / data.table).parent
+    files = [folder / name for name in data.train.meshes[columns[0]]]
     gone = next((file for file in files if not file.is_file()), None)
     if gone is not None:
         raise InputError(f"{gone}: no such file; displacement modes need the meshes that the model was fitted to.")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,9 @@ from sklearn.base import BaseEstimator, clone
 from swwl.embedding.linear import Linear
 from swwl.errors import IndefiniteKernelWarning, InputError, InputTypeError
 from swwl.gp.blocks import Block, Coordinates, Distances
+from swwl.mesh.arrays import AnyArray
 from swwl.parallel import Progress
+from swwl.storage.checks import PERHAPS, Shape, Sizes, check_declared
 from swwl.storage.memory import MemoryLike
 
 
@@ -105,7 +107,9 @@ class Factor(BaseEstimator):
     gives: ClassVar[Literal["distances", "coordinates", "gram"]] = "distances"
     positive_definite: ClassVar[bool] = True
     column: str
-    shifts_: NDArray[np.float64]
+    shifts_: Annotated[NDArray[np.float64], Shape("i"), PERHAPS]
+    # Of the arrays that a representation consists of, in the letters of what is learned; none for lists of graphs.
+    row_shapes: ClassVar[tuple[Shape, ...]] = ()
 
     @property
     def supervised(self) -> bool:
@@ -124,7 +128,7 @@ class Factor(BaseEstimator):
                 shown.append(f"{name}={_short(value)}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
-    def fit(self, values: Any, progress: Progress | None = None, **options: Any) -> Any:
+    def fit(self, values: object, progress: Progress | None = None, **options: Any) -> Any:
         """Learn from a training column; return its representation.
 
         Parameters
@@ -136,7 +140,7 @@ class Factor(BaseEstimator):
         """
         raise TypeError(f"{type(self).__name__} must define fit.")
 
-    def represent(self, values: Any, progress: Progress | None = None, **options: Any) -> Any:
+    def represent(self, values: object, progress: Progress | None = None, **options: Any) -> Any:
         """Return the representation of a column; ``memory`` may be given to factors that take graphs."""
         raise TypeError(f"{type(self).__name__} must define represent.")
 
@@ -213,13 +217,24 @@ class Factor(BaseEstimator):
             if name.endswith("_"):
                 setattr(self, name, value)
 
+    def known_sizes(self) -> dict[str, int]:
+        """Return the sizes that options settle, by the letters of the shapes of what is learned."""
+        return {}
+
     def check_restored(self, rows: Any) -> None:
         """Refuse what a model file says of this factor and of its training rows, where that cannot be."""
+        sizes = Sizes(**self.known_sizes())
+        check_declared(self, sizes)
+        parts = () if isinstance(rows, list) else rows if isinstance(rows, tuple) and rows else (rows,)
+        if len(parts) != len(self.row_shapes):
+            raise InputError(f"column {self.column!r} has {len(parts)} arrays, but {len(self.row_shapes)} are expected")
+        for shape, part in zip(self.row_shapes, parts, strict=True):
+            shape.check(f"column {self.column!r}", part, sizes)
 
     def forget(self) -> None:
         """Let go of what only the fit of a model needs."""
 
-    def vectors(self, rows: Any) -> NDArray[Any] | None:
+    def vectors(self, rows: Any) -> AnyArray | None:
         """Return a representation as vectors (N, K) whose distances are the factor's, or None if there are none.
 
         Maps of a training set show them.
@@ -243,7 +258,7 @@ class Factor(BaseEstimator):
 class Differentiable(Protocol):
     """A factor through which gradients go back to one entry of its column."""
 
-    def linear(self, value: Any) -> Linear:
+    def linear(self, value: object) -> Linear:
         """Return the row of one entry of the column, and what pulls gradients in it back to the entry.
 
         Meshes and graphs come as :class:`~swwl.embedding.linear.Source`, which all factors of their column share.
@@ -300,7 +315,7 @@ def _exponent(correlation: CorrelationName) -> float:
     return 2.0 if isinstance(correlation, str) else float(correlation[1])
 
 
-def options_for(factor: Factor, memory: MemoryLike = None, y: Any = None) -> dict[str, Any]:
+def options_for(factor: Factor, memory: MemoryLike = None, y: object = None) -> dict[str, Any]:
     """Return those of the options that a factor's ``fit`` and ``represent`` take.
 
     Factors of users need not know ``memory``: it is passed on only where there is one, to factors that take graphs.

@@ -12,7 +12,7 @@ from swwl.errors import InputError
 from swwl.gp.blocks import Block, RowDistances
 from swwl.kernels.base import CorrelationName, Factor
 from swwl.parallel import Progress
-from swwl.storage.checks import Sizes, check_texts
+from swwl.storage.checks import Names, Shape
 from swwl.storage.modelfile import storable
 
 
@@ -44,16 +44,18 @@ class Categories(Factor):
     """
 
     takes = "categories"
+    row_shapes = (Shape("n", "i", least=0),)
+    categories_: Names
 
     def __init__(self, column: str):
         self.column = column
 
-    def fit(self, values: Any, progress: Progress | None = None, **options: Any) -> NDArray[np.intp]:
+    def fit(self, values: object, progress: Progress | None = None, **options: Any) -> NDArray[np.intp]:
         """Learn the categories; return their numbers, shape (N,)."""
         self.categories_ = sorted(set(self._texts(values)))
         return self.represent(values)
 
-    def represent(self, values: Any, progress: Progress | None = None, **options: Any) -> NDArray[np.intp]:
+    def represent(self, values: object, progress: Progress | None = None, **options: Any) -> NDArray[np.intp]:
         """Return the numbers of a column's categories, shape (N,); refuse those that the training column lacks."""
         numbers = {text: number for number, text in enumerate(self.categories_)}
         rows = []
@@ -82,10 +84,10 @@ class Categories(Factor):
         return ["gaussian"]
 
     def check_restored(self, rows: Any) -> None:
-        """Refuse categories that are not texts, and rows that do not number them."""
-        known = len(check_texts("categories_", self.categories_))
-        if not ((Sizes().array(self.column, rows, "n", "i") >= 0) & (rows < known)).all():
-            raise InputError(f"column {self.column!r} must number {known} categories")
+        """Refuse rows that do not number the categories."""
+        super().check_restored(rows)
+        if rows.max(initial=-1) >= len(self.categories_):
+            raise InputError(f"column {self.column!r} must number {len(self.categories_)} categories")
 
     def _one_hot(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         return np.eye(len(self.categories_))[rows] / np.sqrt(2)

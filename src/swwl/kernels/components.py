@@ -9,7 +9,7 @@ keeps whole rows, as the paper's kernels do, and leaves nothing out.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +17,18 @@ from numpy.typing import NDArray
 from swwl.embedding.components import Projector, Span, principal_components, project
 from swwl.embedding.distances import half_squares_back
 from swwl.embedding.summaries import SummaryEmbedding
+from swwl.embedding.transformer import SWWLEmbedding
 from swwl.errors import InputError
 from swwl.gp.blocks import Block, Coordinates, RowDistances
 from swwl.kernels.base import CorrelationName, Factor
-from swwl.kernels.sliced import N_KEPT, EmbeddingFactor, Kept, check_basis, known, with_embedding_options
-from swwl.storage.checks import Sizes, check_count
+from swwl.kernels.sliced import N_KEPT, EmbeddingFactor, Kept, PartComponents, PartMeans, known, with_embedding_options
+from swwl.mesh.arrays import AnyArray
+from swwl.storage.checks import PERHAPS, Count, Shape
 from swwl.storage.modelfile import storable
 
 Array = NDArray[np.float64]
 
-Pair = tuple[NDArray[Any], NDArray[Any]]  # rows (N, P Q) and their coordinates (N, c)
+Pair = tuple[AnyArray, AnyArray]  # rows (N, P Q) and their coordinates (N, c)
 
 # Components that PrincipalSWWL knows where the number that have a range each is still to be chosen.
 MOST_COMPONENTS = 24
@@ -40,7 +42,7 @@ class _Part(NamedTuple):
     leading: int
     rest: bool
 
-    def of(self, coordinates: NDArray[Any]) -> NDArray[Any]:
+    def of(self, coordinates: AnyArray) -> AnyArray:
         """Return the coordinates of the part."""
         return coordinates[:, self.start : self.stop]
 
@@ -96,8 +98,12 @@ class KeptComponents(ComponentFactor):
         Whether the components are those of a sample, and coordinates are kept in single precision.
     """
 
+    row_shapes = (Shape("nr"), Shape("n"))
     n_components: int
     n_kept: int
+    means_: PartMeans
+    components_: PartComponents
+    single_: Annotated[bool, PERHAPS]
     _spans: list[Span] | None = None  # of the training rows, while a model is fitted
 
     def check(self) -> None:
@@ -122,13 +128,13 @@ class KeptComponents(ComponentFactor):
         """Let go of what only the fit of a model needs."""
         self._spans = None
 
-    def fit_rows(self, rows: NDArray[Any]) -> Kept:
+    def fit_rows(self, rows: AnyArray) -> Kept:
         """Find the components of embedded training rows; return their coordinates, and what they leave."""
         self.means_, self.components_ = Projector.of(rows, self.n_parts(), self._n_kept())
         self._spans = [Span(part) for part in np.split(rows, self.n_parts(), axis=1)]
         return self.coordinates(rows)
 
-    def learn(self, rows: NDArray[Any]) -> None:
+    def learn(self, rows: AnyArray) -> None:
         """Find the components of the embedded rows of a sample, from which all others are kept in single precision."""
         self.means_, self.components_ = Projector.of(rows, self.n_parts(), self._n_kept())
         self.single_ = True
@@ -137,12 +143,12 @@ class KeptComponents(ComponentFactor):
         """Return the components on which rows are kept."""
         return Projector(self.means_, self.components_)
 
-    def coordinates(self, rows: NDArray[Any]) -> Kept:
+    def coordinates(self, rows: AnyArray) -> Kept:
         """Return the coordinates of embedded rows on the components of all parts, and the norm of what they leave."""
         coordinates, left = self.sample().keep(rows)
         return (coordinates.astype(np.float32), left) if getattr(self, "single_", False) else (coordinates, left)
 
-    def representation(self, coordinates: NDArray[Any], left: Array) -> Any:
+    def representation(self, coordinates: AnyArray, left: Array) -> Any:
         """Return what :meth:`represent` does, given the coordinates of meshes and what they leave."""
         return coordinates, left
 
@@ -166,22 +172,13 @@ class KeptComponents(ComponentFactor):
             names += [f"{self.column} ({where}{'others' if part.leading else 'components'})"] * part.rest
         return names
 
-    def vectors(self, rows: Kept) -> NDArray[Any] | None:
+    def vectors(self, rows: Kept) -> AnyArray | None:
         """Return the coordinates, (N, K)."""
         return np.asarray(rows[0])
 
     def beyond(self, rows: Kept) -> NDArray[np.float64] | None:
         """Return the norm of what the coordinates leave, (N,)."""
         return np.asarray(rows[1])
-
-    def check_restored(self, rows: Any) -> None:
-        """Refuse components that do not give coordinates such as these."""
-        self.check()
-        width = self.embedding_.check_restored(self.n_parts() > 1)
-        coordinates, left = rows
-        sizes = Sizes(c=check_basis(self.means_, self.components_, width, self.n_parts()))
-        sizes.array("coordinates", coordinates, "nc")
-        sizes.array("what they leave", left, "n")
 
     def _n_kept(self) -> int:
         return max(self.n_kept, self.n_components)
@@ -230,6 +227,8 @@ class Components(KeptComponents):
     ((3, 1), ['rod (component 1)'])
     """
 
+    embedding_: SWWLEmbedding
+
     def __init__(
         self,
         column: str = "graph",
@@ -273,6 +272,7 @@ class Summaries(KeptComponents):
     """
 
     n_kept = N_KEPT
+    embedding_: SummaryEmbedding
 
     def __init__(
         self,
@@ -337,6 +337,15 @@ class PrincipalSWWL(ComponentFactor):
     PrincipalSWWL('mesh', n_components=8)
     """
 
+    row_shapes = (Shape("nr"), Shape("nc"))
+    embedding_: SWWLEmbedding
+    basis_means_: Annotated[PartMeans, PERHAPS]
+    basis_: Annotated[PartComponents, PERHAPS]
+    n_components_: Count
+    mean_: Annotated[Array, Shape("w")]
+    components_: Annotated[NDArray[Any], Shape("wc")]
+    explained_variance_ratio_: Annotated[Array, Shape("c")]
+    has_remainder_: bool
     alpha = 2.0
     n_components: int | str
     _at = 1
@@ -354,14 +363,14 @@ class PrincipalSWWL(ComponentFactor):
         super().adopt(other)
         self.use_components(self._leading())
 
-    def fit_rows(self, rows: NDArray[Any]) -> Pair:
+    def fit_rows(self, rows: AnyArray) -> Pair:
         """Find the principal components of the training rows; return the rows, and their coordinates."""
-        found: tuple[NDArray[Any], ...] = principal_components(rows, self._known())
+        found: tuple[AnyArray, ...] = principal_components(rows, self._known())
         self.mean_, self.components_, self.explained_variance_ratio_ = found
         self.use_components(self._leading())
         return self.keep(rows)
 
-    def learn(self, rows: NDArray[Any]) -> None:
+    def learn(self, rows: AnyArray) -> None:
         """Find the components of the embedded rows of a sample; those without a range of their own share one."""
         most = max(N_KEPT, self._known())
         self.mean_, components, self.explained_variance_ratio_ = principal_components(rows, most)
@@ -369,13 +378,13 @@ class PrincipalSWWL(ComponentFactor):
         self.basis_means_, self.basis_ = [self.mean_], [self.components_]
         self.use_components(self._leading())
 
-    def keep(self, rows: NDArray[Any]) -> Pair:
+    def keep(self, rows: AnyArray) -> Pair:
         """Return embedded rows (N, P Q) and their coordinates (N, c); those twice where a sample has settled them."""
         if self.sample() is None:
             return rows, project(rows, self.mean_, self.components_)
         return self.representation(*self.coordinates(rows))
 
-    def representation(self, coordinates: NDArray[Any], left: Array) -> Pair:
+    def representation(self, coordinates: AnyArray, left: Array) -> Pair:
         """Return what :meth:`represent` does, given the coordinates of graphs and what they leave."""
         return coordinates, coordinates
 
@@ -427,25 +436,15 @@ class PrincipalSWWL(ComponentFactor):
         names = [f"{self.column} (component {j + 1})" for j in range(self.n_components_)]
         return names + [f"{self.column} (remainder)"] * self.has_remainder_
 
-    def vectors(self, rows: Pair) -> NDArray[Any] | None:
+    def vectors(self, rows: Pair) -> AnyArray | None:
         """Return the embeddings, (N, P Q)."""
         return np.asarray(rows[0])
 
     def check_restored(self, rows: Any) -> None:
         """Refuse components that do not give coordinates such as these."""
-        embedded, coordinates = rows
-        width = self.embedding_.check_restored(False)
-        sample = self.sample()
-        if sample is not None:
-            width = check_basis(*sample, width, 1)
-        sizes = Sizes(n=len(embedded))
-        Sizes(w=width).array(f"column {self.column!r}", embedded, "nw")
-        sizes.array("mean_", self.mean_, "w")
-        sizes.array("components_", self.components_, "wc")
-        sizes.array("explained_variance_ratio_", self.explained_variance_ratio_, "c")
-        sizes.array("coordinates", coordinates, "nc")
-        if check_count("n_components_", self.n_components_) > sizes["c"] or not isinstance(self.has_remainder_, bool):
-            raise InputError(f"n_components_ is {self.n_components_}, but there are {sizes['c']}")
+        super().check_restored(rows)
+        if self.n_components_ > self.components_.shape[1]:
+            raise InputError(f"n_components_ is {self.n_components_}, but there are {self.components_.shape[1]}")
 
     def _known(self) -> int:
         return MOST_COMPONENTS if self.n_components == "auto" else int(self.n_components)

@@ -15,7 +15,7 @@ from swwl.errors import InputError
 from swwl.gp.blocks import Block, RowDistances
 from swwl.kernels.base import CorrelationName, Factor
 from swwl.parallel import Progress
-from swwl.storage.checks import Sizes, check_number
+from swwl.storage.checks import Positive, Shape
 from swwl.storage.modelfile import storable
 
 
@@ -34,12 +34,15 @@ class Numeric(Factor):
     """
 
     takes = "numbers"
+    row_shapes = (Shape("n"),)
     name: str
+    mean_: float
+    spread_: Positive
 
     def __init__(self, column: str):
         self.column = column
 
-    def fit(self, values: Any, progress: Progress | None = None, **options: Any) -> NDArray[np.float64]:
+    def fit(self, values: object, progress: Progress | None = None, **options: Any) -> NDArray[np.float64]:
         """Learn mean and spread; return the standardized column, shape (N,)."""
         numbers = self._numbers(values)
         self.mean_ = float(numbers.mean())
@@ -47,7 +50,7 @@ class Numeric(Factor):
         self.spread_ = spread if spread > 1e-12 * max(1e-300, np.abs(numbers).max()) else 1.0
         return self.represent(values)
 
-    def represent(self, values: Any, progress: Progress | None = None, **options: Any) -> NDArray[np.float64]:
+    def represent(self, values: object, progress: Progress | None = None, **options: Any) -> NDArray[np.float64]:
         """Standardize a column by the training set's mean and spread, shape (N,)."""
         return (self._numbers(values) - self.mean_) / self.spread_
 
@@ -63,7 +66,7 @@ class Numeric(Factor):
         """Return the standardized column, (N, 1)."""
         return rows[:, None]
 
-    def linear(self, value: Any) -> Linear:
+    def linear(self, value: object) -> Linear:
         """Return the standardized number, (1,)."""
         return Linear(self.represent([value]), lambda gradient: gradient[0] / self.spread_)
 
@@ -88,12 +91,6 @@ class Numeric(Factor):
     def units(self) -> NDArray[np.float64]:
         """Return the spread of the training column: one unit of standardized distance."""
         return np.array([self.spread_])
-
-    def check_restored(self, rows: Any) -> None:
-        """Refuse a mean and a spread that are not numbers, and rows that are not a column."""
-        check_number("mean_", self.mean_)
-        check_number("spread_", self.spread_, above=0.0)
-        Sizes().array(f"column {self.column!r}", rows, "n")
 
     def _numbers(self, values: Any) -> NDArray[np.float64]:
         try:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import ArrayLike, NDArray
 
 from swwl.embedding.options import check_exponent
@@ -12,7 +13,7 @@ from swwl.errors import InputError
 from swwl.gp.blocks import Block, RowDistances
 from swwl.kernels.base import CorrelationName, Factor, Item
 from swwl.parallel import Progress
-from swwl.storage.checks import Sizes, check_count
+from swwl.storage.checks import Shape, Size
 from swwl.storage.modelfile import storable
 
 
@@ -39,13 +40,15 @@ class Precomputed(Factor):
     """
 
     takes = "rows"
+    row_shapes = (Shape("n", "i"),)
+    matrix_: Annotated[NDArray[np.float64], Shape("kk")]
 
     def __init__(self, column: str, distances: ArrayLike, correlation: CorrelationName = "gaussian"):
         self.column = column
         self.distances = distances
         self.correlation = correlation
 
-    def fit(self, values: Any, progress: Progress | None = None, **options: Any) -> NDArray[np.intp]:
+    def fit(self, values: object, progress: Progress | None = None, **options: Any) -> NDArray[np.intp]:
         """Check the distances; return the row numbers, shape (N,)."""
         matrix = np.asarray(self.distances, dtype=np.float64)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
@@ -53,7 +56,7 @@ class Precomputed(Factor):
         self.matrix_ = matrix
         return self.represent(values)
 
-    def represent(self, values: Any, progress: Progress | None = None, **options: Any) -> NDArray[np.intp]:
+    def represent(self, values: object, progress: Progress | None = None, **options: Any) -> NDArray[np.intp]:
         """Return the row numbers of the column, shape (N,)."""
         numbers = np.asarray(values)
         size = len(self.matrix_)
@@ -66,9 +69,9 @@ class Precomputed(Factor):
         return numbers.astype(np.intp)
 
     def check_restored(self, rows: Any) -> None:
-        """Refuse distances that are not a matrix, and rows that do not number them."""
-        Sizes().array("matrix_", self.matrix_, "kk")
-        self.represent(Sizes().array(self.column, rows, "n", "i"))
+        """Refuse rows that do not number the distances."""
+        super().check_restored(rows)
+        self.represent(rows)
 
     def items(self, first: NDArray[np.intp], second: NDArray[np.intp] | None = None) -> list[Item]:
         """Return the given distances between two columns of row numbers."""
@@ -99,19 +102,21 @@ class Rows(Factor):
     """
 
     takes = "rows"
+    row_shapes = (Shape("nk"),)
+    n_columns_: Annotated[int, Meta(ge=0), Size("k")]
 
     def __init__(self, column: str = "rows", *, alpha: float = 2.0):
         self.column = column
         self.alpha = alpha
 
-    def fit(self, values: Any, progress: Progress | None = None, **options: Any) -> NDArray[np.float64]:
+    def fit(self, values: object, progress: Progress | None = None, **options: Any) -> NDArray[np.float64]:
         """Learn the length of the vectors; return them, shape (N, K)."""
         check_exponent(self.alpha)
         rows = self._rows(values)
         self.n_columns_ = int(rows.shape[1])
         return rows
 
-    def represent(self, values: Any, progress: Progress | None = None, **options: Any) -> NDArray[np.float64]:
+    def represent(self, values: object, progress: Progress | None = None, **options: Any) -> NDArray[np.float64]:
         """Return the vectors of a column, shape (N, K)."""
         rows = self._rows(values)
         if rows.shape[1] != self.n_columns_:
@@ -119,10 +124,6 @@ class Rows(Factor):
                 f"Column {self.column!r} holds vectors of length {rows.shape[1]}, but fit saw {self.n_columns_}."
             )
         return rows
-
-    def check_restored(self, rows: Any) -> None:
-        """Refuse rows of another length than new ones must have."""
-        Sizes(k=check_count("n_columns_", self.n_columns_)).array(self.column, rows, "nk")
 
     def blocks(self, first: NDArray[np.float64], second: NDArray[np.float64] | None = None) -> list[Block]:
         """Return the distances between vectors, on demand."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,9 @@ from swwl.embedding.transformer import SWWLEmbedding
 from swwl.errors import InputError, located
 from swwl.gp.blocks import Block, RowDistances
 from swwl.kernels.base import CorrelationName, Factor
+from swwl.mesh.arrays import AnyArray
 from swwl.parallel import Progress
-from swwl.storage.checks import Sizes
+from swwl.storage.checks import PERHAPS, Shape
 from swwl.storage.memory import MemoryLike
 from swwl.storage.modelfile import storable
 
@@ -32,20 +33,13 @@ from swwl.storage.modelfile import storable
 N_KEPT = 64
 
 Array = NDArray[np.float64]
-Kept = tuple[NDArray[Any], Array]  # coordinates (N, K) and the norm of what they leave (N,)
+Kept = tuple[AnyArray, Array]  # coordinates (N, K) and the norm of what they leave (N,)
 Kind = TypeVar("Kind", bound=type)
 
 
-def check_basis(means: Any, components: Any, width: int, n_parts: int) -> int:
-    """Refuse centers and components that are not those of rows of a width; return how many coordinates they give."""
-    for name, parts in (("means", means), ("components", components)):
-        if not isinstance(parts, list) or len(parts) != n_parts:
-            raise InputError(f"{name} must have {n_parts} parts")
-    for mean, own in zip(means, components, strict=True):
-        sizes = Sizes(w=width // n_parts)
-        sizes.array("a mean", mean, "w")
-        sizes.array("components", own, "wc")
-    return sum(own.shape[1] for own in components)
+# Of the parts of a row by themselves: its center (w,) and its components (w, m).
+PartMeans = list[Annotated[Array, Shape("w")]]
+PartComponents = list[Annotated[NDArray[np.float32], Shape("w*")]]
 
 
 def with_embedding_options(*without: str) -> Callable[[Kind], Kind]:
@@ -70,7 +64,7 @@ def with_embedding_options(*without: str) -> Callable[[Kind], Kind]:
         named = [p for p in own.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
         signature = own.replace(parameters=[*named, *options])
 
-        def __init__(self: Any, *args: Any, **values: Any) -> None:
+        def __init__(self: Any, *args: Any, **values: object) -> None:
             try:
                 bound = signature.bind(self, *args, **values)
             except TypeError as error:
@@ -124,24 +118,26 @@ class EmbeddingFactor(Factor):
         self.embedding_ = self.make_embedding()
         return self.embedding_
 
-    def fit(self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any) -> Any:
+    def fit(
+        self, values: object, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any
+    ) -> Any:
         """Fit the embedding; return what is kept of the training graphs."""
         embedding = self.start()
         with located(f"Column {self.column!r}"):
             return self.fit_rows(embedding.fit_transform(values, progress=progress, memory=memory))
 
     def represent(
-        self, values: Any, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any
+        self, values: object, progress: Progress | None = None, *, memory: MemoryLike = None, **options: Any
     ) -> Any:
         """Embed another column; return what is kept of it."""
         with located(f"Column {self.column!r}"):
             return self.keep(self.embedding_.transform(values, progress=progress, memory=memory))
 
-    def fit_rows(self, rows: NDArray[Any]) -> Any:
+    def fit_rows(self, rows: AnyArray) -> Any:
         """Learn from the embedded training rows; return what is kept of them."""
         return self.keep(rows)
 
-    def keep(self, rows: NDArray[Any]) -> Any:
+    def keep(self, rows: AnyArray) -> Any:
         """Return what is kept of embedded rows: all of them, or coordinates on the components of a sample."""
         return rows if self.sample() is None else self.representation(*self.coordinates(rows))
 
@@ -149,20 +145,20 @@ class EmbeddingFactor(Factor):
         """Return the components of a sample on which rows are kept; None where rows are kept whole."""
         return Projector(self.basis_means_, self.basis_) if hasattr(self, "basis_") else None
 
-    def learn(self, rows: NDArray[Any]) -> None:
+    def learn(self, rows: AnyArray) -> None:
         """Find the components of the embedded rows of a sample, on which those of all graphs are kept."""
         self.basis_means_, self.basis_ = Projector.of(rows, self.n_parts(), N_KEPT)
 
-    def coordinates(self, rows: NDArray[Any]) -> Kept:
+    def coordinates(self, rows: AnyArray) -> Kept:
         """Return the coordinates of embedded rows on the components of the sample, and the norm of what they leave."""
         coordinates, left = known(self.sample()).keep(rows)
         return coordinates.astype(np.float32), left
 
-    def representation(self, coordinates: NDArray[Any], left: Array) -> Any:
+    def representation(self, coordinates: AnyArray, left: Array) -> Any:
         """Return what :meth:`represent` does, given the coordinates of graphs and what they leave."""
         return coordinates
 
-    def linear(self, value: Any) -> Linear:
+    def linear(self, value: object) -> Linear:
         """Return the embedding of one graph in double precision, (K,)."""
         with located(f"Column {self.column!r}"):
             return linearize(self.embedding_, value)
@@ -171,6 +167,17 @@ class EmbeddingFactor(Factor):
         """Return what is kept of the embedding of one graph, (K,), in double precision."""
         sample = self.sample()
         return row[None] if sample is None else self.representation(*sample.keep(row[None]))
+
+    def known_sizes(self) -> dict[str, int]:
+        """Return the width w of every part of a row, and the length r of what is kept of a row."""
+        self.check()
+        width = self.embedding_.check_restored(getattr(self, "per_iteration", False))
+        sample, n = self.sample(), self.n_parts()
+        if sample is None:
+            return {"w": width, "r": width}
+        if not len(sample.means) == len(sample.components) == n:
+            raise InputError(f"means and components must have {n} parts")
+        return {"w": width // n, "r": sum(own.shape[-1] for own in sample.components)}
 
 
 def known(sample: Projector | None) -> Projector:
@@ -210,6 +217,10 @@ class SWWL(EmbeddingFactor):
     ((3, 3), ['gaussian'])
     """
 
+    row_shapes = (Shape("nr"),)
+    embedding_: SWWLEmbedding
+    basis_means_: Annotated[PartMeans, PERHAPS]
+    basis_: Annotated[PartComponents, PERHAPS]
     per_iteration: bool = False
 
     def __init__(self, column: str = "graph", *, alpha: float = 2.0, **options: Any): ...
@@ -222,7 +233,7 @@ class SWWL(EmbeddingFactor):
         """Return the number of iterations that are embedded by themselves."""
         return self.n_iterations + 1 if self.per_iteration else 1
 
-    def blocks(self, first: NDArray[Any], second: NDArray[Any] | None = None) -> list[Block]:
+    def blocks(self, first: AnyArray, second: AnyArray | None = None) -> list[Block]:
         """Return the distances between embeddings, one for every part of the rows, on demand."""
         edges = self._edges()
         others = [None] * self.n_parts() if second is None else np.split(second, edges, axis=1)
@@ -236,7 +247,7 @@ class SWWL(EmbeddingFactor):
         name: CorrelationName = "gaussian" if self.alpha == 2 else ("power", float(self.alpha))
         return [name] * self.n_parts()
 
-    def pull_back(self, new: NDArray[Any], train: NDArray[Any], gradients: Sequence[Array]) -> Array:
+    def pull_back(self, new: AnyArray, train: AnyArray, gradients: Sequence[Array]) -> Array:
         """Return the gradient in the embedding of one graph, (P Q, m), block by block."""
         edges, sample = self._edges(), self.sample()
         parts = zip(np.split(new[0], edges), np.split(train, edges, axis=1), gradients, strict=True)
@@ -245,18 +256,9 @@ class SWWL(EmbeddingFactor):
             found = [components @ own for components, own in zip(sample.components, found, strict=True)]
         return np.concatenate(found)
 
-    def vectors(self, rows: NDArray[Any]) -> NDArray[Any] | None:
+    def vectors(self, rows: AnyArray) -> AnyArray | None:
         """Return the embeddings, (N, P Q); None for r = 1, where their Euclidean distance is not the factor's."""
         return np.asarray(rows) if self.r == 2 else None
-
-    def check_restored(self, rows: Any) -> None:
-        """Refuse an embedding that does not give rows such as these."""
-        self.check()
-        width = self.embedding_.check_restored(self.per_iteration)
-        sample = self.sample()
-        if sample is not None:
-            width = check_basis(*sample, width, self.n_parts())
-        Sizes(w=width).array(f"column {self.column!r}", rows, "nw")
 
     def _edges(self) -> Any:
         """Return where rows are cut into parts, as ``numpy.split`` takes it."""

@@ -16,7 +16,7 @@ from swwl.embedding.stores.sampled import Kept, keep, learn
 from swwl.embedding.stores.store import BASIS, Store
 from swwl.errors import InputError
 from swwl.kernels.base import Factor
-from swwl.storage.checks import check_texts
+from swwl.storage.checks import Sizes, check_declared, restored
 from swwl.storage.memory import Memory, fingerprint
 from swwl.storage.modelfile import load_model, save_model, storable
 
@@ -39,11 +39,12 @@ def recipe(factor: Factor) -> str:
     return fingerprint(type(factor).__name__, [[name, _plain(params[name])] for name in sorted(params)])
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     return list(value) if isinstance(value, (list, tuple)) else value
 
 
 @storable
+@dataclass
 class Basis:
     """Fitted factors on columns of meshes.
 
@@ -56,22 +57,22 @@ class Basis:
         Meshes of the sample that could not be used, and why.
     """
 
-    def __init__(self, key: str, columns: dict[str, list[Any]], bad: dict[str, str]):
-        self.key, self.columns, self.bad = key, columns, bad
+    key: str
+    columns: dict[str, list[Factor]]
+    bad: dict[str, str]
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> Basis:
         """Return what it is made of, for a file."""
-        return {"key": self.key, "columns": self.columns, "bad": self.bad}
+        return self
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Basis:
         """Make it again of what :meth:`get_state` returned."""
-        columns = {str(name): list(factors) for name, factors in state["columns"].items()}
-        check_texts("columns", list(columns))
-        for factors in columns.values():
-            if not all(isinstance(factor, Factor) and hasattr(factor, "embedding_") for factor in factors):
-                raise InputError("a basis holds something else than fitted factors")
-        return cls(str(state["key"]), columns, dict(state["bad"]))
+        basis = restored(cls, state)
+        for factors in basis.columns.values():
+            for factor in factors:
+                check_declared(factor, Sizes(**factor.known_sizes()))
+        return basis
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file."""
@@ -183,7 +184,7 @@ class Embeddings:
     left: NDArray[np.float64]
     _factor: Any = field(repr=False)
 
-    def transform(self, X: Any, **options: Any) -> NDArray[np.float32]:
+    def transform(self, X: object, **options: Any) -> NDArray[np.float32]:
         """Return the coordinates of other meshes, (M, K), as those of the store were made.
 
         Parameters

@@ -1,4 +1,9 @@
-"""What a simulation hands over: meshes and graphs, their cells, their files."""
+"""What a simulation hands over: meshes and graphs, their cells and boundaries, labels, shapes, and files.
+
+``mesh`` and ``graph`` are the two objects; ``cells``, ``adjacency`` and ``boundary`` are plain functions of arrays
+below them, ``labels`` makes features of discrete ones. ``shape/`` says what a mesh is as a shape, ``remesh/`` gives it
+other nodes, ``io/`` reads and writes.
+"""
 
 from swwl.mesh.graph import Graph
 from swwl.mesh.io import as_graph, as_mesh, read_graph, read_mesh, register_reader, register_writer, write_graph

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from swwl.mesh.arrays import AnyArray
 from swwl.mesh.cells import Cells, local_edges
 
 
@@ -52,10 +53,10 @@ def _edges(cells: Cells, n_nodes: int) -> tuple[NDArray[np.int32], NDArray[np.in
     dtype: Any = np.uint32 if n_nodes <= 2**16 else np.uint64
     half = 16 if n_nodes <= 2**16 else 32
     pairs = {kind: local_edges(kind, block.shape[1]) for kind, block in cells.items() if len(block)}
-    keys: NDArray[Any] = np.empty(sum(len(edges) * len(cells[kind]) for kind, edges in pairs.items()), dtype)
+    keys: AnyArray = np.empty(sum(len(edges) * len(cells[kind]) for kind, edges in pairs.items()), dtype)
     start = 0
     for kind, edges in pairs.items():
-        lower: NDArray[Any] = cells[kind].T.astype(dtype, order="C")  # columns: short rows are ten times slower
+        lower: AnyArray = cells[kind].T.astype(dtype, order="C")  # columns: short rows are ten times slower
         upper = lower << dtype(half)
         for a, b in edges:
             part = keys[start : start + lower.shape[1]]

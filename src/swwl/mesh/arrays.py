@@ -5,12 +5,14 @@ What :class:`swwl.Graph` and :class:`swwl.Mesh` have in common.
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from swwl.errors import InputError, InputTypeError
+
+AnyArray: TypeAlias = NDArray[Any]  # of numbers of whatever type
 
 
 class Frozen:
@@ -18,7 +20,7 @@ class Frozen:
 
     __slots__ = ()
 
-    def __setattr__(self, name: str, value: Any) -> NoReturn:
+    def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"A {type(self).__name__} cannot be changed, so {name!r} cannot be set; make a new one.")
 
     def __delattr__(self, name: str) -> NoReturn:
@@ -29,7 +31,7 @@ class Frozen:
             object.__setattr__(self, name, value)
 
 
-def is_frozen(array: Any) -> bool:
+def is_frozen(array: object) -> bool:
     """Whether nobody can write to an array, neither through it nor through the arrays that it is a view of.
 
     Examples
@@ -49,7 +51,7 @@ def is_frozen(array: Any) -> bool:
     return array is None or isinstance(array, bytes)
 
 
-def release(array: NDArray[Any]) -> NDArray[Any]:
+def release(array: AnyArray) -> AnyArray:
     """Freeze an array that a reader made and hands over, so that :func:`own` takes it without a copy."""
     part: Any = array
     while isinstance(part, np.ndarray):
@@ -58,7 +60,7 @@ def release(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def own(values: ArrayLike, dtype: DTypeLike | None = None) -> NDArray[Any]:
+def own(values: ArrayLike, dtype: DTypeLike | None = None) -> AnyArray:
     """Return a frozen array in C order: a copy, unless the values are one already.
 
     Examples
@@ -104,7 +106,7 @@ def refuse_non_finite(array: NDArray[np.float64], what: str) -> None:
             raise InputError(f"{what} must be finite, but node {place[0]}{column} holds {array[place]}.")
 
 
-def check_field(name: str, field: ArrayLike, length: int, of: str = "node") -> NDArray[Any]:
+def check_field(name: str, field: ArrayLike, length: int, of: str = "node") -> AnyArray:
     """Return a frozen (n,) or (n, c) array of numbers of the given type; they need not be finite."""
     if not isinstance(name, str):
         raise InputTypeError(f"Names of fields must be texts, not {name!r}.")

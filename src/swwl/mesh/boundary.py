@@ -1,16 +1,16 @@
 """The boundary of a domain: sides of a plane mesh, faces of a solid one, that a single cell has; and where they look.
 
-For ``skin.py``.
+For ``shape/skin.py``.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from swwl.mesh.arrays import AnyArray
 from swwl.mesh.cells import Cells, cell_dimension, cell_sides, top_cells
 
 _Floats = NDArray[np.float64]
@@ -142,7 +142,7 @@ def _occur_once(sides: list[_Nodes], n_points: int) -> NDArray[np.bool_]:
 
 def _alone(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Say for every key whether it occurs once: few do, so that their places are sought and not those of all."""
-    ordered: NDArray[Any] = np.sort(keys.astype(np.uint32) if keys.max(initial=0) < 2**32 else keys)
+    ordered: AnyArray = np.sort(keys.astype(np.uint32) if keys.max(initial=0) < 2**32 else keys)
     differ = np.ones(len(keys) + 1, bool)
     np.not_equal(ordered[1:], ordered[:-1], out=differ[1:-1])
     once = ordered[differ[1:] & differ[:-1]]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swwl.errors import InputError, InputTypeError
-from swwl.mesh.arrays import own, release
+from swwl.mesh.arrays import AnyArray, own, release
 
 Cells: TypeAlias = Mapping[str, NDArray[np.int32]]
 CellsLike: TypeAlias = ArrayLike | Mapping[str, ArrayLike] | Sequence[tuple[str, ArrayLike]]
@@ -225,7 +225,7 @@ def _is_pair(item: Any) -> bool:
     return isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str)
 
 
-def _as_array(cells: Any, wanted: str) -> NDArray[Any]:
+def _as_array(cells: Any, wanted: str) -> AnyArray:
     try:
         return np.asarray(cells)
     except ValueError as error:  # rows of several lengths

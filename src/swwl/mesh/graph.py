@@ -16,6 +16,7 @@ from scipy import sparse
 from swwl.errors import InputError, InputTypeError, LooseNodesWarning
 from swwl.mesh.adjacency import cells_adjacency
 from swwl.mesh.arrays import (
+    AnyArray,
     Frozen,
     check_features,
     check_field,
@@ -101,6 +102,13 @@ class Graph(Frozen):
             if array is not None:
                 array.setflags(write=False)
         self._set(features=features, adjacency=adjacency, weighted=weighted, node_weights=node_weights, name=name)
+
+    @classmethod
+    def trusted(cls, *parts: Any) -> Graph:
+        """Make a graph of parts that have been checked; see :func:`trusted_graph`."""
+        graph = cls.__new__(cls)
+        cls._fill(graph, *parts)
+        return graph
 
     @classmethod
     def from_cells(
@@ -215,7 +223,7 @@ class Graph(Frozen):
             raise InputError(f"There are features for {len(checked)} nodes, but the graph has {self.n_nodes}.")
         return trusted_graph(checked, self.adjacency, self.weighted, self.node_weights, self.name)
 
-    def parts(self) -> list[NDArray[Any] | None]:
+    def parts(self) -> list[AnyArray | None]:
         """Return all that makes the graph what it is, for :func:`swwl.storage.memory.fingerprint`."""
         return [self.features, self.edges, self.weights, self.node_weights]
 
@@ -236,15 +244,13 @@ def trusted_graph(
     name: str | None = None,
 ) -> Graph:
     """Make a graph of parts that have been checked, without a look at them and without a copy; they are frozen."""
-    graph = Graph.__new__(Graph)
-    graph._fill(features, adjacency, weighted, node_weights, name)
-    return graph
+    return Graph.trusted(features, adjacency, weighted, node_weights, name)
 
 
 def graph_of_cells(
     points: NDArray[np.float64],
     cells: Cells,
-    fields: Mapping[str, NDArray[Any]],
+    fields: Mapping[str, AnyArray],
     node_weights: ArrayLike | str | None = None,
     name: str | None = None,
 ) -> Graph:
@@ -358,7 +364,7 @@ def _adjacency(pairs: NDArray[np.int32], n_nodes: int, weights: NDArray[np.float
         weights = weights if weights is None else weights[proper]
     rows, columns = np.concatenate([pairs, pairs[:, ::-1]]).T
 
-    def summed(values: NDArray[Any]) -> sparse.csr_array:
+    def summed(values: AnyArray) -> sparse.csr_array:
         both = np.concatenate([values, values])
         matrix = sparse.coo_array((both, (rows, columns)), shape=(n_nodes, n_nodes)).tocsr()
         matrix.sum_duplicates()

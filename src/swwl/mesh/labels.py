@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swwl.errors import InputError
-from swwl.mesh.arrays import counted
+from swwl.mesh.arrays import AnyArray, counted
 from swwl.mesh.graph import Graph
 
 
-def label_sets(labels: Sequence[ArrayLike]) -> list[NDArray[Any]]:
+def label_sets(labels: Sequence[ArrayLike]) -> list[AnyArray]:
     """Return the distinct labels of every column, over all graphs.
 
     Parameters
@@ -135,8 +134,8 @@ def with_labels(
     return result
 
 
-def _tables(labels: Sequence[ArrayLike]) -> list[NDArray[Any]]:
-    tables: list[NDArray[Any]] = []
+def _tables(labels: Sequence[ArrayLike]) -> list[AnyArray]:
+    tables: list[AnyArray] = []
     for index, given in enumerate(labels):
         table = np.asarray(given)
         table = table[:, None] if table.ndim == 1 else table

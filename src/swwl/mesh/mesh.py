@@ -1,23 +1,23 @@
-"""What a simulation hands over: points, the cells that join them, fields on the nodes.
+"""What a simulation hands over: points, the cells that join them, fields on the nodes and cells.
 
-``io/`` reads meshes and :meth:`Mesh.write` writes them; :meth:`Mesh.graph` makes the graph that kernels take.
+``io/`` reads meshes and :meth:`Mesh.write` writes them, by the ending of a file (:class:`Endings`); :meth:`Mesh.graph`
+makes the graph that kernels take.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import MappingProxyType
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swwl.errors import InputError, located
-from swwl.mesh.arrays import Frozen, check_features, check_field, counted, first_at_place, own
+from swwl.mesh.arrays import AnyArray, Frozen, check_features, check_field, counted, first_at_place, own
 from swwl.mesh.cells import CellsLike, collect_cells, cut_into_triangles, joined_order
-from swwl.mesh.endings import Endings
 from swwl.mesh.graph import Graph, graph_of_cells
 from swwl.storage.atomic import atomic_write
 
@@ -67,8 +67,8 @@ class Mesh(Frozen):
 
     points: NDArray[np.float64]
     cells: Mapping[str, NDArray[np.int32]]
-    fields: Mapping[str, NDArray[Any]]
-    cell_fields: Mapping[str, NDArray[Any]]
+    fields: Mapping[str, AnyArray]
+    cell_fields: Mapping[str, AnyArray]
     name: str | None
 
     def __init__(
@@ -99,16 +99,23 @@ class Mesh(Frozen):
         self,
         points: NDArray[np.float64],
         cells: Mapping[str, NDArray[np.int32]],
-        fields: Mapping[str, NDArray[Any]],
+        fields: Mapping[str, AnyArray],
         name: str | None,
-        cell_fields: Mapping[str, NDArray[Any]],
+        cell_fields: Mapping[str, AnyArray],
     ) -> None:
-        arrays: list[NDArray[Any]] = [points, *cells.values(), *fields.values(), *cell_fields.values()]
+        arrays: list[AnyArray] = [points, *cells.values(), *fields.values(), *cell_fields.values()]
         for array in arrays:
             array.setflags(write=False)
         # dict(...): nobody else may hold what the read-only mappings show
         mappings = {"cells": cells, "fields": fields, "cell_fields": cell_fields}
         self._set(points=points, name=name, **{key: MappingProxyType(dict(value)) for key, value in mappings.items()})
+
+    @classmethod
+    def trusted(cls, *parts: Any) -> Mesh:
+        """Make a mesh of parts that have been checked; see :func:`trusted_mesh`."""
+        mesh = cls.__new__(cls)
+        cls._fill(mesh, *parts)
+        return mesh
 
     @property
     def n_nodes(self) -> int:
@@ -158,7 +165,7 @@ class Mesh(Frozen):
                 "The mesh has no cells, so its nodes are not joined; use Graph(points, edges) for point clouds."
             )
 
-    def _field(self, name: str) -> NDArray[Any]:
+    def _field(self, name: str) -> AnyArray:
         if name not in self.fields:
             found = ", ".join(sorted(self.fields)) or "none"
             raise InputError(f"The mesh has no node field {name!r}; its fields are: {found}.")
@@ -203,7 +210,7 @@ class Mesh(Frozen):
             return self
         counts = np.bincount(number)
 
-        def joined(field: NDArray[Any]) -> NDArray[Any]:
+        def joined(field: AnyArray) -> AnyArray:
             if field.dtype.kind != "f":
                 return field[kept]
             columns = field.reshape(len(field), -1).T
@@ -269,6 +276,36 @@ class Mesh(Frozen):
         return f"Mesh({self.name + ': ' if self.name else ''}{'; '.join(parts)})"
 
 
+_Function = TypeVar("_Function")
+
+
+class Endings(dict[str, _Function]):
+    """Functions that serve files, by endings such as ``".vtu"`` or ``".vol.gz"``: readers of ``io/``, and writers.
+
+    Examples
+    --------
+    >>> sizes = Endings({".vtu": len, ".vol.gz": max})
+    >>> sizes.of(PurePath("rotor.7.VTU")) is len, sizes.of(PurePath("a.vol.gz")) is max
+    (True, True)
+    """
+
+    def of(self, path: PurePath) -> _Function:
+        """Return the function for a file, or say which endings there are."""
+        for ending in _endings(path):
+            if ending in self:
+                return self[ending]
+        raise InputError(f"the ending {path.suffix!r} is not known; known are {' '.join(sorted(self))}")
+
+    def serves(self, path: PurePath) -> bool:
+        """Whether there is a function for a file."""
+        return any(ending in self for ending in _endings(path))
+
+
+def _endings(path: PurePath) -> tuple[str, str]:
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    return "".join(suffixes[-2:]), "".join(suffixes[-1:])
+
+
 Writer: TypeAlias = Callable[[IO[bytes], Mesh, bool], None]  # whether to compress
 WRITERS: Endings[Writer] = Endings()  # io/ fills it
 
@@ -276,14 +313,12 @@ WRITERS: Endings[Writer] = Endings()  # io/ fills it
 def trusted_mesh(
     points: NDArray[np.float64],
     cells: Mapping[str, NDArray[np.int32]],
-    fields: Mapping[str, NDArray[Any]],
+    fields: Mapping[str, AnyArray],
     name: str | None = None,
-    cell_fields: Mapping[str, NDArray[Any]] | None = None,
+    cell_fields: Mapping[str, AnyArray] | None = None,
 ) -> Mesh:
     """Make a mesh of parts that have been checked, without a look at them and without a copy; they are frozen."""
-    mesh = Mesh.__new__(Mesh)
-    mesh._fill(points, cells, fields, name, cell_fields or {})
-    return mesh
+    return Mesh.trusted(points, cells, fields, name, cell_fields or {})
 
 
 def in_plane(mesh: Mesh) -> Mesh:

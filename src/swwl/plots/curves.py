@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from swwl.evaluation.curves import numeric_inputs, predict_curves
 from swwl.gp.prediction import Prediction
 from swwl.plots.arguments import pick_target
-from swwl.plots.style import CYCLE, GREY, MARKERS, Display, limits, words
+from swwl.plots.style import CYCLE, GRAY, MARKERS, Display, limits, words
 from swwl.regression.estimator import RobustGPRegressor
 
 
@@ -117,7 +117,7 @@ class CurvesDisplay(Display):
         bottom, top = limits(self.table["lower95"], self.table["upper95"])
         near = (self.train_x >= low) & (self.train_x <= high)
         shown = self.train_y[near]
-        ax.plot(self.train_x[near], shown, ".", color=GREY, ms=4, alpha=0.6, zorder=0, label="training cases")
+        ax.plot(self.train_x[near], shown, ".", color=GRAY, ms=4, alpha=0.6, zorder=0, label="training cases")
         if shown.size:  # room for most of the training points, but the curves come first
             bottom, top = min(bottom, np.quantile(shown, 0.02)), max(top, np.quantile(shown, 0.98))
         ax.set(xlim=(low, high), ylim=(bottom, top), xlabel=words(self.sweep), ylabel=words(self.name))

@@ -58,7 +58,7 @@ def draw_field(
     mesh : Mesh or path
         In the plane or in space; of a solid the skin is drawn, of a mesh in space the side that faces the viewer.
     values : str, or array-like of shape (n,) or (n, c)
-        A field of the mesh by its name, or values at its nodes; of vectors the length is drawn. NaN is grey.
+        A field of the mesh by its name, or values at its nodes; of vectors the length is drawn. NaN is gray.
     ax : matplotlib axis, optional
         In the plane, also for a mesh in space. By default that of a new figure.
     title, label : str
@@ -293,7 +293,7 @@ def _paint_triangles(
     values: _Floats,
     colors: ScalarMappable,
 ) -> None:
-    """Paint triangles smoothly from corner to corner; grey where a corner is unknown.
+    """Paint triangles smoothly from corner to corner; gray where a corner is unknown.
 
     In space they are painted from the farthest to the nearest, a little darker where less light falls on them.
     """
@@ -306,7 +306,7 @@ def _paint_triangles(
         painted[:, :3] *= (0.78 + 0.22 * share)[:, None]
         triangles = triangles[np.concatenate([order[away[order]], order[~away[order]]])]
     unknown = ~np.isfinite(values)[triangles].all(axis=1)
-    if unknown.any():  # corners of their own, so that no grey runs into the neighbors
+    if unknown.any():  # corners of their own, so that no gray runs into the neighbors
         corners = triangles[unknown].ravel()
         triangles = triangles.copy()
         triangles[unknown] = np.arange(len(corners)).reshape(-1, 3) + len(flat)

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from swwl.domain.verdict import far_from_others
 from swwl.embedding.components import principal_components, project
-from swwl.errors import InputError, renamed_arguments
+from swwl.errors import InputError
 from swwl.evaluation import scores
 from swwl.formatting import percent
 from swwl.plots.arguments import pick_target
-from swwl.plots.style import BLACK, BLUE, GREY, SCALE, VERMILLION, Display, words
+from swwl.plots.style import BLACK, BLUE, GRAY, SCALE, VERMILLION, Display, words
 from swwl.regression.estimator import RobustGPRegressor
 
 
@@ -69,7 +69,7 @@ class ImportanceDisplay(Display):
             names.append(f"{len(rest)} more together")
             values = np.append(values, rest.sum())
         places = np.arange(len(values))
-        ax.barh(places, values, color=[BLUE] * len(shown) + [GREY] * bool(len(rest)), height=0.7)
+        ax.barh(places, values, color=[BLUE] * len(shown) + [GRAY] * bool(len(rest)), height=0.7)
         for place, value in zip(places, values, strict=True):
             ax.annotate(f"{value:.2f}", (value, place), (3, 0), textcoords="offset points", va="center", fontsize=8)
         ax.axvline(1, color=BLACK, lw=0.8, ls=":")
@@ -116,7 +116,6 @@ class DesignDisplay(Display):
         self.share, self.name, self.labels = share, name, list(labels)
 
     @classmethod
-    @renamed_arguments(colour="color")
     def from_estimator(
         cls,
         estimator: RobustGPRegressor,
@@ -258,7 +257,7 @@ class ChoicesDisplay(Display):
         return cls(flat[0], chosen, flat[1], (first, second)).plot(ax)
 
     def _draw(self, ax: Any) -> None:
-        ax.scatter(*self.coordinates.T, s=10, color=GREY, lw=0, label=f"pool ({len(self.coordinates)})")
+        ax.scatter(*self.coordinates.T, s=10, color=GRAY, lw=0, label=f"pool ({len(self.coordinates)})")
         if len(self.known):
             ax.scatter(*self.known.T, s=16, color=BLUE, lw=0, label=f"simulated ({len(self.known)})")
         marked = self.coordinates[self.chosen]

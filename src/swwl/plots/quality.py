@@ -17,7 +17,7 @@ from swwl.formatting import percent
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import as_product
 from swwl.plots.arguments import as_prediction, as_truth, left_out, predicted
-from swwl.plots.style import BLACK, BLUE, CYCLE, GREY, MARKERS, ORANGE, SKY, VERMILLION, Display, limits, words
+from swwl.plots.style import BLACK, BLUE, CYCLE, GRAY, MARKERS, ORANGE, SKY, VERMILLION, Display, limits, words
 from swwl.regression.estimator import RobustGPRegressor
 
 _DISTRIBUTION_LEVELS = np.linspace(0.05, 0.99, 48)
@@ -143,7 +143,7 @@ class ParityDisplay(_PredictionsDisplay):
         lower, upper = self.prediction.interval(0.95)
         outside = (self.y < lower) | (self.y > upper)
         low, high = limits(self.y, mean)
-        ax.plot([low, high], [low, high], color=GREY, lw=1, zorder=1)
+        ax.plot([low, high], [low, high], color=GRAY, lw=1, zorder=1)
         looks: dict[str, Any] = {"inside": {"marker": "o", "ms": 3.5}, "outside": {"marker": "X", "ms": 5.5}}
         for chosen, color, text in ((~outside, BLUE, "inside"), (outside, VERMILLION, "outside")):
             if chosen.any():
@@ -196,7 +196,7 @@ class ResidualsDisplay(_PredictionsDisplay):
     def _draw(self, ax: Any) -> None:
         odd = np.abs(self.residual) > self.odd
         ax.axhspan(-2, 2, color=SKY, alpha=0.18, lw=0)
-        ax.axhline(0, color=GREY, lw=1)
+        ax.axhline(0, color=GRAY, lw=1)
         ax.plot(self.mean[~odd], self.residual[~odd], "o", color=BLUE, ms=3.5, mew=0)
         ax.plot(self.mean[odd], self.residual[odd], "X", color=VERMILLION, ms=6, mew=0)
         oddest = np.argsort(-np.abs(self.residual))[:5]
@@ -204,7 +204,7 @@ class ResidualsDisplay(_PredictionsDisplay):
         for number, i in enumerate(oddest[odd[oddest]]):
             text = self.labels[i] if self.labels else f"row {i}"
             right = self.mean[i] > middle
-            aside = (-6 if right else 6, (3, -3)[number % 2])  # neighbours keep clear of each other
+            aside = (-6 if right else 6, (3, -3)[number % 2])  # neighbors keep clear of each other
             place = {"xytext": aside, "ha": "right" if right else "left", "va": ("bottom", "top")[number % 2]}
             ax.annotate(text, (self.mean[i], self.residual[i]), textcoords="offset points", fontsize=8, **place)
         bound = 1.1 * max(3.2, float(np.abs(self.residual).max()))
@@ -247,11 +247,11 @@ class CalibrationDisplay(_PredictionsDisplay):
     def _draw(self, ax: Any) -> None:
         low, high = stats.binom.ppf([[0.025], [0.975]], self.n, self.levels) / self.n
         ax.fill_between(self.levels, low, high, color=ORANGE, alpha=0.22, lw=0, label="chance, 95 %")
-        ax.plot([0, 1], [0, 1], color=GREY, lw=1)
+        ax.plot([0, 1], [0, 1], color=GRAY, lw=1)
         ax.plot(self.levels, self.coverage, color=BLUE, label=f"{self.kind} ({self.n})")
         at95 = float(np.interp(0.95, self.levels, self.coverage))
         ax.plot([0.95], [at95], "o", color=BLACK, ms=5)
-        line = {"arrowstyle": "-", "color": GREY, "lw": 0.8}
+        line = {"arrowstyle": "-", "color": GRAY, "lw": 0.8}
         text = f"95 % intervals hold {percent(at95)}"
         ax.annotate(text, (0.95, at95), xytext=(0.94, 0.12), ha="right", fontsize=8, arrowprops=line)
         ax.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="level of the interval", ylabel="share of cases inside")

@@ -13,10 +13,10 @@ import numpy as np
 
 # Okabe and Ito (2008): told apart with any kind of color vision.
 BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
-PURPLE, SKY, BLACK, GREY = "#CC79A7", "#56B4E9", "#222222", "#8A8A8A"
+PURPLE, SKY, BLACK, GRAY = "#CC79A7", "#56B4E9", "#222222", "#8A8A8A"
 CYCLE = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-SCALE = "viridis"  # even in grey
+SCALE = "viridis"  # even in gray
 _MANY = 2000  # points, or lines, of one color
 
 RC: Any = {

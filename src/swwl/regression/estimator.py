@@ -51,7 +51,7 @@ from swwl.regression.stack import (
     trend_factors,
     trend_matrix,
 )
-from swwl.regression.state import regressor_from_state, regressor_state
+from swwl.regression.state import RegressorState, regressor_from_state, regressor_state
 from swwl.storage.memory import MemoryLike
 from swwl.storage.modelfile import save_model, storable
 from swwl.tables.inputs import as_rows, as_table, check_width, column, split_targets
@@ -551,7 +551,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         """Write the fitted model to one file, without pickle; :func:`swwl.load_model` reads it."""
         save_model(path, self)
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> RegressorState:
         """Return what the fitted model is made of, for a model file."""
         check_is_fitted(self, "stack_")
         return regressor_state(self)

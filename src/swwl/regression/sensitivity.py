@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from swwl.embedding.displacement import Modes, same_cells
+from swwl.embedding.components import Modes, same_cells
 from swwl.embedding.linear import Source, as_movable
 from swwl.errors import InputError, located
 from swwl.mesh.graph import Graph

@@ -17,10 +17,8 @@ from swwl.domain.verdict import Representation, shapes_alone
 from swwl.errors import InputError
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
-from swwl.gp.inputs import check_correlations, training_terms
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor, Product, as_product, differentiable
-from swwl.kernels.elliptic import make_kernel
 from swwl.kernels.numeric import Gaussian
 from swwl.kernels.shared import distinct_factors, represent_columns
 from swwl.parallel import Progress
@@ -32,7 +30,6 @@ Array = NDArray[np.float64]
 Positions = NDArray[np.intp]
 
 _TRENDS = ("constant", "zero", "linear")
-_OF_ROWS = ("coordinates_", "center_")  # what the state of a process holds of training rows
 
 
 def check_trend(trend: str | Sequence[str]) -> None:
@@ -220,39 +217,6 @@ class Member:
             mine, left = left[:count], left[count:]
             if total is not None:
                 total += differentiable(factor).pull_back(own, train, mine)
-
-    def state(self) -> dict[str, Any]:
-        """Return what it is made of, for a model file."""
-        return {
-            "name": self.name,
-            "factors": self.kernel.factors,
-            "elliptic": self.kernel.elliptic,
-            "train": self.rows,
-            "gps": [self._lean(gp.get_state()) for gp in self.gps],
-            "shares": self.shares,
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Member:
-        """Make it again of what :meth:`state` returned."""
-        kernel = make_kernel(state["factors"], state["elliptic"])
-        member = cls(str(state["name"]), kernel, list(state["train"]), shares=np.asarray(state["shares"]))
-        member.gps = [RobustGP.from_state(member._whole(gp)) for gp in state["gps"]]
-        return member
-
-    def _lean(self, state: dict[str, Any]) -> dict[str, Any]:
-        """Leave coordinates out of a large process's state: they are those of the training rows."""
-        return {name: value for name, value in state.items() if not (self.large and name.startswith(_OF_ROWS))}
-
-    def _whole(self, state: dict[str, Any]) -> dict[str, Any]:
-        """Put the coordinates back that `_lean` left out."""
-        if state["params"].get("solver", "exact") == "exact":
-            return state
-        correlations = check_correlations(self.kernel.correlations())
-        joined = self.kernel.join(self.training_blocks())
-        _, known = training_terms(joined, correlations, len(state["y"]))
-        found = {f"coordinates_{i}": group.values for i, group in known.items()}
-        return state | found | {f"center_{i}": group.center for i, group in known.items()}
 
 
 class KernelStack(Product):

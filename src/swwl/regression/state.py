@@ -1,109 +1,205 @@
-"""A model that was read from a file, tried before anyone uses it: what does not fit together is found here."""
+"""A fitted regressor as arrays, factors and plain values, and back: what a model file stores.
+
+A model that is read predicts its first training row before anyone uses it: what does not fit together is found here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import numpy as np
 import pandas as pd
+from msgspec import Meta
 from sklearn.base import clone
 
 from swwl.errors import InputError
+from swwl.formatting import Record
+from swwl.gp import RobustGP
+from swwl.gp.inputs import check_correlations, training_terms
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor
+from swwl.kernels.elliptic import make_kernel
 from swwl.regression.fit import selection_table
-from swwl.regression.stack import Layout, Member, Stack, check_trend, columns_of, trend_factors
-from swwl.storage.checks import Sizes, check_count, check_number, check_texts, shown
+from swwl.regression.stack import Layout, Member, Stack, check_trend, trend_factors
+from swwl.storage.checks import AnyNumber, Array, Count, Names, Positive, Shape, Sizes, arguments, restored, shown
 
-Model = TypeVar("Model")
+if TYPE_CHECKING:
+    from swwl.regression.estimator import RobustGPRegressor
+
+_OF_ROWS = ("coordinates_", "center_")  # what the state of a process holds of training rows
 
 
-def checked(model: Model) -> Model:
-    """Return a regressor as it is, if its parts fit together and it predicts its first training row.
+class MemberState(msgspec.Struct):
+    """A kernel with its processes; ``train`` is what its factors made of the training columns."""
 
-    Parameters
-    ----------
-    model : RobustGPRegressor
-    """
-    _check_regressor(model)
+    name: str
+    factors: list[Factor]
+    elliptic: str | tuple[str, float] | None
+    train: list[Any]
+    gps: list[Record]
+    shares: Annotated[Array, Shape("ig")]
+
+
+class _Chosen(msgspec.Struct):
+    column: str
+    n_components: Count
+    log_posterior: AnyNumber
+    chosen: bool
+
+
+class _Candidate(msgspec.Struct):
+    target: str
+    candidate: str
+    weight: float
+    rmse: float
+
+
+class _LeftOut(msgspec.Struct):
+    mean: Annotated[Array, Shape("nk")]
+    scale: Annotated[Array, Shape("nk")]
+    df: Positive
+
+
+class RegressorState(msgspec.Struct):
+    """A fitted :class:`swwl.RobustGPRegressor`: m members, k targets, n training rows."""
+
+    params: Record
+    given: bool
+    members: Annotated[list[MemberState], Meta(min_length=1)]
+    weights: Annotated[Array, Shape("mk", least=0)]
+    trend: list[Factor] | None
+    n_features: Count
+    targets: Names
+    single: bool
+    calibration: list[Positive]
+    selection: list[_Chosen]
+    candidates: list[_Candidate]
+    left_out: _LeftOut | None
+    metadata: Record
+
+
+def regressor_state(model: RobustGPRegressor) -> RegressorState:
+    """Collect the state of a fitted :class:`swwl.RobustGPRegressor`."""
+    params = model.get_params(deep=False)
+    params.pop("kernel")
+    stack = model.stack_
+    left_out = stack.left_out
+    return RegressorState(
+        params=params,
+        given=model.kernel is not None,
+        members=[member_state(member) for member in stack.members],
+        weights=stack.weights.to_numpy(),
+        trend=stack.trend if model.trend != "linear" else None,
+        n_features=model.n_features_in_,
+        targets=model.target_names_,
+        single=stack.layout.single,
+        calibration=stack.widths.tolist(),
+        selection=model.selection_.to_dict("records"),
+        candidates=model.candidates_.to_dict("records"),
+        left_out=None if left_out is None else _LeftOut(left_out.mean, left_out.scale, left_out.df),
+        metadata=model.metadata_,
+    )
+
+
+def member_state(member: Member) -> MemberState:
+    """Collect the state of a kernel with its processes."""
+    # The coordinates of a large process are those of the training rows, and left out.
+    states = [gp.get_state() for gp in member.gps]
+    lean = [{k: v for k, v in own.items() if not (member.large and k.startswith(_OF_ROWS))} for own in states]
+    return MemberState(member.name, member.kernel.factors, member.kernel.elliptic, member.rows, lean, member.shares)
+
+
+def regressor_from_state(kind: type[RobustGPRegressor], values: Record) -> RobustGPRegressor:
+    """Undo :func:`regressor_state`; refuse what no fit leaves behind."""
+    state = restored(RegressorState, values)
+    members = [member_from_state(member) for member in state.members]
+    kernels = {member.name: clone(member.kernel) for member in members}
+    given = kernels if len(kernels) > 1 else kernels[members[0].name]
+    model = kind(given if state.given else None, **arguments(kind, state.params))
+    check_trend(model.trend)
+    linear = trend_factors(model.trend, members[0].kernel.factors) if model.trend == "linear" else []
+    trend = linear if state.trend is None else state.trend
+    layout = Layout(state.targets, state.single, model.share_ranges)
+    _check_sizes(state, members, layout)
+    model.train_targets_ = np.column_stack([gp.train_targets_ for gp in members[0].gps])
+    for member in members:
+        check_member(member, len(model.train_targets_), len(trend))
+    check_factors(trend, [np.zeros(len(model.train_targets_))] * len(trend), len(model.train_targets_))
+    left_out = state.left_out
+    model.stack_ = Stack(
+        members,
+        pd.DataFrame(state.weights, index=list(kernels), columns=state.targets),
+        pd.Series(state.calibration, index=state.targets),
+        trend,
+        layout,
+        stacked=len(state.candidates) > 0,
+        left_out=None if left_out is None else Prediction(left_out.mean, left_out.scale, left_out.df),
+    )
+    model.n_features_in_ = state.n_features
+    model.target_names_ = state.targets
+    model.selection_ = selection_table([msgspec.structs.asdict(row) for row in state.selection])
+    model.candidates_ = pd.DataFrame([msgspec.structs.asdict(row) for row in state.candidates])
+    model.metadata_ = state.metadata
     return model
 
 
-def check_factors(factors: Sequence[Factor], train: Any, n: int) -> None:
-    """Refuse factors that are not fitted, or not to these rows.
+def member_from_state(state: MemberState) -> Member:
+    """Undo :func:`member_state`."""
+    member = Member(state.name, make_kernel(state.factors, state.elliptic), state.train, shares=state.shares)
+    member.gps = [RobustGP.from_state(_whole(member, own)) for own in state.gps]
+    return member
 
-    Parameters
-    ----------
-    factors : sequence of Factor
-    train : list
-        The training representation of each.
-    n : int
-        Number of training rows.
-    """
-    if not isinstance(train, list) or len(train) != len(factors):
-        raise InputError(f"there are {len(factors)} factors, but not as many training columns")
-    check_texts("columns", list(dict.fromkeys(factor.column for factor in factors)))
+
+def _whole(member: Member, state: Record) -> Record:
+    """Put the coordinates back that :func:`member_state` left out."""
+    if state["params"]["solver"] == "exact":
+        return state
+    correlations = check_correlations(member.kernel.correlations())
+    joined = member.kernel.join(member.training_blocks())
+    _, known = training_terms(joined, correlations, len(state["y"]))
+    found = {f"coordinates_{i}": group.values for i, group in known.items()}
+    return state | found | {f"center_{i}": group.center for i, group in known.items()}
+
+
+def _check_sizes(state: RegressorState, members: Sequence[Member], layout: Layout) -> None:
+    """Refuse a regressor whose members, targets and weights are not those of each other."""
+    n, k = len(members[0].gps[0].train_targets_), len(state.targets)
+    together = layout.shared and not state.single
+    restored(Names, [member.name for member in members])
+    Sizes(m=len(members), k=k).array("weights", state.weights, "mk")
+    if not np.allclose(state.weights.sum(axis=0), 1):
+        raise InputError(f"weights are {shown(state.weights.tolist())}, but shares of one are expected")
+    if len(state.calibration) != k or (state.single and k != 1):
+        raise InputError(f"there are {len(state.calibration)} widths for {k} targets")
+    if state.left_out is not None:
+        Sizes(n=n, k=k).array("left_out", state.left_out.mean, "nk")
+    for member in members:
+        if len(member.gps) != (1 if together else k) or any(gp.single_ is together for gp in member.gps):
+            raise InputError(f"there are {len(member.gps)} processes for {k} targets")
+        if sum(gp.train_targets_.shape[1] for gp in member.gps) != k:
+            raise InputError(f"processes are not those of {k} targets")
+        if state.candidates:
+            Sizes(i=len(member.kernel.columns), g=len(member.gps)).array("shares", member.shares, "ig")
+
+
+def check_factors(factors: Sequence[Factor], train: Sequence[Any], n: int) -> None:
+    """Refuse factors that are not fitted, or not to n rows; ``train`` is what each made of them."""
+    restored(list[str], [factor.column for factor in factors])
+    if len(train) != len(factors):
+        raise InputError(f"there are {len(factors)} factors, but {len(train)} training columns")
     for factor, rows in zip(factors, train, strict=True):
         if any(len(part) != n for part in (rows if isinstance(rows, tuple) else (rows,))):
             raise InputError(f"column {factor.column!r} does not have {n} training rows")
         factor.check_restored(rows)
 
 
-def _check_regressor(model: Any) -> None:
-    n, k = model.train_targets_.shape
-    single, shared = model.stack_.layout.single, model.share_ranges
-    if not isinstance(single, bool) or not isinstance(shared, bool):
-        raise InputError(f"single is {shown(single)} and share_ranges {shown(shared)}, but true or false are wanted")
-    together = shared and not single
-    if len(check_texts("targets", model.target_names_)) != k or (single and k != 1):
-        raise InputError(f"there are {len(model.target_names_)} names for {k} targets")
-    for width in model.calibration_:
-        check_number("calibration", width, above=0.0)
-    check_count("n_features", model.n_features_in_)
-    check_trend(model.trend)
-    for name, kinds in {"column": "O", "n_components": "i", "log_posterior": "f", "chosen": "b"}.items():
-        if len(model.selection_) and model.selection_[name].dtype.kind not in kinds:
-            raise InputError(f"{name} of the selection holds {shown(model.selection_[name].iloc[0])}")
-    check_factors(model.stack_.trend, [np.zeros(n)] * len(model.stack_.trend), n)
-    weights = Sizes(m=len(model.members_), k=k).array("weights", model.weights_.to_numpy(), "mk")
-    if not ((weights >= 0).all() and np.allclose(weights.sum(axis=0), 1)):
-        raise InputError(f"weights are {shown(weights.tolist())}, but shares of one are wanted")
-    _check_stack(model, n, k)
-    for member in model.members_:
-        _check_member(member, model, n, 1 if together else k)
-
-
-def _check_stack(model: Any, n: int, k: int) -> None:
-    """Check what a model of several members says of all of them."""
-    check_texts("names of members", [member.name for member in model.members_])
-    for name, kinds in {"target": "O", "candidate": "O", "weight": "f", "rmse": "f"}.items():
-        if len(model.candidates_) and model.candidates_[name].dtype.kind not in kinds:
-            raise InputError(f"{name} of the candidates holds {shown(model.candidates_[name].iloc[0])}")
-    for name in ("target", "candidate") if len(model.candidates_) else ():
-        check_texts(f"{name} of the candidates", model.candidates_[name].unique().tolist())
-    if model.stack_.left_out is not None:
-        sizes = Sizes(n=n, k=k)
-        sizes.array("left_out", model.stack_.left_out.mean, "nk")
-        sizes.array("left_out", model.stack_.left_out.scale, "nk")
-        check_number("df of left_out", model.stack_.left_out.df, above=0.0)
-
-
-def _check_member(member: Any, model: Any, n: int, n_processes: int) -> None:
-    """Check one kernel with its processes."""
-    together = model.share_ranges and not model.stack_.layout.single
-    if len(member.gps) != n_processes or any(gp._single is together for gp in member.gps):
-        raise InputError(f"there are {len(member.gps)} processes for {len(model.target_names_)} targets")
-    if any(len(gp._posterior.y) != n for gp in member.gps):
+def check_member(member: Member, n: int, n_trend: int) -> None:
+    """Refuse a member that is not of n rows, or does not predict the first of them: that needs all but the meshes."""
+    if any(len(gp.train_targets_) != n for gp in member.gps):
         raise InputError(f"a process does not have {n} training rows")
-    if len(model.candidates_):
-        Sizes(i=len(member.kernel.columns), g=n_processes).array("shares", member.shares, "ig")
     check_factors(member.kernel.factors, member.rows, n)
-    predict_first(member, len(model.stack_.trend))
-
-
-def predict_first(member: Any, n_trend: int) -> None:
-    """Predict the first training row, which needs all parts of a member but the meshes."""
     if any(isinstance(rows, list) for rows in member.rows):
         return  # graphs that are compared pair by pair: each pair takes long, and may need a package
     first = [tuple(part[:1] for part in rows) if isinstance(rows, tuple) else rows[:1] for rows in member.rows]
@@ -112,72 +208,3 @@ def predict_first(member: Any, n_trend: int) -> None:
     for gp in member.gps:
         found = gp.predict_distribution(cross, trend_columns=trend)
         Sizes().array("a prediction", np.ravel([found.mean, found.scale]), "p")
-
-
-def regressor_state(model: Any) -> dict[str, Any]:
-    """Collect the state of a fitted :class:`swwl.RobustGPRegressor`."""
-    params = model.get_params(deep=False)
-    params.pop("kernel")
-    left_out = model.stack_.left_out
-    return {
-        "params": params,
-        "given": model.kernel is not None,
-        "members": [member.state() for member in model.members_],
-        "weights": model.weights_.to_numpy(),
-        "trend": model.stack_.trend if model.trend != "linear" else None,
-        "n_features": model.n_features_in_,
-        "targets": model.target_names_,
-        "single": model.stack_.layout.single,
-        "calibration": model.calibration_.tolist(),
-        "selection": model.selection_.to_dict("records"),
-        "candidates": model.candidates_.to_dict("records"),
-        "left_out": None if left_out is None else {"mean": left_out.mean, "scale": left_out.scale, "df": left_out.df},
-        "metadata": model.metadata_,
-    }
-
-
-def regressor_from_state(kind: Any, state: dict[str, Any]) -> Any:
-    """Undo :func:`regressor_state`."""
-    if "members" not in state:
-        state = state | single_member(state)
-    members = [Member.from_state(member) for member in state["members"]]
-    kernels = {member.name: clone(member.kernel) for member in members}
-    given = kernels if len(kernels) > 1 else kernels[members[0].name]
-    model = kind(given if state["given"] else None, **state["params"])
-    model.n_features_in_ = int(state.get("n_features", len(columns_of(kernels))))
-    model.target_names_ = state["targets"]
-    model.selection_ = selection_table(state["selection"])
-    model.candidates_ = pd.DataFrame(state["candidates"])
-    model.train_targets_ = np.column_stack([gp._posterior.y for gp in members[0].gps])
-    linear = trend_factors(model.trend, members[0].kernel.factors) if model.trend == "linear" else []
-    model.stack_ = Stack(
-        members,
-        pd.DataFrame(state["weights"], index=list(kernels), columns=model.target_names_),
-        pd.Series(state["calibration"], index=model.target_names_),
-        linear if state["trend"] is None else state["trend"],
-        Layout(model.target_names_, state["single"], model.share_ranges),
-        stacked=len(model.candidates_) > 0,
-        left_out=None if state["left_out"] is None else Prediction(**state["left_out"]),
-    )
-    model.metadata_ = dict(state["metadata"])
-    checked(model)
-    return model
-
-
-def single_member(state: dict[str, Any]) -> dict[str, Any]:
-    """Return what a model file of one kernel, as it was before there were members, says in today's words."""
-    member = {
-        "name": "kernel",
-        "factors": state["fitted_kernel"],
-        "elliptic": state.get("elliptic"),
-        "train": state["train"],
-        "gps": state["gps"],
-        "shares": np.empty((0, 0)),
-    }
-    return {
-        "given": state["kernel"] is not None,
-        "members": [member],
-        "weights": np.ones((1, len(state["targets"]))),
-        "candidates": [],
-        "left_out": None,
-    }

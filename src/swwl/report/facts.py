@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.domain.verdict import far_from_others
-from swwl.evaluation.metadata import data_of, held_out_of
-from swwl.formatting import Record, place
+from swwl.evaluation.metadata import Cases, NumberData, data_of, held_out_of
+from swwl.formatting import place
 from swwl.gp.prediction import Prediction
 from swwl.plots.inputs import design_vectors
 from swwl.regression.estimator import RobustGPRegressor
@@ -26,8 +26,8 @@ class Facts:
     model : RobustGPRegressor
     model_name, table_name : str
         As commands on the page name them.
-    data : dict
-        The metadata of ``swwl fit``; may be empty.
+    data : NumberData or None
+        What ``swwl fit`` wrote.
     y, left_out : ndarray of shape (N, k) and predictions of the same
     held_out : tuple (y, predictions) or None
     inputs : DataFrame
@@ -43,7 +43,7 @@ class Facts:
     model: RobustGPRegressor
     model_name: str
     table_name: str
-    data: Record
+    data: NumberData | None
     y: NDArray[np.float64]
     left_out: Prediction
     held_out: tuple[NDArray[np.float64], Prediction] | None
@@ -59,39 +59,37 @@ def gather(model: RobustGPRegressor, model_path: Path | None) -> Facts:
     data = data_of(model)
     y = model.train_targets_
     vectors = design_vectors(model.kernel_.factors, model.train_rows_)
-    known = data.get("train") or {}
     return Facts(
         model=model,
         model_name="model.swwl" if model_path is None else model_path.name,
-        table_name=data.get("table", "table.csv"),
+        table_name="table.csv" if data is None else data.table,
         data=data,
         y=y,
         left_out=model.leave_one_out().columns(),
         held_out=held_out_of(model),
         inputs=model.train_inputs_,
-        labels=_labels(known, len(y), data),
-        held_out_labels=_labels(data.get("held_out") or {}, 0, data),
-        pictures=_pictures(known, data, y[:, 0], model_path),
+        labels=[f"row {row}" for row in range(len(y))] if data is None else _labels(data.train, data.table),
+        held_out_labels=[] if data is None or data.held_out is None else _labels(data.held_out, data.table),
+        pictures=_pictures(data, y[:, 0], model_path),
         outliers=None if vectors is None else far_from_others(vectors),
     )
 
 
-def _labels(known: Record, n: int, data: Record) -> list[str]:
-    """Name cases by their first mesh and their place in the table, or by their number."""
-    rows = known.get("rows") or list(range(n))
-    places = [place(data["table"], row) if data.get("table") else f"row {row}" for row in rows]
-    meshes = next(iter((known.get("meshes") or {}).values()), None)
+def _labels(cases: Cases, table: str) -> list[str]:
+    """Name cases by their first mesh and their place in the table."""
+    places = [place(table, row) for row in cases.rows]
+    meshes = next(iter(cases.meshes.values()), None)
     if meshes is None:
         return places
     return [f"{Path(mesh).name} ({place})" for mesh, place in zip(meshes, places, strict=True)]
 
 
-def _pictures(known: Record, data: Record, y: NDArray[np.float64], model_path: Path | None) -> list[tuple[Path, int]]:
+def _pictures(data: NumberData | None, y: NDArray[np.float64], model_path: Path | None) -> list[tuple[Path, int]]:
     """Choose four cases, from the least to the largest value of the first target, whose meshes can be found."""
-    meshes = next(iter((known.get("meshes") or {}).values()), None)
-    if meshes is None or model_path is None:
+    if data is None or model_path is None or not data.train.meshes:
         return []
-    folder = (model_path.resolve().parent / data["table"]).parent
+    meshes = next(iter(data.train.meshes.values()))
+    folder = (model_path.resolve().parent / data.table).parent
     order = np.argsort(y, kind="stable")
     chosen = order[np.unique(np.linspace(0, len(y) - 1, 4).round().astype(int))]
     return [(folder / meshes[i], int(i)) for i in chosen if (folder / meshes[i]).is_file()]

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.errors import InputError, LooseNodesWarning
-from swwl.evaluation.metadata import FOLDS, HELD_OUT, field_data_of, field_score_rows, held_out_scores
+from swwl.evaluation.metadata import FOLDS, HELD_OUT, FieldData, field_data_of, field_score_rows, held_out_scores
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.scores import MeshScore
 from swwl.fields.values import cells_to_nodes
@@ -45,8 +45,8 @@ class FieldFacts:
     ----------
     model : FieldRegressor
     model_name : str
-    data : dict
-        The metadata of ``swwl fit``; may be empty.
+    data : FieldData or None
+        What ``swwl fit`` wrote.
     rows : list of dict
         Scores by field and test.
     held_out : dict of str to list of (case, MeshScore)
@@ -60,7 +60,7 @@ class FieldFacts:
 
     model: FieldRegressor
     model_name: str
-    data: Record
+    data: FieldData | None
     rows: list[Record]
     held_out: dict[str, list[tuple[int, MeshScore]]]
     drawn: dict[int, Mesh] = field(default_factory=dict)
@@ -72,12 +72,12 @@ def gather_fields(model: FieldRegressor, model_path: Path | None) -> FieldFacts:
     """Collect the facts of a fitted model of fields; predict the few held-out meshes that will be drawn."""
     name = "model.swwl" if model_path is None else model_path.name
     facts = FieldFacts(model, name, field_data_of(model), field_score_rows(model), held_out_scores(model))
-    known = facts.data.get("held_out")
-    if known is None or model_path is None:
+    if facts.data is None or facts.data.held_out is None or model_path is None:
         return facts
-    folder = (model_path.resolve().parent / facts.data["table"]).parent
-    files = [folder / mesh for mesh in known["meshes"].get(model.mesh_column_, [])]
-    columns = {model.mesh_column_: files} | known["inputs"]
+    known = facts.data.held_out
+    folder = (model_path.resolve().parent / facts.data.table).parent
+    files = [folder / mesh for mesh in known.meshes.get(model.mesh_column_, [])]
+    columns: dict[str, Sequence[object]] = {model.mesh_column_: files, **known.inputs}
     table = pd.DataFrame({name: columns[name] for name in model.feature_names_in_ if name in columns})
     wanted = sorted({case for scores in facts.held_out.values() for case, _ in _three(scores)})
     for case in wanted:
@@ -117,19 +117,18 @@ def _three(scores: Sequence[tuple[int, MeshScore]]) -> list[tuple[int, MeshScore
 def field_sections(facts: FieldFacts) -> Section:
     """Return all that the template "fields" speaks of."""
     model, known = facts.model, facts.data
-    rows = known.get("train", {}).get("rows")
-    ranges = known.get("ranges", {})
+    ranges = {} if known is None else known.ranges
     return {
         "fields": model.field_names_,
         "model_name": facts.model_name,
         "known": known,
-        "nodes": extent([count for count in known["train"]["nodes"] if count]) if known else None,
+        "nodes": extent([count for count in known.train.nodes if count]) if known else None,
         "common_topology": model.common_topology_,
         "ranges": [[name, number(least), number(largest)] for name, (least, largest) in ranges.items()],
         "columns": list(map(str, model.feature_names_in_)),
         "summary": {
             "n_inputs": len(model.feature_names_in_) - 1,
-            "n_train": len(rows) if rows else 0,
+            "n_train": len(known.train.rows) if known else 0,
             "scores": _best_scores(facts),
         },
         "scores": _score_rows(facts),
@@ -169,12 +168,11 @@ def _worst(facts: FieldFacts) -> list[tuple[str, list[list[str]]]]:
 
 def _label(facts: FieldFacts, case: int) -> str:
     """Name a held-out case by its mesh and its place in the table."""
-    known = facts.data["held_out"]
-    rows: list[int] = known["rows"]
-    meshes: list[str] = next(iter(known["meshes"].values()), [])
-    if case >= len(rows) or case >= len(meshes):
+    known = None if facts.data is None else facts.data.held_out
+    meshes = next(iter(known.meshes.values()), []) if known else []
+    if facts.data is None or known is None or case >= len(meshes):
         return f"case {case}"
-    return f"{Path(meshes[case]).name} ({place(facts.data['table'], rows[case])})"
+    return f"{Path(meshes[case]).name} ({place(facts.data.table, known.rows[case])})"
 
 
 def _pictures(facts: FieldFacts) -> list[Picture]:

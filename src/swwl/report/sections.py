@@ -95,7 +95,7 @@ def summary(facts: Facts) -> Section:
 
 def data(facts: Facts) -> Section:
     """Give the sizes of meshes and the ranges of columns, and draw a few meshes."""
-    nodes = [count for count in facts.data["train"]["nodes"] if count] if facts.data else []
+    nodes = [count for count in facts.data.train.nodes if count] if facts.data else []
     rows = [_range_row("target", name, facts.y[:, k]) for k, name in enumerate(facts.model.target_names_)]
     rows += [_range_row("input", name, facts.inputs[name].to_numpy()) for name in facts.inputs.columns]
     pictures = []

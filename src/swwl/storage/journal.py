@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swwl.errors import InputError
+from swwl.formatting import Record
 from swwl.storage.atomic import atomic_write
 
 _JOURNAL = "swwl-journal"
@@ -35,7 +36,7 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str] | None):
         self.path = None if path is None else Path(path)
-        self.content: dict[str, Any] = {"format": _JOURNAL, "kernels": {}}
+        self.content: Record = {"format": _JOURNAL, "kernels": {}}
         if self.path is not None and self.path.exists():
             try:
                 found = json.loads(self.path.read_text(encoding="utf-8"))
@@ -54,12 +55,12 @@ class Journal:
                 f"name another journal, or delete this one."
             )
 
-    def rows(self, name: str) -> dict[tuple[int, int], dict[str, Any]]:
+    def rows(self, name: str) -> dict[tuple[int, int], Record]:
         """Return the finished rows of a kernel by seed and fold."""
         rows = [_replaced(row, None, math.nan) for row in self.content["kernels"][name]["rows"]]
         return {(row["seed"], row["fold"]): row for row in rows}
 
-    def add(self, name: str, row: dict[str, Any]) -> None:
+    def add(self, name: str, row: Record) -> None:
         """Add a row, and write the file again, under a temporary name until it is complete."""
         self.content["kernels"][name]["rows"].append(_replaced(row, math.nan, None))
         if self.path is not None:
@@ -67,7 +68,7 @@ class Journal:
                 file.write(json.dumps(self.content, indent=1).encode())
 
 
-def _replaced(row: dict[str, Any], old: float | None, new: float | None) -> dict[str, Any]:
+def _replaced(row: Record, old: float | None, new: float | None) -> Record:
     """Return a row with NaN, which JSON lacks, in place of None, or the other way round."""
 
     def is_old(value: Any) -> bool:

@@ -1,27 +1,29 @@
 """A fitted model in one file: a zip of a JSON manifest and NumPy arrays, written and read without pickle.
 
 The manifest names classes that called themselves :func:`storable`, so that loading a file can run no code but ours. A
-model says what it is made of in ``get_state`` and is made again by ``from_state``, which checks what it is given.
+model says what it is made of in ``get_state``, an instance of a class whose annotations declare it, and is made again
+by ``from_state``, which gets as dicts what were instances; :func:`swwl.storage.checks.restored` makes them again.
 Nothing is compressed, so a file cannot ask for more memory than its size; the last entry is a checksum of the others.
 """
 
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import os
 import zipfile
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import IO, Any, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 import swwl
 from swwl.errors import InputError, InputTypeError, MissingFileError, located
+from swwl.formatting import Record
 from swwl.storage.atomic import atomic_write
-from swwl.storage.checks import ZIP_ERRORS, as_array, check_count
+from swwl.storage.checks import ZIP_ERRORS, Count, as_array, converted, declared, is_declared
 from swwl.storage.memory import Memory
 
 STORABLE: dict[str, type] = {}
@@ -38,25 +40,21 @@ def storable(kind: Kind) -> Kind:
 _ROOMS = ("kernels", "kernels.stored", "regression", "fields", "classification", "classification.baselines")
 FORMAT = "swwl-model"
 VERSION = 3
-_READABLE = (1, 2, 3)
-_WITH_CHECKSUM = 3  # the first such version
 _MANIFEST, _CHECKSUM = "manifest.json", "sha256"
 
 # What reading something else than a model file ends in.
 _FOREIGN = (*ZIP_ERRORS, KeyError, ValueError, RecursionError)
-# Arguments that had another name in files of format 1.
-_FORMER = {"exponent": "alpha"}
 
 
 class Model(Protocol):
     """What can be saved."""
 
-    def get_state(self) -> dict[str, Any]:
-        """Return what the fitted model is made of: arrays, factors, and what JSON holds."""
+    def get_state(self) -> object:
+        """Return what the fitted model is made of, a dataclass or a ``msgspec.Struct``."""
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Any:
-        """Make the model again."""
+    def from_state(cls, state: Record) -> Any:
+        """Make the model again of what a file holds, or refuse it."""
 
 
 def save_model(path: str | os.PathLike[str], model: Model) -> None:
@@ -69,9 +67,9 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
         Fitted. Its ``metadata_`` may hold what JSON can: numbers, texts, lists and dicts with texts for keys.
     """
     state = model.get_state()
-    arrays: list[np.ndarray[Any, Any]] = []
+    arrays: list[NDArray[np.generic]] = []
     manifest = {"format": FORMAT, "version": VERSION, "swwl": swwl.__version__, "model": type(model).__name__}
-    text = json.dumps(_encode(manifest | state, arrays, {}), indent=1)
+    text = json.dumps(manifest | _encode(state, arrays, {}), indent=1)
     digest = hashlib.sha256(text.encode())
     with atomic_write(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(_entry(_MANIFEST), text)
@@ -125,12 +123,12 @@ def is_model(path: str | os.PathLike[str]) -> bool:
 class _Digested:
     """A file to write to, whose content is digested on the way."""
 
-    def __init__(self, file: Any, digest: Any):
+    def __init__(self, file: IO[bytes], digest: hashlib._Hash):
         self._file, self._digest = file, digest
 
     def write(self, data: bytes) -> int:
         self._digest.update(data)
-        return int(self._file.write(data))
+        return self._file.write(data)
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -138,7 +136,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
 
 
-def _manifest(archive: zipfile.ZipFile) -> dict[str, Any] | None:
+def _manifest(archive: zipfile.ZipFile) -> Record | None:
     """Return the manifest of a model, or None where it is that of something else."""
     found = json.loads(_content(archive, _MANIFEST))
     return found if isinstance(found, dict) and found.get("format") == FORMAT else None
@@ -153,29 +151,28 @@ def _content(archive: zipfile.ZipFile, name: str) -> bytes:
     return archive.read(entry)
 
 
-def _restore(archive: zipfile.ZipFile, manifest: dict[str, Any]) -> Any:
+def _restore(archive: zipfile.ZipFile, manifest: Record) -> Any:
     """Make the model that an archive holds."""
     version = manifest.get("version")
-    if version not in _READABLE or not isinstance(version, int):
+    if version != VERSION or not isinstance(version, int):
         raise InputError(
             f"was written by swwl {manifest.get('swwl')} in format {version!r}, but this is swwl {swwl.__version__}, "
-            f"which reads formats {', '.join(map(str, _READABLE[:-1]))} and {_READABLE[-1]}."
+            f"which reads format {VERSION}."
         )
+    for room in _ROOMS:
+        import_module(f"swwl.{room}")
     try:
-        arrays = _arrays(archive, checksum=version >= _WITH_CHECKSUM)
-        for room in _ROOMS:
-            import_module(f"swwl.{room}")
-        kind = STORABLE[manifest.get("model", "RobustGPRegressor")]
+        arrays = _arrays(archive)
+        kind = STORABLE[manifest["model"]]
         return kind.from_state(_decode(manifest, arrays))  # type: ignore[attr-defined]
     except Exception as error:  # whatever a state that is not ours makes of our own code
         raise InputError(f"was changed after it was written, or is damaged ({_reason(error)}).") from error
 
 
-def _arrays(archive: zipfile.ZipFile, checksum: bool) -> list[np.ndarray[Any, Any]]:
-    """Return the arrays of a model, each in memory of its own; compare the checksum, if there must be one."""
-    n = len(archive.namelist()) - 1 - checksum
-    names = [f"arrays/{number}.npy" for number in range(n)]
-    if sorted(archive.namelist()) != sorted([_MANIFEST, *names, *[_CHECKSUM] * checksum]):
+def _arrays(archive: zipfile.ZipFile) -> list[NDArray[np.generic]]:
+    """Return the arrays of a model, each in memory of its own, if the checksum matches."""
+    names = [f"arrays/{number}.npy" for number in range(len(archive.namelist()) - 2)]
+    if sorted(archive.namelist()) != sorted([_MANIFEST, *names, _CHECKSUM]):
         raise InputError("its entries are not those of a model")
     digest = hashlib.sha256(_content(archive, _MANIFEST))
     arrays = []
@@ -184,8 +181,8 @@ def _arrays(archive: zipfile.ZipFile, checksum: bool) -> list[np.ndarray[Any, An
         digest.update(content)
         with located(f"its array {name}"):
             arrays.append(as_array(content).copy(order="K"))
-    if checksum and _content(archive, _CHECKSUM) != digest.hexdigest().encode():
-        raise InputError("its checksum is another")
+    if _content(archive, _CHECKSUM) != digest.hexdigest().encode():
+        raise InputError("the checksum does not match")
     return arrays
 
 
@@ -195,7 +192,7 @@ def _reason(error: Exception) -> str:
     return " ".join(text.split())[:200].rstrip(".") or type(error).__name__
 
 
-def _encode(value: Any, arrays: list[np.ndarray[Any, Any]], known: dict[int, int]) -> Any:
+def _encode(value: Any, arrays: list[NDArray[np.generic]], known: dict[int, int]) -> Any:
     """Turn a value into what JSON holds; arrays are put aside, each once, and referred to by number."""
     if isinstance(value, np.ndarray):
         if id(value) not in known:
@@ -204,16 +201,19 @@ def _encode(value: Any, arrays: list[np.ndarray[Any, Any]], known: dict[int, int
         return {"$array": known[id(value)]}
     if isinstance(value, np.generic):
         return value.item()
+    if is_declared(type(value)):
+        value = {name: getattr(value, name) for name in declared(type(value))}
     if isinstance(value, dict):
         return {str(key): _encode(item, arrays, known) for key, item in value.items()}
     if isinstance(value, tuple):
         return {"$tuple": [_encode(item, arrays, known) for item in value]}
     if isinstance(value, list):
         return [_encode(item, arrays, known) for item in value]
-    if type(value).__name__ in STORABLE:
+    if type(value) in STORABLE.values():
         # Where embeddings are kept is a matter of this machine, not of the model.
         params = {name: item for name, item in value.get_params(deep=False).items() if name != "memory"}
-        fitted = {name: item for name, item in vars(value).items() if name.endswith("_")}
+        learned = declared(type(value))
+        fitted = {name: item for name, item in vars(value).items() if name in learned}
         return {
             "$object": type(value).__name__,
             "params": _encode(params, arrays, known),
@@ -228,28 +228,22 @@ def _encode(value: Any, arrays: list[np.ndarray[Any, Any]], known: dict[int, int
     )
 
 
-def _decode(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
+def _decode(value: Any, arrays: list[NDArray[np.generic]]) -> Any:
     """Undo :func:`_encode`."""
     if isinstance(value, list):
         return [_decode(item, arrays) for item in value]
     if not isinstance(value, dict):
         return value
     if "$array" in value:
-        return arrays[check_count("the number of an array", value["$array"])]
+        return arrays[converted("the number of an array", value["$array"], Count)]
     if "$tuple" in value:
         return tuple(_decode(item, arrays) for item in value["$tuple"])
     if "$object" in value:
         kind = STORABLE[value["$object"]]
-        result = kind(**_present(kind, _decode(value["params"], arrays)))
+        result, learned = kind(**_decode(value["params"], arrays)), declared(kind)
         for name, item in _decode(value["fitted"], arrays).items():
-            if name.startswith("_") or not name.endswith("_") or hasattr(kind, name):
+            if name not in learned:
                 raise InputError(f"{name} is not learned by {kind.__name__}")
-            setattr(result, name, item)
+            setattr(result, name, converted(name, item, learned[name]))
         return result
     return {key: _decode(item, arrays) for key, item in value.items()}
-
-
-def _present(kind: type, params: dict[str, Any]) -> dict[str, Any]:
-    """Return arguments under the names that they have now."""
-    known = inspect.signature(kind).parameters
-    return {name if name in known else _FORMER.get(name, name): value for name, value in params.items()}

@@ -121,8 +121,8 @@ def as_column(cells: Sequence[object], mark: str = ".") -> pd.Series:
     --------
     >>> as_column(["1", "2"]).tolist(), as_column(["1,5", ""], ",").tolist(), as_column(["304", "316L"]).tolist()
     ([1, 2], [1.5, nan], ['304', '316L'])
-    >>> as_column(["1.5", "2", "cancelled"]).tolist()
-    [1.5, 2.0, 'cancelled']
+    >>> as_column(["1.5", "2", "failed"]).tolist()
+    [1.5, 2.0, 'failed']
     """
     quick = _plain_numbers(cells)
     if quick is not None:

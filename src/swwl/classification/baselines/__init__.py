@@ -9,10 +9,9 @@ WWL('molecule', n_iterations=2)
 """
 
 from swwl.classification.baselines.common import Baseline, GramBaseline
-from swwl.classification.baselines.fgw import FGW, fgw_distances
 from swwl.classification.baselines.grakel import GraphHopper, Propagation, graphhopper_gram, propagation_gram
 from swwl.classification.baselines.rpw import RPW, rpw_distances
-from swwl.classification.baselines.wwl import WWL, wwl_distances
+from swwl.classification.baselines.transport import FGW, WWL, fgw_distances, wwl_distances
 
 __all__ = [
     "FGW",

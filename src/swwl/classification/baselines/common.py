@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from swwl.embedding.options import check_exponent, check_options, given_scale
@@ -18,7 +19,7 @@ from swwl.kernels.base import CorrelationName, Factor, Item
 from swwl.mesh.graph import Graph
 from swwl.mesh.io import as_graph
 from swwl.parallel import Progress, each_once
-from swwl.storage.checks import Sizes, check_count
+from swwl.storage.checks import Shape, Size
 
 # Graphs on each side of a block of pairs: enough to outweigh the sending of both sides to another process.
 _BLOCK = 32
@@ -203,9 +204,11 @@ class Baseline(Factor):
     node_weights: str | None = None
     n_jobs: int | None
     exponent_name = "alpha"
+    n_node_features_: Annotated[int, Meta(ge=0), Size("d")]
+    scale_: Annotated[NDArray[np.float64], Shape("d")]
     _progress: Progress | None = None
 
-    def fit(self, values: Any, progress: Progress | None = None, *, y: Any = None, **options: Any) -> list[Any]:
+    def fit(self, values: Any, progress: Progress | None = None, *, y: object = None, **options: Any) -> list[Any]:
         """Learn the scale and, where the factor is supervised, from the classes; return what is kept of the graphs.
 
         Parameters
@@ -254,13 +257,11 @@ class Baseline(Factor):
         raise TypeError(f"{type(self).__name__} must define distances.")
 
     def check_restored(self, rows: Any) -> None:
-        """Refuse options and a scale that no fit leaves, and rows that are not kept graphs."""
+        """Refuse options that no fit leaves."""
         self._check()
-        Sizes(d=check_count("n_node_features_", self.n_node_features_)).array("scale_", self.scale_, "d")
-        if not isinstance(rows, list):
-            raise InputError(f"column {self.column!r} holds no graphs")
+        super().check_restored(rows)
 
-    def _learn(self, graphs: list[Graph], y: Any, progress: Progress | None) -> None:
+    def _learn(self, graphs: list[Graph], y: object, progress: Progress | None) -> None:
         """Learn more than the scale; most baselines have nothing to learn."""
 
     def _prepared(self, graphs: list[Graph], progress: Progress | None) -> list[Any]:
@@ -337,7 +338,7 @@ class GramBaseline(Baseline):
 
 
 def plain_matrix(
-    factor: Baseline, graphs: Any, others: Any, progress: Progress | None, y: Any = None
+    factor: Baseline, graphs: Any, others: Any, progress: Progress | None, y: object = None
 ) -> NDArray[np.float64]:
     """Return what a factor gives, Gram matrix or distances, fitted on ``others`` (on ``graphs`` without them)."""
     train = factor.fit(graphs if others is None else others, progress, y=y)

@@ -1,4 +1,4 @@
-r"""The GraphHopper kernel, by GraKeL."""
+"""The GraphHopper and propagation kernels, by GraKeL, of the extra ``baselines``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from swwl.classification.baselines.common import GramBaseline, for_grakel, pair_matrix, plain_matrix, require
-from swwl.errors import InputError, renamed_arguments
+from swwl.errors import InputError
+from swwl.mesh.arrays import AnyArray
 from swwl.mesh.graph import Graph
 from swwl.parallel import Progress
 from swwl.storage.modelfile import storable
@@ -60,7 +61,6 @@ class GraphHopper(GramBaseline):
     GraphHopper('mesh', node_kernel='linear')
     """
 
-    @renamed_arguments(exponent="alpha")
     def __init__(
         self,
         column: str = "graph",
@@ -110,7 +110,7 @@ def path_counts(graph: Graph) -> Paths:
     """
     grakel = require("grakel", "GraphHopper")
     number, component = connected_components(graph.adjacency, directed=False)
-    parts: list[tuple[NDArray[Any], NDArray[Any]]] = []
+    parts: list[tuple[AnyArray, AnyArray]] = []
     edges = graph.edges
     for k in range(number):
         nodes = np.flatnonzero(component == k)
@@ -200,7 +200,6 @@ class Propagation(GramBaseline):
     Propagation('mesh', t_max=3)
     """
 
-    @renamed_arguments(exponent="alpha")
     def __init__(
         self,
         column: str = "graph",
@@ -226,7 +225,7 @@ class Propagation(GramBaseline):
         self.fields = fields
         self.n_jobs = n_jobs
 
-    def prepare(self, graph: Graph) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+    def prepare(self, graph: Graph) -> tuple[AnyArray, AnyArray, AnyArray | None]:
         """Return features (n, d), edges (m, 2) and edge weights (m,) or None."""
         return graph.features, graph.edges, graph.weights
 

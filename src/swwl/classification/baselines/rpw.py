@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,18 +14,20 @@ from scipy import sparse
 from swwl.classification.baselines.common import Baseline, masses, pair_matrix, plain_matrix, require, rescaled
 from swwl.embedding.options import check_exponent, check_options
 from swwl.embedding.sliced import draw_directions
-from swwl.errors import InputError, renamed_arguments
+from swwl.errors import InputError
+from swwl.mesh.arrays import AnyArray
 from swwl.mesh.graph import Graph
 from swwl.parallel import Progress
+from swwl.storage.checks import Shape
 from swwl.storage.modelfile import storable
 
-Cloud = tuple[NDArray[np.float64], NDArray[np.float64]]
+WeightedPoints = tuple[NDArray[np.float64], NDArray[np.float64]]
 # Points sorted along every direction (P, n, k), their masses in that order (P, n) or None where all are equal, and
 # the mean squared norm.
 Sorted = tuple[NDArray[np.float64], NDArray[np.float64] | None, float]
 
 
-def merge(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def merge(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[AnyArray, AnyArray, AnyArray]:
     """Return the plan between two sorted lists of masses that keeps the order: rows, columns and masses.
 
     Examples
@@ -44,19 +46,19 @@ def merge(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[NDAr
 
 
 @lru_cache(maxsize=4096)
-def merge_equal(n: int, m: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def merge_equal(n: int, m: int) -> tuple[AnyArray, AnyArray, AnyArray]:
     """Return the plan of :func:`merge` between n equal masses and m equal ones, with whole numbers until the end."""
     ends = np.union1d(np.arange(1, n + 1) * m, np.arange(1, m + 1) * n)
     starts = np.concatenate([[0], ends[:-1]])
     return starts // m, starts // n, (ends - starts) / (n * m)
 
 
-def line_order(cloud: Cloud, directions: NDArray[np.float64]) -> NDArray[np.intp]:
+def line_order(cloud: WeightedPoints, directions: NDArray[np.float64]) -> NDArray[np.intp]:
     """Return how the points of a cloud are sorted on every direction, (n, P); directions are (k, P)."""
     return np.argsort(cloud[0] @ directions, axis=0, kind="stable")
 
 
-def sort_cloud(cloud: Cloud, directions: NDArray[np.float64]) -> Sorted:
+def sort_cloud(cloud: WeightedPoints, directions: NDArray[np.float64]) -> Sorted:
     """Sort a cloud along every direction.
 
     Parameters
@@ -116,7 +118,7 @@ def mean_plan(
     if all((mass == mass[0]).all() for mass in (first, second)):
         rows, columns, mass = merge_equal(n, m)
         flat = first_order[rows] * m + second_order[columns]
-        total: NDArray[Any] = np.bincount(flat.ravel(), np.repeat(mass, number), n * m)
+        total: AnyArray = np.bincount(flat.ravel(), np.repeat(mass, number), n * m)
     else:
         total = np.zeros(n * m, dtype=np.float64)
         for u, v in zip(first_order.T, second_order.T, strict=True):
@@ -170,7 +172,7 @@ def convolve(graph: Graph, n_layers: int) -> NDArray[np.float64]:
 
 
 def train_weights(
-    clouds: Sequence[Cloud],
+    clouds: Sequence[WeightedPoints],
     classes: Any,
     directions: NDArray[np.float64],
     *,
@@ -187,7 +189,7 @@ def train_weights(
 
     .. math:: -\log \frac{e^{-\bar d^2_{i y_i} / 2}}{\sum_k e^{-\bar d^2_{ik} / 2}}
 
-    is minimised by Adam: the loss "nearest class cloud" of its paper.
+    is minimized by Adam: the loss "nearest class cloud" of its paper.
 
     Parameters
     ----------
@@ -197,7 +199,7 @@ def train_weights(
     directions : ndarray of shape (k, P)
         Unit columns, in the space of the weighted features.
     n_epochs, learning_rate, batch_size, random_state
-        Of the optimiser; the seed draws the first weights and shuffles the batches.
+        Of the optimizer; the seed draws the first weights and shuffles the batches.
     progress : callable, optional
         Called as ``progress(done, total)`` with numbers of epochs.
 
@@ -217,14 +219,14 @@ def train_weights(
     width, k = clouds[0][0].shape[1], len(directions)
     limit = np.sqrt(6 / (width + k))
     weights = torch.tensor(rng.uniform(-limit, limit, (width, k)), requires_grad=True)
-    optimiser = torch.optim.Adam([weights], lr=learning_rate)
+    optimizer = torch.optim.Adam([weights], lr=learning_rate)
     with _one_thread(torch):
         for epoch in range(n_epochs):
             for batch in _batches(rng.permutation(len(clouds)), batch_size):
                 loss = _loss(torch, [clouds[i] for i in batch], labels[batch], weights, directions)
-                optimiser.zero_grad()
+                optimizer.zero_grad()
                 loss.backward()
-                optimiser.step()
+                optimizer.step()
             if progress is not None:
                 progress(epoch + 1, n_epochs)
     return weights.detach().numpy().copy()
@@ -242,14 +244,14 @@ def _one_thread(torch: Any) -> Iterator[None]:
 
 
 def _batches(order: NDArray[np.intp], size: int) -> list[NDArray[np.intp]]:
-    """Split into batches; a last one of a single graph joins its neighbour."""
+    """Split into batches; a last one of a single graph joins its neighbor."""
     batches = [order[start : start + size] for start in range(0, len(order), size)]
     if len(batches) > 1 and len(batches[-1]) == 1:
         batches[-2:] = [np.concatenate(batches[-2:])]
     return batches
 
 
-def _loss(torch: Any, clouds: list[Cloud], labels: NDArray[Any], weights: Any, directions: NDArray[Any]) -> Any:
+def _loss(torch: Any, clouds: list[WeightedPoints], labels: AnyArray, weights: Any, directions: AnyArray) -> Any:
     """Return the loss of one batch; plans are constants for the gradient, as sorting is piecewise constant."""
     n = len(clouds)
     moments = torch.from_numpy(pair_moments(clouds, weights.detach().numpy(), directions))
@@ -265,7 +267,7 @@ def _loss(torch: Any, clouds: list[Cloud], labels: NDArray[Any], weights: Any, d
 
 
 def pair_moments(
-    clouds: Sequence[Cloud], weights: NDArray[np.float64], directions: NDArray[np.float64]
+    clouds: Sequence[WeightedPoints], weights: NDArray[np.float64], directions: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     r"""Return the matrices B of which squared distances are made at fixed plans, (pairs, d, d).
 
@@ -358,12 +360,14 @@ class RPW(Baseline):
            [3., 0.]])
     """
 
+    weights_: Annotated[NDArray[np.float64], Shape("dk")]
+    directions_: Annotated[NDArray[np.float64], Shape("kP")]
+
     @property
     def supervised(self) -> bool:
         """Whether there are weights to learn."""
         return self.weights is None
 
-    @renamed_arguments(exponent="alpha")
     def __init__(
         self,
         column: str = "graph",
@@ -409,7 +413,7 @@ class RPW(Baseline):
         """Return restricted projected Wasserstein distances, (N, M)."""
         return projected_distances(first, second, n_jobs=self.n_jobs, progress=self._progress)
 
-    def _learn(self, graphs: list[Graph], y: Any, progress: Progress | None) -> None:
+    def _learn(self, graphs: list[Graph], y: object, progress: Progress | None) -> None:
         if y is None and self.weights is None:
             raise InputError(
                 "RPW learns its metric from classes, and there are none here; use it in GraphSVC, or give it weights "
@@ -448,7 +452,7 @@ class RPW(Baseline):
 
 
 def rpw_distances(
-    graphs: Any, others: Any = None, *, y: Any = None, progress: Progress | None = None, **options: Any
+    graphs: Any, others: Any = None, *, y: object = None, progress: Progress | None = None, **options: Any
 ) -> NDArray[np.float64]:
     """Return restricted projected Wasserstein distances between graphs, (N, N) or (N, M).
 

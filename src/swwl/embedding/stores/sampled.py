@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from swwl.embedding.runner import Stepwise, as_items, fit_transform_together, transform_together
 from swwl.errors import MeshWarning
+from swwl.mesh.arrays import AnyArray
 from swwl.parallel import Progress, each_once
 from swwl.storage.memory import Memory, MemoryLike, as_memory
 
@@ -22,16 +23,16 @@ SHARD = 256  # meshes whose wide rows are held at a time
 # The mean norm of what components leave of other meshes, over that of the sample: beyond, it did not represent them.
 _MOST_LEFT = 1.2
 
-Kept = tuple[NDArray[Any], NDArray[np.float64]]  # coordinates (N, k), and the norm of what they leave (N,)
+Kept = tuple[AnyArray, NDArray[np.float64]]  # coordinates (N, k), and the norm of what they leave (N,)
 
 
 class Keeper(Protocol):
     """What keeps a few numbers of every wide row: a factor of a kernel."""
 
-    def learn(self, rows: NDArray[Any]) -> None:
+    def learn(self, rows: AnyArray) -> None:
         """Learn from the rows of a sample."""
 
-    def coordinates(self, rows: NDArray[Any]) -> Kept:
+    def coordinates(self, rows: AnyArray) -> Kept:
         """Return what is kept of rows: (N, k) numbers, and the norm of what they leave, (N,)."""
 
 
@@ -43,7 +44,7 @@ def sample_rows(n: int, seed: int) -> NDArray[np.intp]:
 def fit_keep(
     embeddings: Sequence[Stepwise],
     keepers: Sequence[Keeper],
-    X: Any,
+    X: object,
     *,
     seed: int = 0,
     progress: Progress | None = None,

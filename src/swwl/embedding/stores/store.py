@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from swwl.embedding.stores.sampled import Kept, shards
 from swwl.errors import InputError, MissingFileError
+from swwl.mesh.arrays import AnyArray
 from swwl.storage.atomic import atomic_write
 from swwl.storage.checks import ZIP_ERRORS, as_array
 from swwl.storage.memory import fingerprint
@@ -94,7 +95,7 @@ def write_shard(folder: Path, name: str, kept: Sequence[Kept], n_nodes: Sequence
     bad : mapping of int to str
         Places of meshes that cannot be used, whose numbers are NaN, and why.
     """
-    arrays: dict[str, NDArray[Any]] = {"n_nodes": np.asarray(n_nodes, np.int64)}
+    arrays: dict[str, AnyArray] = {"n_nodes": np.asarray(n_nodes, np.int64)}
     arrays["bad"] = np.array(json.dumps({str(place): reason for place, reason in sorted(bad.items())}))
     for number, (z, left) in enumerate(kept):
         arrays |= {f"z{number}": z, f"left{number}": left}

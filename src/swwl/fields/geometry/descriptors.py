@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from swwl.mesh.boundary import piece_normals
 from swwl.mesh.cells import cell_dimension, top_cells
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.skin import skin
+from swwl.storage.checks import Count, Positive, Shape
 
 Array = NDArray[np.float64]
 Blocks = dict[str, NDArray[np.float32]]
@@ -102,11 +104,11 @@ class Describer:
         Of every block, pooled over the training nodes.
     """
 
-    dimension: int
-    diagonal: float
+    dimension: Count
+    diagonal: Positive
     normals: bool
-    bodies: Array | None = None
-    scales: dict[str, tuple[Array, float]] = field(default_factory=dict)
+    bodies: Annotated[Array, Shape("b4")] | None = None
+    scales: dict[str, tuple[Annotated[Array, Shape("*")], Positive]] = field(default_factory=dict)
 
     def blocks(self, mesh: Mesh) -> Blocks:
         """Return the blocks of every node, (n, s) each."""

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
+from swwl.errors import InputError
 from swwl.gp.correlations import Array
 from swwl.gp.factors import triangle_blocks
 from swwl.gp.solvers.base import NotPositiveDefinite
+from swwl.storage.checks import Sizes
 
 
 @dataclass(frozen=True)
@@ -132,3 +134,21 @@ def least_squares(factor: Array, trend: Array, y: Array) -> Solution:
         trend_solve=back[:, :q],
         trend_factor=upper.T,
     )
+
+
+def triangle(name: str, packed: object) -> Array:
+    """Return a lower triangle, of which a state holds the lower half row by row, as a square matrix.
+
+    Examples
+    --------
+    >>> triangle("factor", np.array([1.0, 2.0, 3.0]))
+    array([[1., 0.],
+           [2., 3.]])
+    """
+    half = Sizes().array(name, packed, "h")
+    n = int(np.sqrt(2 * len(half)))
+    if n * (n + 1) // 2 != len(half):
+        raise InputError(f"{name} has {len(half)} entries, which do not fill a triangle")
+    square = np.zeros((n, n))
+    square[np.tril_indices(n)] = half
+    return square

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,16 +33,11 @@ from swwl.gp.factors import (
     multiply_derivatives,
 )
 from swwl.gp.prediction import Prediction
-from swwl.gp.solvers.base import Curvature, Problem, Slopes
-from swwl.gp.solvers.cholesky import factorize, half_solve, invert, least_squares, reciprocal_condition, solve
-from swwl.gp.solvers.loo import leave_one_out
-from swwl.storage.checks import Sizes, check_number
+from swwl.gp.solvers.base import Curvature, Problem, Slopes, leave_one_out
+from swwl.gp.solvers.cholesky import factorize, half_solve, invert, least_squares, reciprocal_condition, solve, triangle
+from swwl.storage.checks import NotNegative, PositiveOrInfinite, Shape, contiguous, restored
 
 _PREFIX = "uncertainty_"  # of the entries of `RangeUncertainty` in a state
-# Of the arrays of a `DensePosterior` and a `RangeUncertainty`: p ranges, q trend columns, k targets, n points.
-_SHAPES = {"beta": "p", "theta": "qk", "sigma2": "k", "alpha": "nk", "cholesky": "nn", "inverse_diagonal": "n"}
-_SHAPES |= {"trend_solve": "nq", "trend_factor": "qq", "y": "nk"}
-_UNCERTAINTY_SHAPES = {"covariance": "ff", "free": "f", "d_alpha": "fnk", "d_theta": "fqk"}
 
 
 class DenseSolver:
@@ -159,29 +154,14 @@ class DenseSolver:
     @staticmethod
     def restore(state: dict[str, Any]) -> DensePosterior:
         """Undo `DensePosterior.state`; entries of other names are ignored."""
-        sizes = Sizes()
-        known: dict[str, Any] = {}
-        state = state | {"cholesky": _square(state["cholesky"])}
-        for name, shape in _SHAPES.items():
-            # memory order decides which BLAS routine runs, so it is part of "bit for bit"
-            known[name] = np.ascontiguousarray(sizes.array(name, state[name], shape), dtype=float)
-        for name in ("beta", "sigma2"):
-            check_number(f"the least of {name}", known[name].min(initial=1.0), above=0.0)
-        known["nugget"] = check_number("nugget", state["nugget"], 0.0)
-        known["df"] = np.inf if state["df"] == np.inf else check_number("df", state["df"], above=0.0)
-        if _PREFIX + "covariance" in state:
-            extra = {
-                name: np.ascontiguousarray(
-                    sizes.array(name, state[_PREFIX + name], shape, "i" if name == "free" else "f")
-                )
-                for name, shape in _UNCERTAINTY_SHAPES.items()
-            }
-            if not ((extra["free"] >= 0) & (extra["free"] <= sizes["p"])).all():
-                raise InputError(
-                    f"free is {extra['free'].tolist()}, but positions among {sizes['p']} ranges are wanted"
-                )
-            known["uncertainty"] = RangeUncertainty(**extra)
-        return DensePosterior(**known)
+        known = contiguous(state)
+        extra = {name.removeprefix(_PREFIX): value for name, value in known.items() if name.startswith(_PREFIX)}
+        known |= {"cholesky": triangle("cholesky", state["cholesky"]), "uncertainty": extra or None}
+        posterior = restored(DensePosterior, known)
+        p = len(posterior.beta)
+        if posterior.uncertainty is not None and posterior.uncertainty.free.max(initial=0) > p:
+            raise InputError(f"free is {posterior.uncertainty.free.tolist()}, but there are {p} ranges")
+        return posterior
 
 
 @dataclass(frozen=True)
@@ -200,10 +180,10 @@ class RangeUncertainty:
         Derivatives of theta.
     """
 
-    covariance: Array
-    free: NDArray[np.intp]
-    d_alpha: Array
-    d_theta: Array
+    covariance: Annotated[Array, Shape("ff")]
+    free: Annotated[NDArray[np.intp], Shape("f", "i", least=0)]
+    d_alpha: Annotated[Array, Shape("fnk")]
+    d_theta: Annotated[Array, Shape("fqk")]
 
 
 @dataclass(frozen=True)
@@ -229,17 +209,17 @@ class DensePosterior:
     uncertainty : RangeUncertainty or None
     """
 
-    beta: Array
-    nugget: float
-    theta: Array
-    sigma2: Array
-    df: float
-    alpha: Array
-    cholesky: Array
-    inverse_diagonal: Array
-    trend_solve: Array
-    trend_factor: Array
-    y: Array
+    beta: Annotated[Array, Shape("p", above=0)]
+    nugget: NotNegative
+    theta: Annotated[Array, Shape("qk")]
+    sigma2: Annotated[Array, Shape("k", above=0)]
+    df: PositiveOrInfinite
+    alpha: Annotated[Array, Shape("nk")]
+    cholesky: Annotated[Array, Shape("nn")]
+    inverse_diagonal: Annotated[Array, Shape("n")]
+    trend_solve: Annotated[Array, Shape("nq")]
+    trend_factor: Annotated[Array, Shape("qq")]
+    y: Annotated[Array, Shape("nk")]
     uncertainty: RangeUncertainty | None = None
 
     def mean(self, cross: Sequence[Term], trend: Array) -> Array:
@@ -333,18 +313,6 @@ class DensePosterior:
         is_range = extra.free < len(self.beta)
         gradient[is_range] += in_cross[extra.free[is_range]]
         return gradient
-
-
-def _square(packed: Any) -> Any:
-    """Return a lower triangle, given row by row, as a square matrix; other arrays, of earlier files, as they are."""
-    if not isinstance(packed, np.ndarray) or packed.ndim != 1:
-        return packed
-    n = int(np.sqrt(2 * len(packed)))
-    if n * (n + 1) // 2 != len(packed):
-        raise InputError(f"cholesky has {len(packed)} entries, which do not fill a triangle")
-    square = np.zeros((n, n))
-    square[np.tril_indices(n)] = packed
-    return square
 
 
 def range_uncertainty(

@@ -1,4 +1,4 @@
-r"""Neighbors: for every row the m most correlated ones, all or those earlier in an order.
+r"""Neighbors: for every row the m most correlated ones, all or those earlier in an order; and where rows lie.
 
 Where all blocks are Euclidean, these are the nearest in scaled coordinates, whose squared distance is
 :math:`-\log c` to second order, by blocked float32 products; elsewhere the correlations themselves are compared.

@@ -4,7 +4,7 @@ The matrix :math:`R = C + \nu I` is replaced by
 
 .. math:: \tilde R = VV^\top + \operatorname{Vecchia}(C - VV^\top + \nu I),
 
-with M inducing rows in V (``inducing.py``) and a residual in which a row depends on m earlier ones alone
+with M inducing rows in V (``whitening.py``) and a residual in which a row depends on m earlier ones alone
 (``neighbors.py``). It is FITC where m = 0, plain Vecchia where M = 0, and exact where M = N or m = N - 1. No array is
 larger than N (M + q + k).
 
@@ -35,7 +35,7 @@ from swwl.gp.solvers.base import Curvature, Problem
 from swwl.gp.solvers.cholesky import half_solve, solve
 from swwl.gp.solvers.neighbors import Positions, earlier_neighbors
 from swwl.gp.solvers.vecchia_posterior import VecchiaPosterior, posterior_from_state
-from swwl.gp.solvers.whitening import Mask, Plan, Regression, Whitening, choose_rows, features_gradient
+from swwl.gp.solvers.whitening import Mask, Regression, Whitening, WhiteningPlan, choose_rows, features_gradient
 
 _ROWS = 1024  # whose part of the diagonal of the inverse is computed at a time
 
@@ -86,7 +86,7 @@ class VecchiaSolver:
         self.n_inducing, self.n_neighbors, self.n_predict_neighbors = n_inducing, n_neighbors, n_predict_neighbors
         self.n_threads, self.keep_features = n_threads, bool(keep_features)
         self._order = np.random.default_rng(seed).permutation(len(problem.y))
-        self._plan: Plan | None = None
+        self._plan: WhiteningPlan | None = None
         self._at: Whitening | None = None
 
     @staticmethod
@@ -104,7 +104,7 @@ class VecchiaSolver:
         chosen = choose_rows(terms, beta, nugget, self.n_inducing, self._order)
         near = earlier_neighbors(terms, beta, self.n_neighbors, self._order)
         self._at = None
-        self._plan = Plan(chosen, np.hstack([near, np.arange(len(near))[:, None]]))
+        self._plan = WhiteningPlan(chosen, np.hstack([near, np.arange(len(near))[:, None]]))
 
     def __call__(self, log_beta: Array, log_nugget: float) -> float:
         """Return the value alone; ``log_nugget`` may be -inf."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -25,19 +25,14 @@ from swwl.gp.correlations import Array
 from swwl.gp.factors import Term, cross_correlation
 from swwl.gp.joint import parts_of
 from swwl.gp.prediction import Prediction
-from swwl.gp.solvers.base import Slopes
-from swwl.gp.solvers.cholesky import half_solve
-from swwl.gp.solvers.loo import leave_one_out
+from swwl.gp.solvers.base import Slopes, leave_one_out
+from swwl.gp.solvers.cholesky import half_solve, triangle
 from swwl.gp.solvers.neighbors import Patches, Positions, nearest, scaled_points
 from swwl.gp.solvers.whitening import features, residual_patches
-from swwl.storage.checks import Sizes, check_count, check_number
+from swwl.storage.checks import Count, NotNegative, PositiveOrInfinite, Shape, contiguous, restored
 
 _PIECE = 1 << 20  # numbers of features that are gathered at a time
 _MOST_JOINT = 8192  # neighbors of all points of a joint prediction
-# Of the arrays in a state: p ranges, q trend columns, k targets, n points, m inducing rows.
-_SHAPES = {"beta": "p", "theta": "qk", "sigma2": "k", "xi": "mk"}
-_SHAPES |= {"shared": "mq", "trend_factor": "qq", "trend": "nq", "y": "nk", "alpha": "nk", "inverse_diagonal": "n"}
-_SHAPES |= {"trend_solve": "nq"}
 _TRIANGLES = ("inducing_factor", "precision_factor")  # of which a state holds the lower halves
 
 
@@ -90,23 +85,23 @@ class VecchiaPosterior:
         Whether V of all training points stays in memory once it is known; elsewhere it is computed for neighbors.
     """
 
-    beta: Array
-    nugget: float
-    theta: Array
-    sigma2: Array
-    df: float
-    xi: Array
-    chosen: Positions
-    inducing_factor: Array
-    precision_factor: Array
-    shared: Array
-    trend_factor: Array
-    trend: Array
-    y: Array
-    alpha: Array
-    inverse_diagonal: Array
-    trend_solve: Array
-    n_neighbors: int
+    beta: Annotated[Array, Shape("p", above=0)]
+    nugget: NotNegative
+    theta: Annotated[Array, Shape("qk")]
+    sigma2: Annotated[Array, Shape("k", above=0)]
+    df: PositiveOrInfinite
+    xi: Annotated[Array, Shape("mk")]
+    chosen: Annotated[Positions, Shape("m", "i", least=0)]
+    inducing_factor: Annotated[Array, Shape("mm")]
+    precision_factor: Annotated[Array, Shape("mm")]
+    shared: Annotated[Array, Shape("mq")]
+    trend_factor: Annotated[Array, Shape("qq")]
+    trend: Annotated[Array, Shape("nq")]
+    y: Annotated[Array, Shape("nk")]
+    alpha: Annotated[Array, Shape("nk")]
+    inverse_diagonal: Annotated[Array, Shape("n")]
+    trend_solve: Annotated[Array, Shape("nq")]
+    n_neighbors: Count
     keep_features: bool = True
     _known: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -288,31 +283,12 @@ class VecchiaPosterior:
 
 def posterior_from_state(state: dict[str, Any]) -> VecchiaPosterior:
     """Undo `VecchiaPosterior.state`; entries of other names are ignored."""
-    sizes = Sizes()
-    known: dict[str, Any] = {
-        # memory order decides which BLAS routine runs, so it is part of "bit for bit"
-        name: np.ascontiguousarray(sizes.array(name, state[name], shape), dtype=float)
-        for name, shape in _SHAPES.items()
-    }
-    for name in ("beta", "sigma2"):
-        check_number(f"the least of {name}", known[name].min(initial=1.0), above=0.0)
-    chosen = np.ascontiguousarray(sizes.array("chosen", state["chosen"], "m", "i"), dtype=np.intp)
-    if not ((chosen >= 0) & (chosen < sizes["n"])).all():
-        raise InputError(f"chosen holds {chosen.min()} to {chosen.max()}, but rows of {sizes['n']} are wanted")
-    known["chosen"] = chosen
-    known |= {name: _triangle(name, state[name], sizes["m"]) for name in _TRIANGLES}
-    known["n_neighbors"] = check_count("n_neighbors", state["n_neighbors"])
-    known["keep_features"] = bool(state.get("keep_features", True))
-    known["nugget"] = check_number("nugget", state["nugget"], 0.0)
-    known["df"] = np.inf if state["df"] == np.inf else check_number("df", state["df"], above=0.0)
-    return VecchiaPosterior(**known)
-
-
-def _triangle(name: str, half: Any, m: int) -> Array:
-    """Return a lower triangle (m, m) of what a state holds of it."""
-    out = np.zeros((m, m))
-    out[np.tril_indices(m)] = Sizes(h=m * (m + 1) // 2).array(name, half, "h")
-    return out
+    halves = {name: triangle(name, state[name]) for name in _TRIANGLES}
+    posterior = restored(VecchiaPosterior, contiguous(state) | halves)
+    chosen, n = posterior.chosen, len(posterior.y)
+    if chosen.max(initial=-1) >= n:
+        raise InputError(f"chosen holds {chosen.min()} to {chosen.max()}, but rows of {n} are expected")
+    return posterior
 
 
 def _dense(terms: Sequence[Term], beta: Array, n: int) -> Array:

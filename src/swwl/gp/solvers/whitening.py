@@ -1,6 +1,7 @@
-r"""One evaluation of the solver on neighbors: columns whitened row by row, their Gram matrix, and its regression.
+"""Inducing rows, and one evaluation of the solver on neighbors: whitened columns, their Gram matrix, its regression.
 
-The symbols are those of ``vecchia.py``.
+:func:`choose_rows` and :func:`features` are of the inducing rows; a :class:`WhiteningPlan` says which rows are
+conditioned on which, and :class:`Whitening` evaluates it. The symbols are those of ``vecchia.py``.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ _PIECE = 1 << 20  # numbers of columns F that are gathered at a time
 
 
 @dataclass(frozen=True)
-class Plan:
+class WhiteningPlan:
     """What is chosen for some ranges and then held while they change, so that the posterior stays smooth.
 
     Attributes
@@ -169,7 +170,7 @@ class Regression:
     s2: Array
 
 
-class Piece(NamedTuple):
+class WhiteningPiece(NamedTuple):
     """The blocks of B rows, b = m + 1 rows each, of c = q + M + k columns; rows that are missing are zero.
 
     ``u`` is (B, b), ``whitened`` (B, c), ``columns`` (B, b, c), ``inverse`` of the residual (B, b, b),
@@ -198,7 +199,7 @@ class Whitening:
     found : Regression
     """
 
-    def __init__(self, problem: Problem, plan: Plan, beta: Array, nugget: float, n_threads: int = 1):
+    def __init__(self, problem: Problem, plan: WhiteningPlan, beta: Array, nugget: float, n_threads: int = 1):
         self.problem, self.plan, self.beta, self.nugget, self.n_threads = problem, plan, beta, nugget, n_threads
         (n, q), k, m = problem.trend.shape, problem.y.shape[1], len(plan.chosen)
         self.places = slice(q, q + m)
@@ -225,7 +226,7 @@ class Whitening:
             for start in range(0, len(pieces), 4 * self.n_threads):  # few at a time: results wait in memory
                 yield from pool.map(work, pieces[start : start + 4 * self.n_threads])
 
-    def piece(self, rows: slice) -> Piece:
+    def piece(self, rows: slice) -> WhiteningPiece:
         """Whiten the columns of some rows."""
         index = self.plan.index[rows]
         padding = index < 0
@@ -242,7 +243,7 @@ class Whitening:
         if not (last > 0.0).all():
             raise NotPositiveDefinite("The residual of a row and its neighbors is not positive definite.")
         u = inverse[:, :, -1] / np.sqrt(last)[:, None]
-        return Piece(u, (u[:, None] @ columns)[:, 0], columns, inverse, patches, padding)
+        return WhiteningPiece(u, (u[:, None] @ columns)[:, 0], columns, inverse, patches, padding)
 
 
 def _regression(gram: Array, q: int, m: int, log_det: float) -> Regression:

@@ -1,11 +1,13 @@
-"""Recognize what was given, a file or an object of any of the supported libraries, and make a Mesh or a Graph of it."""
+"""Recognize what was given, a file or an object of any of the supported libraries, and make a Mesh or a Graph of it.
+
+A :class:`MeshFile` is a path that keeps what was read from it, for several who ask.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 from scipy import sparse
 
@@ -149,7 +151,7 @@ def read_graph(
         return (content.merged() if merge_nodes else content).graph(node_weights, fields)
 
 
-def as_mesh(obj: Any) -> Mesh:
+def as_mesh(obj: object) -> Mesh:
     """Make a Mesh of anything that describes one; the input is never changed.
 
     Parameters
@@ -180,7 +182,7 @@ def as_mesh(obj: Any) -> Mesh:
 
 
 def as_graph(
-    obj: Any, *, fields: Sequence[str] = (), node_weights: str | None = None, merge_nodes: bool = False
+    obj: object, *, fields: Sequence[str] = (), node_weights: str | None = None, merge_nodes: bool = False
 ) -> Graph:
     """Make a Graph of anything that describes one; the input is never changed.
 
@@ -232,7 +234,7 @@ def as_graph(
     return (found.merged() if merge_nodes else found).graph(node_weights, fields)
 
 
-def _mesh_of(obj: Any) -> Mesh | None:
+def _mesh_of(obj: object) -> Mesh | None:
     """Recognize the objects that hold a mesh."""
     if isinstance(obj, Mesh):
         return obj

@@ -1,6 +1,6 @@
-"""Which reader and which writer serves a file: a registry by endings.
+"""Which reader and which writer serves a file, by endings, and which files refer to others.
 
-A format is one file of this folder, with a reader of paths, a writer to open files, or both. Readers raise what they
+A format is one module of this folder, with a reader of paths, a writer to open files, or both. Readers raise what they
 like on a damaged file; `read_file` says what it means to the user.
 """
 
@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import IO, TypeAlias
 
 from swwl.errors import InputError, MissingFileError
-from swwl.mesh.endings import Endings
 from swwl.mesh.graph import Graph
 from swwl.mesh.io import meshio_files, pyvista_files
 from swwl.mesh.io.hdf.cgns import read_cgns
@@ -29,7 +28,7 @@ from swwl.mesh.io.text.plain import read_obj
 from swwl.mesh.io.text.stl import read_stl
 from swwl.mesh.io.vtk.legacy import read_vtk
 from swwl.mesh.io.vtk.vtu import read_vtu, write_vtu
-from swwl.mesh.mesh import WRITERS, Mesh, in_plane
+from swwl.mesh.mesh import WRITERS, Endings, Mesh, in_plane
 from swwl.storage.memory import REFERS
 
 # The path, and the names of the fields that are wanted if not all are; a reader may read more.

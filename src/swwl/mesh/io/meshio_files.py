@@ -16,10 +16,9 @@ from types import SimpleNamespace
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from swwl.errors import InputError, MissingPackageError
-from swwl.mesh.arrays import release
+from swwl.mesh.arrays import AnyArray, release
 from swwl.mesh.io.limits import refuse_empty
 from swwl.mesh.mesh import Mesh, in_plane
 
@@ -205,7 +204,7 @@ def from_meshio(mesh: Any) -> Mesh:
     return in_plane(_mesh(mesh, np.asarray))
 
 
-def _mesh(mesh: Any, take: Callable[[NDArray[Any]], NDArray[Any]]) -> Mesh:
+def _mesh(mesh: Any, take: Callable[[AnyArray], AnyArray]) -> Mesh:
     cells = [(block.type, take(np.asarray(block.data))) for block in mesh.cells]
     fields = {}
     for name, values in mesh.point_data.items():
@@ -215,7 +214,7 @@ def _mesh(mesh: Any, take: Callable[[NDArray[Any]], NDArray[Any]]) -> Mesh:
     return Mesh(take(np.asarray(mesh.points)), cells or {}, fields, cell_fields=_cell_fields(mesh))
 
 
-def _cell_fields(mesh: Any) -> dict[str, NDArray[Any]]:
+def _cell_fields(mesh: Any) -> dict[str, AnyArray]:
     """Join what meshio keeps for every block."""
     fields = {}
     for name, parts in mesh.cell_data.items():
@@ -269,7 +268,7 @@ def _to_meshio(mesh: Mesh, suffix: str) -> Any:
     return meshio.Mesh(points, cells, point_data=fields)
 
 
-def _plain(field: NDArray[Any], suffix: str) -> NDArray[Any]:
+def _plain(field: AnyArray, suffix: str) -> AnyArray:
     """Give a field a type that all formats know, and a vector the three components that VTK asks for."""
     if field.dtype.kind == "b":
         field = field.astype(np.uint8)

@@ -6,12 +6,12 @@ import os
 import zipfile
 from collections.abc import Collection
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from swwl.errors import InputError, located
+from swwl.mesh.arrays import AnyArray
 from swwl.mesh.graph import Graph
 from swwl.mesh.io.limits import Budget
 from swwl.mesh.mesh import Mesh
@@ -82,11 +82,11 @@ def read_npz(path: Path, fields: Collection[str] | None = None) -> Graph | Mesh:
     raise InputError(f"it is not a file of this version: wanted {_GRAPH!r} or {_MESH!r}, found {found}")
 
 
-def _parts(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+def _parts(arrays: dict[str, AnyArray], prefix: str) -> dict[str, AnyArray]:
     return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
 
 
-def read_arrays(file: IO[bytes]) -> dict[str, NDArray[Any]]:
+def read_arrays(file: IO[bytes]) -> dict[str, AnyArray]:
     """Read the arrays of an ``.npz`` archive, read-only; sizes are checked before memory is taken.
 
     Parameters
@@ -117,7 +117,7 @@ def read_arrays(file: IO[bytes]) -> dict[str, NDArray[Any]]:
         raise InputError(f"it is not an .npz archive, or is damaged ({error})") from None
 
 
-def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> AnyArray:
     content = archive.read(member)  # never more than the size it declares
     with located(f"its array {member.filename.removesuffix('.npy')!r}"):
         return as_array(content)

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from swwl.errors import InputError
+from swwl.mesh.arrays import AnyArray
 from swwl.mesh.graph import Graph
 from swwl.mesh.io.pieces import Piece, join
-from swwl.mesh.io.vtk.cells import Cells, one_type, sort_cells
+from swwl.mesh.io.vtk.cells import SortedCells, one_type, sort_cells
 from swwl.mesh.mesh import Mesh, in_plane
 
 _FEATURE_NAMES = ("features", "x", "pos")
@@ -31,7 +31,7 @@ def piece_of_pyvista(mesh: Any) -> Piece:
         cells = sort_cells(np.asarray(grid.celltypes), offsets[1:], np.asarray(grid.cell_connectivity))
     else:
         parts = [one_type(int(number), np.asarray(block).ravel()) for number, block in grid.cells_dict.items()]
-        cells = Cells([block for part in parts for block in part.blocks], None)
+        cells = SortedCells([block for part in parts for block in part.blocks], None)
     of_cells = _numbers(getattr(grid, "cell_data", {}))
     return Piece(
         np.asarray(grid.points),
@@ -41,7 +41,7 @@ def piece_of_pyvista(mesh: Any) -> Piece:
     )
 
 
-def _numbers(data: Any) -> dict[str, NDArray[Any]]:
+def _numbers(data: Any) -> dict[str, AnyArray]:
     """Return the arrays of numbers among pyvista's."""
     arrays = {key: np.asarray(data[key]) for key in data.keys()}  # noqa: SIM118
     return {key: values for key, values in arrays.items() if values.dtype.kind in "biuf" and values.size}
@@ -93,7 +93,7 @@ def from_pyg(data: Any, fields: Iterable[str] = ()) -> Graph:
     )
 
 
-def _numpy(tensor: Any) -> NDArray[Any]:
+def _numpy(tensor: Any) -> AnyArray:
     return np.asarray(tensor.detach().cpu().numpy() if hasattr(tensor, "detach") else tensor)
 
 

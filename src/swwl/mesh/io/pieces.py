@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from swwl.errors import InputError
-from swwl.mesh.arrays import release
+from swwl.mesh.arrays import AnyArray, release
 from swwl.mesh.mesh import Mesh
 
-Fields = dict[str, NDArray[Any]]
+Fields = dict[str, AnyArray]
 
 
 @dataclass
 class Piece:
     """A part of a mesh: points (n, d), cells by types, numbers of nodes and of cells."""
 
-    points: NDArray[Any]
-    cells: list[tuple[str, NDArray[Any]]]
+    points: AnyArray
+    cells: list[tuple[str, AnyArray]]
     fields: Fields
     cell_fields: Fields
 

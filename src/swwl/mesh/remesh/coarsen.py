@@ -1,8 +1,9 @@
 """Fewer nodes for a triangle mesh, the same shape: MMG behind one function. Takes the extra ``[mmg]``.
 
 Every triangle grows by the same factor, so that the mesh stays fine where it was; the factor is searched until the
-number of nodes fits. ``outline.py`` says what must be kept, ``transfer.py`` carries the fields over, and
-``datasets/`` treats whole data sets.
+number of nodes fits. The outline of a plane mesh is kept: :func:`outline_edges` and :func:`outline_curves` find it, and
+:func:`anchors` the nodes of it that must not move. ``transfer.py`` carries the fields over, and ``datasets/`` treats
+whole data sets.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swwl.errors import InputError, MissingPackageError
+from swwl.mesh.arrays import AnyArray
 from swwl.mesh.cells import cell_dimension, triangle_normals
 from swwl.mesh.io import as_mesh
 from swwl.mesh.mesh import Mesh
@@ -334,7 +336,7 @@ def _sizes(mesh: Mesh) -> _Floats:
     return np.asarray(np.maximum(sizes, 1e-6 * sizes.max()))
 
 
-def _remesh(mmgpy: Any, mesh: Mesh, sizes: _Floats, curves: list[NDArray[Any]], hausdorff: float) -> Mesh:
+def _remesh(mmgpy: Any, mesh: Mesh, sizes: _Floats, curves: list[AnyArray], hausdorff: float) -> Mesh:
     make = mmgpy.MmgMesh2D if mesh.dimension == 2 else mmgpy.MmgMeshS
     remesher = make(mesh.points, mesh.cells["triangle"])
     remesher["metric"] = sizes[:, None]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from swwl.errors import InputError
+from swwl.mesh.arrays import AnyArray
 from swwl.mesh.cells import node_normals, triangle_normals
 from swwl.mesh.mesh import Mesh
 
@@ -50,7 +50,7 @@ def transfer(source: Mesh, target: Mesh) -> Mesh:
 def interpolate(
     points: _Floats,
     triangles: _Nodes,
-    fields: Mapping[str, NDArray[Any]],
+    fields: Mapping[str, AnyArray],
     targets: _Floats,
     normals: _Floats | None = None,
 ) -> dict[str, _Floats]:

@@ -1,6 +1,7 @@
-"""How points on cells and skins, their masses and normals change with the nodes: the transpose of ``sampling.py``.
+"""How sizes of cells, points on cells and skins, their masses and normals change with the nodes: all transposed.
 
-Gradients are those of k functions, along the last axis; arrays are fastest where ``gradient.T`` is in C order.
+Each function stands for one of ``cells.py``, ``skin.py`` and ``sampling.py``. Gradients are those of k functions, along
+the last axis; arrays are fastest where ``gradient.T`` is in C order.
 """
 
 from __future__ import annotations

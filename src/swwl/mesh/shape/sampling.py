@@ -1,4 +1,4 @@
-r"""Points on the cells of a mesh, each with its share of the length, area or volume: the mesh as a measure.
+"""Points on the cells or the skin of a mesh, each with its share of length, area or volume: the mesh as a measure.
 
 Nodes stand dense where a mesh is fine, so what is made of nodes shows the mesh beside the shape. Points on cells, with
 the masses of what they stand for, show the shape alone: the more finely a mesh is cut, the nearer they come to it.

@@ -1,7 +1,8 @@
 """What tells a mesh from the others of its set: size, place, orientation, loose and repeated nodes, in plain numbers.
 
-:func:`facts_of` looks at one mesh, :func:`typical_of` at many, and :func:`apart` says how one differs from them.
-Commands ask before a model is fitted, and before one predicts a mesh that is unlike those that it has learned from.
+:func:`facts_of` looks at one mesh, :func:`typical_of` at many, and :func:`apart` says how one differs from them; a
+:class:`Turn` is a rotation that would bring it back. Commands ask before a model is fitted, and before one predicts a
+mesh that is unlike those that it has learned from.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError
 from swwl.formatting import number
+from swwl.mesh.arrays import AnyArray
 from swwl.mesh.cells import used_nodes
 from swwl.mesh.graph import Graph
 from swwl.mesh.mesh import Mesh
@@ -210,7 +212,7 @@ def _looks(mesh: Mesh) -> _Floats | None:
     return second if np.isfinite(second).all() else None
 
 
-def shape_of(facts: Facts, turn: NDArray[Any] | None = None) -> _Floats:
+def shape_of(facts: Facts, turn: AnyArray | None = None) -> _Floats:
     """Describe how a mesh lies in its axes, whatever its size and place, (17 d + d d,).
 
     Parameters
@@ -230,7 +232,7 @@ def shape_of(facts: Facts, turn: NDArray[Any] | None = None) -> _Floats:
     return np.concatenate([sides.ravel() / math.sqrt(sides.size), second.ravel() / facts.dimension])
 
 
-def looks_of(facts: Facts, turn: NDArray[Any] | None = None) -> _Floats:
+def looks_of(facts: Facts, turn: AnyArray | None = None) -> _Floats:
     """Return where the skin of a mesh looks, or would look after a turn, (d d,)."""
     return np.ravel(facts.looks if turn is None else turn @ facts.looks @ turn.T)
 

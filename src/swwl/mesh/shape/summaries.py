@@ -1,4 +1,8 @@
-"""How the plain numbers of ``summaries.py`` change with the nodes of a mesh or the features of a graph."""
+"""Plain numbers about a mesh or a graph, how they are called, and how they change with its nodes or features.
+
+:func:`summaries` of one mesh is a row of ``embedding/summaries.py``; :func:`summaries_back` is its transposed
+derivative.
+"""
 
 from __future__ import annotations
 

@@ -32,17 +32,7 @@ from swwl.serve.http.guard import Guard, RefusedError, Workshop, extra_headers, 
 from swwl.serve.http.limits import Limits
 from swwl.serve.models.meshes import Known, MeshStore
 from swwl.serve.models.served import Served
-from swwl.serve.requests.questions import (
-    CurveQuestion,
-    FieldQuestion,
-    Invocation,
-    MeshQuestion,
-    PredictQuestion,
-    Process,
-    SensitivityQuestion,
-    SurfaceQuestion,
-    checked,
-)
+from swwl.serve.requests import questions as ask
 from swwl.serve.requests.reading import (
     Received,
     content_type,
@@ -60,7 +50,7 @@ _JSON, _BYTES, _CSV = "application/json", "application/octet-stream", "text/csv"
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _PACKED = "four bytes (the length of a header), a JSON header that says where arrays lie, and the arrays"
 Endpoint = Callable[[Request], Awaitable[Response]]
-Asked = TypeVar("Asked", bound=MeshQuestion)
+Asked = TypeVar("Asked", bound=ask.MeshQuestion)
 
 
 class Address(NamedTuple):
@@ -171,32 +161,26 @@ class Service:
         async def endpoint(request: Request) -> Response:
             sent = await received(request)
             try:
-                question = checked(kind, sent.asked, self.limits)
+                question = ask.checked(kind, sent.asked, self.limits)
                 served = model_of(self.models, question.model)
                 found = await self.workshop.run(work, served, question, sent)
             finally:
                 await sent.close()
+            if isinstance(found, bytes):
+                return Response(found, media_type=_BYTES)
             return found if isinstance(found, Response) else _Plain(found)
 
         return endpoint
 
-    def curve(self, served: Served, meshes: Mapping[str, Known], question: CurveQuestion) -> object:
+    def curve(self, served: Served, meshes: Mapping[str, Known], question: ask.CurveQuestion) -> object:
         """Predict along curves."""
         return numbers.curve(served, meshes, question, self.limits)
 
-    def field(self, served: Served, meshes: Mapping[str, Known], question: FieldQuestion) -> Response:
+    def field(self, served: Served, meshes: Mapping[str, Known], question: ask.FieldQuestion) -> Response:
         """Predict fields, as bytes or as a mesh file."""
         name, content = fields.field(served, meshes, question)
         headers = {"content-disposition": f'attachment; filename="{name}"'} if name else {}
         return Response(content, media_type=_BYTES, headers=headers)
-
-    def surface(self, served: Served, meshes: Mapping[str, Known], question: SurfaceQuestion) -> Response:
-        """Return what a browser draws of a mesh."""
-        return Response(fields.surface(served, meshes, question), media_type=_BYTES)
-
-    def sensitivity(self, served: Served, meshes: Mapping[str, Known], question: SensitivityQuestion) -> Response:
-        """Return where moving the surface changes a prediction."""
-        return Response(fields.sensitivity(served, meshes, question), media_type=_BYTES)
 
     async def table(self, request: Request) -> Response:
         """Predict the rows of a CSV file, streamed back as they are done."""
@@ -246,7 +230,7 @@ class Service:
         body = await request.body()
 
         def work() -> dict[str, object]:
-            frame = numbers.csv_frame(body) if kind == _CSV else checked(Invocation, parse(body)).frame()
+            frame = numbers.csv_frame(body) if kind == _CSV else ask.checked(ask.Invocation, parse(body)).frame()
             return numbers.invoke(served, self.store, frame, self.limits)
 
         return _Plain(await self.workshop.run(work))
@@ -257,7 +241,7 @@ class Service:
         return _Plain(await self.workshop.run(self._process, body))
 
     def _process(self, body: bytes) -> dict[str, object]:
-        asked = checked(Process, parse(body))
+        asked = ask.checked(ask.Process, parse(body))
         served = model_of(self.models, asked.model)
         tree, scalars = plaid.sample_of(asked.sample)
         meshes = {}
@@ -308,19 +292,19 @@ class Service:
             Address("/api/model", self.model, "A model: inputs with ranges, targets, scores, importance, map, cases"),
             Address("/api/meshes", self.meshes, "Mesh files under --meshes"),
             Address("/api/mesh", self.mesh, "Keep meshes that are sent, to ask about them", post, None, form),
-            self._asking("/api/predict", "One case: mean, std, interval and trust", PredictQuestion, numbers.predict),
-            self._asking("/api/curve", "Curves of one mesh with bands", CurveQuestion, self.curve),
-            self._asking("/api/field", f"Fields at all nodes: {_PACKED}; or a VTU file", FieldQuestion, self.field),
-            self._asking("/api/surface", f"What to draw of a mesh: {_PACKED}", SurfaceQuestion, self.surface),
+            self._asking("/api/predict", "One case: mean, std, interval, trust", ask.PredictQuestion, numbers.predict),
+            self._asking("/api/curve", "Curves of one mesh with bands", ask.CurveQuestion, self.curve),
+            self._asking("/api/field", f"Fields at all nodes: {_PACKED}; or a VTU file", ask.FieldQuestion, self.field),
+            self._asking("/api/surface", f"What to draw of a mesh: {_PACKED}", ask.SurfaceQuestion, fields.surface),
             self._asking(
                 "/api/sensitivity",
                 f"Where moving nodes changes a prediction: {_PACKED}",
-                SensitivityQuestion,
-                self.sensitivity,
+                ask.SensitivityQuestion,
+                fields.sensitivity,
             ),
             Address("/api/table", self.table, table, post, None, (_CSV, *form), _CSV),
-            Address("/invocations", self.invocations, "MLflow's form, for tables", post, Invocation, (_CSV,)),
-            Address("/process", self.process, "PLAID's form: samples in, predictions with them out", post, Process),
+            Address("/invocations", self.invocations, "MLflow's form, for tables", post, ask.Invocation, (_CSV,)),
+            Address("/process", self.process, "PLAID's form: samples in, predictions with them out", post, ask.Process),
             Address("/problem_definition", self.problem, "PLAID's form: inputs and targets of the first model", both),
             Address("/infos", self.infos, "PLAID's form: who answers", both),
         ]

@@ -214,7 +214,7 @@ class Workshop:
 
     def _finished(self, work: asyncio.Future[Result]) -> None:
         self._busy -= 1
-        if not work.cancelled():
+        if not work.cancelled():  # codespell:ignore cancelled
             work.exception()  # looked at, so that nobody complains that nobody did
 
     @property

@@ -13,48 +13,51 @@ from swwl.errors import InputError
 from swwl.serve.http.limits import Limits
 
 
+class _Protocol(H11Protocol):
+    """HTTP for clients that keep to the clock."""
+
+    limits = Limits()
+    _waiting: asyncio.TimerHandle | None = None
+    _reading: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
+        super().connection_made(transport)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        _cancel(self._waiting)
+        _cancel(self._reading)
+        super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._wait()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._reading = self.loop.call_later(self.limits.read_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        _cancel(self._reading)
+
+    def _wait(self) -> None:
+        _cancel(self._waiting)
+        self._waiting = self.loop.call_later(self.limits.head_seconds, self._too_slow)
+
+    def _too_slow(self) -> None:
+        if self.cycle is None or self.cycle.response_complete:  # no request is being answered
+            self.transport.abort()
+
+
+def _cancel(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()
+
+
 def make_protocol(limits: Limits) -> type[H11Protocol]:
     """Return uvicorn's protocol, with an end to waiting for the head of a request and for slow readers."""
-
-    class Protocol(H11Protocol):
-        """HTTP for clients that keep to the clock."""
-
-        _waiting: asyncio.TimerHandle | None = None
-        _reading: asyncio.TimerHandle | None = None
-
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
-            super().connection_made(transport)
-            self._wait()
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            for timer in (self._waiting, self._reading):
-                if timer is not None:
-                    timer.cancel()
-            super().connection_lost(exc)
-
-        def on_response_complete(self) -> None:
-            super().on_response_complete()
-            self._wait()
-
-        def pause_writing(self) -> None:
-            super().pause_writing()
-            self._reading = self.loop.call_later(limits.read_seconds, self.transport.abort)
-
-        def resume_writing(self) -> None:
-            super().resume_writing()
-            if self._reading is not None:
-                self._reading.cancel()
-
-        def _wait(self) -> None:
-            if self._waiting is not None:
-                self._waiting.cancel()
-            self._waiting = self.loop.call_later(limits.head_seconds, self._too_slow)
-
-        def _too_slow(self) -> None:
-            if self.cycle is None or self.cycle.response_complete:  # no request is being answered
-                self.transport.abort()
-
-    return Protocol
+    return type("LimitedProtocol", (_Protocol,), {"limits": limits})
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from swwl.errors import InputError, located
-from swwl.evaluation.metadata import field_data_of, field_score_rows
+from swwl.evaluation.metadata import Cases, field_data_of, field_score_rows
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.model import FieldCases
 from swwl.fields.one_mesh import PreparedFields
@@ -161,18 +161,17 @@ class ServedFields(Served):
     @cached_property
     def facts(self) -> dict[str, Any]:
         """All that can be told before anything is asked."""
-        train = self.data.get("train") or {}
-        held_out = self.data.get("held_out") or {}
         tested: dict[str, list[dict[str, Any]]] = {name: [] for name in self.fields}
         for row in field_score_rows(self.model):
             tested[row["field"]].append({key: value for key, value in row.items() if key != "field"})
-        n, m = len(train.get("rows") or ()), len(held_out.get("rows") or ())
+        train, held_out = (self.data.train, self.data.held_out) if self.data else (None, None)
+        n, m = len(train.rows) if train else 0, len(held_out.rows) if held_out else 0
         return {
             "name": self.name,
             "kind": "fields",
             "kernel": repr(next(iter(self.model.models_.values())).member.kernel),
             "n_train": n or None,
-            "table": self.data.get("table"),
+            "table": self.data and self.data.table,
             "mesh_columns": self.mesh_columns,
             "inputs": self.inputs,
             "targets": [{"name": name, "scores": []} for name in self.targets],
@@ -185,8 +184,8 @@ class ServedFields(Served):
             "sensitivity": False,
         }
 
-    def _known(self, kind: str, known: dict[str, Any], n: int) -> list[dict[str, Any]]:
-        inputs = self._train if kind == "train" else self.given(known) if known else None
+    def _known(self, kind: str, known: Cases | None, n: int) -> list[dict[str, Any]]:
+        inputs = self._train if kind == "train" else self.given(known)
         unknown = [[None] * len(self.targets)] * n
         cases = self.cases(kind, inputs if inputs is not None and len(inputs) == n else None, unknown)
         return [case | {"targets": {}} for case in cases]

@@ -12,7 +12,7 @@ import pandas as pd
 from swwl.errors import located
 from swwl.evaluation import scores
 from swwl.evaluation.curves import trend_columns
-from swwl.evaluation.metadata import data_of
+from swwl.evaluation.metadata import NumberData, data_of
 from swwl.gp.prediction import Prediction
 from swwl.jobs.predict import check_names, graph_columns, prediction_table
 from swwl.regression.estimator import RobustGPRegressor
@@ -29,6 +29,7 @@ class ServedNumbers(Served):
     """A RobustGPRegressor to answer questions."""
 
     model: RobustGPRegressor
+    data: NumberData | None
 
     def __init__(self, name: str, model: RobustGPRegressor, path: Path, folder: Path):
         super().__init__(name, model, path, folder)
@@ -115,14 +116,14 @@ class ServedNumbers(Served):
         for row in scores.score_rows(model):
             tested[row["target"]].append({key: value for key, value in row.items() if key != "target"})
         importance = scores.importance_table(model)
-        held_out = self.data.get("held_out") or {}
-        tested_on = held_out.get("targets") or []
+        held_out = None if self.data is None else self.data.held_out
+        tested_on = held_out.targets if held_out else []
         return {
             "name": self.name,
             "kind": "numbers",
             "kernel": repr(model.kernel_),
             "n_train": len(y),
-            "table": self.data.get("table"),
+            "table": self.data and self.data.table,
             "mesh_columns": self.mesh_columns,
             "inputs": self.inputs,
             "targets": [

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from swwl.domain.verdict import far_from_others
 from swwl.embedding.components import principal_components, project
 from swwl.errors import InputError
+from swwl.evaluation.metadata import Cases, TableData
 from swwl.formatting import number
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.screening import Typical, apart
@@ -110,13 +111,13 @@ class Served(ABC):
 
     Attributes
     ----------
-    data : dict
-        What ``swwl fit`` wrote about the data; may be empty.
+    data : TableData or None
+        What ``swwl fit`` wrote about the data.
     mesh_columns, targets, fields : list of str
         Inputs that are meshes; numbers and fields that are predicted.
     """
 
-    data: dict[str, Any]
+    data: TableData | None
     mesh_columns: list[str]
     targets: list[str]
     fields: list[str]
@@ -255,11 +256,11 @@ class Served(ABC):
     def files(self) -> dict[str, Path]:
         """Training and held-out meshes that are still where the table says, by reference."""
         found: dict[str, Path] = {}
-        if not self.data:
+        if self.data is None:
             return found
-        folder = (self.path.parent / self.data["table"]).parent
-        for kind, key in (("train", "train"), ("test", "held_out")):
-            for column, names in ((self.data.get(key) or {}).get("meshes") or {}).items():
+        folder = (self.path.parent / self.data.table).parent
+        for kind, cases in (("train", self.data.train), ("test", self.data.held_out)):
+            for column, names in (cases.meshes if cases else {}).items():
                 for i, name in enumerate(names):
                     file = (folder / name).resolve()
                     if column in self.mesh_columns and file.is_relative_to(self.folder) and file.is_file():
@@ -272,16 +273,16 @@ class Served(ABC):
         vectors = design_vectors(*self.training())
         if vectors is None or len(vectors) < 3:
             return None
-        meshes = next(iter(((self.data.get("train") or {}).get("meshes") or {}).values()), None)
-        named = [Path(name).name for name in meshes or ()]
+        meshes = next(iter(self.data.train.meshes.values()), []) if self.data else []
+        named = [Path(name).name for name in meshes]
         return DesignMap(vectors, named if len(named) == len(vectors) else [f"case {i}" for i in range(len(vectors))])
 
-    def given(self, known: Mapping[str, Any]) -> pd.DataFrame | None:
+    def given(self, known: Cases | None) -> pd.DataFrame | None:
         """Return the inputs of held-out cases, where all are known."""
-        names, found = [one["name"] for one in self.inputs], known.get("inputs") or {}
-        if not all(isinstance(found.get(name), list) and len(found[name]) == len(known["rows"]) for name in names):
+        names = [one["name"] for one in self.inputs]
+        if known is None or not known.inputs.keys() >= {*names}:
             return None
-        return pd.DataFrame({name: found[name] for name in names})
+        return pd.DataFrame({name: known.inputs[name] for name in names})
 
     def cases(
         self, kind: str, inputs: pd.DataFrame | None, targets: Iterable[Iterable[float | None]]

@@ -6,6 +6,7 @@ import pytest
 from scipy.io import netcdf_file
 
 from swwl import InputError, read_mesh
+from swwl.mesh.io.hdf.exodus import read_exodus
 from tests.helpers import plate, write_cgns
 
 
@@ -58,7 +59,7 @@ def test_exodus(modern, tmp_path):
     }
     assert mesh.fields["T"].tolist() == list(range(8))  # at the last time
     np.testing.assert_array_equal(mesh.cell_fields["s"], [1, 2, 3, np.nan])
-    assert list(read_mesh(tmp_path / "a.exo", fields=["p"]).fields) == ["p"]
+    assert list(read_exodus(tmp_path / "a.exo", ["p"]).fields) == ["p"]
     for blocks, reason in {
         (("NFACED", ((1, 2, 3),)),): "type 'NFACED' with 3 nodes",
         (("HEX8", ((1, 2, 3, 4, 5, 6, 7, 99),)),): "numbered 0 to 7",

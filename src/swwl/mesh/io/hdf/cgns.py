@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swwl.errors import InputError, located
-from swwl.mesh.arrays import release
+from swwl.mesh.arrays import AnyArray, release
 from swwl.mesh.cells import cell_dimension
 from swwl.mesh.io.limits import Budget, UnsupportedError
 from swwl.mesh.io.pieces import Piece, join
@@ -84,7 +84,7 @@ class _Node:
     def is_text(self) -> bool:
         return _text(self._group.attrs.get("type", b"")) == "C1"
 
-    def values(self) -> NDArray[Any]:
+    def values(self) -> AnyArray:
         if " data" not in self._group:
             raise InputError(f"its node {self.name!r} holds no values")
         data = self._group[" data"]
@@ -113,7 +113,7 @@ class _ListNode(_Node):
     def is_text(self) -> bool:
         return np.asarray(self._node[1]).dtype.kind in "SU"
 
-    def values(self) -> NDArray[Any]:
+    def values(self) -> AnyArray:
         if self._node[1] is None:
             raise InputError(f"its node {self.name!r} holds no values")
         return np.asarray(self._node[1]).T  # as they are in a file, which keeps them in Fortran's order
@@ -220,7 +220,7 @@ def _piece(zone: _Node, wanted: Collection[str] | None) -> Piece | None:
         shape = zone.values().reshape(3, -1)[0].tolist()
         if math.prod(shape) != len(points):
             raise InputError(f"its zone {zone.name!r} is a grid of {shape} nodes, but has {len(points)}")
-        cells: list[tuple[str, NDArray[Any]]] = list(grid_cells(shape))
+        cells: list[tuple[str, AnyArray]] = list(grid_cells(shape))
     else:
         cells = _cells(zone)
     inner = _is_inner(cells)
@@ -232,14 +232,14 @@ def _piece(zone: _Node, wanted: Collection[str] | None) -> Piece | None:
     return Piece(points, cells, _fields(zone, "Vertex", len(points), wanted), of_cells)
 
 
-def _is_inner(cells: list[tuple[str, NDArray[Any]]]) -> NDArray[np.bool_]:
+def _is_inner(cells: list[tuple[str, AnyArray]]) -> NDArray[np.bool_]:
     """Tell which cells fields at cell centers are of: those of the highest dimension, and none of a boundary."""
     dimensions = [cell_dimension(kind) for kind, _ in cells]
     flags = [np.full(len(block), k == max(dimensions)) for (_, block), k in zip(cells, dimensions, strict=True)]
     return np.concatenate([np.empty(0, bool), *flags])
 
 
-def _cells(zone: _Node) -> list[tuple[str, NDArray[Any]]]:
+def _cells(zone: _Node) -> list[tuple[str, AnyArray]]:
     blocks = []
     for elements in sorted(zone.children("Elements_t"), key=_first_number):
         number = int(elements.values().ravel()[0])
@@ -259,7 +259,7 @@ def _first_number(elements: _Node) -> int:
     return int(elements.child("ElementRange").values().ravel()[0]) if elements.has("ElementRange") else 0
 
 
-def _block(number: int, nodes: NDArray[Any]) -> tuple[str, NDArray[Any]]:
+def _block(number: int, nodes: AnyArray) -> tuple[str, AnyArray]:
     kind, size = _ELEMENTS[number]
     if len(nodes) % size:
         raise InputError(f"its elements of type {kind} have {len(nodes)} nodes in all, which {size} does not divide")
@@ -267,7 +267,7 @@ def _block(number: int, nodes: NDArray[Any]) -> tuple[str, NDArray[Any]]:
     return kind, release((block[:, _ORDER[kind]] if kind in _ORDER else block) - 1)
 
 
-def _mixed(elements: _Node, flat: NDArray[Any]) -> list[tuple[str, NDArray[Any]]]:
+def _mixed(elements: _Node, flat: AnyArray) -> list[tuple[str, AnyArray]]:
     """Split elements that are given as type, nodes, type, nodes, ... into runs of one type."""
     types, starts = [], []
     place = 0
@@ -290,7 +290,7 @@ def _mixed(elements: _Node, flat: NDArray[Any]) -> list[tuple[str, NDArray[Any]]
     return blocks
 
 
-def _fields(zone: _Node, place: str, length: int, wanted: Collection[str] | None) -> dict[str, NDArray[Any]]:
+def _fields(zone: _Node, place: str, length: int, wanted: Collection[str] | None) -> dict[str, AnyArray]:
     fields = {}
     for solution in zone.children("FlowSolution_t"):
         if _location(solution) == place:
@@ -314,8 +314,8 @@ _TYPES = {"f8": "R8", "f4": "R4", "i4": "I4", "i8": "I8"}
 def copy_cgns(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
-    fields: Mapping[str, NDArray[Any]],
-    cell_fields: Mapping[str, NDArray[Any]] | None = None,
+    fields: Mapping[str, AnyArray],
+    cell_fields: Mapping[str, AnyArray] | None = None,
     scalars: Mapping[str, float] | None = None,
 ) -> None:
     """Copy a CGNS file (HDF5) with more fields and scalars, or others in place of those of the same name.
@@ -388,7 +388,7 @@ def _n_nodes(zone: Any) -> int:
     raise InputError("its zone has no coordinates.")
 
 
-def _put(zone: Any, place: str, fields: Mapping[str, NDArray[Any]]) -> None:
+def _put(zone: Any, place: str, fields: Mapping[str, AnyArray]) -> None:
     """Write fields to the first solution at a place, or to a new one."""
     if not fields:
         return
@@ -408,13 +408,13 @@ def _location_node(solution: Any) -> str:
     return "Vertex"
 
 
-def _replace(parent: Any, name: str, values: NDArray[Any]) -> None:
+def _replace(parent: Any, name: str, values: AnyArray) -> None:
     if name in parent:
         del parent[name]
     _node(parent, name, "DataArray_t", values)
 
 
-def _node(parent: Any, name: str, label: str, data: NDArray[Any] | str | None = None) -> Any:
+def _node(parent: Any, name: str, label: str, data: AnyArray | str | None = None) -> Any:
     """Add a node as the CGNS library writes it: a group with its name, label and type in attributes."""
     if "/" in name or len(name.encode()) > 32:
         raise InputError(f"{name!r} cannot be the name of a CGNS node: at most 32 bytes, and no slash.")

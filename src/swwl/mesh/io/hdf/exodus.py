@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from swwl.errors import InputError
-from swwl.mesh.arrays import release
+from swwl.mesh.arrays import AnyArray, release
 from swwl.mesh.io.limits import UnsupportedError, refuse_empty
 from swwl.mesh.io.vtk.cells import UPRIGHT_FIRST
 from swwl.mesh.mesh import Mesh
@@ -46,12 +45,12 @@ class _Variables:
     def __contains__(self, name: str) -> bool:
         return name in self._variables
 
-    def array(self, name: str) -> NDArray[Any]:
+    def array(self, name: str) -> AnyArray:
         """Return a whole variable."""
         values = np.array(self._variables[name][...])
         return values.astype(values.dtype.newbyteorder("="), copy=False)
 
-    def step(self, name: str, *more: int) -> NDArray[Any]:
+    def step(self, name: str, *more: int) -> AnyArray:
         """Return a variable at the last time."""
         variable = self._variables[name]
         values = np.array(variable[(variable.shape[0] - 1, *more)])
@@ -117,7 +116,7 @@ def _mesh(file: _Variables, wanted: Collection[str] | None) -> Mesh:
     return Mesh(points, list(blocks.values()) or {}, of_nodes, cell_fields=of_cells)
 
 
-def _points(file: _Variables) -> NDArray[Any]:
+def _points(file: _Variables) -> AnyArray:
     if "coord" in file:
         return release(np.ascontiguousarray(file.array("coord").T))
     axes = [file.array(f"coord{axis}") for axis in "xyz" if f"coord{axis}" in file]
@@ -126,7 +125,7 @@ def _points(file: _Variables) -> NDArray[Any]:
     return release(np.column_stack(axes))
 
 
-def _block(file: _Variables, number: int) -> tuple[str, NDArray[Any]]:
+def _block(file: _Variables, number: int) -> tuple[str, AnyArray]:
     """Return the type of a block and its nodes, counted from zero and in VTK's order."""
     nodes = file.array(f"connect{number}")
     kind = file.kind(f"connect{number}")
@@ -138,7 +137,7 @@ def _block(file: _Variables, number: int) -> tuple[str, NDArray[Any]]:
     return name, release(nodes.astype(np.int64) - 1)
 
 
-def _at_last(file: _Variables, stem: str, number: int, rest: str) -> NDArray[Any] | None:
+def _at_last(file: _Variables, stem: str, number: int, rest: str) -> AnyArray | None:
     """Return a variable at the last time, or None where there is no time or no such variable."""
     name = f"{stem}{number}{rest}"
     if name in file and file.shape(name)[0]:
@@ -148,6 +147,6 @@ def _at_last(file: _Variables, stem: str, number: int, rest: str) -> NDArray[Any
     return None
 
 
-def _of_block(file: _Variables, number: int, block: int, length: int) -> NDArray[Any]:
+def _of_block(file: _Variables, number: int, block: int, length: int) -> AnyArray:
     values = _at_last(file, "vals_elem_var", number, f"eb{block}")
     return values if values is not None and values.shape == (length,) else np.full(length, np.nan)

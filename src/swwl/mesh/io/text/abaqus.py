@@ -42,7 +42,7 @@ class _Scope:
 
 def read_abaqus(path: Path, fields: Collection[str] | None = None) -> Mesh:
     """Read the nodes and elements of an input file: of its instances, if it has any, or of its parts, or its own."""
-    reader = _Reader()
+    reader = _Input()
     reader.read(text_of(path), [path])
     return reader.mesh()
 
@@ -58,7 +58,7 @@ def _options(line: str) -> tuple[str, dict[str, str]]:
     return " ".join(keyword.upper().split()), {name.strip().upper(): value.strip() for name, _, value in pairs}
 
 
-class _Reader:
+class _Input:
     def __init__(self) -> None:
         self._top = _Scope()
         self._scope = self._top

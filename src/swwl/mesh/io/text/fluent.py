@@ -1,6 +1,7 @@
-"""Cells of meshes that are given by their faces: which nodes a cell has, and in which order.
+"""Fluent's meshes (``.msh``), and the cells of any mesh that is given by its faces.
 
-Finite-volume programs list faces, each with the cell on either side; kernels and VTK want the nodes of every cell.
+Finite-volume programs list faces, each with the cell on either side; kernels and VTK want the nodes of every cell, in
+order: :func:`plane_cells` and :func:`solid_cells`.
 """
 
 from __future__ import annotations

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swwl.errors import InputError, MissingFileError
-from swwl.mesh.arrays import release
+from swwl.mesh.arrays import AnyArray, release
 
 _MOST_DEEP = 16
 
@@ -42,7 +41,7 @@ def included(path: Path, name: str, chain: Sequence[Path]) -> tuple[str, list[Pa
     return text_of(found), [*chain, found]
 
 
-def places(ids: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
+def places(ids: AnyArray, wanted: AnyArray) -> NDArray[np.int64]:
     """Return where in a list of node numbers the wanted ones are.
 
     Examples
@@ -64,7 +63,7 @@ def places(ids: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
     return order[found]
 
 
-def blocks_of(cells: Iterable[tuple[str, Sequence[int]]], ids: NDArray[Any]) -> list[tuple[str, NDArray[np.int64]]]:
+def blocks_of(cells: Iterable[tuple[str, Sequence[int]]], ids: AnyArray) -> list[tuple[str, NDArray[np.int64]]]:
     """Make arrays of cells that are given one by one: runs of one type become blocks, in the order of the file."""
     runs: list[tuple[str, list[Sequence[int]]]] = []
     for kind, nodes in cells:

@@ -1,17 +1,16 @@
-"""Small text formats: AVS UCD, the first format of Gmsh, TetGen, and triangles as well-known text."""
+"""Small text formats: AVS UCD, the first format of Gmsh, TetGen, Wavefront OBJ, and triangles as well-known text."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swwl.errors import InputError, MissingFileError
-from swwl.mesh.arrays import release
+from swwl.mesh.arrays import AnyArray, release
 from swwl.mesh.io.limits import Budget, UnsupportedError, refuse_empty
 from swwl.mesh.io.text.lines import blocks_of, floats, integers, places, text_of
 from swwl.mesh.mesh import Mesh
@@ -97,11 +96,11 @@ def read_avs(path: Path, fields: Collection[str] | None = None) -> Mesh:
     return Mesh(release(points), blocks or {}, _chosen(of_nodes, fields), cell_fields=_chosen(of_cells, fields))
 
 
-def _chosen(found: dict[str, NDArray[Any]], wanted: Collection[str] | None) -> dict[str, NDArray[Any]]:
+def _chosen(found: dict[str, AnyArray], wanted: Collection[str] | None) -> dict[str, AnyArray]:
     return {name: values for name, values in found.items() if wanted is None or name in wanted}
 
 
-def _avs_data(lines: _Lines, ids: NDArray[np.int64], count: int) -> dict[str, NDArray[Any]]:
+def _avs_data(lines: _Lines, ids: NDArray[np.int64], count: int) -> dict[str, AnyArray]:
     if not count:
         return {}
     _, *widths = (_count(word, "a number of components", count) for word in lines.next("the data"))

@@ -6,12 +6,13 @@ What the readers of VTU, VTP, legacy VTK and pyvista's objects have in common, a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swwl.errors import InputError
+from swwl.mesh.arrays import AnyArray
 
 # Types of a fixed number of nodes: meshio's name, nodes.
 _FIXED: dict[int, tuple[str, int]] = {
@@ -76,20 +77,20 @@ UPRIGHT_FIRST = {
 NUMBERS = {name: number for number, (name, _) in reversed(_FIXED.items()) if number not in _RING_ORDER}
 
 
-class Cells(NamedTuple):
+class SortedCells(NamedTuple):
     """Cells by types, ``blocks``, and for every one of them which cell of the file it is (part of), ``source``."""
 
-    blocks: list[tuple[str, NDArray[Any]]]
+    blocks: list[tuple[str, AnyArray]]
     source: NDArray[np.intp] | None
 
-    def of_cells(self, field: NDArray[Any]) -> NDArray[Any]:
+    def of_cells(self, field: AnyArray) -> AnyArray:
         """Return a field with one row per cell of the file as one with a row per cell of ``blocks``."""
         return field if self.source is None else field[self.source]
 
 
 def sort_cells(
-    types: NDArray[Any], offsets: NDArray[Any], connectivity: NDArray[Any], *, old_hexahedra: bool = False
-) -> Cells:
+    types: AnyArray, offsets: AnyArray, connectivity: AnyArray, *, old_hexahedra: bool = False
+) -> SortedCells:
     """Sort cells of VTK's types into one array for each type and number of nodes.
 
     Parameters
@@ -105,7 +106,7 @@ def sort_cells(
 
     Returns
     -------
-    Cells
+    SortedCells
         In the order in which types first occur. Strips, polylines and polyvertices are cut into triangles, lines and
         vertices.
 
@@ -118,7 +119,7 @@ def sort_cells(
     if len(types) != len(offsets):
         raise InputError(f"it has types of {len(types)} cells, but offsets of {len(offsets)}")
     if not len(types):
-        return Cells([], None)
+        return SortedCells([], None)
     if offsets[-1] != len(connectivity):
         raise InputError(f"its cells end at entry {offsets[-1]} of their connectivity, which has {len(connectivity)}")
     first = int(types[0])
@@ -133,7 +134,7 @@ def sort_cells(
         raise InputError("it has cells of types that VTK does not have")
     # One number for type and size; no size exceeds that of connectivity, which fits into memory.
     keys = (types.astype(np.int64) << 48) | sizes
-    blocks: list[tuple[str, NDArray[Any]]] = []
+    blocks: list[tuple[str, AnyArray]] = []
     sources: list[NDArray[np.intp]] = []
     for key, cells in _groups(keys):
         number, size = key >> 48, key & (2**48 - 1)
@@ -141,7 +142,7 @@ def sort_cells(
         if block is not None:
             blocks.append(block)
             sources.append(np.repeat(cells, len(block[1]) // len(cells)))
-    return Cells(blocks, np.concatenate(sources) if sources else np.empty(0, np.intp))
+    return SortedCells(blocks, np.concatenate(sources) if sources else np.empty(0, np.intp))
 
 
 def size_of(number: int) -> int:
@@ -149,12 +150,12 @@ def size_of(number: int) -> int:
     return _FIXED[number][1] if number in _FIXED else 0
 
 
-def one_type(number: int, connectivity: NDArray[Any]) -> Cells:
+def one_type(number: int, connectivity: AnyArray) -> SortedCells:
     """Return cells that are all of a type of :func:`size_of`, one after another in ``connectivity``."""
     if number not in _FIXED:
         raise _refused(number)
     kind, size = _FIXED[number]
-    return Cells([(kind, _ordered(number, connectivity.reshape(-1, size)))], None)
+    return SortedCells([(kind, _ordered(number, connectivity.reshape(-1, size)))], None)
 
 
 def _groups(keys: NDArray[np.int64]) -> list[tuple[int, NDArray[np.intp]]]:
@@ -164,11 +165,11 @@ def _groups(keys: NDArray[np.int64]) -> list[tuple[int, NDArray[np.intp]]]:
     return [(int(distinct[k]), places[k]) for k in np.argsort(first)]
 
 
-def _ordered(number: int, nodes: NDArray[Any]) -> NDArray[Any]:
+def _ordered(number: int, nodes: AnyArray) -> AnyArray:
     return nodes[:, _RING_ORDER[number]] if number in _RING_ORDER else nodes
 
 
-def _block(number: int, nodes: NDArray[Any], old_hexahedra: bool) -> tuple[str, NDArray[Any]] | None:
+def _block(number: int, nodes: AnyArray, old_hexahedra: bool) -> tuple[str, AnyArray] | None:
     """Name the cells of one type and size, (m, size), and cut those that stand for several."""
     size = nodes.shape[1]
     if number in _FIXED:
@@ -221,7 +222,7 @@ _CUT: dict[int, tuple[str, Callable[[int], NDArray[np.intp]]]] = {
 }
 
 
-def surface_cells(lists: Mapping[str, tuple[NDArray[Any], NDArray[Any]]]) -> Cells:
+def surface_cells(lists: Mapping[str, tuple[AnyArray, AnyArray]]) -> SortedCells:
     """Sort the cells of a PolyData, given as lists "Verts", "Lines", "Polys" and "Strips" of (ends, nodes).
 
     ``source`` counts them in the order in which their data are given: first the vertices and last the strips, whatever

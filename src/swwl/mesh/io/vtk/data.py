@@ -1,6 +1,7 @@
-"""The numbers of a VTK XML file: text, base64 or raw bytes, inline or appended, compressed or not -> arrays.
+"""VTK's XML: the elements of a file, and the numbers in them.
 
-``vtk_xml.py`` says where they are, ``vtu.py`` what they mean.
+:func:`parse` finds elements and where their text is, without a copy of it; a :class:`Decoder` makes arrays of numbers
+that are text, base64 or raw bytes, inline or appended, compressed or not. ``vtu.py`` knows what they mean.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swwl.errors import InputError, MissingPackageError
+from swwl.mesh.arrays import AnyArray
 from swwl.mesh.io.limits import Budget
 
 # With a table for every two characters base64 is decoded three times as fast as by the standard library, which makes
@@ -138,7 +140,7 @@ def parse(data: bytes) -> tuple[Element, Element | None]:
     """
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") or data[:2] in (b"<\0", b"\0<"):
         raise InputError("it is XML in UTF-16, and VTK's files are in UTF-8")
-    reader = _Reader()
+    reader = _Parser()
     position = 0
     while True:
         start = data.find(b"<", position)
@@ -172,7 +174,7 @@ def _after(data: bytes, start: int, mark: bytes) -> int:
     return end + len(mark)
 
 
-class _Reader:
+class _Parser:
     """Builds elements of the tags that expat has found to be well formed."""
 
     def __init__(self) -> None:
@@ -310,7 +312,7 @@ class Decoder:
         """Whether an array holds numbers, and not texts or bits."""
         return array.attributes.get("type", "") in _TYPES
 
-    def array(self, array: Element, count: int | None, what: str, *, nodes: bool = False) -> NDArray[Any]:
+    def array(self, array: Element, count: int | None, what: str, *, nodes: bool = False) -> AnyArray:
         """Return the numbers of an array, read-only and without a copy where that can be.
 
         Parameters
@@ -374,7 +376,7 @@ class Decoder:
             end -= 1
         return start, end
 
-    def _ascii(self, array: Element, dtype: np.dtype[Any], what: str) -> NDArray[Any]:
+    def _ascii(self, array: Element, dtype: np.dtype[Any], what: str) -> AnyArray:
         view, start, end = self._text(array)
         text = bytes(view[start:end])
         strange = text.translate(None, _NUMBERS)
@@ -385,7 +387,7 @@ class Decoder:
         self._budget.take(len(text) // 2 * dtype.itemsize)
         try:
             with np.errstate(all="ignore"):
-                values: NDArray[Any] = np.fromstring(text, dtype.newbyteorder("="), sep=" ")
+                values: AnyArray = np.fromstring(text, dtype.newbyteorder("="), sep=" ")
         except ValueError:  # older versions of NumPy stop there, and the count tells
             raise InputError(f"{what} holds something else than numbers") from None
         values.setflags(write=False)
@@ -424,7 +426,7 @@ class Decoder:
 
     def _plain(
         self, stream: _Raw | _Base64, dtype: np.dtype[Any], count: int | None, narrow: bool, what: str
-    ) -> NDArray[Any]:
+    ) -> AnyArray:
         """Read what is not compressed: its size in bytes, then the bytes."""
         (size,) = self._integers(stream, 1, what)
         _check_size(size, dtype, count, what)
@@ -440,7 +442,7 @@ class Decoder:
 
     def _unpacked(
         self, stream: _Raw | _Base64, dtype: np.dtype[Any], count: int | None, narrow: bool, what: str
-    ) -> NDArray[Any]:
+    ) -> AnyArray:
         """Read what is compressed: numbers of blocks and sizes, then the blocks."""
         total, size, n_blocks = self._layout(stream, what)
         _check_size(total, dtype, count, what)

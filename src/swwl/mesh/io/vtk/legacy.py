@@ -12,11 +12,11 @@ from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
-from numpy.typing import NDArray
 
 from swwl.errors import InputError
+from swwl.mesh.arrays import AnyArray
 from swwl.mesh.io.limits import Budget
-from swwl.mesh.io.vtk.cells import Cells, grid_cells, sort_cells, surface_cells
+from swwl.mesh.io.vtk.cells import SortedCells, grid_cells, sort_cells, surface_cells
 from swwl.mesh.mesh import Mesh
 
 _MAGIC = re.compile(rb"\s*#\s*vtk\s+DataFile\s+Version\s+(\d+)\.(\d+)", re.IGNORECASE)
@@ -81,7 +81,7 @@ class _Tape:
         start, self._position = self._position, end + 1
         return self._data[start:end]
 
-    def numbers(self, count: int, kind: str, what: str) -> NDArray[Any]:
+    def numbers(self, count: int, kind: str, what: str) -> AnyArray:
         """Return the next numbers, of a type of VTK's."""
         if kind.lower() not in _TYPES:
             raise InputError(f"{what} is of type {kind[:40]!r}, not one of numbers")
@@ -99,7 +99,7 @@ class _Tape:
             return np.unpackbits(np.frombuffer(found, np.uint8), count=count)
         return np.frombuffer(found, dtype).astype(dtype.newbyteorder("="))
 
-    def _ascii(self, count: int, dtype: np.dtype[Any], what: str) -> NDArray[Any]:
+    def _ascii(self, count: int, dtype: np.dtype[Any], what: str) -> AnyArray:
         if count > (len(self._data) - self._position) // 2 + 1:  # a digit and a blank each
             raise InputError(f"it is cut off: {what} has {count} numbers, which the file is too short for")
         self._budget.take(count * dtype.itemsize)
@@ -110,7 +110,7 @@ class _Tape:
         self._position = words.end()
         text = words.group().translate(None, b"\0")
         strange = re.search(rb"[^0-9eE+\-.\sNAIFnaifty]", text)
-        values: NDArray[Any] = np.empty(0) if strange else np.fromstring(text, dtype.newbyteorder("="), sep=" ")
+        values: AnyArray = np.empty(0) if strange else np.fromstring(text, dtype.newbyteorder("="), sep=" ")
         if len(values) != count:
             raise InputError(f"it is damaged: {what} is not {count} numbers")
         return values
@@ -138,13 +138,13 @@ class _File:
     def __init__(self, tape: _Tape, version: tuple[int, int], wanted: Collection[str] | None):
         self._tape, self._version, self._wanted = tape, version, wanted
         self._kind = ""
-        self._points: NDArray[Any] | None = None
+        self._points: AnyArray | None = None
         self._shape: list[int] = []
-        self._axes: dict[str, NDArray[Any]] = {}
+        self._axes: dict[str, AnyArray] = {}
         self._origin, self._spacing = [0.0] * 3, [1.0] * 3
-        self._lists: dict[str, tuple[NDArray[Any], NDArray[Any]]] = {}
-        self._types: NDArray[Any] | None = None
-        self._data: dict[str, dict[str, NDArray[Any]]] = {"POINT_DATA": {}, "CELL_DATA": {}}
+        self._lists: dict[str, tuple[AnyArray, AnyArray]] = {}
+        self._types: AnyArray | None = None
+        self._data: dict[str, dict[str, AnyArray]] = {"POINT_DATA": {}, "CELL_DATA": {}}
         self._section, self._length = "", 0
 
     def mesh(self) -> Mesh:
@@ -185,7 +185,7 @@ class _File:
         else:
             self._read_attribute(key, words)
 
-    def _read_lists(self, key: str, words: list[str]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _read_lists(self, key: str, words: list[str]) -> tuple[AnyArray, AnyArray]:
         """Read lists of nodes: where each ends, and the nodes."""
         what = f"its list {key}"
         first, second = _count(words, 1), _count(words, 2)
@@ -248,7 +248,7 @@ class _File:
         if self._section and length == self._length and width and (self._wanted is None or name in self._wanted):
             self._data[self._section][name] = values if width == 1 else values.reshape(length, width)
 
-    def _grid_points(self) -> NDArray[Any]:
+    def _grid_points(self) -> AnyArray:
         if self._points is not None:
             return self._points
         size = int(np.prod(self._shape, dtype=object)) if self._shape else 0
@@ -265,17 +265,17 @@ class _File:
             raise InputError(f"it is a {self._kind[:40] or 'file'} without points")
         return np.stack([axis.ravel(order="F") for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
 
-    def _cells(self, n_points: int) -> Cells:
+    def _cells(self, n_points: int) -> SortedCells:
         if self._kind in ("STRUCTURED_GRID", "STRUCTURED_POINTS", "RECTILINEAR_GRID"):
             if int(np.prod(self._shape, dtype=object)) != n_points:
                 raise InputError(f"its DIMENSIONS are {self._shape}, but it has {n_points} points")
-            return Cells(list(grid_cells(self._shape)), None)
+            return SortedCells(list(grid_cells(self._shape)), None)
         if self._kind == "POLYDATA":
             return surface_cells(self._lists)
         if self._kind != "UNSTRUCTURED_GRID":
             raise InputError(f"it holds a {self._kind[:40]}, not a mesh")
         if "CELLS" not in self._lists:
-            return Cells([], None)
+            return SortedCells([], None)
         if self._types is None:
             raise InputError("it has CELLS, but no CELL_TYPES (is it cut off?)")
         return sort_cells(self._types, *self._lists["CELLS"], old_hexahedra=self._version < (5, 1))
@@ -294,7 +294,7 @@ def _count(words: list[str], place: int) -> int:
     return int(word)
 
 
-def _counted_lists(flat: NDArray[Any], n_lists: int, what: str) -> tuple[NDArray[Any], NDArray[Any]]:
+def _counted_lists(flat: AnyArray, n_lists: int, what: str) -> tuple[AnyArray, AnyArray]:
     """Split lists that are given as length, nodes, length, nodes, ...
 
     Examples

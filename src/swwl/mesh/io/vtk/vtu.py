@@ -1,7 +1,7 @@
-"""VTK's XML files of meshes: unstructured grids (VTU), surfaces (VTP), and several of them as one (PVTU, PVTP).
+"""VTK's XML files of meshes: unstructured grids (VTU), surfaces (VTP), several as one (PVTU, PVTP); and writing.
 
-The format engineers save from ParaView, and the one that swwl writes. ``vtk_xml.py`` finds the elements,
-``vtk_data.py`` reads the numbers, ``vtk_cells.py`` sorts the cells; ``vtu_write.py`` is the writer.
+The format engineers save from ParaView, and the one that swwl writes. ``data.py`` finds the elements and reads the
+numbers, ``cells.py`` sorts the cells.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
-from numpy.typing import NDArray
 
 from swwl.errors import InputError, MissingFileError, located
+from swwl.mesh.arrays import AnyArray
 from swwl.mesh.io.limits import refuse_empty
 from swwl.mesh.io.pieces import Fields, Piece, join
-from swwl.mesh.io.vtk.cells import NUMBERS, Cells, one_type, size_of, sort_cells, surface_cells
+from swwl.mesh.io.vtk.cells import NUMBERS, SortedCells, one_type, size_of, sort_cells, surface_cells
 from swwl.mesh.io.vtk.data import Decoder, Element, parse
 from swwl.mesh.mesh import Mesh
 
@@ -87,7 +87,7 @@ def _grid(piece: Element, decoder: Decoder, fields: Collection[str] | None, root
     """Read a piece of an unstructured grid."""
     points = _points(piece, decoder)
     n_cells = piece.integer("NumberOfCells", 0)
-    cells = Cells([], None)
+    cells = SortedCells([], None)
     if n_cells:
         arrays = {array.attributes.get("Name", ""): array for array in _arrays(piece, "Cells")}
         types = _integers(arrays, "types", n_cells, decoder)
@@ -97,7 +97,7 @@ def _grid(piece: Element, decoder: Decoder, fields: Collection[str] | None, root
     return _piece(piece, points, cells, n_cells, decoder, fields)
 
 
-def _one_type(types: NDArray[Any], arrays: dict[str, Element], decoder: Decoder) -> Cells | None:
+def _one_type(types: AnyArray, arrays: dict[str, Element], decoder: Decoder) -> SortedCells | None:
     """Return cells that are all of one type and size without a look at their offsets, which say nothing more."""
     size = size_of(int(types[0]))
     if not size or "connectivity" not in arrays or not (types == types[0]).all():
@@ -123,7 +123,12 @@ def _surface(piece: Element, decoder: Decoder, fields: Collection[str] | None, r
 
 
 def _piece(
-    piece: Element, points: NDArray[Any], cells: Cells, n_cells: int, decoder: Decoder, fields: Collection[str] | None
+    piece: Element,
+    points: AnyArray,
+    cells: SortedCells,
+    n_cells: int,
+    decoder: Decoder,
+    fields: Collection[str] | None,
 ) -> Piece:
     """Add the fields."""
     of_nodes = _fields(piece, "PointData", decoder, len(points), fields)
@@ -142,7 +147,7 @@ def _arrays(piece: Element, section: str) -> Iterable[Element]:
     return () if element is None else element.all("DataArray")
 
 
-def _points(piece: Element, decoder: Decoder) -> NDArray[Any]:
+def _points(piece: Element, decoder: Decoder) -> AnyArray:
     count = piece.integer("NumberOfPoints")
     array = next(iter(_arrays(piece, "Points")), None)
     if array is None:
@@ -152,7 +157,7 @@ def _points(piece: Element, decoder: Decoder) -> NDArray[Any]:
     return decoder.array(array, 3 * count, "the array of its points").reshape(count, 3)
 
 
-def _integers(arrays: dict[str, Element], name: str, count: int, decoder: Decoder) -> NDArray[Any]:
+def _integers(arrays: dict[str, Element], name: str, count: int, decoder: Decoder) -> AnyArray:
     if name not in arrays:
         raise InputError(f"it declares cells, but has no array {name!r} of them (is it cut off?)")
     values = decoder.array(arrays[name], count, f"the array {name!r} of its cells", nodes=name == "connectivity")
@@ -161,7 +166,7 @@ def _integers(arrays: dict[str, Element], name: str, count: int, decoder: Decode
     return values
 
 
-def _lists(arrays: dict[str, Element], n_cells: int, decoder: Decoder) -> tuple[NDArray[Any], NDArray[Any]]:
+def _lists(arrays: dict[str, Element], n_cells: int, decoder: Decoder) -> tuple[AnyArray, AnyArray]:
     """Return where the nodes of each cell end, and the nodes."""
     offsets = _integers(arrays, "offsets", n_cells, decoder)
     return offsets, _integers(arrays, "connectivity", max(0, int(offsets[-1])), decoder)
@@ -240,7 +245,7 @@ def write_vtu(file: IO[bytes], mesh: Mesh, compress: bool = False) -> None:
     file.write(b"\n</AppendedData>\n</VTKFile>\n")
 
 
-def _blobs(arrays: list[NDArray[Any]], compress: bool) -> list[tuple[int, bytes]]:
+def _blobs(arrays: list[AnyArray], compress: bool) -> list[tuple[int, bytes]]:
     """Return the bytes of arrays, each with the size of its numbers."""
     return [(array.dtype.itemsize, _packed(array) if compress else _raw(array)) for array in arrays]
 
@@ -258,7 +263,7 @@ def _offsets(blobs: list[tuple[int, bytes]]) -> list[int]:
     return [offsets[k] for k in range(len(blobs))]
 
 
-def _cells(mesh: Mesh) -> dict[str, NDArray[Any]]:
+def _cells(mesh: Mesh) -> dict[str, AnyArray]:
     blocks = {kind: block for kind, block in mesh.cells.items() if len(block)}
     sizes = np.repeat([block.shape[1] for block in blocks.values()], [len(block) for block in blocks.values()])
     numbers = [7 if kind.startswith("polygon") else _number(kind) for kind in blocks]
@@ -277,7 +282,7 @@ def _number(kind: str) -> int:
     return NUMBERS[kind]
 
 
-def _plain(field: NDArray[Any]) -> NDArray[Any]:
+def _plain(field: AnyArray) -> AnyArray:
     """Give a field a type that VTK knows."""
     if field.dtype.kind == "b":
         return field.astype(np.uint8)
@@ -286,7 +291,7 @@ def _plain(field: NDArray[Any]) -> NDArray[Any]:
     return field
 
 
-def _type(array: NDArray[Any]) -> str:
+def _type(array: AnyArray) -> str:
     names = {"f": "Float", "i": "Int", "u": "UInt"}
     return f"{names[array.dtype.kind]}{8 * array.dtype.itemsize}"
 
@@ -301,16 +306,16 @@ def _quoted(name: str) -> str:
     return quoteattr(name)
 
 
-def _little(array: NDArray[Any]) -> bytes:
+def _little(array: AnyArray) -> bytes:
     return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
 
 
-def _raw(array: NDArray[Any]) -> bytes:
+def _raw(array: AnyArray) -> bytes:
     data = _little(array)
     return len(data).to_bytes(8, "little") + data
 
 
-def _packed(array: NDArray[Any]) -> bytes:
+def _packed(array: AnyArray) -> bytes:
     data = _little(array)
     blocks = [zlib.compress(data[k : k + _BLOCK], _LEVEL) for k in range(0, len(data), _BLOCK)]
     header = [len(blocks), _BLOCK, len(data) % _BLOCK, *map(len, blocks)]

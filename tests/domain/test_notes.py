@@ -1,0 +1,63 @@
+"""What is said of new cases: counted in words, and a warning only where chance does not explain it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+from swwl.domain.notes import case_notes, repeated_nodes, surprising_notes, warn_about_cases
+from swwl.errors import CaseWarning
+from swwl.mesh.mesh import Mesh
+from swwl.mesh.shape.screening import facts_of
+
+
+def cases(n, outside=0, unlike=0, widened=0, far=0):
+    """What a model says of n cases, the first so many of them odd."""
+    count = np.arange(n)
+    return pd.DataFrame(
+        {
+            "outside": np.where(count < outside, "load", ""),
+            "inside": count >= unlike,
+            "kind": np.where(count < unlike, "other shape", "inside"),
+            "widened": np.where(count < widened, "stress", ""),
+            "far": count < far,
+        }
+    )
+
+
+def test_nothing_is_said_where_all_is_well():
+    assert case_notes(cases(20)) == {} and surprising_notes(cases(20), 100, 2) == []
+
+
+def test_one_case_and_several_are_counted_in_english():
+    one, several = case_notes(cases(9, 1, 1, 1)), case_notes(cases(9, 2, 3, 4))
+    assert set(one) == set(several) == {"outside", "unlike", "widened"}
+    assert one["outside"].startswith("1 of 9 cases leaves") and several["outside"].startswith("2 of 9 cases leave ")
+    assert "is unlike" in one["unlike"] and several["unlike"].endswith("(other shape: 3)")
+    assert "less sure of it" in one["widened"] and "less sure of them" in several["widened"]
+
+
+@pytest.mark.parametrize(("kind", "rate", "rare"), [("widened", 0.05, 0.01), ("unlike", 0.05, 0.06)])
+def test_python_warns_from_the_first_count_that_chance_hardly_gives(kind, rate, rare):
+    first = next(count for count in range(1, 41) if binom.sf(count - 1, 40, rate) < rare)
+    assert surprising_notes(cases(40, **{kind: first - 1}), 100, 1) == []
+    assert len(surprising_notes(cases(40, **{kind: first}), 100, 1)) == 1
+
+
+def test_a_number_leaves_the_range_of_few_more_often_than_that_of_many():
+    """Of N + 1 numbers drawn alike, a new one is the least or the largest with probability 2 / (N + 1)."""
+    assert surprising_notes(cases(20, outside=3), 10, 1) == []
+    assert len(surprising_notes(cases(20, outside=3), 1000, 1)) == 1
+    assert len(surprising_notes(cases(20, outside=1, unlike=1, far=1), 10, 1)) == 2  # what is far away is told anyway
+
+
+def test_loose_cells_are_said():
+    corners = np.array([[0.0, 0], [1, 0], [0, 1], [1, 0], [1, 1], [0, 1]])
+    soup = Mesh(corners, [[0, 1, 2], [3, 4, 5]])
+    assert "2 of 6 nodes exactly where another one is" in repeated_nodes(facts_of(soup))
+    assert repeated_nodes(facts_of(soup.merged())) == ""
+
+
+def test_warnings_are_sentences():
+    with pytest.warns(CaseWarning, match=r"^one\.$"):
+        warn_about_cases(["one"])

@@ -1,0 +1,82 @@
+"""Whatever users hand over as a table or as targets is the same table, or an error that names the column."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from swwl import Graph
+from swwl.errors import InputError, InputTypeError
+from swwl.tables.inputs import as_rows, as_table, check_width, column, split_targets
+
+FRAME = pd.DataFrame({"x0": [1.0, 2, 3], "x1": [4.0, 5, 6]})
+GRAPHS = [Graph([[0.0], [k]], [(0, 1)]) for k in (1.0, 2.0)]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [FRAME, FRAME.to_numpy(), FRAME.to_numpy().tolist(), FRAME.to_dict("list"), FRAME.to_dict("records")],
+    ids=["frame", "array", "lists", "columns", "records"],
+)
+def test_one_table_in_every_form(given):
+    pd.testing.assert_frame_equal(as_table(given), FRAME)
+
+
+def test_lists_of_anything_else_are_one_column():
+    for given in (GRAPHS, tuple(GRAPHS), iter(GRAPHS), np.array(GRAPHS, dtype=object), pd.Series(GRAPHS)):
+        table = as_table(given)
+        assert list(table) == ["graph"] and table["graph"].tolist() == GRAPHS
+    assert as_table({"speed": 3.0, "mesh": "a.vtu"}).to_dict("records") == [{"speed": 3.0, "mesh": "a.vtu"}]
+    assert list(as_table([1, 2, 3])["x0"]) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("given", [sparse.eye_array(3), "table.csv", 7])
+def test_what_is_no_table(given):
+    with pytest.raises(InputTypeError):
+        as_table(given)
+
+
+def test_arrays_of_texts_or_of_another_width():
+    with pytest.raises(InputError, match="but holds 'steel'; hand over a pandas table"):
+        as_table(np.array([[1.0, "steel"]], dtype=object))
+    with pytest.raises(InputError, match="X has 2 features, but it is expecting 3"):
+        check_width(FRAME.to_numpy(), FRAME, 3, "it")
+    check_width(FRAME, FRAME, 3, "it")  # tables have names instead
+
+
+def test_a_series_may_be_a_row():
+    assert as_rows(FRAME.iloc[1], ["x0", "x1"]).to_numpy().tolist() == [[2.0, 5.0]]
+
+
+def test_columns_are_found_or_the_nearest_is_suggested():
+    assert column(FRAME, "x1").tolist() == [4, 5, 6]
+    with pytest.raises(InputError, match="Did you mean 'x1'"):
+        column(FRAME, "x11")
+    with pytest.raises(InputError, match="2 columns named 'x0'"):
+        column(FRAME[["x0", "x0"]], "x0")
+
+
+def test_targets_by_name_or_by_value():
+    by_name, names, single = split_targets(FRAME, "x0")
+    assert names == ["x0"] and single and by_name.shape == (3, 1)
+    both, names, single = split_targets(FRAME, ["x1", "x0"])
+    assert names == ["x1", "x0"] and not single
+    np.testing.assert_array_equal(both, FRAME[["x1", "x0"]])
+    assert split_targets(FRAME, np.ones((3, 2)), to_learn=False)[1] == ["y0", "y1"]
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (None, "target y is None"),
+        ([1.0, 2.0], "but the table has 3 rows"),
+        ([1.0, np.nan, 2.0], r"not finite in 1 of 3 rows \(row 1\)"),
+        ([2.0, 2.0, 2.0], "is 2 in all 3 rows: there is nothing to learn"),
+        ([1e200, 1.0, 2.0], "multiply it by a power of ten"),
+        ([1.0, 2.0, 3.0j], "complex"),
+        (["a", "b", 1], "must be numbers"),
+    ],
+)
+def test_targets_that_cannot_be_learned(y, message):
+    with pytest.raises(InputError, match=message):
+        split_targets(FRAME, y)
