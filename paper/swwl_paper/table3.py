@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from swwl.classification.baselines import GramBaseline
-from swwl.classification.nested_cv import matrix_key
+from swwl.classification.nested_cv import MatrixCache, matrix_key
 from swwl.kernels import Factor
 from swwl.mesh.graph import Graph
 from swwl.plots.style import CYCLE, MARKERS, new_figure, style
-from swwl.storage.journal import MatrixCache
 from swwl_paper.classification import DATASETS, FUSED, KERNELS, ClassificationPlan, load_set, settings_of, some_of
 from swwl_paper.study import Skipped, Study
 

@@ -9,9 +9,16 @@ from sklearn.svm import SVC
 
 from swwl import ASWWL, SWWL, Graph, GraphSVC
 from swwl.classification.baselines import RPW, Propagation
-from swwl.classification.nested_cv import COLUMNS, GAMMAS, FoldWarning, nested_cv, outer_splits, paper_settings
+from swwl.classification.nested_cv import (
+    COLUMNS,
+    GAMMAS,
+    FoldWarning,
+    MatrixCache,
+    nested_cv,
+    outer_splits,
+    paper_settings,
+)
 from swwl.mesh.labels import label_sets, with_labels
-from swwl.storage.journal import MatrixCache
 from swwl.storage.memory import fingerprint
 from tests.helpers import read_tu, shapes
 

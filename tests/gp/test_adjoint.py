@@ -9,11 +9,11 @@ from swwl.gp import Coordinates, RobustGP
 from swwl.gp.adjoint import differentiable, linear_prediction
 from swwl.gp.correlations import get_correlation
 from swwl.gp.diagnostics import warn_about_conditioning, white_noise_likelihood
+from swwl.gp.estimator import model_from_state, model_to_state
 from swwl.gp.factors import Term
 from swwl.gp.prediction import Prediction
 from swwl.gp.solvers.base import leave_one_out
 from swwl.gp.solvers.dense import DenseSolver
-from swwl.gp.state import model_from_state, model_to_state
 from tests.gp.solvers.test_vecchia import make_problem
 from tests.helpers import assert_slope
 

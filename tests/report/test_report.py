@@ -12,9 +12,8 @@ from swwl import SWWL as Swwl
 from swwl import Matern52, RobustGPRegressor, __version__
 from swwl.evaluation import scores
 from swwl.report import make_report, write_report
-from swwl.report.facts import gather
 from swwl.report.fields import field_sections, gather_fields
-from swwl.report.page import GENERATOR, picture, render
+from swwl.report.page import GENERATOR, gather, picture, render
 from swwl.report.sections import accuracy, data, domain, extent, intervals, odd, parts, predict, summary, unsure
 from tests.helpers import plates
 

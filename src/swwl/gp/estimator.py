@@ -1,4 +1,4 @@
-r"""`RobustGP`: the estimator around the pure functions of this room, and draws from what it predicts.
+r"""`RobustGP`: the estimator around the pure functions of this room, its state, and draws from what it predicts.
 
 Distances in, Student-t predictions out. It checks its input (``inputs.py``), maximizes the log posterior of a solver
 (``solvers/``, ``search.py``), warns (``diagnostics.py``) and adopts the solver's posterior, which answers all that is
@@ -9,19 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from swwl.errors import InputError
+from swwl.errors import InputError, located
+from swwl.formatting import Record
 from swwl.gp import diagnostics, inputs
 from swwl.gp.adjoint import LinearPrediction, differentiable, linear_prediction
 from swwl.gp.correlations import Array, CorrelationName
 from swwl.gp.factors import Term, cross_correlation
-from swwl.gp.inputs import BlockLike, TrainingInputs
+from swwl.gp.inputs import BlockLike, Centered, TrainingInputs, check_correlations
 from swwl.gp.joint import layout_of
 from swwl.gp.prediction import Prediction, to_std
 from swwl.gp.prior import default_prior, relative_importance
@@ -29,8 +31,89 @@ from swwl.gp.search import Given, Start, curvature, find_optimum, make_search
 from swwl.gp.solvers import check_options, get_solver
 from swwl.gp.solvers.base import Posterior, Problem, Solver, standardize
 from swwl.gp.solvers.cholesky import square_root
-from swwl.gp.state import ProcessState, model_from_state, model_to_state
 from swwl.parallel import one_blas_thread
+from swwl.storage.checks import Count, Shape, contiguous, restored
+
+
+class ProcessState(msgspec.Struct):
+    """What a state holds besides the posterior and what is told of every factor; ``params`` are the constructor's."""
+
+    params: Record
+    single: bool
+    log_posterior: float
+    importance: Annotated[Array, Shape("p")]
+    n_evaluations: Count
+
+
+class _Factor(msgspec.Struct):
+    """What a state holds of one factor, under these names and its number; a layout where it has several parts."""
+
+    coordinates: Annotated[Array, Shape("nd")] | None = None
+    center: Annotated[Array, Shape("d")] | None = None
+    layout: Annotated[NDArray[np.intp], Shape("l", "iu", least=0)] | None = None
+
+
+def model_to_state(posterior: Posterior, inputs: TrainingInputs, process: ProcessState) -> Record:
+    """Collect the state of a fitted `RobustGP`."""
+    state = posterior.state()
+    for i, group in inputs.coordinates.items():
+        state[f"coordinates_{i}"], state[f"center_{i}"] = group.values, group.center
+    for i, layout in enumerate(inputs.layouts):
+        if len(layout) > 1:  # a single part is known by its coordinates, or by their absence
+            state[f"layout_{i}"] = np.array(layout)
+    return state | msgspec.structs.asdict(process) | {"params": _plain(process.params)}
+
+
+def _plain(value: Any) -> Any:
+    """Turn arrays, tuples and NumPy numbers into what JSON takes."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {key: _plain(v) for key, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return value
+
+
+def model_from_state(state: Record) -> tuple[Posterior, TrainingInputs, ProcessState]:
+    """Undo `model_to_state`."""
+    process = restored(ProcessState, state)
+    params = process.params
+    # JSON has no tuples: a power correlation becomes one again
+    params["correlations"] = [c if isinstance(c, str) else tuple(c) for c in params["correlations"]]
+    posterior = get_solver(params["solver"]).restore(state)
+    n, k = posterior.y.shape
+    correlations = check_correlations(params["correlations"])
+    coordinates, layouts = _factors_from_state(contiguous(state), len(correlations), n)
+    inputs = TrainingInputs(correlations, coordinates, layouts, n, params["trend"], params["names"])
+    p = inputs.range_slices[-1].stop if inputs.range_slices else len(posterior.beta)
+    if not len(posterior.beta) == len(process.importance) == p:
+        sizes = f"{len(posterior.beta)} and {len(process.importance)}"
+        raise InputError(f"beta and importance have {sizes} entries, but {p} are expected")
+    if process.single and k != 1:
+        raise InputError(f"single is true, but there are {k} targets")
+    return posterior, inputs, process
+
+
+def _factors_from_state(state: Record, number: int, n: int) -> tuple[dict[int, Centered], list[tuple[int, ...]]]:
+    """Return the centered training coordinates of every factor that has any, and what every factor is made of.
+
+    See `swwl.gp.joint.layout_of` for the latter.
+    """
+    coordinates: dict[int, Centered] = {}
+    layouts: list[tuple[int, ...]] = []
+    for i in range(number):
+        own = {name: state.get(f"{name}_{i}") for name in ("coordinates", "center", "layout")}
+        with located(f"factor {i}"):
+            found = restored(_Factor, own, n=n)
+        d = 0
+        if found.coordinates is not None and found.center is not None:
+            coordinates[i] = Centered(found.coordinates, found.center)
+            d = found.coordinates.shape[1]
+        layouts.append((d,) if found.layout is None else tuple(found.layout.tolist()))
+        if sum(layouts[-1]) != d:
+            raise InputError(f"layout_{i} is {layouts[-1]}, but there are {d} coordinates")
+    return coordinates, layouts
 
 
 def draw(mean: Array, joint: Array, df: float, n_samples: int, rng: np.random.Generator) -> Array:

@@ -10,10 +10,9 @@ SWWL('mesh', n_projections=20) * Matern52('speed') * Matern52('pressure')
 
 from swwl.errors import IndefiniteKernelWarning
 from swwl.kernels.base import Factor, Product
-from swwl.kernels.categories import Categories
 from swwl.kernels.components import Components, PrincipalSWWL, Summaries
 from swwl.kernels.elliptic import Elliptic
-from swwl.kernels.numeric import Gaussian, Matern32, Matern52, Power
+from swwl.kernels.numeric import Categories, Gaussian, Matern32, Matern52, Power
 from swwl.kernels.precomputed import Precomputed, Rows
 from swwl.kernels.sliced import ASWWL, SWWL
 

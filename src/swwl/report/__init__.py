@@ -1,6 +1,6 @@
 """One self-contained HTML page about a fitted model: no network, no scripts, pictures inside.
 
-``facts.py`` and ``sections.py`` gather what there is to say of a model of numbers, ``fields.py`` of one of whole
+``page.py`` and ``sections.py`` gather what there is to say of a model of numbers, ``fields.py`` of one of whole
 fields; the words stand in ``templates/``, and ``page.py`` fills them in.
 """
 
@@ -11,9 +11,8 @@ from pathlib import Path
 
 from swwl.fields.estimator import FieldRegressor
 from swwl.regression.estimator import RobustGPRegressor
-from swwl.report.facts import gather
 from swwl.report.fields import field_sections, gather_fields
-from swwl.report.page import render
+from swwl.report.page import gather, render
 from swwl.report.sections import sections
 from swwl.storage.atomic import atomic_write
 

@@ -1,16 +1,26 @@
-"""From what there is to say to HTML: templates of jinja2 that escape everything, pictures inside the page."""
+"""The page of a report: what it tells of a model and its cases, its pictures, and the templates that show them."""
 
 from __future__ import annotations
 
 import base64
 import io
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from numpy.typing import NDArray
 
 import swwl
-from swwl.formatting import number, percent
+from swwl.domain.verdict import far_from_others
+from swwl.evaluation.metadata import Cases, NumberData, data_of, held_out_of
+from swwl.formatting import number, percent, place
+from swwl.gp.prediction import Prediction
+from swwl.plots.inputs import design_vectors
+from swwl.regression.estimator import RobustGPRegressor
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,3 +66,81 @@ def picture(drawing: Figure, alternative: str, caption: str = "", kind: str = "s
         drawing.savefig(buffer, format="png", dpi=150)
     mime = "image/svg+xml" if kind == "svg" else "image/png"
     return Picture(f"data:{mime};base64,{base64.b64encode(buffer.getvalue()).decode()}", alternative, caption)
+
+
+@dataclass
+class Facts:
+    """All that the sections speak of.
+
+    Attributes
+    ----------
+    model : RobustGPRegressor
+    model_name, table_name : str
+        As commands on the page name them.
+    data : NumberData or None
+        What ``swwl fit`` wrote.
+    y, left_out : ndarray of shape (N, k) and predictions of the same
+    held_out : tuple (y, predictions) or None
+    inputs : DataFrame
+        Numeric inputs of the training cases.
+    labels, held_out_labels : list of str
+        Names of cases: the mesh and the line of the table.
+    pictures : list of tuple (path, number of the training case)
+        Meshes that are still where the table says.
+    outliers : ndarray of bool, shape (N,), or None
+        Cases far from all others, where the kernel has vectors, and with them a map.
+    """
+
+    model: RobustGPRegressor
+    model_name: str
+    table_name: str
+    data: NumberData | None
+    y: NDArray[np.float64]
+    left_out: Prediction
+    held_out: tuple[NDArray[np.float64], Prediction] | None
+    inputs: pd.DataFrame
+    labels: list[str]
+    held_out_labels: list[str]
+    pictures: list[tuple[Path, int]]
+    outliers: NDArray[np.bool_] | None
+
+
+def gather(model: RobustGPRegressor, model_path: Path | None) -> Facts:
+    """Collect the facts of a fitted model."""
+    data = data_of(model)
+    y = model.train_targets_
+    vectors = design_vectors(model.kernel_.factors, model.train_rows_)
+    return Facts(
+        model=model,
+        model_name="model.swwl" if model_path is None else model_path.name,
+        table_name="table.csv" if data is None else data.table,
+        data=data,
+        y=y,
+        left_out=model.leave_one_out().columns(),
+        held_out=held_out_of(model),
+        inputs=model.train_inputs_,
+        labels=[f"row {row}" for row in range(len(y))] if data is None else _labels(data.train, data.table),
+        held_out_labels=[] if data is None or data.held_out is None else _labels(data.held_out, data.table),
+        pictures=_pictures(data, y[:, 0], model_path),
+        outliers=None if vectors is None else far_from_others(vectors),
+    )
+
+
+def _labels(cases: Cases, table: str) -> list[str]:
+    """Name cases by their first mesh and their place in the table."""
+    places = [place(table, row) for row in cases.rows]
+    meshes = next(iter(cases.meshes.values()), None)
+    if meshes is None:
+        return places
+    return [f"{Path(mesh).name} ({place})" for mesh, place in zip(meshes, places, strict=True)]
+
+
+def _pictures(data: NumberData | None, y: NDArray[np.float64], model_path: Path | None) -> list[tuple[Path, int]]:
+    """Choose four cases, from the least to the largest value of the first target, whose meshes can be found."""
+    if data is None or model_path is None or not data.train.meshes:
+        return []
+    meshes = next(iter(data.train.meshes.values()))
+    folder = (model_path.resolve().parent / data.table).parent
+    order = np.argsort(y, kind="stable")
+    chosen = order[np.unique(np.linspace(0, len(y) - 1, 4).round().astype(int))]
+    return [(folder / meshes[i], int(i)) for i in chosen if (folder / meshes[i]).is_file()]

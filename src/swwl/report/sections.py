@@ -15,8 +15,7 @@ from swwl.gp.prediction import Prediction
 from swwl.plots import CalibrationDisplay, DesignDisplay, ImportanceDisplay, ParityDisplay, ResidualsDisplay, draw_mesh
 from swwl.plots.style import Display, new_figure, style
 from swwl.regression.candidates import WORDS
-from swwl.report.facts import Facts
-from swwl.report.page import Picture, picture
+from swwl.report.page import Facts, Picture, picture
 
 Section = dict[str, object]
 

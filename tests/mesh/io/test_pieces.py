@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from swwl.errors import InputError
-from swwl.mesh.io.limits import Budget, UnsupportedError, refuse_empty
-from swwl.mesh.io.pieces import Piece, join
+from swwl.mesh.io.shared import Budget, Piece, UnsupportedError, join, refuse_empty
 
 
 def triangle(shift, **fields):

@@ -3,8 +3,8 @@
 import pytest
 
 from swwl.errors import InputError
-from swwl.mesh.io.limits import UnsupportedError
 from swwl.mesh.io.pyvista_files import ALSO, ENDINGS, read_pyvista, rescue
+from swwl.mesh.io.shared import UnsupportedError
 
 
 def test_vtk_is_asked_only_where_another_reader_does_not_read_the_kind(tmp_path):

@@ -18,8 +18,8 @@ from swwl.mesh.graph import Graph
 from swwl.mesh.io import meshio_files, pyvista_files
 from swwl.mesh.io.hdf.cgns import read_cgns
 from swwl.mesh.io.hdf.exodus import read_exodus
-from swwl.mesh.io.limits import refuse_empty
 from swwl.mesh.io.npz import read_npz, write_npz
+from swwl.mesh.io.shared import refuse_empty
 from swwl.mesh.io.text import plain
 from swwl.mesh.io.text.abaqus import read_abaqus
 from swwl.mesh.io.text.fluent import read_fluent

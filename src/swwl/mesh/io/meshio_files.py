@@ -19,7 +19,7 @@ import numpy as np
 
 from swwl.errors import InputError, MissingPackageError
 from swwl.mesh.arrays import AnyArray, release
-from swwl.mesh.io.limits import refuse_empty
+from swwl.mesh.io.shared import refuse_empty
 from swwl.mesh.mesh import Mesh, in_plane
 
 # meshio's modules by ending.

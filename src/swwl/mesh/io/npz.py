@@ -13,7 +13,7 @@ import numpy as np
 from swwl.errors import InputError, located
 from swwl.mesh.arrays import AnyArray
 from swwl.mesh.graph import Graph
-from swwl.mesh.io.limits import Budget
+from swwl.mesh.io.shared import Budget
 from swwl.mesh.mesh import Mesh
 from swwl.storage.atomic import atomic_write
 from swwl.storage.checks import ZIP_ERRORS, as_array

@@ -11,7 +11,7 @@ from scipy import sparse
 from swwl.errors import InputError
 from swwl.mesh.arrays import AnyArray
 from swwl.mesh.graph import Graph
-from swwl.mesh.io.pieces import Piece, join
+from swwl.mesh.io.shared import Piece, join
 from swwl.mesh.io.vtk.cells import SortedCells, one_type, sort_cells
 from swwl.mesh.mesh import Mesh, in_plane
 

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from swwl.errors import InputError, MissingPackageError
-from swwl.mesh.io.limits import UnsupportedError
 from swwl.mesh.io.objects import piece_of_pyvista
-from swwl.mesh.io.pieces import Piece, join
+from swwl.mesh.io.shared import Piece, UnsupportedError, join
 from swwl.mesh.mesh import Mesh
 
 # Endings that are read by nobody else.

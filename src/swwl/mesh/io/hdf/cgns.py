@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from swwl.errors import InputError, located
 from swwl.mesh.arrays import AnyArray, release
 from swwl.mesh.cells import cell_dimension
-from swwl.mesh.io.limits import Budget, UnsupportedError
-from swwl.mesh.io.pieces import Piece, join
+from swwl.mesh.io.shared import Budget, Piece, UnsupportedError, join
 from swwl.mesh.io.vtk.cells import UPRIGHT_FIRST, grid_cells
 from swwl.mesh.mesh import Mesh, in_plane
 from swwl.storage.atomic import atomic_write

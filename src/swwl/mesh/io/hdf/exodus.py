@@ -11,7 +11,7 @@ import numpy as np
 
 from swwl.errors import InputError
 from swwl.mesh.arrays import AnyArray, release
-from swwl.mesh.io.limits import UnsupportedError, refuse_empty
+from swwl.mesh.io.shared import UnsupportedError, refuse_empty
 from swwl.mesh.io.vtk.cells import UPRIGHT_FIRST
 from swwl.mesh.mesh import Mesh
 

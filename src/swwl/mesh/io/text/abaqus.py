@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swwl.errors import InputError
-from swwl.mesh.io.pieces import Piece, join
+from swwl.mesh.io.shared import Piece, join
 from swwl.mesh.io.text.lines import blocks_of, floats, included, integers, text_of
 from swwl.mesh.mesh import Mesh
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swwl.errors import InputError
-from swwl.mesh.io.limits import UnsupportedError
+from swwl.mesh.io.shared import UnsupportedError
 from swwl.mesh.mesh import Mesh
 
 Ints = NDArray[np.int64]

@@ -10,7 +10,7 @@ import numpy as np
 
 from swwl.errors import InputError
 from swwl.mesh.arrays import release
-from swwl.mesh.io.limits import UnsupportedError, refuse_empty
+from swwl.mesh.io.shared import UnsupportedError, refuse_empty
 from swwl.mesh.io.text.lines import blocks_of, included, text_of
 from swwl.mesh.io.vtk.cells import UPRIGHT_FIRST
 from swwl.mesh.mesh import Mesh

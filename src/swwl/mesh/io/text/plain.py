@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError, MissingFileError
 from swwl.mesh.arrays import AnyArray, release
-from swwl.mesh.io.limits import Budget, UnsupportedError, refuse_empty
+from swwl.mesh.io.shared import Budget, UnsupportedError, refuse_empty
 from swwl.mesh.io.text.lines import blocks_of, floats, integers, places, text_of
 from swwl.mesh.mesh import Mesh
 

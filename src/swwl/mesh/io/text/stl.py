@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError
 from swwl.mesh.arrays import release
-from swwl.mesh.io.limits import refuse_empty
+from swwl.mesh.io.shared import refuse_empty
 from swwl.mesh.io.text.lines import floats, text_of
 from swwl.mesh.mesh import Mesh
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError, MissingPackageError
 from swwl.mesh.arrays import AnyArray
-from swwl.mesh.io.limits import Budget
+from swwl.mesh.io.shared import Budget
 
 # With a table for every two characters base64 is decoded three times as fast as by the standard library, which makes
 # reading a file of uncompressed base64 a third faster (80 000 triangles: 36 and 55 ms); compressed files gain little.

@@ -15,7 +15,7 @@ import numpy as np
 
 from swwl.errors import InputError
 from swwl.mesh.arrays import AnyArray
-from swwl.mesh.io.limits import Budget
+from swwl.mesh.io.shared import Budget
 from swwl.mesh.io.vtk.cells import SortedCells, grid_cells, sort_cells, surface_cells
 from swwl.mesh.mesh import Mesh
 

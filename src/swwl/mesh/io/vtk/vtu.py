@@ -16,8 +16,7 @@ import numpy as np
 
 from swwl.errors import InputError, MissingFileError, located
 from swwl.mesh.arrays import AnyArray
-from swwl.mesh.io.limits import refuse_empty
-from swwl.mesh.io.pieces import Fields, Piece, join
+from swwl.mesh.io.shared import Fields, Piece, join, refuse_empty
 from swwl.mesh.io.vtk.cells import NUMBERS, SortedCells, one_type, size_of, sort_cells, surface_cells
 from swwl.mesh.io.vtk.data import Decoder, Element, parse
 from swwl.mesh.mesh import Mesh

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from swwl.classification.nested_cv import Journal, MatrixCache
 from swwl.errors import InputError
-from swwl.storage.journal import Journal, MatrixCache
 
 
 def test_rows_come_back_with_what_json_lacks(tmp_path):
