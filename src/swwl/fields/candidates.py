@@ -19,6 +19,7 @@ from swwl.fields.coding import Candidate, Coded, FieldData, code_nodes, code_smo
 from swwl.fields.geometry.descriptors import Describer, Recipe
 from swwl.fields.scores import mesh_score, pooled
 from swwl.fields.values import possible_warps
+from swwl.formatting import Record
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.folds import shuffled_folds
@@ -181,7 +182,7 @@ class FieldChoice:
 
     coded: Coded
     inputs: ModeKernel
-    rows: list[dict[str, object]]
+    rows: list[Record]
 
 
 def choose(data: FieldData, kernels: Sequence[ModeKernel], settings: Settings) -> FieldChoice:
@@ -248,7 +249,7 @@ def _code(data: FieldData, candidate: Candidate, settings: Settings, known: Code
     return code_smooth(data, settings.describer, candidate, settings.basis_size, settings.seed, False, known)
 
 
-def _row(data: FieldData, error: float, coded: Coded, inputs: ModeKernel, *, chosen: bool) -> dict[str, object]:
+def _row(data: FieldData, error: float, coded: Coded, inputs: ModeKernel, *, chosen: bool) -> Record:
     candidate = coded.candidate
     return {
         "field": data.kind.name,

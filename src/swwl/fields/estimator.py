@@ -91,9 +91,9 @@ class FieldRegressor(BaseEstimator):
     >>> rng = np.random.default_rng(0)
     >>> table = pd.DataFrame({"length": rng.uniform(1, 2, 40), "load": rng.uniform(1, 3, 40)})
     >>> table["mesh"] = [rod(a, b) for a, b in zip(table["length"], table["load"])]
-    >>> model = FieldRegressor().fit(table[:32][["mesh", "load"]], "u")
-    >>> found = model.predict(table[32:])
-    >>> error = max(np.abs(f["u"] - m.fields["u"]).max() for f, m in zip(found, table["mesh"][32:]))
+    >>> model = FieldRegressor().fit(table[8:][["mesh", "load"]], "u")
+    >>> found = model.predict(table[:8])
+    >>> error = max(np.abs(f["u"] - m.fields["u"]).max() for f, m in zip(found, table["mesh"][:8]))
     >>> bool(error < 0.05), model.common_topology_
     (True, True)
     """

@@ -22,6 +22,7 @@ from swwl.fields.model import LEVELS, FieldModel, MeshNodes, field_at, predict_s
 from swwl.fields.modes import FieldModes
 from swwl.fields.numbers import NAMES, NumberErrors, numbers_of
 from swwl.fields.scores import mesh_score, pooled
+from swwl.formatting import Record
 from swwl.gp import RobustGP
 from swwl.gp.folds import shuffled_folds
 from swwl.gp.search import Start
@@ -103,8 +104,8 @@ class Fitted:
     """A fitted field, what was compared on the way, and how well folds predicted it."""
 
     model: FieldModel
-    choices: list[dict[str, object]]
-    scores: dict[str, float]
+    choices: list[Record]
+    scores: Record
 
 
 def fit_field(data: FieldData, kernels: Sequence[ModeKernel], settings: Settings, calibrate: bool) -> Fitted:
@@ -177,7 +178,7 @@ class LeftOut:
     widths: Array
     folds: list[Fold]
 
-    def scores(self, data: FieldData, model: FieldModel) -> dict[str, float]:
+    def scores(self, data: FieldData, model: FieldModel) -> Record:
         """Return the scores of these predictions."""
         scores = []
         for row, truth in enumerate(data.truth()):

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from swwl.embedding.components import principal_components, project
+from swwl.embedding.runner import as_items
 from swwl.errors import InputError, located
 from swwl.fields.geometry.walls import inner_loops, loop_features, wall_shape
 from swwl.gp.blocks import Block, Coordinates
@@ -75,9 +76,9 @@ class ShapeFactor(Factor):
         """Find the components of training meshes; return their coordinates, (N, K)."""
         if not isinstance(self.n_components, (int, np.integer)) or self.n_components < 1:
             raise InputError(f"n_components must be a whole number of at least 1, not {self.n_components!r}.")
-        values = list(values)
-        self.settle(as_mesh(values[0]))
-        rows = self._rows(values, progress)
+        items = list(as_items(values))
+        self.settle(as_mesh(items[0]))
+        rows = self._rows(items, progress)
         mean, components, _ = principal_components(rows, self.n_components)
         if not components.shape[1]:  # all alike: one component, of no size
             components = np.zeros((rows.shape[1], 1))
@@ -97,7 +98,7 @@ class ShapeFactor(Factor):
         **options: object,
     ) -> Array:
         """Return the coordinates of other meshes, (N, K)."""
-        rows = self._rows(list(values), progress)
+        rows = self._rows(list(as_items(values)), progress)
         return np.asarray(project(rows, self.mean_, self.components_) / self.deviations_)
 
     def _rows(self, values: list[object], progress: Progress | None) -> Array:
