@@ -55,7 +55,7 @@ class FieldState(msgspec.Struct):
 
     kind: FieldKind
     warp: Warp
-    recipe: dict[str, float]
+    recipe: dict[str, Annotated[float, Meta(ge=-1e9, le=1e9)]]  # descriptors of more are not finite
     centers: Annotated[Array, Shape("ed")] | None
     range: Positive | None
     modes: FieldModes
