@@ -67,7 +67,7 @@ class ShapeFactor(Factor):
 
     def fit(
         self,
-        values: Iterable[object],
+        values: object,
         progress: Progress | None = None,
         *,
         memory: MemoryLike = None,
@@ -91,7 +91,7 @@ class ShapeFactor(Factor):
 
     def represent(
         self,
-        values: Iterable[object],
+        values: object,
         progress: Progress | None = None,
         *,
         memory: MemoryLike = None,
