@@ -3,9 +3,11 @@
 import hashlib
 import json
 import zipfile
+from dataclasses import is_dataclass
 from pathlib import Path
 
 import h5py
+import msgspec
 import numpy as np
 import pandas as pd
 from scipy.spatial import Delaunay
@@ -230,3 +232,14 @@ def rewrite_model(source, target, change, *, checksum=True, compression=zipfile.
         for number, content in enumerate(arrays):
             new.writestr(f"arrays/{number}.npy", content)
         new.writestr("sha256", hashlib.sha256(text + b"".join(arrays)).hexdigest() if checksum else digest)
+
+
+def plain_state(value):
+    """Return a state as a model file holds it: dicts in place of instances of its classes."""
+    if isinstance(value, msgspec.Struct):
+        value = msgspec.structs.asdict(value)
+    elif is_dataclass(value):
+        value = {**vars(value)}
+    if isinstance(value, dict):
+        return {name: plain_state(own) for name, own in value.items()}
+    return [plain_state(own) for own in value] if isinstance(value, list) else value

@@ -86,6 +86,7 @@ def test_an_edit_of_anything_is_refused(saved, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::swwl.errors.CaseWarning")  # of a model with other ranges
 def test_crafted_values_are_refused_or_predict(saved, tmp_path):
     """With the right checksum: every value of the manifest becomes something else, and nothing but `InputError`."""
     path, new = saved

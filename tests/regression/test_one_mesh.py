@@ -1,6 +1,5 @@
 """One mesh and many inputs: what the kernels make of the mesh is computed once, and answers are the model's."""
 
-import msgspec
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +8,7 @@ from swwl import SWWL, Elliptic, InputError, Matern52, PrincipalSWWL, RobustGPRe
 from swwl.kernels import sliced
 from swwl.regression.one_mesh import OneMesh
 from swwl.regression.state import member_from_state, member_state, regressor_from_state, regressor_state
-from tests.helpers import SMALL, plates
+from tests.helpers import SMALL, plain_state, plates
 
 
 @pytest.fixture(scope="module")
@@ -52,15 +51,8 @@ def test_the_mesh_is_embedded_once(model, table, monkeypatch):
     assert one.vectors() is not None
 
 
-def plain(value):
-    """Return a state as a file holds it: dicts in place of instances of its classes."""
-    if isinstance(value, msgspec.Struct):
-        return {name: plain(own) for name, own in msgspec.structs.asdict(value).items()}
-    return [plain(own) for own in value] if isinstance(value, list) else value
-
-
 def test_a_state_comes_back_and_predicts_the_same_bits(model, table):
-    state = plain(regressor_state(model))
+    state = plain_state(regressor_state(model))
     again = regressor_from_state(RobustGPRegressor, state)
     for ours, theirs in zip(*(m.predict(table[30:], return_std=True) for m in (model, again)), strict=True):
         np.testing.assert_array_equal(ours, theirs)
@@ -72,4 +64,4 @@ def test_a_state_comes_back_and_predicts_the_same_bits(model, table):
 @pytest.mark.parametrize("change", [{"members": []}, {"targets": ["one"]}, {"calibration": [0.0, 1.0]}])
 def test_a_state_that_no_fit_leaves_behind_is_refused(model, change):
     with pytest.raises(InputError):
-        regressor_from_state(RobustGPRegressor, plain(regressor_state(model)) | change)
+        regressor_from_state(RobustGPRegressor, plain_state(regressor_state(model)) | change)

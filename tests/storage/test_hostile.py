@@ -96,6 +96,7 @@ def test_an_edit_of_anything_is_refused(saved, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::swwl.errors.CaseWarning")  # of a model with other ranges
 @pytest.mark.parametrize("which", ["saved", "classifier"])
 def test_crafted_values_are_refused_or_predict(which, table, tmp_path, request):
     """With the right checksum: every value of the manifest becomes something else, and nothing but `InputError`."""

@@ -18,8 +18,8 @@ from swwl.domain.notes import warn_about_cases
 from swwl.fields.candidates import ModeKernel
 from swwl.fields.fit import count_fits, fit_field
 from swwl.fields.kernels import field_kernels, mesh_column
-from swwl.fields.model import FieldCases, FieldModel, Fields, Found, MeshNodes, Number
-from swwl.fields.state import FieldRegressorState, field_state, fields_from_state
+from swwl.fields.model import FieldCases, Fields, Found, MeshNodes, Number
+from swwl.fields.state import FieldRegressorState, FittedFields, field_state, fields_from_state
 from swwl.fields.training import TableMeshes, check_options, load_training, make_settings
 from swwl.kernels.base import Factor, Product
 from swwl.kernels.shared import fit_kernels, represent_columns
@@ -171,15 +171,16 @@ class FieldRegressor(BaseEstimator):
         for one in inputs:
             for factor in one.member.kernel.factors:
                 factor.forget()
-        self._geometry = geometry
-        self.models_: dict[str, FieldModel] = {part.model.kind.name: part.model for part in fitted}
-        self._choices = [row for part in fitted for row in part.choices]
-        self._scores = {part.model.kind.name: part.scores for part in fitted if part.scores}
-        self.metadata_: State = {}
-        self._describe(n_features=table.shape[1])
+        models = {part.model.kind.name: part.model for part in fitted}
+        choices = [row for part in fitted for row in part.choices]
+        scores = {part.model.kind.name: part.scores for part in fitted if part.scores}
+        self._adopt(FittedFields(self.mesh_column_, table.shape[1], geometry, models, choices, scores, {}))
         return self
 
-    def _describe(self, n_features: int) -> None:
+    def _adopt(self, fitted: FittedFields) -> None:
+        """Take over what was fitted, and say what it is."""
+        self.mesh_column_, self.n_features_in_, self._geometry = fitted[:3]
+        self.models_, self._choices, self._scores, self.metadata_ = fitted[3:]
         self.field_names_ = list(self.models_)
         self.target_names_ = list(self.models_)
         self.common_topology_ = self._geometry.common
@@ -195,7 +196,6 @@ class FieldRegressor(BaseEstimator):
         )  # fmt: skip
         used = columns_of({name: model.member.kernel for name, model in self.models_.items()})
         self.feature_names_in_ = np.array(list(dict.fromkeys([self.mesh_column_, *used])), dtype=object)
-        self.n_features_in_ = n_features
 
     @property
     def n_train_(self) -> int:
@@ -427,12 +427,17 @@ class FieldRegressor(BaseEstimator):
     def get_state(self) -> FieldRegressorState:
         """Return what the fitted model is made of, for a model file."""
         check_is_fitted(self, "models_")
-        return field_state(self)
+        known = (self._geometry, self.models_, self._choices, self._scores, self.metadata_)
+        return field_state(self.get_params(deep=False), FittedFields(self.mesh_column_, self.n_features_in_, *known))
 
     @classmethod
     def from_state(cls, state: State) -> FieldRegressor:
         """Make a fitted model again of what :meth:`get_state` returned."""
-        return fields_from_state(cls, state)
+        params, fitted = fields_from_state(cls, state)
+        model = cls(**params)
+        check_options(model)
+        model._adopt(fitted)
+        return model
 
 
 class _DescribedMeshes:

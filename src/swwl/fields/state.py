@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 import numpy as np
@@ -15,7 +15,7 @@ from swwl.fields.geometry.descriptors import Describer, n_factors
 from swwl.fields.model import LEVELS, FieldModel, MeshNodes
 from swwl.fields.modes import FieldModes, SmoothBasis
 from swwl.fields.numbers import NAMES, NumberErrors
-from swwl.fields.training import Geometry, check_options
+from swwl.fields.training import Geometry
 from swwl.fields.values import FieldKind, Warp
 from swwl.formatting import Record
 from swwl.regression.state import MemberState, check_member, member_from_state, member_state
@@ -23,7 +23,6 @@ from swwl.storage.checks import (
     AnyNumber,
     Array,
     Count,
-    Names,
     Positive,
     Shape,
     Sizes,
@@ -37,6 +36,18 @@ if TYPE_CHECKING:
     from swwl.fields.estimator import FieldRegressor
 
 _MOST_JOBS = 10_000
+
+
+class FittedFields(NamedTuple):
+    """What a fit of a :class:`swwl.FieldRegressor` leaves: a model of every field, how it was chosen, its scores."""
+
+    mesh_column: str
+    n_features: int
+    geometry: Geometry
+    models: dict[str, FieldModel]
+    choices: list[Record]
+    scores: dict[str, Record]
+    metadata: Record
 
 
 class FieldState(msgspec.Struct):
@@ -91,23 +102,20 @@ class FieldRegressorState(msgspec.Struct):
     metadata: Record
 
 
-def field_state(model: FieldRegressor) -> FieldRegressorState:
+def field_state(params: Record, fitted: FittedFields) -> FieldRegressorState:
     """Collect the state of a fitted :class:`swwl.FieldRegressor`."""
-    params = model.get_params(deep=False)
-    params.pop("kernel")
-    geometry = model._geometry
     return FieldRegressorState(
-        params=params,
-        given=model.kernel is not None,
-        mesh_column=model.mesh_column_,
-        n_features=model.n_features_in_,
-        common=geometry.common,
-        cells=geometry.cells,
-        describer=geometry.describer,
-        fields=[_one_state(field) for field in model.models_.values()],
-        choices=[_Choice(**row) for row in model._choices],
-        scores={name: _Score(**row) for name, row in model._scores.items()},
-        metadata=model.metadata_,
+        params={name: value for name, value in params.items() if name != "kernel"},
+        given=params["kernel"] is not None,
+        mesh_column=fitted.mesh_column,
+        n_features=fitted.n_features,
+        common=fitted.geometry.common,
+        cells=fitted.geometry.cells,
+        describer=fitted.geometry.describer,
+        fields=[_one_state(field) for field in fitted.models.values()],
+        choices=[_Choice(**row) for row in fitted.choices],
+        scores={name: _Score(**row) for name, row in fitted.scores.items()},
+        metadata=fitted.metadata,
     )
 
 
@@ -127,26 +135,26 @@ def _one_state(field: FieldModel) -> FieldState:
     )
 
 
-def fields_from_state(kind: type[FieldRegressor], values: Record) -> FieldRegressor:
-    """Undo :func:`field_state`; refuse what no fit leaves behind."""
+def fields_from_state(kind: type[FieldRegressor], values: Record) -> tuple[Record, FittedFields]:
+    """Undo :func:`field_state`: return the arguments of the regressor, and what was fitted."""
     state = restored(FieldRegressorState, values)
     models = {part.kind.name: _one_from_state(part, state.describer) for part in state.fields}
     kernels = {model.member.name: clone(model.member.kernel) for model in models.values()}
     given = next(iter(kernels.values())) if len(kernels) == 1 else kernels
-    model = kind(given if state.given else None, **arguments(kind, state.params))
-    check_options(model)
-    if model.n_jobs is not None and not 0 < abs(model.n_jobs) < _MOST_JOBS:
-        raise InputError(f"n_jobs is {shown(model.n_jobs)}")
+    params = arguments(kind, state.params) | {"kernel": given if state.given else None}
+    if params["n_jobs"] is not None and not 0 < abs(params["n_jobs"]) < _MOST_JOBS:
+        raise InputError(f"n_jobs is {shown(params['n_jobs'])}")
     if len(models) < len(state.fields) or not models.keys() >= state.scores.keys():
         raise InputError(f"fields are {shown(list(models))}, and scores those of {shown(list(state.scores))}")
-    model._geometry = Geometry(state.describer, state.common, state.cells)
-    model.mesh_column_, model.models_ = state.mesh_column, models
-    model._choices = [msgspec.structs.asdict(row) for row in state.choices]
-    model._scores = {name: msgspec.structs.asdict(row) for name, row in state.scores.items()}
-    model.metadata_ = state.metadata
-    model._describe(state.n_features)
-    restored(Names, model.feature_names_in_.tolist())
-    return model
+    return params, FittedFields(
+        state.mesh_column,
+        state.n_features,
+        Geometry(state.describer, state.common, state.cells),
+        models,
+        [msgspec.structs.asdict(row) for row in state.choices],
+        {name: msgspec.structs.asdict(row) for name, row in state.scores.items()},
+        state.metadata,
+    )
 
 
 def _one_from_state(state: FieldState, describer: Describer) -> FieldModel:

@@ -147,6 +147,7 @@ def regressor_from_state(kind: type[RobustGPRegressor], values: Record) -> Robus
 
 def member_from_state(state: MemberState) -> Member:
     """Undo :func:`member_state`."""
+    restored(list[str], [factor.column for factor in state.factors])
     member = Member(state.name, make_kernel(state.factors, state.elliptic), state.train, shares=state.shares)
     member.gps = [RobustGP.from_state(_whole(member, own)) for own in state.gps]
     return member

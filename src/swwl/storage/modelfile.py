@@ -209,13 +209,14 @@ def _encode(value: Any, arrays: list[NDArray[np.generic]], known: dict[int, int]
         return {"$tuple": [_encode(item, arrays, known) for item in value]}
     if isinstance(value, list):
         return [_encode(item, arrays, known) for item in value]
-    if type(value) in STORABLE.values():
+    kind: type = type(value)
+    if STORABLE.get(kind.__name__) is kind:
         # Where embeddings are kept is a matter of this machine, not of the model.
         params = {name: item for name, item in value.get_params(deep=False).items() if name != "memory"}
-        learned = declared(type(value))
+        learned = declared(kind)
         fitted = {name: item for name, item in vars(value).items() if name in learned}
         return {
-            "$object": type(value).__name__,
+            "$object": kind.__name__,
             "params": _encode(params, arrays, known),
             "fitted": _encode(fitted, arrays, known),
         }
