@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import pandas as pd
@@ -66,12 +66,7 @@ class ShapeFactor(Factor):
         """Learn from the first training mesh what vectors of all need."""
 
     def fit(
-        self,
-        values: Any,
-        progress: Progress | None = None,
-        *,
-        memory: MemoryLike = None,
-        **options: object,
+        self, values: object, progress: Progress | None = None, *, memory: MemoryLike = None, **options: object
     ) -> Array:
         """Find the components of training meshes; return their coordinates, (N, K)."""
         if not isinstance(self.n_components, (int, np.integer)) or self.n_components < 1:
@@ -90,12 +85,7 @@ class ShapeFactor(Factor):
         return np.asarray(coordinates[:, :kept] / self.deviations_)
 
     def represent(
-        self,
-        values: Any,
-        progress: Progress | None = None,
-        *,
-        memory: MemoryLike = None,
-        **options: object,
+        self, values: object, progress: Progress | None = None, *, memory: MemoryLike = None, **options: object
     ) -> Array:
         """Return the coordinates of other meshes, (N, K)."""
         rows = self._rows(list(as_items(values)), progress)
