@@ -1,6 +1,7 @@
 """The public names, for type checkers and editors; ``__init__.py`` imports them when they are first used."""
 
 from swwl.classification import GraphSVC as GraphSVC
+from swwl.classification import nested_cv as nested_cv
 from swwl.embedding import SWWLEmbedding as SWWLEmbedding
 from swwl.embedding import pairwise_distances as pairwise_distances
 from swwl.errors import GPWarning as GPWarning

@@ -1,7 +1,7 @@
 r"""What tells the place of a node, on a mesh of any topology: blocks of numbers per node, weighed by recipes.
 
-Blocks are box coordinates, normals of surfaces and contours, lags by linear finite elements and, around bodies
-in the plane, slit-map coordinates (see ``walls.py``). Their deviations in the training set are settled once; a recipe weighs
+Blocks are box coordinates, normals of surfaces and contours, lags by linear finite elements and, around bodies in the
+plane, slit-map coordinates (see ``walls.py``). Their deviations in the training set are settled once; a recipe weighs
 and stacks them, and smooth functions of the result are the basis of fields (``modes.py``).
 """
 

@@ -79,7 +79,7 @@ def domain_of(served: Served, meshes: Mapping[str, Known], table: pd.DataFrame, 
         found = served.strange(column, known)
         notes += found
         outside += [column] * bool(found)
-    inside = not outside if judged.inside is None else judged.inside and not outside
+    inside = not outside if judged.inside is None else judged.inside
     if not inside and not notes and judged.why:
         notes = [judged.why]
     elif inside and judged.inside is None and judged.why:
