@@ -1,5 +1,6 @@
 """How tests are shared among processes; on CI a test that is skipped for want of what CI can install is a failure."""
 
+import gc
 import os
 import sys
 from collections.abc import Generator
@@ -30,6 +31,16 @@ def _is_lack(report: Any) -> bool:
     reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
     lacking = os.environ.get("SWWL_LACKS", "").split()  # what .ci/run could not install
     return not any(words in reason for words in _FINE) and not any(f"{name} is not" in reason for name in lacking)
+
+
+# What is imported stays: walking through all of it again and again would take a third of the time of collection.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector look at what tests make, and no longer at what was imported."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -21,6 +21,8 @@ from tests.cli.conftest import swwl
 from tests.cli.fielddata import QUICK, plate, write_plates
 from tests.serve.conftest import LIMITS, TestClient
 
+pytestmark = pytest.mark.slow
+
 ENDINGS = ("", "_std", "_lower95", "_upper95")
 INSIDE, OUT, UNSURE, OTHER = range(4)
 

@@ -72,6 +72,7 @@ def test_columns_are_scaled_where_a_large_one_drowns_the_others():
     assert model.score(graphs[20:], classes[20:]) >= 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tells", ["labels", "attributes"])
 def test_labels_are_used_where_they_help(tells, tmp_path):
     rng = np.random.default_rng(1)
@@ -95,6 +96,7 @@ def test_labels_are_used_where_they_help(tells, tmp_path):
     np.testing.assert_array_equal(again.decision_function(graphs), model.decision_function(graphs))
 
 
+@pytest.mark.slow
 def test_of_equals_the_simplest_is_taken():
     """Graphs that are all alike: nothing is better than anything else."""
     graphs = rings(np.zeros(8), lambda c, rng: np.ones((9, 2)), noise=0)

@@ -140,6 +140,7 @@ def test_a_loose_node_changes_no_prediction(plates, tmp_path):
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "after.csv"), pd.read_csv(tmp_path / "before.csv"))
 
 
+@pytest.mark.slow
 def test_merged_nodes_are_remembered_by_the_model(plates, tmp_path):
     whole = tmp_path / "whole"
     shutil.copytree(plates, whole)

@@ -85,6 +85,7 @@ def test_what_submit_refuses(plaid, tmp_path):
     refused(model, "-o", tmp_path / "t.pkl", "--samples", plaid / "set", words="name a new folder")
 
 
+@pytest.mark.slow
 def test_mistakes_name_the_sample_and_hidden_targets_are_no_inputs(tmp_path):
     for i in range(6):
         write_sample(tmp_path / "set/data/train", i, fields=i != 4)

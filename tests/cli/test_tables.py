@@ -60,6 +60,7 @@ def test_tabs_become_commas(data, fitted, tmp_path):
     assert "efficiency_mean" in pd.read_csv(tmp_path / "p.csv")
 
 
+@pytest.mark.slow
 def test_a_text_among_numbers_names_line_and_cure(data):
     change(data / "table.csv", pressure={2: "abgebrochen"})
     message = fit(data, code=2)
@@ -72,6 +73,7 @@ def test_a_text_among_numbers_names_line_and_cure(data):
     assert fit(data, "--inputs", "")["inputs"] == ["mesh"]
 
 
+@pytest.mark.slow
 def test_missing_cells(data):
     split = pd.read_csv(data / "table.csv")["split"]
     test, train = split.index[split == "test"][2], split.index[split == "train"][3]
@@ -110,6 +112,7 @@ def test_an_unknown_word_names_its_line(data):
     assert "1 left out that say nothing (line 7)" in fit(data, "--drop-incomplete")["split"]
 
 
+@pytest.mark.slow
 def test_ids_names_and_dates_are_not_inputs(data):
     days = pd.date_range("2024-01-31", periods=40).strftime("%Y-%m-%d")
     change(data / "table.csv", id=range(40), case=[f"case {k}" for k in range(40)], day=days, part=["train"] * 40)
@@ -123,6 +126,7 @@ def test_ids_names_and_dates_are_not_inputs(data):
     assert fit(data, "--inputs", "id,speed")["inputs"] == ["mesh", "id", "speed"]
 
 
+@pytest.mark.slow
 def test_columns_of_choices_are_not_inputs(data):
     rng = np.random.default_rng(0)
     change(

@@ -132,6 +132,7 @@ def test_drag_is_of_flat_plate_order():
     assert drag_coefficient(flow_around(0.0, 0.16, 0.0), 6e6) > drag
 
 
+@pytest.mark.slow
 def test_meshes_of_random_shapes():
     rng = np.random.default_rng(0)
     for k in range(100):

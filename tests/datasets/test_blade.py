@@ -131,6 +131,7 @@ def test_surface_pressure_balances_the_torque(point):
     assert pressure.min() > 0
 
 
+@pytest.mark.slow
 def test_meshes_of_random_shapes():
     for k, inputs in enumerate(draw(BLADE.ranges, 100, seed=5)):
         nodes = (500, 1000, 3000, 10_000)[k % 4]

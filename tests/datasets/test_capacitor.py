@@ -80,6 +80,7 @@ def test_stiffness_of_a_mesh_knows_constants_and_areas():
     assert points[:, 0] @ (matrix @ points[:, 0]) == pytest.approx(area, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_nodes", [500, 1500])
 def test_meshes_are_good_and_of_the_size_asked_for(n_nodes):
     for inputs, aspect in zip(draw(CAPACITOR.ranges, 4, seed=5), [1.0, 0.7, 1.4, 1.0], strict=True):

@@ -124,6 +124,7 @@ def test_downloads_refused(tmp_path):
         fetch_plaid("Rotor37", tmp_path)
 
 
+@pytest.mark.slow
 def test_download_without_a_network(tmp_path, monkeypatch):
     pytest.importorskip("plaid", reason=NO_PYPLAID)
     constants = pytest.importorskip("huggingface_hub.constants", reason=NO_PYPLAID)

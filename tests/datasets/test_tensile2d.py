@@ -152,6 +152,7 @@ def test_consistent_tangent(strain):
     assert_slope(tangent, stress, scale=np.abs(tangent).max(), steps=10.0 ** -np.arange(5, 10))
 
 
+@pytest.mark.slow
 def test_stress_concentration():
     """Peterson's factor for opposite half-round notches: 2.57 on the net section at 2r / H = 0.15."""
     points, triangles = notched_plate(0.15, 0.0, 9000)

@@ -35,6 +35,7 @@ def modes(table):
     return displacement_modes(table["mesh"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("target", "goal", "caution"), [("y", "maximize", 0.0), ("z", "minimize", 1.0)])
 def test_finds_the_best_plate(model, table, modes, target, goal, caution):
     found = improve(model, table["mesh"][0], modes, {"load": 1.0}, target=target, goal=goal, caution=caution)
@@ -53,6 +54,7 @@ def test_does_not_leave_the_ball(model, table, modes):
     assert np.allclose(modes.move(found.coordinates), away, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_begins_inside_and_keeps_what_modes_do_not_hold(model, modes):
     odd = plate(3.0, 3.0)
     bump = odd.points.copy()

@@ -88,7 +88,9 @@ def test_iterations_by_themselves_and_far_steps(step, tolerance, weights):
     check(SWWLEmbedding(3, step, per_iteration=True, **options).fit(meshes), meshes[0], 1e-5)
 
 
-@pytest.mark.parametrize("rule", ["mean", "linear", "midpoint"])
+@pytest.mark.parametrize(
+    "rule", ["mean", *(pytest.param(rule, marks=pytest.mark.slow) for rule in ("linear", "midpoint"))]
+)
 @pytest.mark.parametrize("measure", ["skin", "area"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_points_on_cells(shape, measure, rule):

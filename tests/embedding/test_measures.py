@@ -163,6 +163,7 @@ def test_cells_do_not_show_the_resolution_of_a_mesh_as_nodes_do():
 MEASURES = [("domains", "area"), ("domains", "skin"), ("twisted", "skin"), ("contours", "skin"), ("surfaces", "edges")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "measure", "scale"),
     [*((*pair, False) for pair in MEASURES), ("domains", "area", True), ("surfaces", "edges", True)],

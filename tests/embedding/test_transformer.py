@@ -33,7 +33,7 @@ def check_against_reference(graphs, embedding):
 @pytest.mark.parametrize("quantiles", ["linear", "lower", "midpoint", "mean"])
 @pytest.mark.parametrize("massive", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("shift", [0, 1e6])
+@pytest.mark.parametrize("shift", [0, pytest.param(1e6, marks=pytest.mark.slow)])
 def test_random_graphs(quantiles, massive, weighted, shift):
     rng = np.random.default_rng(0)
     graphs = [random_graph(rng, n, weighted=weighted, massive=massive) for n in (30, 1, 17, 2)]
@@ -202,6 +202,7 @@ def test_progress_counts_every_graph():
     assert calls[-1] == (20, None)
 
 
+@pytest.mark.slow
 def test_an_iterator_is_drawn_only_as_needed():
     """Graphs of an iterator live only while they wait for a thread or are embedded."""
     points, cells = plate(2000)

@@ -52,6 +52,7 @@ def fitted():
     return smooth().fit(table[:20], ["T", "v"]), table
 
 
+@pytest.mark.slow
 def test_fields_on_meshes_of_any_topology(fitted):
     model, table = fitted
     assert not model.common_topology_
@@ -70,6 +71,7 @@ def test_fields_on_meshes_of_any_topology(fitted):
     assert list(model.feature_names_in_) == ["mesh", "load"]
 
 
+@pytest.mark.slow
 def test_a_row_does_not_depend_on_its_neighbors(fitted):
     model, table = fitted
     alone, together = model.predict(table[21:22])[0], model.predict(table[20:24])[1]
@@ -79,6 +81,7 @@ def test_a_row_does_not_depend_on_its_neighbors(fitted):
     assert not np.allclose(first, model.sample(table[21:22], 3, random_state=5)[0]["T"])
 
 
+@pytest.mark.slow
 def test_the_order_of_nodes_does_not_matter(fitted):
     model, table = fitted
     mesh = table["mesh"][21]
@@ -88,6 +91,7 @@ def test_the_order_of_nodes_does_not_matter(fitted):
     assert np.allclose(model.predict(row)[0]["T"], model.predict(table[21:22])[0]["T"][order], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_intervals_widen_with_their_level_and_hold_the_mean(fitted):
     model, table = fitted
     mean = model.predict(table[20:22])
@@ -100,6 +104,7 @@ def test_intervals_widen_with_their_level_and_hold_the_mean(fitted):
         model.predict_interval(table[20:22], level=1.5)
 
 
+@pytest.mark.slow
 def test_meshes_carry_what_is_predicted(fitted):
     model, table = fitted
     mesh = model.predict_meshes(table[20:21])[0]
@@ -108,6 +113,7 @@ def test_meshes_carry_what_is_predicted(fitted):
     assert "T_lower80" in model.predict_meshes(table[20:21], level=0.8)[0].fields
 
 
+@pytest.mark.slow
 def test_samples_spread_as_predictions_say(fitted):
     model, table = fitted
     mean, std = model.predict(table[20:21], return_std=True)
@@ -118,6 +124,7 @@ def test_samples_spread_as_predictions_say(fitted):
     assert np.abs(drawn["T"].mean(axis=0) - mean[0]["T"]).max() < 0.5 * std[0]["T"].max()
 
 
+@pytest.mark.slow
 def test_derived_numbers(fitted):
     model, table = fitted
     top = model.derived(table[20:], "max", field="T")
@@ -140,6 +147,7 @@ def test_derived_numbers(fitted):
         model.derived(table[20:], "max")
 
 
+@pytest.mark.slow
 def test_a_model_comes_back_from_its_file(fitted, tmp_path):
     model, table = fitted
     model.metadata_ = {"from": "a test"}
@@ -155,6 +163,7 @@ def test_a_model_comes_back_from_its_file(fitted, tmp_path):
     pd.testing.assert_frame_equal(loaded.cross_validated(), model.cross_validated())
 
 
+@pytest.mark.slow
 def test_scores_of_numbers_that_do_not_rise_are_refused(fitted):
     state = plain_state(fitted[0].get_state())
     state["fields"][0]["numbers"]["max"]["scores"] = state["fields"][0]["numbers"]["max"]["scores"][::-1]
@@ -162,6 +171,7 @@ def test_scores_of_numbers_that_do_not_rise_are_refused(fitted):
         FieldRegressor.from_state(state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spoil", ["truncation", "widths", "centers"])
 def test_states_that_do_not_fit_together_are_refused(fitted, spoil):
     model, _ = fitted
@@ -201,6 +211,7 @@ def test_files_and_their_memory(tmp_path):
     assert np.array_equal(first.predict(files[12:])[0]["T"], again.predict(files[12:], memory=memory)[0]["T"])
 
 
+@pytest.mark.slow
 def test_progress_is_told():
     seen, fits = [], []
     quick().fit(plates(12), "T", progress=lambda *done: seen.append(done), gp_progress=lambda *done: fits.append(done))
@@ -231,6 +242,7 @@ def test_a_missing_value_does_not_count():
     assert np.abs(difference).max() < 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::swwl.errors.CaseWarning")
 def test_fields_of_cells_come_back_on_cells():
     table = plates(14)
@@ -306,6 +318,7 @@ def test_tables_that_make_no_sense_are_refused():
         smooth().fit(table, "T")
 
 
+@pytest.mark.slow
 def test_points_without_cells_need_a_kernel_on_other_columns():
     table = plates(12)
     table["mesh"] = [Mesh(mesh.points, {}, dict(mesh.fields)) for mesh in table["mesh"]]

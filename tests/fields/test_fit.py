@@ -109,9 +109,9 @@ def test_a_field_that_never_changes_has_no_modes(case):
 
 def test_a_regressors_state_comes_back():
     from tests.fields.test_estimator import plates, quick
-    from tests.regression.test_one_mesh import plain
+    from tests.helpers import plain_state
 
     table = plates(14)
     model = quick().fit(table[:12], "T")
-    again = fields_from_state(type(model), plain(field_state(model)))
+    again = fields_from_state(type(model), plain_state(field_state(model)))
     np.testing.assert_array_equal(again.predict(table[:2])[0]["T"], model.predict(table[:2])[0]["T"])

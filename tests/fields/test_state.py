@@ -58,6 +58,7 @@ def test_a_model_comes_back_and_predicts_the_same_bits(saved):
     assert "There are no pictures" in page  # b.vtu is not there
 
 
+@pytest.mark.slow
 def test_flipped_bits_are_refused_or_do_not_matter(saved, tmp_path):
     path, new = saved
     data, rng = path.read_bytes(), random.Random(0)
@@ -76,6 +77,7 @@ def test_flipped_bits_are_refused_or_do_not_matter(saved, tmp_path):
     assert refused > 40
 
 
+@pytest.mark.slow
 def test_an_edit_of_anything_is_refused(saved, tmp_path):
     path, _ = saved
     for place in random.Random(0).sample(list(places(manifest_of(path))), 30):

@@ -86,6 +86,7 @@ def counted(monkeypatch):
     return counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("same", [False, True], ids=["any topology", "shared cells"])
 def test_every_file_is_read_once_by_a_fit_and_once_by_a_prediction(same, tmp_path, counted):
     table = plates(13, tmp_path, same)
@@ -99,6 +100,7 @@ def test_every_file_is_read_once_by_a_fit_and_once_by_a_prediction(same, tmp_pat
     assert counted == dict.fromkeys(table["mesh"][10:], 1)
 
 
+@pytest.mark.slow
 def test_files_that_do_not_fit_into_memory_are_read_again_with_the_same_result(tmp_path, counted, monkeypatch):
     table = plates(11, tmp_path)
     wanted = FieldRegressor(n_modes=2, calibrate=False).fit(table[:10], "u").predict(table[10:], widen=False)[0]["u"]
@@ -109,6 +111,7 @@ def test_files_that_do_not_fit_into_memory_are_read_again_with_the_same_result(t
     np.testing.assert_array_equal(found.predict(table[10:], widen=False)[0]["u"], wanted)
 
 
+@pytest.mark.slow
 def test_kernels_find_kept_embeddings_of_files_by_their_paths(tmp_path, counted):
     table = plates(10, tmp_path)
     memory = Memory(tmp_path / ".swwl-cache")

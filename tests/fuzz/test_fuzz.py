@@ -30,6 +30,7 @@ class Steady:
         return options[0]
 
 
+@pytest.mark.slow
 def test_crafted_files_have_the_right_checksum(tmp_path, traced, monkeypatch):
     monkeypatch.setattr("tests.fuzz.cases._revalued", lambda text, _: text)
     rng = Steady()

@@ -176,6 +176,7 @@ def fitted(points):
     return gp, [joint(new, rows)], y
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::swwl.gp.GPWarning")
 def test_invariances(points, fitted):
     rows, new = points
@@ -209,6 +210,7 @@ def test_invariances(points, fitted):
     assert_allclose(check(scaled, new_scaled).beta_ * [1, 1, 1, 1, 1e3, 1e-3], gp.beta_, rtol=0.05, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::swwl.gp.GPWarning")
 def test_range_uncertainty_is_the_delta_method(points, fitted):
     rows, _ = points

@@ -188,6 +188,7 @@ def test_the_floor_keeps_variances_from_drowning():
     assert (std > 0.9e-3 * np.sqrt(gp.sigma2_)).all()
 
 
+@pytest.mark.slow
 def test_range_uncertainty_is_the_delta_method(data):
     gp, cross, _ = mixed(data, range_uncertainty=True)
     plain, _, _ = mixed(data)

@@ -79,6 +79,7 @@ def make_gp(**options):
     return RobustGP(["matern52"], prior="gentle", **options)
 
 
+@pytest.mark.slow
 def test_a_warm_start_needs_few_evaluations(smooth):
     block, y = smooth
     whole = make_gp().fit([block], y)
@@ -98,6 +99,7 @@ def test_a_warm_start_needs_few_evaluations(smooth):
     assert_allclose(again.log_posterior_, warm.log_posterior_, atol=0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::swwl.gp.GPWarning")
 def test_a_start_is_where_the_climb_begins(smooth, monkeypatch):
     block, y = smooth

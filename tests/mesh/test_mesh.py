@@ -147,6 +147,7 @@ def test_a_graph_of_a_mesh_is_not_checked_again(monkeypatch):
     assert mesh.graph(fields=["f"]).n_features == 3
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::swwl.errors.LooseNodesWarning")
 @settings(deadline=None, max_examples=50)
 @given(st.data())
@@ -174,6 +175,7 @@ def test_graphs_are_those_of_from_cells(data):
         same_graph(areas, Graph.from_cells(mesh.points, mesh.cells, node_weights="area"))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::swwl.errors.LooseNodesWarning")
 @settings(deadline=None, max_examples=50)
 @given(meshes(), st.randoms(use_true_random=False))
@@ -190,6 +192,7 @@ def test_the_order_of_nodes_does_not_matter(mesh, random):
     assert len(turned.triangles()) == len(mesh.triangles())
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(meshes())
 def test_pickles_and_copies_are_the_same_and_frozen(mesh):
@@ -199,6 +202,7 @@ def test_pickles_and_copies_are_the_same_and_frozen(mesh):
         assert fingerprint(twin) == fingerprint(mesh)
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 @given(mesh=meshes(dimensions=(2, 3)))
 def test_npz_files_hold_all(mesh, tmp_path):

@@ -143,6 +143,7 @@ def test_importance_sums_up_the_rest(model):
     assert names[-1] == f"{len(display.importance) - 2} more together"
 
 
+@pytest.mark.slow
 def test_map_marks_the_case_far_from_all_others(table):
     odd = Graph.from_cells(plate(60, 0, 9.0)[0], plate(60, 0, 9.0)[1])
     meshes = [*table["mesh"][:29], odd]
@@ -173,6 +174,7 @@ def test_effect_of_projections_and_quantiles(table):
     assert [text.get_text() for text in draw(display).get_legend().get_texts()] == ["Q = 5", "Q = 10"]
 
 
+@pytest.mark.slow
 def test_meshes_of_all_kinds_are_drawn(tmp_path):
     import meshio
 
@@ -213,6 +215,7 @@ def test_choices_are_numbered_on_the_map_of_the_pool():
         ChoicesDisplay.from_points(rows, [30], ax=axis())
 
 
+@pytest.mark.slow
 def test_very_many_points_become_pixels():
     """So that pages about many cases stay small; a few hundred points stay lines that can be enlarged."""
     sizes = {}

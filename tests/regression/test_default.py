@@ -201,6 +201,7 @@ def test_two_columns_of_meshes_and_few_rows():
     assert few.left_out_by_ == "leave-one-out"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::swwl.errors.LooseNodesWarning")
 def test_a_node_that_no_cell_uses_changes_nothing():
     """Not even on meshes whose center is zero but for rounding."""

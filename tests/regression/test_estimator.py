@@ -168,6 +168,7 @@ def test_model_selection_over_paths(table, tmp_path):
     assert repr(clone(model)) == repr(model)
 
 
+@pytest.mark.slow
 def test_lists_and_arrays_are_tables(table):
     graphs, y = list(table["mesh"]), table["weight"].to_numpy()
     model = RobustGPRegressor(PrincipalSWWL(**SMALL)).fit(graphs[:45], y[:45])

@@ -51,6 +51,7 @@ def test_names_are_escaped_and_a_model_from_python_has_a_report(model, tmp_path)
     assert (tmp_path / "r.html").read_text(encoding="utf-8") == text
 
 
+@pytest.mark.slow
 def test_every_section_is_linked_once(model):
     text = make_report(model)
     anchors, sections = re.findall(r'href="#(\w+)"', text), re.findall(r'<section id="(\w+)">', text)

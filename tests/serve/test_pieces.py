@@ -18,6 +18,7 @@ ARRAYS = st.sampled_from(["float32", "uint32"]).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(st.text(), ARRAYS, max_size=4), st.dictionaries(st.text(), st.integers() | st.text(), max_size=3)
 )

@@ -71,6 +71,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.sampled_from([PredictQuestion, CurveQuestion, FieldQuestion, Invocation, Process]), JSON)
 def test_whatever_is_asked_is_a_question_or_refused_in_one_line(kind, asked):
     for one in (asked, {"sweep": asked}, {"mesh": asked}, {"inputs": asked}, {"instances": asked}, {"sample": asked}):
@@ -113,6 +114,7 @@ def _references(part):
         yield from _references(one)
 
 
+@pytest.mark.slow
 def test_nothing_but_the_server_needs_pydantic():
     code = "import sys; sys.modules['pydantic'] = None; import swwl, swwl.cli, swwl.datasets, swwl.jobs.predict"
     subprocess.run([sys.executable, "-c", code], check=True)

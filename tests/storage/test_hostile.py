@@ -61,6 +61,7 @@ def put(manifest, path, value):
     manifest[path[-1]] = value
 
 
+@pytest.mark.slow
 def test_flipped_bits_are_refused_or_do_not_matter(saved, table, tmp_path):
     data, rng = saved.read_bytes(), random.Random(0)
     expected = load_model(saved).predict(table[:2])
@@ -78,6 +79,7 @@ def test_flipped_bits_are_refused_or_do_not_matter(saved, table, tmp_path):
     assert refused > 350
 
 
+@pytest.mark.slow
 def test_an_edit_of_anything_is_refused(saved, tmp_path):
     with zipfile.ZipFile(saved) as archive:
         manifest = json.loads(archive.read("manifest.json"))
@@ -159,6 +161,7 @@ def test_arrays_that_are_none(name, saved, tmp_path, capsys):
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.slow
 def test_nothing_takes_more_memory_than_the_file(saved, tmp_path):
     zeros = npy(np.zeros(5_000_000))
     bombs = {
@@ -221,6 +224,7 @@ METADATA = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", METADATA)
 def test_metadata_never_reaches_the_page_as_html(key, saved, tmp_path):
     rewrite_model(saved, tmp_path / "m.swwl", lambda m, _: m["metadata"].update({key: METADATA[key]}))

@@ -63,6 +63,7 @@ def assert_same_posterior(found, wanted, cross, among, trend, tolerance=1e-7):
     assert_allclose(a.scale, b.scale, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(st.integers(8, 60), st.integers(1, 4), st.integers(1, 3), st.integers(0, 2), st.sampled_from(METHODS), st.data())
 def test_all_rows_inducing_or_all_neighbors_is_the_exact_process(n, p, k, q, method, data):
@@ -318,6 +319,7 @@ def test_joint_predictions_of_very_many_points_leave_residuals_independent(small
     assert np.linalg.eigvalsh(cov).min() > 0
 
 
+@pytest.mark.slow
 def test_fit_large_takes_ranges_of_a_subset_and_rows_of_all():
     x, y = borehole(200, 5)
     new, truth = borehole(100, 6)

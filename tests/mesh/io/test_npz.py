@@ -84,6 +84,7 @@ def test_wrong_members(content, reason, tmp_path):
         read(tmp_path / "a.npz")
 
 
+@pytest.mark.slow
 def test_bombs(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_DEFLATED) as file:
         for name in ("points", "field_a", "field_b"):

@@ -232,6 +232,7 @@ def test_anchors_keep_corners(n, size):
     assert fewest <= len(kept) <= most
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(0, 100))
 def test_transfer_of_linear_fields_is_exact(seed):

@@ -51,6 +51,7 @@ SOLID = [(kind, name) for kind in FILLINGS for name in (kind, *RELATIVES[kind])]
 PLANE = [(kind, name) for kind in ("triangle", "quad") for name in (kind, *RELATIVES[kind])] + [("polygon", "polygon")]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(places=some_places[3], types=st.sampled_from(SOLID), seed=st.integers(0, 99))
 def test_the_boundary_of_every_solid_cell(places, types, seed):
