@@ -60,7 +60,7 @@ def fit(table: pd.DataFrame) -> RobustGPRegressor:
 
 def error(model: RobustGPRegressor, test: pd.DataFrame) -> float:
     """Return the root mean square error on new blades."""
-    return float(np.sqrt(np.mean((model.predict(test[INPUTS]) - test["efficiency"]) ** 2)))
+    return float(np.sqrt(np.mean((model.predict(test[INPUTS], widen=False) - test["efficiency"]) ** 2)))
 
 
 def main() -> dict[str, tuple[float, float]]:

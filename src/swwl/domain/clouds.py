@@ -167,7 +167,8 @@ def _span(rows: Array, most: int) -> tuple[Array, Array, Array]:
     mean = rows.mean(axis=0)
     apart = rows - mean
     values, vectors = linalg.eigh(apart.T @ apart / max(len(rows) - 1, 1))
-    kept = np.flatnonzero(values > _TINY * max(float(values[-1]), np.finfo(float).tiny))[::-1][:most]
+    largest = float(values.max(initial=np.finfo(float).tiny))  # there may be no coordinates: meshes that are all alike
+    kept = np.flatnonzero(values > _TINY * largest)[::-1][:most]
     return mean, vectors[:, kept], values[kept]
 
 

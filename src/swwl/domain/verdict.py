@@ -255,7 +255,7 @@ def verdicts(reference: Reference, looks: Looks, shape_std: Array, numbers: Mapp
 
 def number_columns(factors: Sequence[Factor], rows: Sequence[Representation]) -> dict[str, Array]:
     """Return the numeric columns that factors represent, by name, in their own units."""
-    found = {factor.column: factor.numbers(own) for factor, own in zip(factors, rows, strict=True)}
+    found = {str(factor.column): factor.numbers(own) for factor, own in zip(factors, rows, strict=True)}
     return {name: values for name, values in found.items() if values is not None}
 
 

@@ -24,7 +24,6 @@ from swwl.domain.verdict import (
     Representation,
     case_points,
     look,
-    make_reference,
     number_columns,
     verdicts,
 )
@@ -449,14 +448,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
 
     def domain_reference(self) -> Reference:
         """Return what :meth:`domain` compares cases with: learned from the training rows when it is first asked for."""
-        known: tuple[Stack, Reference] | None = getattr(self, "_known_reference", None)
-        if known is None or known[0] is not self.stack_:
-            std = self.stack_.shape_std(self.stack_.parts_left_out())
-            found = make_reference(
-                self.kernel_.factors, self.train_rows_, self.stack_.leave_one_out(), std, self.train_inputs_
-            )
-            known = self._known_reference = (self.stack_, found)
-        return known[1]
+        return self.stack_.reference
 
     def coordinates(self, rows: Sequence[Sequence[Representation]] | None, n_components: int) -> Array:
         """Return cases as points (M, K): whitened components of meshes, standardized numbers.

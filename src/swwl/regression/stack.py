@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from swwl.domain.verdict import Representation, shapes_alone
+from swwl.domain.verdict import Reference, Representation, make_reference, number_columns, shapes_alone
 from swwl.errors import InputError
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
@@ -331,6 +331,13 @@ class Stack:
     def train_rows(self) -> list[Representation]:
         """What the factors of :attr:`kernel` made of the training columns."""
         return self.kernel_rows([member.rows for member in self.members])
+
+    @cached_property
+    def reference(self) -> Reference:
+        """What cases are compared with, learned from the training rows when it is first asked for."""
+        std = self.shape_std(self.parts_left_out())
+        inputs = pd.DataFrame(number_columns(self.kernel.factors, self.train_rows))
+        return make_reference(self.kernel.factors, self.train_rows, self.leave_one_out(), std, inputs)
 
     @property
     def heaviest(self) -> Member:

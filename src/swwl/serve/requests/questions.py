@@ -284,7 +284,10 @@ def _refusal(error: ValidationError) -> InputError:
     if isinstance(cause, InputError):
         return cause
     names = [str(part) if isinstance(part, str) else f"entry {part}" for part in first["loc"]]
-    place = " of ".join(name[:80] for name in reversed(names) if not name.startswith("<")) or "The request"
+    place = (
+        " of ".join(" ".join(name.split())[:80] for name in reversed(names) if not name.startswith("<"))
+        or "The request"
+    )
     if first["type"] == "missing":
         return InputError(f"The request needs {place}.")
     if first["type"] in _EXPECTED:
