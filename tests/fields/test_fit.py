@@ -9,7 +9,6 @@ from swwl.fields.candidates import ModeKernel, Settings, choose, fold_error, gro
 from swwl.fields.coding import MOST_SCORED, FieldData, code_nodes, scored_nodes
 from swwl.fields.fit import count_fits, fit_field
 from swwl.fields.geometry.descriptors import Describer
-from swwl.fields.state import fields_from_state
 from swwl.fields.values import FieldKind
 from swwl.kernels.base import Product
 from swwl.regression.stack import Member
@@ -113,5 +112,5 @@ def test_a_regressors_state_comes_back():
 
     table = plates(14)
     model = quick().fit(table[:12], "T")
-    again = fields_from_state(type(model), plain_state(model.get_state()))
+    again = type(model).from_state(plain_state(model.get_state()))
     np.testing.assert_array_equal(again.predict(table[:2])[0]["T"], model.predict(table[:2])[0]["T"])
