@@ -125,7 +125,7 @@ def make_reference(
     for place in shown_factors(factors):
         factor = factors[place]
         vectors = factor.vectors(rows[place])
-        if vectors is not None:
+        if vectors is not None and vectors.shape[1]:  # none of meshes that are all alike: nothing to compare
             clouds[str(factor.column)] = (place, make_cloud(vectors, factor.beyond(rows[place])))
     plain = _plain_vectors(factors, rows)
     if not any(factor.takes == "graphs" for factor in factors) and plain is not None:
