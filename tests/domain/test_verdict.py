@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from swwl import Components, Elliptic, Matern52, Mesh, RobustGPRegressor, load_model
 from swwl.domain import clouds
 from swwl.domain.clouds import FLOOR, harmonic_mean, make_cloud, p_values
-from swwl.domain.verdict import agreement, make_reference, shown_factors
+from swwl.domain.verdict import agreement, far_from_others, make_reference, shown_factors
 from swwl.errors import InputError
 from swwl.gp.prediction import Prediction
 from tests.helpers import plate
@@ -46,6 +46,14 @@ def test_scores_of_a_cloud_are_those_of_the_formulas():
     np.testing.assert_allclose(off, 2.0, rtol=1e-6)  # all axes are kept: only what the coordinates leave is off them
     square = ((new[:, None] - rows) ** 2).sum(axis=2).min(axis=1)
     np.testing.assert_allclose(nearest, np.sqrt(square + 4.0))
+
+
+def test_meshes_all_alike_have_no_coordinates():
+    """Then only what the coordinates leave tells a new mesh apart."""
+    cloud = make_cloud(np.empty((7, 0)), np.zeros(7))
+    np.testing.assert_array_equal(cloud.scores(np.empty((2, 0)), np.array([0.0, 3.0])), [[0, 0, 0], [0, 3, 3]])
+    assert make_cloud(np.ones((7, 80))).p_values(cloud.reference).min() == 1.0
+    assert not far_from_others(np.empty((7, 0))).any()
 
 
 def test_left_out_rows_are_rarely_strange():

@@ -106,11 +106,16 @@ def test_a_field_that_never_changes_has_no_modes(case):
     assert fit_field(same, kernels, settings()[0], calibrate=True).model.modes.number == 0
 
 
-def test_a_regressors_state_comes_back():
-    from tests.fields.test_estimator import plates, quick
-    from tests.helpers import plain_state
-
-    table = plates(14)
-    model = quick().fit(table[:12], "T")
-    again = type(model).from_state(plain_state(model.get_state()))
-    np.testing.assert_array_equal(again.predict(table[:2])[0]["T"], model.predict(table[:2])[0]["T"])
+def test_a_fold_may_have_fewer_modes_than_all_meshes_have(case):
+    """Nine meshes, each with a bump of its own at another node: all have eight modes, a fold has fewer."""
+    data, kernels = case
+    few = FieldData(data.kind, [row[:, None] for row in np.eye(9, NODES)], *(
+        part[:9] for part in (data.weights, data.blocks, data.scored, data.shares)
+    ))  # fmt: skip
+    x = np.linspace(0, 1, 9)
+    factor = Matern52("x")
+    kernel = ModeKernel.of(Member("x", Product(factor), [factor.fit(pd.Series(x))]), 0)
+    coded, (options, _) = code_nodes(few, "none"), settings(n_modes=9)
+    gps = quick_fit(coded, kernel, options)
+    assert len(gps) == 2
+    assert np.isfinite(fold_error(few, coded, kernel, gps, 9))

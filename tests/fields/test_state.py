@@ -10,10 +10,11 @@ import pytest
 
 from swwl import load_model
 from swwl.errors import InputError
+from swwl.fields.state import FieldRegressorState
 from swwl.jobs.describe import field_model_facts, model_file_facts
 from swwl.report import make_report
-from tests.fields.test_estimator import plates, smooth
-from tests.helpers import rewrite_model
+from tests.fields.test_estimator import plates, quick, smooth
+from tests.helpers import plain_state, rewrite_model
 from tests.storage.test_hostile import CHANGED, places, put
 
 SCORE = {"name": "a.vtu", "n": 40, "rmse": 0.1, "largest": 3.0, "largest_predicted": 3.1, "rrmse": 0.03, "width": 0.4}
@@ -42,6 +43,14 @@ def saved(request, tmp_path_factory):
 def manifest_of(path):
     with zipfile.ZipFile(path) as archive:
         return json.loads(archive.read("manifest.json"))
+
+
+def test_a_state_comes_back(table):
+    model = quick().fit(table[:12], "T")
+    state = model.get_state()
+    assert isinstance(state, FieldRegressorState)
+    again = type(model).from_state(plain_state(state))
+    np.testing.assert_array_equal(again.predict(table[:2])[0]["T"], model.predict(table[:2])[0]["T"])
 
 
 def test_a_model_comes_back_and_predicts_the_same_bits(saved):

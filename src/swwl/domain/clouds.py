@@ -167,7 +167,7 @@ def _span(rows: Array, most: int) -> tuple[Array, Array, Array]:
     mean = rows.mean(axis=0)
     apart = rows - mean
     values, vectors = linalg.eigh(apart.T @ apart / max(len(rows) - 1, 1))
-    largest = float(values.max(initial=np.finfo(float).tiny))  # there may be no coordinates: meshes that are all alike
+    largest = float(values.max(initial=np.finfo(float).tiny))
     kept = np.flatnonzero(values > _TINY * largest)[::-1][:most]
     return mean, vectors[:, kept], values[kept]
 
@@ -178,5 +178,7 @@ def _scores(span: tuple[Array, Array, Array], train: Array, rows: Array, left: A
     inside = apart @ axes
     along = (inside**2 / variances).sum(axis=1)
     off = np.sqrt(np.maximum((apart**2).sum(axis=1) - (inside**2).sum(axis=1), 0.0) + left**2)
-    nearest = np.sqrt(pairwise_distances(rows, train).min(axis=1, initial=np.inf) ** 2 + left**2)
+    # there are no coordinates where meshes are all alike
+    near = pairwise_distances(rows, train).min(axis=1, initial=np.inf) if rows.shape[1] else np.zeros(len(rows))
+    nearest = np.sqrt(near**2 + left**2)
     return np.column_stack([along, off, nearest])

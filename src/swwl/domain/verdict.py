@@ -397,7 +397,7 @@ def far_from_others(rows: NDArray[np.floating]) -> NDArray[np.bool_]:
     >>> far_from_others(np.array([[0.0], [1.0], [2.1], [3.0], [4.2], [9.0]])).tolist()
     [False, False, False, False, False, True]
     """
-    if len(rows) < 3:
+    if len(rows) < 3 or not rows.shape[1]:
         return np.zeros(len(rows), dtype=bool)
     n = len(rows)
     chosen = np.arange(n) if n <= _MANY else np.sort(np.random.default_rng(0).permutation(n)[:_MANY])

@@ -122,11 +122,14 @@ class ModeKernel:
         return found
 
     def refit(self, gps: Sequence[RobustGP], sizes: Array, rows: Rows, out: Rows, groups: Sequence[slice]) -> Array:
-        """Return predictions (out, K) of modes from some rows, with ranges and nuggets that are known."""
+        """Return predictions (out, K) of modes from some rows, with ranges and nuggets that are known.
+
+        Some rows may have fewer modes than all have, and so fewer groups than there are processes.
+        """
         among, cross, found = self.among(rows), self.cross(out, rows), []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GPWarning)
-            for gp, group in zip(gps, groups, strict=True):
+            for gp, group in zip(gps, groups, strict=False):
                 part = sizes[:, group]
                 if not part.shape[1]:
                     continue
@@ -268,7 +271,7 @@ def fold_error(data: FieldData, coded: Coded, inputs: ModeKernel, gps: Sequence[
     scores, truth = [], data.truth()
     for train, out in shuffled_folds(len(data), _FOLDS, inputs.seed + 1):
         modes, sizes = coded.encoded.modes(train, n_modes)
-        found = inputs.refit(gps, sizes, train, out, pair_of_groups(modes.number)[: len(gps)])
+        found = inputs.refit(gps, sizes, train, out, pair_of_groups(modes.number))
         found = np.pad(found, ((0, 0), (0, max(modes.number - found.shape[1], 0))))
         for a, row in zip(found, out, strict=True):
             if np.isfinite(truth[row]).any():

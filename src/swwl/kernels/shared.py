@@ -24,7 +24,7 @@ def _by_column(factors: Sequence[Factor], euclidean: bool = False) -> dict[str, 
     """
     found: dict[str, dict[int, EmbeddingFactor]] = {}
     for place, factor in enumerate(factors):
-        if isinstance(factor, EmbeddingFactor) and (factor.r == 2 or not euclidean):
+        if isinstance(factor, EmbeddingFactor) and factor.takes == "graphs" and (factor.r == 2 or not euclidean):
             found.setdefault(factor.column, {})[place] = factor
     return found
 
