@@ -106,7 +106,6 @@ def test_every_module_is_imported_by_a_test():
 
 
 MOST_FILES, MOST_ANY = 240, 900
-SHARED_NAMES = {"Facts", "FieldData", "Sample", "Solver"}
 
 
 def test_few_files_and_small_folders():
@@ -122,7 +121,7 @@ def test_a_class_name_means_one_thing():
     for name, path in modules():
         for found in re.findall(r"^class (\w+)", text_of(path), re.M):
             homes[found].append(name)
-    twice = {name: places for name, places in homes.items() if len(places) > 1 and name not in SHARED_NAMES}
+    twice = {name: places for name, places in homes.items() if len(places) > 1}
     assert twice == {}
 
 

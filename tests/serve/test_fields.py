@@ -80,13 +80,13 @@ def test_cards_show_the_largest_value_and_the_mean(client, truth):
 
 def test_a_sample_of_plaid_gets_fields(client, folder, truth, tmp_path):
     from swwl.serve.answers import plaid
-    from swwl.serve.requests.questions import Sample
+    from swwl.serve.requests.questions import SampleTree
     from tests.helpers import write_cgns
 
     mesh = read_mesh(folder / "3.vtu")
     write_cgns(tmp_path / "a.cgns", mesh.points, mesh.cells["triangle"], {}, {"load": 2.0})
     answer = client.post("/process", json={"sample": sample_of(tmp_path / "a.cgns")}).json()["samples"][0]
-    found, _ = plaid.mesh_of_sample(plaid.sample_of(Sample(**answer))[0])
+    found, _ = plaid.mesh_of_sample(plaid.sample_of(SampleTree(**answer))[0])
     np.testing.assert_allclose(found.fields["u"], truth[0]["u"], rtol=1e-12)
     assert {"u_std", "v_x", "v_y", "v_std_x"} <= set(found.fields)
 

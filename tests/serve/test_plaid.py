@@ -9,7 +9,7 @@ import pytest
 
 from swwl import load_model, read_mesh
 from swwl.serve.answers import plaid
-from swwl.serve.requests.questions import Sample
+from swwl.serve.requests.questions import SampleTree
 from tests.helpers import write_cgns
 from tests.serve.conftest import serving
 
@@ -63,20 +63,20 @@ def test_a_sample_comes_back_with_predictions(client, case):
     path, (mean, std) = case
     sample = sample_of(path)
     answer = client.post("/process", json={"sample": sample}).json()["samples"][0]
-    tree, scalars = plaid.sample_of(Sample(**answer))
+    tree, scalars = plaid.sample_of(SampleTree(**answer))
     assert scalars["stretch"] == mean[0, 0] and scalars["area_std"] == std[0, 1]
     assert scalars["load"] == 2.0
-    before, _ = plaid.mesh_of_sample(plaid.sample_of(Sample(**sample))[0])
+    before, _ = plaid.mesh_of_sample(plaid.sample_of(SampleTree(**sample))[0])
     after, _ = plaid.mesh_of_sample(tree)
     np.testing.assert_array_equal(before.points, after.points)
 
 
 def test_fields_go_to_the_nodes_of_the_zone(case):
     path, _ = case
-    sample = Sample(**sample_of(path))
+    sample = SampleTree(**sample_of(path))
     mesh, _ = plaid.mesh_of_sample(plaid.sample_of(sample)[0])
     fields = {"p": np.arange(60.0), "u": np.ones((60, 2))}
-    answer = Sample(**plaid.with_predictions(sample, {}, fields))
+    answer = SampleTree(**plaid.with_predictions(sample, {}, fields))
     found, _ = plaid.mesh_of_sample(plaid.sample_of(answer)[0])
     np.testing.assert_array_equal(found.fields["p"], fields["p"])
     assert set(found.fields) == set(mesh.fields) | {"p", "u_x", "u_y"}

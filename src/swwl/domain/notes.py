@@ -13,7 +13,7 @@ from swwl.domain.clouds import SCORES
 from swwl.domain.verdict import LEVEL
 from swwl.errors import CaseWarning, InputError
 from swwl.mesh.io import as_mesh
-from swwl.mesh.shape.screening import Apart, Facts, Typical, apart, facts_of
+from swwl.mesh.shape.screening import Apart, MeshFacts, Typical, apart, facts_of
 
 # From this share of repeated nodes on, they are more than a seam.
 _MANY_REPEATED = 0.05
@@ -109,7 +109,7 @@ def _chance(count: int, n: int, rate: float) -> float:
     return float(binom.sf(count - 1, n, min(rate, 1.0)))
 
 
-def repeated_nodes(facts: Facts) -> str:
+def repeated_nodes(facts: MeshFacts) -> str:
     """Say that the cells of a mesh are not joined, as in a triangle soup; nothing for most meshes."""
     if not facts.has_cells or facts.n_repeated <= _MANY_REPEATED * facts.n_nodes:
         return ""
@@ -147,7 +147,7 @@ def mesh_notes(domain: pd.DataFrame, n_train: int, table: pd.DataFrame, typical:
     return notes
 
 
-def _odd(facts: Facts, typical: object) -> list[str]:
+def _odd(facts: MeshFacts, typical: object) -> list[str]:
     known = Typical.from_plain(typical)
     found = [] if known is None else apart(facts, known, "the training meshes")
     repeated = repeated_nodes(facts)

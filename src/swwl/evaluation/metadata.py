@@ -93,7 +93,7 @@ class ScoreRow(msgspec.Struct):
         return MeshScore(**known | numbers | {"mean": tuple(self.mean)})
 
 
-class FieldData(TableData, kw_only=True):
+class FieldTableData(TableData, kw_only=True):
     """What a model of fields knows of its data: ranges of inputs, and scores of held-out meshes by field."""
 
     ranges: dict[str, tuple[float, float]]
@@ -135,7 +135,7 @@ def held_out_of(model: RobustGPRegressor) -> tuple[NDArray[np.float64], Predicti
     return targets, Prediction.from_std(mean, std, found.df)
 
 
-def field_data_of(model: FieldRegressor) -> FieldData | None:
+def field_data_of(model: FieldRegressor) -> FieldTableData | None:
     """Return what ``swwl fit`` wrote into a model of fields, or None where its metadata are the user's own.
 
     Examples
@@ -148,7 +148,7 @@ def field_data_of(model: FieldRegressor) -> FieldData | None:
     if "train" not in model.metadata_ or "ranges" not in model.metadata_:
         return None
     with located("The metadata of the model"):
-        return restored(FieldData, model.metadata_)
+        return restored(FieldTableData, model.metadata_)
 
 
 def plain_score(score: MeshScore, case: int) -> Record:

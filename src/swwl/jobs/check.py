@@ -23,7 +23,7 @@ from swwl.jobs.plan import FitPlan, HoldOut, RowSplit, plan_fit, split_rows
 from swwl.jobs.predict import Model, factors_of
 from swwl.jobs.table import known_outputs, read_table
 from swwl.mesh.io.formats import read_file
-from swwl.mesh.shape.screening import Facts, Typical, apart, facts_of, typical_of
+from swwl.mesh.shape.screening import MeshFacts, Typical, apart, facts_of, typical_of
 from swwl.parallel import Progress, check_jobs, each_once, one_blas_thread
 from swwl.storage.memory import Memory, fingerprint
 from swwl.tables.columns import as_numbers, mesh_columns
@@ -117,7 +117,7 @@ _KEY = fingerprint("facts 2")
 
 def read_facts(
     files: Iterable[Path], memory: Memory, n_jobs: int | None = None, progress: Progress | None = None
-) -> dict[Path, Facts | InputError]:
+) -> dict[Path, MeshFacts | InputError]:
     """Return the facts of mesh files, or why one cannot be used; what is known from an earlier run is not read.
 
     Parameters
@@ -132,7 +132,7 @@ def read_facts(
     """
     check_jobs(1 if n_jobs is None else n_jobs)
     distinct, _ = each_once(files)
-    found: dict[Path, Facts | InputError] = {}
+    found: dict[Path, MeshFacts | InputError] = {}
     with one_blas_thread():
         parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
         for file, facts in zip(distinct, parallel(delayed(_facts)(file, memory) for file in distinct), strict=True):
@@ -142,14 +142,14 @@ def read_facts(
     return found
 
 
-def _facts(file: Path, memory: Memory) -> Facts | InputError:
+def _facts(file: Path, memory: Memory) -> MeshFacts | InputError:
     kept = memory.get(file, "facts", _KEY)
     if kept is not None and kept.keys() >= {"content", "counts", "shape"}:
         n_loose, n_repeated, has_cells = kept["counts"].tolist()
         shape, sizes = kept["shape"], (int(kept["n_nodes"]), n_loose, n_repeated)
         d = len(shape)
         covariance, looks, quantiles = shape[:, :d], shape[:, d : 2 * d], shape[:, 2 * d :]
-        return Facts(*sizes, str(kept["content"]), quantiles, covariance, looks, bool(has_cells))
+        return MeshFacts(*sizes, str(kept["content"]), quantiles, covariance, looks, bool(has_cells))
     try:
         with located(str(file)):
             facts = facts_of(read_file(file, ()))
@@ -174,11 +174,11 @@ class MeshColumn:
         The column.
     files : mapping of int to path
         By rows, counted from 0.
-    facts : mapping of path to Facts
+    facts : mapping of path to MeshFacts
     """
 
     def __init__(
-        self, frame: pd.DataFrame, path: Path, name: str, files: Mapping[int, Path], facts: Mapping[Path, Facts]
+        self, frame: pd.DataFrame, path: Path, name: str, files: Mapping[int, Path], facts: Mapping[Path, MeshFacts]
     ):
         self.frame, self.path, self.name = frame, path, name
         self.files, self.facts = files, facts
@@ -194,7 +194,7 @@ class MeshColumn:
         one = self.finding(kind, row, found, advice)
         return replace(one, severity="error", found=f"{self.path}: {one.place}: {one.mesh} {found}")
 
-    def known(self) -> list[tuple[int, Facts]]:
+    def known(self) -> list[tuple[int, MeshFacts]]:
         """Return the first row of every readable file, in order, and its facts."""
         return sorted((row, self.facts[file]) for file, row in self.first_rows.items() if file in self.facts)
 
@@ -292,7 +292,7 @@ def check_plan(
             found = facts[files[name].iloc[row]]
             if isinstance(found, InputError):
                 raise found.within(f"{plan.path}: {where(plan.frame, plan.path, row)}")
-    known = {file: found for file, found in facts.items() if isinstance(found, Facts)}
+    known = {file: found for file, found in facts.items() if isinstance(found, MeshFacts)}
     columns = [
         MeshColumn(plan.frame, plan.path, name, {int(r): files[name].iloc[r] for r in plan.split.rows}, known)
         for name in plan.meshes
@@ -380,7 +380,7 @@ def check_cases(
             continue
         files = dict(enumerate(mesh_paths(frame, path, name)))
         facts = read_facts(files.values(), memory, n_jobs=-1)
-        known = {file: found for file, found in facts.items() if isinstance(found, Facts)}
+        known = {file: found for file, found in facts.items() if isinstance(found, MeshFacts)}
         column = MeshColumn(frame, path, name, files, known)
         findings += column.odd_nodes(merge_nodes=_merges(model, name))
         for row, finding in column.standing_apart(typical, "the training meshes"):
@@ -425,7 +425,7 @@ def _readable(
             found = facts[file]
             if isinstance(found, InputError):
                 refused[row, name] = InputError(f"{path}: {where(frame, path, row)}: {found}")
-    known = {file: found for file, found in facts.items() if isinstance(found, Facts)}
+    known = {file: found for file, found in facts.items() if isinstance(found, MeshFacts)}
     findings = [
         _refusal("mesh file", error, column=name, place=where(frame, path, row), mesh=_text(frame[name].iloc[row]))
         for (row, name), error in sorted(refused.items(), key=lambda item: item[0])

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import warnings
 from typing import Any
 
 import numpy as np
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgb
-from matplotlib.figure import FigureBase
 from numpy.typing import NDArray
 
 from swwl.errors import InputError
@@ -41,9 +39,6 @@ def draw_mesh(mesh: Any, ax: Any = None, title: str = "") -> Any:
     >>> draw_mesh(square, Figure().subplots(), title="a square").get_title()
     'a square'
     """
-    if isinstance(mesh, FigureBase):
-        warnings.warn("draw_mesh(figure, path) is now draw_mesh(path, ax).", DeprecationWarning, stacklevel=2)
-        mesh, ax = ax, mesh.add_subplot()
     points, triangles, edges = _parts(mesh)
     with style():
         ax = axes_for(ax)

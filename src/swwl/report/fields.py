@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.errors import InputError, LooseNodesWarning
-from swwl.evaluation.metadata import FOLDS, HELD_OUT, FieldData, field_data_of, field_score_rows, held_out_scores
+from swwl.evaluation.metadata import FOLDS, HELD_OUT, FieldTableData, field_data_of, field_score_rows, held_out_scores
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.scores import MeshScore
 from swwl.fields.values import cells_to_nodes
@@ -45,7 +45,7 @@ class FieldFacts:
     ----------
     model : FieldRegressor
     model_name : str
-    data : FieldData or None
+    data : FieldTableData or None
         What ``swwl fit`` wrote.
     rows : list of dict
         Scores by field and test.
@@ -60,7 +60,7 @@ class FieldFacts:
 
     model: FieldRegressor
     model_name: str
-    data: FieldData | None
+    data: FieldTableData | None
     rows: list[Record]
     held_out: dict[str, list[tuple[int, MeshScore]]]
     drawn: dict[int, Mesh] = field(default_factory=dict)

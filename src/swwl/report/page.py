@@ -69,7 +69,7 @@ def picture(drawing: Figure, alternative: str, caption: str = "", kind: str = "s
 
 
 @dataclass
-class Facts:
+class ReportFacts:
     """All that the sections speak of.
 
     Attributes
@@ -105,12 +105,12 @@ class Facts:
     outliers: NDArray[np.bool_] | None
 
 
-def gather(model: RobustGPRegressor, model_path: Path | None) -> Facts:
+def gather(model: RobustGPRegressor, model_path: Path | None) -> ReportFacts:
     """Collect the facts of a fitted model."""
     data = data_of(model)
     y = model.train_targets_
     vectors = design_vectors(model.kernel_.factors, model.train_rows_)
-    return Facts(
+    return ReportFacts(
         model=model,
         model_name="model.swwl" if model_path is None else model_path.name,
         table_name="table.csv" if data is None else data.table,

@@ -15,7 +15,7 @@ from swwl.gp.prediction import Prediction
 from swwl.plots import CalibrationDisplay, DesignDisplay, ImportanceDisplay, ParityDisplay, ResidualsDisplay, draw_mesh
 from swwl.plots.style import Display, new_figure, style
 from swwl.regression.candidates import WORDS
-from swwl.report.page import Facts, Picture, picture
+from swwl.report.page import Picture, ReportFacts, picture
 
 Section = dict[str, object]
 
@@ -33,7 +33,7 @@ class Judgment(NamedTuple):
     labels: list[str]
 
 
-def sections(facts: Facts) -> Section:
+def sections(facts: ReportFacts) -> Section:
     """Return all that the template "numbers" speaks of."""
     return {
         "targets": facts.model.target_names_,
@@ -56,7 +56,7 @@ def sections(facts: Facts) -> Section:
     }
 
 
-def _tests(facts: Facts) -> list[Judgment]:
+def _tests(facts: ReportFacts) -> list[Judgment]:
     """Return what predictions can be judged by, the strictest test first."""
     tests = [Judgment(facts.model.left_out_by_, facts.y, facts.left_out, facts.labels)]
     if facts.held_out is not None:
@@ -74,7 +74,7 @@ def _draw(
         return picture(drawing, alternative, caption)
 
 
-def summary(facts: Facts) -> Section:
+def summary(facts: ReportFacts) -> Section:
     """Say what the model predicts from what, and what it is worth in a few numbers."""
     kind, y, prediction, _ = _tests(facts)[0]
     kinds = [factor.takes for factor in facts.model.kernel_.factors]
@@ -92,7 +92,7 @@ def summary(facts: Facts) -> Section:
     }
 
 
-def data(facts: Facts) -> Section:
+def data(facts: ReportFacts) -> Section:
     """Give the sizes of meshes and the ranges of columns, and draw a few meshes."""
     nodes = [count for count in facts.data.train.nodes if count] if facts.data else []
     rows = [_range_row("target", name, facts.y[:, k]) for k, name in enumerate(facts.model.target_names_)]
@@ -118,7 +118,7 @@ def _range_row(use: str, name: str, values: NDArray[np.float64]) -> list[str]:
     return [name, use, number(values.min()), number(float(np.median(values))), number(values.max())]
 
 
-def accuracy(facts: Facts) -> Section:
+def accuracy(facts: ReportFacts) -> Section:
     """Show scores and parity plots."""
     rows, pictures = [], []
     for k, name in enumerate(facts.model.target_names_):
@@ -131,7 +131,7 @@ def accuracy(facts: Facts) -> Section:
     return {"rows": rows, "pictures": pictures}
 
 
-def intervals(facts: Facts) -> Section:
+def intervals(facts: ReportFacts) -> Section:
     """Compare the coverage of intervals with their level, and what chance allows."""
     rows, pictures, verdicts = [], [], []
     for k, name in enumerate(facts.model.target_names_):
@@ -158,7 +158,7 @@ def intervals(facts: Facts) -> Section:
     return {"rows": rows, "pictures": pictures, "verdicts": verdicts, "factors": facts.model.calibration_}
 
 
-def inputs(facts: Facts) -> Section:
+def inputs(facts: ReportFacts) -> Section:
     """Draw the importance of inputs."""
     height = 1.1 + 0.24 * min(len(facts.model.importance_), 13)
     draw, fitted = ImportanceDisplay.from_estimator, facts.model
@@ -170,7 +170,7 @@ def inputs(facts: Facts) -> Section:
     }
 
 
-def unsure(facts: Facts) -> Section:
+def unsure(facts: ReportFacts) -> Section:
     """Show where intervals are widest."""
     pictures, widest = [], []
     for k, name in enumerate(facts.model.target_names_):
@@ -196,7 +196,7 @@ def unsure(facts: Facts) -> Section:
     return {"pictures": pictures, "widest": widest}
 
 
-def domain(facts: Facts) -> Section:
+def domain(facts: ReportFacts) -> Section:
     """Say what a new case is compared with, how often it would be called strange, and who lies at the edge."""
     reference = facts.model.domain_reference()
     known: Section = {"n": reference.n_cases, "fewest": FEWEST}
@@ -212,7 +212,7 @@ def domain(facts: Facts) -> Section:
     }
 
 
-def odd(facts: Facts) -> Section:
+def odd(facts: ReportFacts) -> Section:
     """List training cases that the others do not explain, and those far from all others."""
     limit = ResidualsDisplay.odd
     pictures, worst = [], []
@@ -250,7 +250,7 @@ def odd(facts: Facts) -> Section:
     }
 
 
-def predict(facts: Facts) -> Section:
+def predict(facts: ReportFacts) -> Section:
     """Name the columns that a new table needs, and a sweep to copy."""
     sweep = ""
     if len(facts.inputs.columns):
@@ -265,7 +265,7 @@ def predict(facts: Facts) -> Section:
     }
 
 
-def parts(facts: Facts) -> Section:
+def parts(facts: ReportFacts) -> Section:
     """Say what was fitted, for the record: the candidates of a stack, or the ranges of a kernel."""
     fitted = facts.model
     candidates, ranges = fitted.candidates_, scores.range_table(fitted)

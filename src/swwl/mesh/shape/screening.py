@@ -111,7 +111,7 @@ _UNITS = (
 
 
 @dataclass(frozen=True)
-class Facts:
+class MeshFacts:
     """A mesh in a few numbers, of the nodes that its cells use.
 
     Parameters
@@ -155,7 +155,7 @@ class Facts:
         return np.asarray(self.quantiles[:, 0] / 2 + self.quantiles[:, -1] / 2)
 
 
-def facts_of(item: Mesh | Graph) -> Facts:
+def facts_of(item: Mesh | Graph) -> MeshFacts:
     """Describe a mesh by numbers that show its size, place and orientation.
 
     Parameters
@@ -198,7 +198,7 @@ def facts_of(item: Mesh | Graph) -> Facts:
     looks = _looks(item) if isinstance(item, Mesh) else None
     if looks is None:
         looks = np.eye(len(rows)) / len(rows)
-    return Facts(len(points), n_loose, n_repeated, fingerprint(*parts), quantiles, covariance, looks, has_cells)
+    return MeshFacts(len(points), n_loose, n_repeated, fingerprint(*parts), quantiles, covariance, looks, has_cells)
 
 
 def _looks(mesh: Mesh) -> _Floats | None:
@@ -212,12 +212,12 @@ def _looks(mesh: Mesh) -> _Floats | None:
     return second if np.isfinite(second).all() else None
 
 
-def shape_of(facts: Facts, turn: AnyArray | None = None) -> _Floats:
+def shape_of(facts: MeshFacts, turn: AnyArray | None = None) -> _Floats:
     """Describe how a mesh lies in its axes, whatever its size and place, (17 d + d d,).
 
     Parameters
     ----------
-    facts : Facts
+    facts : MeshFacts
     turn : ndarray of shape (d, d), optional
         A permutation of the axes with signs: describe the mesh as it is after that.
     """
@@ -232,7 +232,7 @@ def shape_of(facts: Facts, turn: AnyArray | None = None) -> _Floats:
     return np.concatenate([sides.ravel() / math.sqrt(sides.size), second.ravel() / facts.dimension])
 
 
-def looks_of(facts: Facts, turn: AnyArray | None = None) -> _Floats:
+def looks_of(facts: MeshFacts, turn: AnyArray | None = None) -> _Floats:
     """Return where the skin of a mesh looks, or would look after a turn, (d d,)."""
     return np.ravel(facts.looks if turn is None else turn @ facts.looks @ turn.T)
 
@@ -291,7 +291,7 @@ class Typical:
         return cls(**found)
 
 
-def typical_of(many: Sequence[Facts]) -> Typical | None:
+def typical_of(many: Sequence[MeshFacts]) -> Typical | None:
     """Say what is typical of a set of meshes; None for fewer than five of one dimension.
 
     Medians and deviations from them tell, so a few meshes that stand apart do not count. Where sizes fall into two
@@ -359,7 +359,7 @@ class Apart(NamedTuple):
     advice: str
 
 
-def apart(facts: Facts, typical: Typical, others: str = "the others") -> list[Apart]:
+def apart(facts: MeshFacts, typical: Typical, others: str = "the others") -> list[Apart]:
     """Say in what a mesh stands apart from what is typical, and what may be the cause; nothing for most meshes.
 
     Examples
@@ -382,7 +382,7 @@ def apart(facts: Facts, typical: Typical, others: str = "the others") -> list[Ap
     return found
 
 
-def _apart_in_size(facts: Facts, typical: Typical, others: str) -> list[Apart]:
+def _apart_in_size(facts: MeshFacts, typical: Typical, others: str) -> list[Apart]:
     difference = math.log(facts.size) - typical.log_size
     if abs(difference) <= typical.far_size:
         return []
@@ -407,7 +407,7 @@ def _rounded(factor: float) -> str:
     return f"{rounded:.0f}" if rounded >= 10 else f"{rounded:g}"
 
 
-def _apart_in_shape(facts: Facts, typical: Typical, others: str) -> list[Apart]:
+def _apart_in_shape(facts: MeshFacts, typical: Typical, others: str) -> list[Apart]:
     turn = _turn_back(facts, typical)
     if turn is not None:
         text = f"is probably {turn.name}, compared with {others}"
@@ -420,17 +420,17 @@ def _apart_in_shape(facts: Facts, typical: Typical, others: str) -> list[Apart]:
     return []
 
 
-def _off(facts: Facts, typical: Typical, turn: _Floats | None = None) -> float:
+def _off(facts: MeshFacts, typical: Typical, turn: _Floats | None = None) -> float:
     """Return how far a shape is from the typical one, before or after a turn."""
     return float(np.linalg.norm(shape_of(facts, turn) - typical.shape))
 
 
-def _off_in_looks(facts: Facts, typical: Typical, turn: _Floats | None = None) -> float:
+def _off_in_looks(facts: MeshFacts, typical: Typical, turn: _Floats | None = None) -> float:
     """Return the same for where the skin looks, which tells a square with notches from a turned one."""
     return float(np.linalg.norm(looks_of(facts, turn) - typical.looks))
 
 
-def _turn_back(facts: Facts, typical: Typical) -> Turn | None:
+def _turn_back(facts: MeshFacts, typical: Typical) -> Turn | None:
     """Return the likeliest turn after which a mesh is like the others, where it is not like them as it is."""
     far = _TURNED * max(typical.reach, _ROUNDING)
     # A turn that the skin asks for must not lead to another shape.
@@ -448,7 +448,7 @@ def _turn_back(facts: Facts, typical: Typical) -> Turn | None:
     return None
 
 
-def _apart_in_place(facts: Facts, typical: Typical, others: str) -> list[Apart]:
+def _apart_in_place(facts: MeshFacts, typical: Typical, others: str) -> list[Apart]:
     shift = facts.middle - typical.middle
     growth = max(0.0, facts.size - math.exp(typical.log_size))  # grown from a corner, its middle moves by half of that
     if (np.abs(shift) <= typical.far + growth).all():

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from swwl.errors import InputError, located
 from swwl.mesh.io.hdf.cgns import mesh_of_tree, scalars_of_tree
 from swwl.mesh.mesh import Mesh
-from swwl.serve.requests.questions import Node, Sample
+from swwl.serve.requests.questions import Node, SampleTree
 from swwl.storage.checks import shown
 
 Array = NDArray[Any]
 Tree = list[Any]  # a name, a value, children and a label, as CGNS trees are written in Python
 
 
-def sample_of(sample: Sample) -> tuple[Tree, dict[str, float]]:
+def sample_of(sample: SampleTree) -> tuple[Tree, dict[str, float]]:
     """Return the tree of a sample's first time, and the numbers of it."""
     with located("sample"):
         try:
@@ -56,13 +56,13 @@ def mesh_of_sample(tree: Tree) -> tuple[Mesh, str]:
 
 
 def with_predictions(
-    sample: Sample, scalars: Mapping[str, float], fields: Mapping[str, Array] | None = None
+    sample: SampleTree, scalars: Mapping[str, float], fields: Mapping[str, Array] | None = None
 ) -> dict[str, object]:
     """Return a sample with numbers in its base "Global", and fields at the nodes of its zone; others stay.
 
     Parameters
     ----------
-    sample : Sample
+    sample : SampleTree
         One that :func:`sample_of` read.
     scalars : mapping of str to float
     fields : mapping of str to ndarray of shape (n,) or (n, c), optional

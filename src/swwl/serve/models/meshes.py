@@ -14,7 +14,7 @@ from swwl.errors import InputError, MissingFileError, located
 from swwl.mesh.graph import Graph
 from swwl.mesh.io.formats import READERS, read_file
 from swwl.mesh.mesh import Mesh
-from swwl.mesh.shape.screening import Facts, facts_of
+from swwl.mesh.shape.screening import MeshFacts, facts_of
 from swwl.serve.http.limits import Limits
 from swwl.serve.models.single_flight import Once
 
@@ -30,14 +30,14 @@ class Known:
         For people.
     key : str
         The same for the same content.
-    facts : Facts or None
+    facts : MeshFacts or None
         Size, place and orientation; None where it has no cells.
     """
 
     item: Mesh | Graph
     name: str
     key: str
-    facts: Facts | None
+    facts: MeshFacts | None
 
     @property
     def mesh(self) -> Mesh:

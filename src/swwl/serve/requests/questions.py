@@ -217,7 +217,7 @@ class Timed(_Open):
     tree: Tree
 
 
-class Sample(_Open):
+class SampleTree(_Open):
     """A sample of PLAID: CGNS trees, one for each time."""
 
     format: Literal["plaid-sample-json"]
@@ -229,7 +229,7 @@ class Process(BaseModel):
     """What pyplaid's client sends."""
 
     model: str | None = None
-    sample: Sample
+    sample: SampleTree
 
 
 _EXPECTED = {
