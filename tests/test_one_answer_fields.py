@@ -18,7 +18,7 @@ from swwl.serve.http.app import make_app
 from swwl.serve.models import load_served
 from swwl.tables.read import read_table
 from tests.cli.conftest import swwl
-from tests.cli.fielddata import QUICK, plate, write_plates
+from tests.fielddata import QUICK, plate, write_plates
 from tests.serve.conftest import LIMITS, TestClient
 
 pytestmark = pytest.mark.slow

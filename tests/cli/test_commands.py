@@ -14,7 +14,7 @@ from PIL import Image
 import swwl as package
 from swwl import datasets, load_model, read_mesh
 from tests.cli.conftest import SMALL, start, swwl
-from tests.cli.fielddata import QUICK, write_plates
+from tests.fielddata import QUICK, write_plates
 from tests.helpers import plate, write_cgns
 
 COMMANDS = ["embed", "demo", "make", "fit", "predict", "curve", "explain", "report", "serve", "coarsen", "info"]

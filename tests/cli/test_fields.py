@@ -11,7 +11,7 @@ from swwl import load_model, read_mesh
 from swwl.evaluation.metadata import field_data_of
 from swwl.jobs.predict import mesh_names
 from tests.cli.conftest import swwl
-from tests.cli.fielddata import QUICK, write_plates
+from tests.fielddata import QUICK, write_plates
 
 pytestmark = pytest.mark.slow  # test_commands.py has the one that is quick
 FIELDS = ["--target-field", "heat", "--target-field", "move", "--target-field", "flux"]

@@ -13,8 +13,8 @@ from swwl.datasets.plaid import load_split, write_submission
 from swwl.errors import InputError
 from swwl.mesh.io.hdf.cgns import copy_cgns
 from tests.cli.conftest import swwl
-from tests.cli.fielddata import QUICK, plate
 from tests.datasets.test_plaid import NO_PYPLAID, plaid_sample
+from tests.fielddata import QUICK, plate
 from tests.helpers import write_cgns
 
 

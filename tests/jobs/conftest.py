@@ -9,7 +9,7 @@ import pytest
 from swwl import load_model
 from swwl.jobs.fit import FitJob, FitRequest
 from swwl.jobs.plan import KernelOptions
-from tests.cli.fielddata import write_plates
+from tests.fielddata import write_plates
 
 QUICK = KernelOptions("swwl", n_projections=4, n_quantiles=10, n_iterations=1, n_jobs=1)
 

@@ -101,7 +101,7 @@ def test_columns_cases_and_commands(facts, model):
 def test_fields_are_drawn_where_meshes_are_found(tmp_path, held_out):
     from swwl.jobs.fit import FitRequest
     from swwl.jobs.plan import HoldOut
-    from tests.cli.fielddata import write_plates
+    from tests.fielddata import write_plates
     from tests.jobs.conftest import QUICK, run
 
     table = write_plates(tmp_path / "d")

@@ -29,7 +29,7 @@ class Kernel(StrEnum):
     scalars = "scalars"
 
 
-class SolverChoice(StrEnum):
+class SolverName(StrEnum):
     """Who factorizes."""
 
     auto = "auto"
@@ -96,8 +96,8 @@ def fit(
         bool, typer.Option("--merge-nodes", help="Make nodes at exactly the same place one, as swwl check may advise.")
     ] = False,
     solver: Annotated[
-        SolverChoice, typer.Option(help="exact, or vecchia for many rows; auto takes it from 3000 rows on.")
-    ] = SolverChoice.auto,
+        SolverName, typer.Option(help="exact, or vecchia for many rows; auto takes it from 3000 rows on.")
+    ] = SolverName.auto,
     embeddings: Annotated[
         Path | None, typer.Option(help="Store that swwl embed made of the meshes, which are not read then.")
     ] = None,
