@@ -41,7 +41,7 @@ def _coverage(name: str, model: RobustGPRegressor, table: pd.DataFrame) -> Line:
     prediction, found = model.predict_with_domain(table)
     y, wide = table["efficiency"].to_numpy(), (found["widened"] != "").to_numpy()
     shares = []
-    for one in (prediction, prediction.widened(np.where(wide, 2.0, 1.0))):
+    for one in (model.predict_distribution(table, widen=False), prediction):
         lower, upper = one.interval(0.95)
         shares.append(float(np.mean((lower <= y) & (y <= upper))))
     return Line(
