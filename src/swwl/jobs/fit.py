@@ -241,7 +241,7 @@ def predicted(
     for first in range(0, len(rows), HANDFUL):
         some = rows[first : first + HANDFUL]
         with rows_named(plan.frame, plan.path, some):
-            yield from model.predict_meshes(table.iloc[some], memory=memory)
+            yield from model.cases(table.iloc[some], memory=memory).predict_meshes()
 
 
 def store_beside(
