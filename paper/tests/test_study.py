@@ -40,7 +40,7 @@ def test_another_size_or_seed_needs_another_folder(tmp_path):
     assert json.loads((tmp_path / "table4.json").read_text())["commands"][-1] == "narrower"
     with pytest.raises(ValueError, match="holds table4 at size 'small' with seed 0, but size 'full'"):
         begun(tmp_path, size="full")
-    with pytest.raises(ValueError, match="with seed 1 is wanted"):
+    with pytest.raises(ValueError, match="with seed 1 was requested"):
         begun(tmp_path, seed=1)
     (tmp_path / "table4.json").write_text("{")
     with pytest.raises(ValueError, match="is not the record of an experiment"):

@@ -200,7 +200,7 @@ def test_wrong_names_and_too_few_cases(tmp_path):
     with pytest.raises(ValueError, match="no kernel 'FGW'"):
         reproduce("table4", folder=tmp_path, options={"kernel": ["FGW"]})
     version = Version("naca0012", "contours", 10, 5, (), ("drag",), load=lambda: (pd.DataFrame(), []))
-    with pytest.raises(ValueError, match="has 12 cases, but 15 are wanted"):
+    with pytest.raises(ValueError, match="has 12 cases, but 15 are needed"):
         version.cases(12, seed=0)
 
 

@@ -141,12 +141,12 @@ def test_finished_set_is_left_alone(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"name": "airfoil", "n_nodes": 500}, "its generator is 'blade', wanted is 'airfoil'"),
-        ({"random_state": 1}, "its seed is 0, wanted is 1"),
-        ({"n_nodes": 400}, "its nodes is 300, wanted is 400"),
-        ({"random_topology": True}, "its random_topology is False, wanted is True"),
-        ({"file_format": "npz"}, "its format is 'vtu', wanted is 'npz'"),
-        ({"n_samples": 2}, "holds 3 samples, more than the 2 wanted"),
+        ({"name": "airfoil", "n_nodes": 500}, "its generator is 'blade', expected 'airfoil'"),
+        ({"random_state": 1}, "its seed is 0, expected 1"),
+        ({"n_nodes": 400}, "its nodes is 300, expected 400"),
+        ({"random_topology": True}, "its random_topology is False, expected True"),
+        ({"file_format": "npz"}, "its format is 'vtu', expected 'npz'"),
+        ({"n_samples": 2}, "holds 3 samples, more than the 2 requested"),
     ],
 )
 def test_another_data_set_is_refused(changed, message, tmp_path):
@@ -271,7 +271,7 @@ def test_a_model_without_solutions_gives_up():
 
 
 def test_random_topology():
-    """Node counts spread around the wanted one, the physics stays."""
+    """Node counts spread around the requested one, the physics stays."""
     usual, varied = (datasets.make_samples("blade", 8, n_nodes=1000, random_topology=flag) for flag in (False, True))
     assert len({len(s.points) for s in usual}) == 1
     counts = [len(s.points) for s in varied]

@@ -305,5 +305,5 @@ def test_parquet_of_another_kind(tmp_path):
     from pyarrow import parquet
 
     parquet.write_table(arrow.table({"x": [1.0], "y": [2.0]}), tmp_path / "a.parquet")
-    with pytest.raises(ValueError, match="wanted one column 'sample', found x, y"):
+    with pytest.raises(ValueError, match="expected one column 'sample', found x, y"):
         load_plaid(tmp_path)

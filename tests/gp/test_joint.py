@@ -347,7 +347,7 @@ def test_new_points_must_have_what_fit_saw(points, fitted):
             gp.predict([block])
     with pytest.raises(InputError, match="needs test_distances, .* of part 2 of factor 0 of 1"):
         gp.predict([cross], return_cov=True)
-    with pytest.raises(InputError, match="holds 1 blocks of distances, but 2 are wanted"):
+    with pytest.raises(InputError, match="holds 1 blocks of distances, but 2 are expected"):
         gp.predict([cross], return_cov=True, test_distances=[RowDistances(new)])
     single = RobustGP(["matern52"], beta=0.5, nugget=1e-3).fit([Coordinates(rows)], rows[:, 0])
     with pytest.raises(InputError, match="fitted on Coordinates"):

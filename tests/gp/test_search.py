@@ -133,8 +133,8 @@ def test_a_start_is_where_the_climb_begins(smooth, monkeypatch):
     "start, message",
     [
         ((np.zeros(3), 0.0), "start has 3 inverse ranges, but there are 10"),
-        ((np.full(10, np.nan), 0.0), "finite numbers are wanted"),
-        ((np.zeros(10), np.inf), "finite numbers are wanted"),
+        ((np.full(10, np.nan), 0.0), "finite numbers are expected"),
+        ((np.zeros(10), np.inf), "finite numbers are expected"),
         (np.zeros(11), "a fitted RobustGP or"),
         ("here", "a fitted RobustGP or"),
     ],

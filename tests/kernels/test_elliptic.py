@@ -226,5 +226,5 @@ def test_mistakes_that_only_a_fit_can_find(table):
         RobustGPRegressor(Elliptic(Grown("load"), "heat")).fit(table, "stretch")
     with pytest.raises(InputTypeError, match="GraphSVC multiplies its factors"):
         GraphSVC(Elliptic(SWWL("rod", **SMALL))).fit(table[["rod"]], table["stuff"])
-    with pytest.raises(InputError, match="prior is 'flat', but 'robust' or 'gentle' is wanted"):
+    with pytest.raises(InputError, match="prior is 'flat', but 'robust' or 'gentle' is expected"):
         RobustGPRegressor(Elliptic("load"), prior="flat").fit(table, "stretch")

@@ -81,7 +81,7 @@ def make_tensile2d(
     n_jobs : int, optional
         Processes, -1 for one per core. The data do not depend on it.
     progress : callable, optional
-        Called with the number done and the number wanted, for instance `swwl.parallel.ProgressBar("plates")`.
+        Called with the number done and the total, for instance `swwl.parallel.ProgressBar("plates")`.
 
     Returns
     -------

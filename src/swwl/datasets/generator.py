@@ -100,7 +100,7 @@ class Generator:
         Ranges of the inputs that a table shows, and of those that only the mesh shows.
     targets : tuple of str
     simulate : callable
-        ``simulate(inputs, n_nodes, aspect)`` with all inputs by name, the wanted number of nodes, and the
+        ``simulate(inputs, n_nodes, aspect)`` with all inputs by name, the requested number of nodes, and the
         cells' length in one direction over that in the other, relative to the usual; returns a `Simulation`
         or raises `Unsolvable`.
     n_nodes : int

@@ -230,7 +230,7 @@ def is_plaid(folder: Path) -> bool:
 
 
 def _wanted_splits(folder: Path, names: Iterable[str], split: str | None) -> list[str]:
-    """Put the training splits first, or take the wanted one alone."""
+    """Put the training splits first, or take the requested one alone."""
     found = sorted((name for name in names if name), key=lambda name: (not name.startswith("train"), name))
     if split is None:
         return found
@@ -261,7 +261,7 @@ def _read_scalars(path: Path) -> dict[str, float]:
     with open(path, newline="", encoding="utf-8") as file:
         rows = [row for row in csv.reader(file) if row]
     if len(rows) != 2 or len(rows[0]) != len(rows[1]):
-        raise InputError(f"{path}: wanted a line of names and a line of as many values, found {len(rows)} lines.")
+        raise InputError(f"{path}: expected a line of names and a line of as many values, found {len(rows)} lines.")
     try:
         return {name.strip(): float(value) for name, value in zip(*rows, strict=True)}
     except ValueError as error:
@@ -327,7 +327,7 @@ def _pickled_samples(file: Path) -> Iterator[_Entry]:
         if table.schema_arrow.names != ["sample"]:
             found = ", ".join(table.schema_arrow.names[:5])
             raise InputError(
-                f"{file}: wanted one column 'sample', found {found}; download the set again with fetch_plaid."
+                f"{file}: expected one column 'sample', found {found}; download the set again with fetch_plaid."
             )
         split = re.sub(r"-\d+-of-\d+$", "", file.stem)
         for batch in table.iter_batches(batch_size=1, columns=["sample"]):

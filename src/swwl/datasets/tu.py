@@ -105,7 +105,7 @@ def fetch_tu(
     Returns
     -------
     graphs : list of N Graph
-        Features of shape (n, d): d attributes, plus the number of distinct labels if wanted.
+        Features of shape (n, d): d attributes, plus the number of distinct labels if requested.
     y : ndarray of shape (N,), int64
         Classes, numbered as in the files.
 
@@ -114,7 +114,7 @@ def fetch_tu(
     FileNotFoundError, ConnectionError
         The set cannot be found; says where it was looked for.
     ValueError
-        The file is damaged, incomplete, or another one than wanted.
+        The file is damaged, incomplete, or not the expected one.
 
     References
     ----------
@@ -268,7 +268,7 @@ def _features(archive: _Archive, n_nodes: int, labels: bool, label_weight: float
         blocks.append(archive.rows("node_attributes", np.float64, n_nodes, "graph_indicator"))
     if labels:
         if "node_labels" not in archive:
-            raise InputError(f"labels=True is wanted, but {archive.name} has no node labels.")
+            raise InputError(f"labels=True was requested, but {archive.name} has no node labels.")
         blocks.append(one_hot(archive.rows("node_labels", np.int64, n_nodes, "graph_indicator"), weight=label_weight))
     if not blocks:
         advice = (
@@ -282,7 +282,7 @@ def _weights(archive: _Archive, n_edges: int, column: bool | int) -> NDArray[np.
     if column is False:
         return None
     if "edge_attributes" not in archive:
-        raise InputError(f"edge_weights={column} is wanted, but {archive.name} has no edge attributes.")
+        raise InputError(f"edge_weights={column} was requested, but {archive.name} has no edge attributes.")
     table = archive.rows("edge_attributes", np.float64, n_edges, "A")
     n_columns = table.shape[1]
     if column is True and n_columns > 1:
@@ -290,7 +290,7 @@ def _weights(archive: _Archive, n_edges: int, column: bool | int) -> NDArray[np.
             f"{archive.name} has {n_columns} edge attributes; choose one: edge_weights=0 to {n_columns - 1}."
         )
     if not 0 <= int(column) < n_columns and column is not True:
-        raise InputError(f"edge_weights={column} is wanted, but the edge attributes are 0 to {n_columns - 1}.")
+        raise InputError(f"edge_weights={column} was requested, but the edge attributes are 0 to {n_columns - 1}.")
     return table[:, 0 if column is True else int(column)]
 
 
@@ -310,7 +310,7 @@ def find_tu(name: str, data_home: str | os.PathLike[str] | None, checksum: str |
     wanted = _wanted_checksum(name, checksum)
     if path is not None:
         if wanted is not None:
-            check_sha256(path, wanted, "the checksum wanted")
+            check_sha256(path, wanted, "the expected checksum")
         recorded = recorded_sha256(path)
         if recorded is not None:
             check_sha256(path, recorded, f"the one noted when it was downloaded ({path.name}.sha256)")

@@ -138,7 +138,7 @@ def suggest(
 
 @dataclass(frozen=True)
 class Aim:
-    """What is wanted, checked against what the model knows.
+    """What is requested, checked against what the model knows.
 
     Attributes
     ----------

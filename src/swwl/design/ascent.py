@@ -193,7 +193,7 @@ def _checked(model: Any, inputs: Mapping[str, Any], target: str | None, goal: st
     factors: list[Factor] = model.kernel_.factors
     columns = {factor.column for factor in factors if factor.takes == "graphs"}
     if len(columns) != 1:
-        raise InputError(f"A model with one column of meshes is wanted, but this one has {len(columns)}.")
+        raise InputError(f"A model with one column of meshes is expected, but this one has {len(columns)}.")
     (column,) = columns
     missing = [name for name in model.feature_names_in_ if name != column and name not in inputs]
     if missing:
@@ -206,5 +206,5 @@ def _checked(model: Any, inputs: Mapping[str, Any], target: str | None, goal: st
     if goal not in ("maximize", "minimize"):
         raise InputError(f'goal must be "maximize" or "minimize", not {goal!r}.')
     if not (np.isfinite(caution) and caution >= 0):
-        raise InputError(f"caution is {caution!r}, but a number of at least 0 is wanted.")
+        raise InputError(f"caution is {caution!r}, but a number of at least 0 is expected.")
     return column, names[0] if target is None else target

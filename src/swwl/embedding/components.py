@@ -43,7 +43,7 @@ def principal_components(
     ----------
     rows : ndarray of shape (N, K)
     most : int
-        How many components are wanted; fewer are returned where the rows do not span as many.
+        How many components are requested; fewer are returned where the rows do not span as many.
 
     Returns
     -------

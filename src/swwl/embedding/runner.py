@@ -121,18 +121,18 @@ def _size(made: Graph | Cloud | Mesh) -> int:
 def as_items(X: object) -> Iterable[Any]:
     """Return a sequence of graphs (or of what they can be made of) or, for anything lazy, the iterable itself."""
     if isinstance(X, (Graph, str, bytes)):
-        raise InputTypeError(f"A list of graphs is wanted, not a single {type(X).__name__}; put it in a list.")
+        raise InputTypeError(f"A list of graphs is expected, not a single {type(X).__name__}; put it in a list.")
     if isinstance(X, pd.DataFrame):
         if X.shape[1] != 1:
-            raise InputError(f"A table of one column of graphs is wanted, but this one has {X.shape[1]} columns.")
+            raise InputError(f"A table of one column of graphs is expected, but this one has {X.shape[1]} columns.")
         X = X.iloc[:, 0]
     if isinstance(X, (pd.Series, np.ndarray)):
         values = np.asarray(X, dtype=object)
         if values.ndim != 1 and values.size != len(values):
-            raise InputError(f"One graph per row is wanted, but the array has shape {values.shape}.")
+            raise InputError(f"One graph per row is expected, but the array has shape {values.shape}.")
         return list(values.ravel())
     if not isinstance(X, Iterable):
-        raise InputTypeError(f"An iterable of graphs is wanted, not {type(X).__name__}.")
+        raise InputTypeError(f"An iterable of graphs is expected, not {type(X).__name__}.")
     return X
 
 

@@ -71,7 +71,7 @@ def linear_prediction(posterior: Posterior, cross: Sequence[Term], trend: Array,
         From the new point to the training points.
     trend : ndarray of shape (1, q)
     std : bool
-        Whether the derivative of the standard deviation is wanted. That of ranges which are themselves uncertain
+        Whether the derivative of the standard deviation is requested. That of ranges which are themselves uncertain
         (``range_uncertainty``) is not known.
     """
     differentiable(posterior, std)

@@ -401,7 +401,7 @@ class RobustGP(BaseEstimator):
             With the factor df / (df - 2).
         """
         if return_std and return_cov:
-            raise InputError("return_std and return_cov are both set, but at most one of them is wanted.")
+            raise InputError("return_std and return_cov are both set, but at most one of them may be.")
         if return_std:
             prediction = self.predict_distribution(
                 distances, include_nugget=include_nugget, trend_columns=trend_columns
@@ -451,7 +451,7 @@ class RobustGP(BaseEstimator):
         distances, trend_columns
             As in `predict`, of one row.
         std : bool, default=True
-            Whether the derivative of the standard deviation is wanted, too.
+            Whether the derivative of the standard deviation is requested, too.
         """
         posterior, cross, trend = self._prepare(distances, trend_columns)
         return linear_prediction(posterior, cross, trend, std)
@@ -651,8 +651,8 @@ def _as_start(start: RobustGP | Start | tuple[ArrayLike, float] | None) -> Start
     if isinstance(start, RobustGP):
         return start.optimum()
     if not (isinstance(start, (tuple, list)) and len(start) == 2):
-        raise InputError(f"start is {start!r}, but a fitted RobustGP or (log_beta, log_nugget) is wanted.")
+        raise InputError(f"start is {start!r}, but a fitted RobustGP or (log_beta, log_nugget) is expected.")
     log_beta, log_nugget = np.asarray(start[0], dtype=float).reshape(-1), float(start[1])
     if not np.isfinite(log_beta).all() or np.isnan(log_nugget) or log_nugget == np.inf:
-        raise InputError(f"start is {start!r}, but finite numbers are wanted.")
+        raise InputError(f"start is {start!r}, but finite numbers are expected.")
     return Start(log_beta, log_nugget)

@@ -66,7 +66,7 @@ def fit_large(
     ('vecchia', True)
     """
     if n_exact < 2 or refine < 0:
-        raise InputError(f"n_exact is {n_exact} and refine {refine}, but at least 2 and at least 0 are wanted.")
+        raise InputError(f"n_exact is {n_exact} and refine {refine}, but at least 2 and at least 0 are expected.")
     targets = inputs.check_targets(y)
     n = len(targets)
     chosen = np.sort(np.random.default_rng(gp.random_state).permutation(n)[:n_exact])

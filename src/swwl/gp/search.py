@@ -202,7 +202,7 @@ def make_search(
     """
     nugget, beta = given.nugget, given.beta
     if n_starts < 1:
-        raise InputError(f"n_starts is {n_starts}, but at least 1 is wanted.")
+        raise InputError(f"n_starts is {n_starts}, but at least 1 is expected.")
     p = sum(term.block.n_ranges for term in terms)
     smallest = given.floor if nugget is None else nugget
     free = np.append(np.full(p, beta is None), nugget is None)

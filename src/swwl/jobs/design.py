@@ -167,7 +167,7 @@ def read_bounds(least: Sequence[str], most: Sequence[str]) -> dict[str, tuple[fl
             except ValueError:
                 bound = float("nan")
             if not (name and equals and np.isfinite(bound)):
-                raise InputError(f"{option} {text!r} is not understood; wanted is TARGET=VALUE, such as massflow=22.")
+                raise InputError(f"{option} {text!r} is not understood; expected TARGET=VALUE, such as massflow=22.")
             low, high = found.get(name, (None, None))
             found[name] = (low, bound) if side else (bound, high)
     return found

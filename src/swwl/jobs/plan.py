@@ -130,7 +130,7 @@ def split_words(frame: pd.DataFrame, path: Path, name: str, drop_incomplete: boo
             found = "is empty" if is_missing(value) else f"says {str(value)!r}"
             raise InputError(
                 f"{path}: {where(frame, path, row)} {found} in column {name!r}, but train (or training, fit) or test "
-                f"(or val, validation, holdout) is wanted; correct it, or fit all rows (--all-rows)."
+                f"(or val, validation, holdout) is expected; correct it, or fit all rows (--all-rows)."
             )
         else:
             words.append(word)
@@ -261,7 +261,7 @@ def _require_target(frame: pd.DataFrame, path: Path, name: str) -> None:
 def _sort_columns(
     frame: pd.DataFrame, path: Path, columns: _Columns, train: NDArray[np.intp], wanted: Sequence[str] | None
 ) -> None:
-    """Find the inputs: the wanted columns, or all that can be; note why the others are not."""
+    """Find the inputs: the requested columns, or all that can be; note why the others are not."""
     for name in dict.fromkeys(wanted or []):
         if name in columns.used:
             raise InputError(f"{path}: column {name!r} cannot be an input, it is a target or a mesh column already.")

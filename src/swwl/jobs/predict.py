@@ -199,7 +199,7 @@ def meshes_by_column(columns: Sequence[str], given: Sequence[str]) -> dict[str, 
         name, equals, file = text.partition("=")
         if not (name and equals and file):
             wanted = f"--mesh COLUMN=FILE for the columns {', '.join(columns)}" if columns else "a model with meshes"
-            raise InputError(f"{text!r} is not understood; wanted is {wanted}.")
+            raise InputError(f"{text!r} is not understood; expected {wanted}.")
         found[name.strip()] = Path(file)
     return found
 
@@ -213,7 +213,7 @@ def one_case(model: Model, meshes: Mapping[str, Path], values: Sequence[str]) ->
         # A column may have "=" in its name: the longest one that fits is meant.
         name = max((n for n in wanted if text.startswith(f"{n}=")), key=len, default=None)
         if name is None:
-            raise InputError(f"{text!r} is not understood; wanted is NAME=VALUE for {', '.join(wanted)}.")
+            raise InputError(f"{text!r} is not understood; expected NAME=VALUE for {', '.join(wanted)}.")
         if name in case:
             raise InputError(f"{name!r} is given twice.")
         case[name] = text[len(name) + 1 :]

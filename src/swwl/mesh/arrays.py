@@ -75,7 +75,7 @@ def own(values: ArrayLike, dtype: DTypeLike | None = None) -> AnyArray:
 
 
 def own_numbers(values: ArrayLike, wanted: str) -> NDArray[np.float64]:
-    """Return a frozen float64 array, or say what was wanted instead."""
+    """Return a frozen float64 array, or say what was expected instead."""
     try:
         return own(values, np.float64)
     except (TypeError, ValueError) as error:

@@ -152,7 +152,7 @@ class Mesh(Frozen):
         Raises
         ------
         InputError
-            If there are no cells, if a field is missing or not finite, and where areas are wanted but all are zero.
+            If there are no cells, if a field is missing or not finite, and where areas are requested but all are zero.
         """
         self.require_cells()
         chosen = {name: self._field(name) for name in fields}

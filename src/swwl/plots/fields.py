@@ -207,7 +207,7 @@ def _as_mesh(mesh: MeshLike) -> Mesh:
     if isinstance(mesh, (str, os.PathLike)):
         return read_mesh(mesh)
     if not isinstance(mesh, Mesh):
-        raise InputError(f"A Mesh or a path is wanted, not {type(mesh).__name__}.")
+        raise InputError(f"A Mesh or a path is expected, not {type(mesh).__name__}.")
     return mesh
 
 

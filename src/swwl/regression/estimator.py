@@ -509,7 +509,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         target : str, optional
             By default all targets.
         along : Modes, dict of displacements, list of them, or one, optional
-            Deformations along which derivatives are wanted: (n, d) arrays, meshes of the same cells to which the nodes
+            Deformations along which to differentiate: (n, d) arrays, meshes of the same cells to which the nodes
             go, pairs of such meshes, or the training set's own :func:`swwl.design.displacement_modes`.
         where : array-like of bool or int, optional
             Which nodes may move; by default all. The others have a gradient of zero.

@@ -45,7 +45,7 @@ def as_table(X: Any) -> pd.DataFrame:
     if hasattr(X, "to_pandas"):  # polars, pyarrow
         return as_table(X.to_pandas())
     if isinstance(X, (str, bytes)) or not (isinstance(X, Iterable) or hasattr(X, "__array__")):
-        raise InputTypeError(f"A table or a list with one entry per case is wanted, not {type(X).__name__}.")
+        raise InputTypeError(f"A table or a list with one entry per case is expected, not {type(X).__name__}.")
     rows = np.asarray(X) if hasattr(X, "__array__") else list(X)
     if len(rows) and isinstance(rows[0], dict):
         return pd.DataFrame(rows)

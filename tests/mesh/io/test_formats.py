@@ -202,7 +202,7 @@ def test_fields_of_all_types_in_vtu(tmp_path):
 
 def test_a_graph_is_not_a_mesh(tmp_path):
     write_graph(tmp_path / "a.npz", Graph([[0.0], [1.0]], [(0, 1)]))
-    with pytest.raises(InputError, match="a.npz: it holds a graph without cells, but a mesh is wanted"):
+    with pytest.raises(InputError, match="a.npz: it holds a graph without cells, but a mesh is expected"):
         read_mesh(tmp_path / "a.npz")
     assert isinstance(read(tmp_path / "a.npz"), Graph)
 

@@ -116,8 +116,8 @@ def test_broken_files_are_named_with_the_reason(mesh, tmp_path):
         "noise.cgns": "damaged or of another format",
         "what.xyz": "the ending '.xyz' is not known; known are .avs",
         "cut.npz": "not an .npz archive, or is damaged",
-        "foreign.npz": "wanted 'swwl-graph 1' or 'swwl-mesh 1', found arrays data",
-        "newer.npz": "wanted 'swwl-graph 1' or 'swwl-mesh 1', found swwl-graph 9",
+        "foreign.npz": "expected 'swwl-graph 1' or 'swwl-mesh 1', found arrays data",
+        "newer.npz": "expected 'swwl-graph 1' or 'swwl-mesh 1', found swwl-graph 9",
         "cloud.vtk": "no cells",
     }.items():
         with pytest.raises(ValueError, match=f"{name}: .*{reason}"):

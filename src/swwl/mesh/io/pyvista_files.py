@@ -70,7 +70,7 @@ def _blocks(data: Any, names: tuple[str, ...]) -> Iterator[Any]:
 
 
 def _alike(pieces: list[Piece], wanted: Collection[str] | None) -> list[Piece]:
-    """Keep the fields that all pieces have and that are wanted."""
+    """Keep the fields that all pieces have and that are requested."""
     for kind in ("fields", "cell_fields"):
         found = [getattr(piece, kind) for piece in pieces]
         shapes = [{name: field.shape[1:] for name, field in part.items()} for part in found]

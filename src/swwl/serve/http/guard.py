@@ -141,7 +141,7 @@ class Guard:
         if kind.lower() != "bearer":
             given = parse_qs(query[:1000]).get("token", [""])[0]
         if not hmac.compare_digest(given.strip().encode(), self._token.encode()):
-            raise RefusedError(401, "The token of the link is wanted: open the link that swwl serve printed.")
+            raise RefusedError(401, "The token of the link is missing or wrong: open the link that swwl serve printed.")
 
     def _limited(self, receive: Receive) -> Receive:
         """Return what hands over the body of a request, as long as it is neither too large nor too slow."""

@@ -42,7 +42,7 @@ def included(path: Path, name: str, chain: Sequence[Path]) -> tuple[str, list[Pa
 
 
 def places(ids: AnyArray, wanted: AnyArray) -> NDArray[np.int64]:
-    """Return where in a list of node numbers the wanted ones are.
+    """Return where in a list of node numbers the given ones are.
 
     Examples
     --------

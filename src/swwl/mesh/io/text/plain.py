@@ -219,14 +219,14 @@ def read_obj(path: Path, fields: Collection[str] | None = None) -> Mesh:
         if words[0] == "v":
             point = floats(words[1:4], "a vertex")
             if len(point) != 3:
-                raise InputError(f"a vertex has {len(point)} coordinates, but 3 are wanted")
+                raise InputError(f"a vertex has {len(point)} coordinates, but 3 are expected")
             points.append(point)
         elif words[0] in ("f", "l"):
             corners = [_vertex(word, len(points)) for word in words[1:]]
             if words[0] == "l":
                 cells += [("line", list(pair)) for pair in zip(corners[:-1], corners[1:], strict=True)]
             elif len(corners) < 3:
-                raise InputError(f"a face has {len(corners)} corners, but at least 3 are wanted")
+                raise InputError(f"a face has {len(corners)} corners, but at least 3 are expected")
             else:
                 cells.append((_FACES.get(len(corners), "polygon"), corners))
     if not points:

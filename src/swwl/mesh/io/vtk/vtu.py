@@ -29,7 +29,7 @@ def read_vtu(path: Path, fields: Collection[str] | None = None) -> Mesh:
     ----------
     path : Path
     fields : collection of str, optional
-        Names of the fields that are wanted; others are not even unpacked. All by default.
+        Names of the requested fields; others are not even unpacked. All by default.
     """
     return join(_pieces(path, fields, parallel=True))
 
