@@ -99,7 +99,7 @@ class Study:
         wanted = self.options.get(option) or list(known)
         for name in wanted:
             if name not in known:
-                raise InputError(f"{self.name} has no {option} {name!r}; there are {', '.join(known)}.")
+                raise InputError(f"{self.name} has no {option} {name!r}; choose from {', '.join(known)}.")
         return [name for name in known if name in wanted]
 
     # Results

@@ -70,7 +70,7 @@ def test_only_known_names_are_chosen(tmp_path):
     study = begun(tmp_path, options={"dataset": ["blade"], "kernel": []})
     assert study.chosen("dataset", ["airfoil", "blade"]) == ["blade"]
     assert study.chosen("kernel", ["SWWL", "WWL"]) == ["SWWL", "WWL"]
-    with pytest.raises(ValueError, match="no dataset 'blade'; there are BZR"):
+    with pytest.raises(ValueError, match="no dataset 'blade'; choose from BZR"):
         study.chosen("dataset", ["BZR"])
     with pytest.raises(ValueError, match="'huge', but must be one of small, medium, full"):
         Study("table4", "huge", tmp_path)
@@ -83,7 +83,7 @@ def test_rows_keep_texts_numbers_and_gaps(tmp_path):
     assert again.has(name="NA", seed=1) and not again.has(name="a", seed=1)
     assert again.frame()["value"][0] == 0.1 + 0.2
     assert again.frame()["value"].isna().tolist() == [False, True]
-    with pytest.raises(ValueError, match="is there already"):
+    with pytest.raises(ValueError, match="already exists"):
         again.add({"name": "a", "seed": 0})
     with pytest.raises(ValueError, match="has no column 'fold'"):
         RowFile(tmp_path / "t.csv", ["fold"])

@@ -216,7 +216,7 @@ def test_small_classes():
         table = nested_cv(graphs, few, kernel, **QUICK)
     assert (table["outer"] == "stratified(4)").all()
     tiny = np.repeat(np.arange(10), 4)
-    with pytest.warns(FoldWarning, match="Stratified folds do not exist, as no class has enough members"):
+    with pytest.warns(FoldWarning, match="Stratified folds are impossible, as no class has enough members"):
         splits = outer_splits(tiny, "paper", 10, 2, 0)
     assert {split.rule for split in splits} == {"KFold(10)"}
     assert len(np.concatenate([split.test for split in splits])) == 40

@@ -200,7 +200,7 @@ def test_coarsen(made, tmp_path):
     assert 135 <= facts["nodes"] <= 165 < facts["nodes_before"]
     assert json.loads(swwl("info", tmp_path / "c.vtu", "--json").stdout)["nodes"] == facts["nodes"]
     for output, nodes, message in (
-        ("c.xyz", 150, "c.xyz: the ending '.xyz' is not known"),
+        ("c.xyz", 150, "c.xyz: the file extension '.xyz' is not supported"),
         ("d.vtu", 9000, "fewer than the 9000 requested"),
     ):
         assert message in swwl("coarsen", source, tmp_path / output, "--nodes", nodes, code=2).stderr

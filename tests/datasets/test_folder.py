@@ -170,11 +170,11 @@ def test_foreign_folder_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"name": "wing"}, "no generator 'wing'; there are tensile2d, airfoil, blade"),
+        ({"name": "wing"}, "no generator 'wing'; choose from tensile2d, airfoil, blade"),
         ({"n_samples": 0}, "n_samples must be at least 1, found 0"),
         ({"n_nodes": 10}, "number of nodes must be from 200 to 100000 for blade, found 10"),
-        ({"random_state": -1}, "seed must be a whole number from 0 on, found -1"),
-        ({"random_state": 0.5}, "seed must be a whole number from 0 on, found 0.5"),
+        ({"random_state": -1}, "seed must be a whole number of at least 0, found -1"),
+        ({"random_state": 0.5}, "seed must be a whole number of at least 0, found 0.5"),
         ({"test_fraction": 1.5}, "test_fraction must be at least 0 and below 1, found 1.5"),
         ({"file_format": "stl"}, "must be one of vtu, npz, found 'stl'"),
         ({"n_jobs": 0}, "number of processes must be at least 1, or -1 for one per core, found 0"),

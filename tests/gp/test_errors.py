@@ -91,7 +91,7 @@ def test_trend_columns(columns, message):
 
 
 def test_trend_columns_without_use():
-    with pytest.raises(ValueError, match="has no use for them"):
+    with pytest.raises(ValueError, match="does not use them"):
         RobustGP(["gaussian"]).fit([D], Y, trend_columns=X)
 
 

@@ -298,8 +298,8 @@ def test_a_joined_block_of_new_points_takes_rows_and_columns(points):
     [
         (lambda x: Joint([]), "no blocks"),
         (lambda x: Joint(Coordinates(x)), "one block, but a list"),
-        (lambda x: Joint([Coordinates(x), Coordinates(x[:5])]), r"shapes \(30, 30\), \(5, 5\), but all must be alike"),
-        (lambda x: Joint([RowDistances(x, x[:3]), RowDistances(x, x[:4])]), "must be alike"),
+        (lambda x: Joint([Coordinates(x), Coordinates(x[:5])]), r"shapes \(30, 30\), \(5, 5\), but all must match"),
+        (lambda x: Joint([RowDistances(x, x[:3]), RowDistances(x, x[:4])]), "must match"),
         (
             lambda x: RobustGP(["matern52"]).fit([Joint([Coordinates(x[:9])])], x[:, 0]),
             "part 0 of factor 0 of 1 have 9 rows",

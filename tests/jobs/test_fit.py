@@ -63,7 +63,7 @@ def test_nothing_is_kept_without_a_cache(folder, tmp_path):
     [
         ({"targets": ()}, "Nothing to learn"),
         ({"targets": (), "fields": ["heat"], "solver": "exact"}, "have no meaning for --target-field"),
-        ({"fields": ["heat"], "kernel": quick(merge_nodes=True)}, "--merge-nodes has no meaning"),
+        ({"fields": ["heat"], "kernel": quick(merge_nodes=True)}, "--merge-nodes does not apply"),
         ({"fields": ["het"]}, "Did you mean 'heat'"),
         ({"targets": ["tops"]}, "Did you mean 'top'"),
         ({"rows": HoldOut(fraction=0.99)}, "at least 5 training rows are needed"),

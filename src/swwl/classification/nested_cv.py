@@ -182,7 +182,7 @@ def _outer_rule(
     smallest = f"class {names[counts.argmin()]!r} has {counts.min()} members, fewer than the {n_outer} outer folds"
     if counts.max() < n_outer:
         warnings.warn(
-            f"Stratified folds do not exist, as no class has enough members ({smallest}): KFold is used instead.",
+            f"Stratified folds are impossible, as no class has enough members ({smallest}): KFold is used instead.",
             FoldWarning,
             stacklevel=4,
         )
@@ -385,7 +385,7 @@ def _check(versions: dict[str, list[Any]], y: ArrayLike) -> tuple[AnyArray, NDAr
         lone = classes[counts.argmin()]
         raise InputError(
             f"Class {str(lone)!r} has a single member (graph {int(np.flatnonzero(labels == lone)[0])}), which can be "
-            f"trained on or tested, but not both; drop it, or join it to another class."
+            f"trained on or tested, but not both; drop it, or merge it into another class."
         )
     return classes, numbers
 

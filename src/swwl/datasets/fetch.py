@@ -94,7 +94,7 @@ def download(url: str, path: Path, checksum: str | None = None) -> None:
             raise NotPublished(f"{url}: there is no such file ({status}).") from None
         raise ConnectionError(f"{url}: the site refuses the download ({status}).") from None
     except requests.ConnectionError as error:
-        raise ConnectionError(f"{url}: cannot be reached ({_reason(error)}); is there a network?") from None
+        raise ConnectionError(f"{url}: cannot be reached ({_reason(error)}); check the network.") from None
     except requests.RequestException as error:
         raise ConnectionError(f"{url}: the download broke off ({_reason(error)}).") from None
 

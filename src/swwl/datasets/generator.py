@@ -150,7 +150,7 @@ class Request:
                 f"The number of nodes must be from {low} to {high} for {self.generator.name}, found {self.n_nodes}."
             )
         if not isinstance(self.random_state, Integral) or not 0 <= self.random_state < 2**63:
-            raise InputError(f"The seed must be a whole number from 0 on, found {self.random_state!r}.")
+            raise InputError(f"The seed must be a whole number of at least 0, found {self.random_state!r}.")
 
 
 def draw(ranges: Ranges, n_samples: int, seed: int) -> list[dict[str, float]]:

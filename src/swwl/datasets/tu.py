@@ -181,7 +181,7 @@ def _opened(path: Path, name: str) -> Iterator[_Archive]:
         with located(str(path)), zipfile.ZipFile(path) as archive:
             yield _Archive(archive, name)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-        raise InputError(f"{path}: it is damaged or not a zip ({error}); delete it and get it again.") from None
+        raise InputError(f"{path}: it is damaged or not a zip ({error}); delete it and download it again.") from None
 
 
 class _Archive:
@@ -223,7 +223,7 @@ def _structure(archive: _Archive) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     """Return the graph of every node (n,) and the edges of all graphs (m, 2), all counted from 0."""
     owner = archive.table("graph_indicator", np.int64).ravel() - 1
     if owner.size == 0 or owner[0] != 0 or not np.isin(np.diff(owner), (0, 1)).all():
-        raise InputError(f"{archive.file('graph_indicator')} must count graphs from 1 on, in order, none left out.")
+        raise InputError(f"{archive.file('graph_indicator')} must number graphs from 1 in order, without gaps.")
     edges = archive.table("A", np.int64)
     if edges.size and edges.shape[1] != 2:
         raise InputError(f"{archive.file('A')} must have 2 numbers per line, but has {edges.shape[1]}.")
@@ -359,7 +359,7 @@ def _wanted_checksum(name: str, checksum: str | None) -> str | None:
     if checksum != "known":
         return checksum
     if name not in _KNOWN:
-        raise InputError(f"The checksum of {name!r} is not known; known are those of {', '.join(_KNOWN)}.")
+        raise InputError(f"No checksum is known for {name!r}, only for {', '.join(_KNOWN)}.")
     return _KNOWN[name].sha256
 
 

@@ -1,8 +1,8 @@
 r"""Move a shape to where a model predicts better, inside what the training meshes have shown.
 
 The shape moves along displacement modes; its coordinates c, in standard deviations of the training meshes, stay inside
-a ball around their mean and inside their range along every mode. A surrogate that is climbed without such a region
-leaves what it knows at once.
+a ball around their mean and inside their range along every mode. A surrogate that is optimized without such a
+region soon leaves what it knows.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def improve(
     caution: float = 0.0,
     radius: float | None = None,
 ) -> Improvement:
-    r"""Climb (or descend) a prediction along displacement modes, inside the trust region of the training meshes.
+    r"""Maximize (or minimize) a prediction along displacement modes, inside the trust region of the training meshes.
 
     Maximizes :math:`m(c) - \kappa s(c)` over the coordinates c, by their exact gradient (SLSQP), subject to
     :math:`|c| \le R` and :math:`c_k` between the least and the largest of the training meshes.

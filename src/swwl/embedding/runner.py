@@ -159,8 +159,8 @@ def load(item: Entry, recipe: Recipe) -> Graph | Cloud:
     if isinstance(graph, Cloud) and not recipe.directed:
         graph = graph.without_directions()
     elif isinstance(graph, Cloud) and graph.reason and recipe.directions:
-        text = f"{_title(item, graph)}: its skin does not look to one side everywhere, as in fit: {graph.reason}."
-        warnings.warn(text, MeshWarning, stacklevel=2)
+        text = f"its boundary normals are not consistently oriented, as they were in fit: {graph.reason}."
+        warnings.warn(f"{_title(item, graph)}: {text}", MeshWarning, stacklevel=2)
     if recipe.n_features is not None and graph.n_features != recipe.n_features:
         what = "features per point, coordinates and normals" if isinstance(graph, Cloud) else "features per node"
         error = InputError(f"has {graph.n_features} {what}, but fit saw {recipe.n_features}.")

@@ -170,7 +170,7 @@ class Geometry:
         """Refuse other cells than those of training, where all share them."""
         if self.common and not correspond(cell_codes(mesh), self.cells):
             error = InputError(
-                "has other cells than the training meshes, which all share theirs; for meshes of any cells fit "
+                "has different cells from the training meshes, which all share theirs; for meshes of any cells fit "
                 "again with descriptors='smooth'."
             )
             raise error.of_item(number, _title(number, mesh), continues=True)
@@ -246,7 +246,7 @@ def load_training(
     common = all(look.corresponds for look in looks) and model.descriptors in (None, "nodes")
     if model.descriptors == "nodes" and not common:
         odd = next(k for k, look in enumerate(looks) if not look.corresponds)
-        raise InputError(f"descriptors is 'nodes', but mesh {odd} has other cells than mesh 0.")
+        raise InputError(f"descriptors is 'nodes', but mesh {odd} has different cells from mesh 0.")
     describer = Describer(
         first.dimension,
         float(np.median([look.diagonal for look in looks])) or 1.0,

@@ -135,7 +135,7 @@ def node_weights(mesh: Mesh, kind: str, known: NDArray[np.bool_]) -> Array:
     weights = weights * known
     total = float(weights.sum())
     if not total > 0:
-        raise InputError("has no area at the nodes where the field is known; take weights='uniform'.")
+        raise InputError("has no area at the nodes where the field is known; use weights='uniform'.")
     return np.asarray(weights / total)
 
 

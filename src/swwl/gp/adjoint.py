@@ -92,9 +92,9 @@ def linear_prediction(posterior: Posterior, cross: Sequence[Term], trend: Array,
 def differentiable(posterior: Posterior, std: bool = True) -> None:
     """Say why a posterior has no derivatives, where it has none."""
     if std and getattr(posterior, "uncertainty", None) is not None:
-        raise InputError("The std of a model with range_uncertainty=True has no derivative here: ask with std=False.")
+        raise InputError("The std of a model with range_uncertainty=True has no derivative here: pass std=False.")
     if std and posterior.df <= 2:
-        raise InputError("With so few training rows the std is infinite and has no derivative: ask with std=False.")
+        raise InputError("With so few training rows the std is infinite and has no derivative: pass std=False.")
 
 
 def _term_back(term: Term, beta: Array, weights: Array) -> list[Array]:

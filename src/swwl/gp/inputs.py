@@ -215,7 +215,7 @@ def trend_matrix(trend: str, columns: ArrayLike | None, n: int) -> Array:
         raise InputError(f"trend is {trend!r}, but one of {_TRENDS} is expected.")
     if trend in ("constant", "zero"):
         if columns is not None:
-            raise InputError(f"trend_columns are given, but trend={trend!r} has no use for them: "
+            raise InputError(f"trend_columns are given, but trend={trend!r} does not use them: "
                              "set trend='linear' or trend='columns'.")  # fmt: skip
         return np.ones((n, 1 if trend == "constant" else 0))
     if columns is None:

@@ -53,7 +53,7 @@ class Joint(Block):
         shapes = [part.shape for part in self.parts]
         columns = {shape[1] for part, shape in zip(self.parts, shapes, strict=True) if not _rows_alone(part)}
         if len({shape[0] for shape in shapes}) > 1 or len(columns) > 1:
-            raise InputError(f"Joint is given blocks of shapes {', '.join(map(str, shapes))}, but all must be alike.")
+            raise InputError(f"Joint is given blocks of shapes {', '.join(map(str, shapes))}, but all must match.")
         self._n_ranges = sum(part.n_ranges for part in self.parts)
         if names is not None and len(names) != self.n_ranges:
             raise InputError(f"Joint is given {len(names)} names, but its blocks have {self.n_ranges} ranges.")

@@ -48,7 +48,7 @@ def check_free(frame: pd.DataFrame, path: Path) -> None:
     """Refuse a table that has columns where choices go."""
     for name in CHOSEN:
         if name in frame.columns:
-            raise InputError(f"{path}: has a column {name!r} already, which is where choices go; rename it.")
+            raise InputError(f"{path}: already has a column {name!r}, which is where choices go; rename it.")
 
 
 def select_rows(

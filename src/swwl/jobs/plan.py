@@ -91,7 +91,7 @@ def split_rows(frame: pd.DataFrame, path: Path, how: HoldOut | None = None) -> R
     fraction = how.fraction
     n = len(frame)
     if sum((how.column is not None, fraction is not None, how.all_rows)) > 1:
-        raise InputError("A column to split by, a fraction to hold out and all rows exclude each other; choose one.")
+        raise InputError("Choose one of: a column to split by, a fraction to hold out, or all rows.")
     if fraction is not None:
         if not 0 < fraction < 1:
             raise InputError(f"The fraction of rows to hold out must lie between 0 and 1, but is {fraction:g}.")
@@ -222,7 +222,7 @@ def plan_fit(
     rows : HoldOut, optional
     """
     if kernel not in KERNELS:
-        raise InputError(f"There is no kernel {kernel!r}; there are {', '.join(KERNELS)}.")
+        raise InputError(f"There is no kernel {kernel!r}; choose from {', '.join(KERNELS)}.")
     frame = read_table(path)
     found = mesh_columns(frame)
     chosen = [] if kernel == "scalars" else list(meshes) or found
@@ -399,7 +399,7 @@ class KernelOptions:
         if self.name == "auto" and given:
             wanted = "principal" if given[0] == "n_components" else "principal, swwl or aswwl"
             raise InputError(
-                f"{_NOT_FOR_AUTO[given[0]]} has no meaning for --kernel auto; it goes with --kernel {wanted}."
+                f"{_NOT_FOR_AUTO[given[0]]} does not apply to --kernel auto; it goes with --kernel {wanted}."
             )
         return self.name
 

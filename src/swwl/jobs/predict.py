@@ -129,7 +129,7 @@ def check_names(model: RobustGPRegressor, frame: pd.DataFrame, path: Path) -> No
     """Refuse a table that has columns where predictions go."""
     for name in [*(f"{target}_{key}" for target in model.target_names_ for key in PREDICTED), OUTSIDE, *DOMAIN_COLUMNS]:
         if name in frame.columns:
-            raise InputError(f"{path}: has a column {name!r} already, which is where predictions go; rename it.")
+            raise InputError(f"{path}: already has a column {name!r}, which is where predictions go; rename it.")
 
 
 def prediction_table(
@@ -298,7 +298,7 @@ def check_field_names(model: FieldRegressor, frame: pd.DataFrame, path: Path) ->
     own += [f"{name}_{key}" for name in model.field_names_ for key in _SCORES]
     for name in [FILE, *own, OUTSIDE, *DOMAIN_COLUMNS]:
         if name in frame.columns:
-            raise InputError(f"{path}: has a column {name!r} already, which is where predictions go; rename it.")
+            raise InputError(f"{path}: already has a column {name!r}, which is where predictions go; rename it.")
 
 
 class Predicted(NamedTuple):

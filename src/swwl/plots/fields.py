@@ -83,7 +83,7 @@ def draw_field(
     with style():
         ax = axes_for(ax)
         if ax.name == "3d":
-            raise InputError("draw_field wants a plane axis; meshes in space are drawn as seen from one side.")
+            raise InputError("draw_field needs a plane axis; meshes in space are drawn as seen from one side.")
         colors = ScalarMappable(Normalize(low, high), matplotlib.colormaps[scale].with_extremes(bad=_UNKNOWN))
         _paint(ax, mesh, numbers, colors)
         ax.set_aspect("equal")

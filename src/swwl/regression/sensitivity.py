@@ -233,7 +233,7 @@ def _of_same_cells(given: Any, mesh: Mesh | Graph, name: str) -> Mesh:
     with located(f"Displacement {name!r}"):
         other = as_mesh(given)
     if isinstance(mesh, Graph) or not same_cells(other, mesh):
-        raise InputError(f"Displacement {name!r} has a mesh of other cells; it must have those of the mesh that moves.")
+        raise InputError(f"Displacement {name!r} must have a mesh with the cells of the mesh that moves.")
     return other
 
 

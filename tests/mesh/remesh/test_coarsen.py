@@ -148,7 +148,7 @@ def test_hardly_more_nodes_than_requested():
 @needs_mmg
 def test_too_few_nodes_for_the_shape():
     (sample,) = make_samples("airfoil", 1, n_nodes=3000)
-    with pytest.raises(ValueError, match=r"3010 nodes cannot be coarsened to 60 with .* within 2 %: tries gave"):
+    with pytest.raises(ValueError, match=r"3010 nodes cannot be coarsened to 60 with .* within 2 %: attempts gave"):
         coarsen((sample.points, sample.cells), 60)
 
 

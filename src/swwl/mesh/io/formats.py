@@ -60,7 +60,7 @@ def _read_msh(path: Path) -> Mesh:
     if start.startswith(b"("):
         return read_fluent(path)
     if b"$MeshFormat" not in start:
-        raise InputError("it begins neither as a mesh of Gmsh ($MeshFormat) nor as one of Fluent (a parenthesis)")
+        raise InputError("it begins neither like a Gmsh mesh ($MeshFormat) nor like a Fluent mesh (a parenthesis)")
     return meshio_files.read(path, "gmsh")
 
 

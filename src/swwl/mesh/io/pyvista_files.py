@@ -33,7 +33,7 @@ def read_pyvista(path: Path, fields: Collection[str] | None = None) -> Mesh:
     except ImportError as error:
         reason = "" if isinstance(error, ModuleNotFoundError) else f"; here: {error}"
         raise MissingPackageError(
-            f"reading {path.suffix.lower()} files takes the package pyvista (pip install 'swwl[vtk]'{reason})"
+            f"reading {path.suffix.lower()} files needs the package pyvista (pip install 'swwl[vtk]'{reason})"
         ) from None
     with _LOCK, pyvista.VtkErrorCatcher(send_to_logging=False) as errors:
         reader = pyvista.get_reader(str(path))

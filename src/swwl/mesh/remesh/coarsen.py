@@ -238,7 +238,7 @@ def coarsen(mesh: Any, n_nodes: int, *, tolerance: float = 0.02) -> Mesh:
         worst.append(f"{coarse.n_nodes} nodes with areas or volumes {100 * change:.1f} % off")
     raise InputError(
         f"A mesh of {found} nodes cannot be coarsened to {n_nodes} with areas and volumes within "
-        f"{100 * tolerance:g} %: tries gave {', '.join(worst)}. Ask for more nodes, or set tolerance=."
+        f"{100 * tolerance:g} %: attempts gave {', '.join(worst)}. Ask for more nodes, or set tolerance=."
     )
 
 
@@ -247,7 +247,7 @@ def require_mmgpy() -> Any:
     try:
         import mmgpy
     except ImportError as error:
-        raise MissingPackageError(f"Coarsening takes mmgpy ({error}): pip install 'swwl[mmg]'") from None
+        raise MissingPackageError(f"Coarsening needs mmgpy ({error}): pip install 'swwl[mmg]'") from None
     return mmgpy
 
 

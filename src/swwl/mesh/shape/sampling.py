@@ -45,9 +45,9 @@ class Samples:
     normals : ndarray of shape (m, d) or None
         Of length one; None for points that are not on a skin.
     oriented : bool
-        Whether normals look outward, or at least to one side.
+        Whether normals are consistently oriented: outward, or at least to the same side.
     reason : str
-        Why they do not, if they do not.
+        Why they are not, if they are not.
     """
 
     points: _Floats

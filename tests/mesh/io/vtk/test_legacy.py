@@ -95,7 +95,7 @@ WRONG = {
     HEAD + "DATASET TABLE\n" + SQUARE: "holds a TABLE, not a mesh",
     HEAD + "DATASET UNSTRUCTURED_GRID\nPOINTS 4 float\n0 0 0\n": "is too short|ends before",
     HEAD + "DATASET UNSTRUCTURED_GRID\nPOINTS 999999999999 float\n0 0 0\n": "too short for",
-    HEAD + "DATASET UNSTRUCTURED_GRID\nPOINTS four float\n0 0 0\n": "'four' where a count belongs",
+    HEAD + "DATASET UNSTRUCTURED_GRID\nPOINTS four float\n0 0 0\n": "'four' where a count is expected",
     HEAD + "DATASET UNSTRUCTURED_GRID\nPOINTS 1 quaternion\n0 0 0\n": "type 'quaternion'",
     HEAD + "DATASET UNSTRUCTURED_GRID\nPOINTS 1 float\n0 x 0\n": "not 3 numbers",
     HEAD + "DATASET UNSTRUCTURED_GRID\nPOINTS 1 float\n0 1-1 0\n": "not 3 numbers|damaged",
