@@ -105,7 +105,7 @@ def test_without_pyplaid(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "infos.yaml").write_text("storage_backend: zarr\n")
     with pytest.raises(
-        ImportError, match=r"stored by the backend 'zarr'; reading it takes .*pip install 'swwl\[plaid\]'"
+        ImportError, match=r"stored by the backend 'zarr'; reading it needs .*pip install 'swwl\[plaid\]'"
     ):
         load_plaid(tmp_path)
     with pytest.raises(ImportError, match=r"Downloading Rotor37 needs pyplaid 1\.0 .*pip install 'swwl\[plaid\]'"):

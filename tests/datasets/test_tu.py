@@ -139,10 +139,10 @@ def test_a_set_without_edges(home):
         (without(node_attributes="a\n" * 6), {}, r"TOY_node_attributes\.txt: could not convert string 'a'"),
         (without(A="1, 9\n"), {}, r"TOY_A\.txt names node 9, but the nodes are 1 to 6"),
         (without(A="1, 2, 3\n"), {}, r"TOY_A\.txt must have 2 numbers per line, but has 3"),
-        (without(graph_indicator=""), {}, "must count graphs from 1 on, in order"),
+        (without(graph_indicator=""), {}, "must number graphs from 1 in order"),
         (without(A="1, 0\n"), {}, r"TOY_A\.txt names node 0, but"),
         (without(A="1, 2\n3, 4\n"), {}, r"TOY_A\.txt joins two graphs in line 2"),
-        (without(graph_indicator="1\n1\n3\n3\n3\n3\n"), {}, "must count graphs from 1 on, in order"),
+        (without(graph_indicator="1\n1\n3\n3\n3\n3\n"), {}, "must number graphs from 1 in order"),
     ],
 )
 def test_bad_files(files, options, message, home):

@@ -62,7 +62,7 @@ def test_nothing_is_kept_without_a_cache(folder, tmp_path):
     ("changes", "message"),
     [
         ({"targets": ()}, "Nothing to learn"),
-        ({"targets": (), "fields": ["heat"], "solver": "exact"}, "have no meaning for --target-field"),
+        ({"targets": (), "fields": ["heat"], "solver": "exact"}, "do not apply to --target-field"),
         ({"fields": ["heat"], "kernel": quick(merge_nodes=True)}, "--merge-nodes does not apply"),
         ({"fields": ["het"]}, "Did you mean 'heat'"),
         ({"targets": ["tops"]}, "Did you mean 'top'"),

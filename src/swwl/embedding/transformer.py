@@ -262,7 +262,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if self.per_iteration is not per_iteration:
             raise InputError(f"per_iteration is {shown(self.per_iteration)}, but {per_iteration} is expected")
         if abs(self.n_jobs or 1) > _MOST_JOBS:
-            raise InputError(f"n_jobs is {self.n_jobs}, which is unreasonably large")
+            raise InputError(f"n_jobs is {self.n_jobs}, which is out of range")
         s = (self._kept_iterations + 1) * self.n_node_features_
         check_declared(self, Sizes(s=s, P=self.n_projections, Q=self.n_quantiles))
         return self._n_features_out

@@ -44,7 +44,7 @@ def test_included_files_are_found_beside_the_one_that_names_them(tmp_path):
     second.parent.mkdir()
     second.write_text("text")
     assert included(first, " 'sub\\b.inp' ", [first]) == ("text", [first, second])
-    with pytest.raises(MissingFileError, match="'c.inp', and there is no such file"):
+    with pytest.raises(MissingFileError, match="'c.inp', which does not exist"):
         included(first, "c.inp", [first])
     with pytest.raises(InputError, match="recursively"):
         included(second, "b.inp", [first, second])

@@ -87,9 +87,7 @@ def test_includes(tmp_path):
     text = "*NODE, INPUT=nodes.txt\n*INCLUDE, INPUT=cells.txt\n"
     assert read(tmp_path, "a.inp", text).n_cells == 1
     refused(tmp_path, "a.inp", text + "*INCLUDE,INPUT=a.inp\n", "includes 'a.inp' recursively")
-    refused(
-        tmp_path, "a.inp", "*INCLUDE,INPUT=b.inp\n", "includes 'b.inp', and there is no such file", FileNotFoundError
-    )
+    refused(tmp_path, "a.inp", "*INCLUDE,INPUT=b.inp\n", "includes 'b.inp', which does not exist", FileNotFoundError)
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "grid.inc").write_text("GRID,1,,0.,0.,1.\nGRID,2,,1.,0.,0.\nINCLUDE 'more.inc'\n")
     (tmp_path / "deep" / "more.inc").write_text("GRID,3,,0.,1.,0.\n")
@@ -102,10 +100,10 @@ def test_what_is_wrong_with_an_abaqus_file(tmp_path):
         "*Heading\nfoo\n": "no .NODE with nodes",
         head + "*ELEMENT,TYPE=C3D8\n1,1,2,3,4,5,6,7,99\n": "name node 99, which it does not have",
         head + "*ELEMENT,TYPE=C3D8\n1,1,2,3,4,\n": "cut off: its element 1 is not complete",
-        head + "*ELEMENT,TYPE=C3D8\n1,1,2,x\n": "where integers belong",
+        head + "*ELEMENT,TYPE=C3D8\n1,1,2,x\n": "where integers are expected",
         head + "*ELEMENT,TYPE=U7\n1,1,2,3\n": "elements of type 'U7' with 3 nodes are not supported",
         head + "1,0,0,0\n*ELEMENT,TYPE=S3\n1,1,2,3\n": "node 1 is given twice",
-        "*NODE\n1,a,0,0\n": "where numbers belong",
+        "*NODE\n1,a,0,0\n": "where numbers are expected",
         head + "*NGEN\n1,8\n": "by .NGEN, which is not supported",
         head.replace("*NODE", "*NODE, SYSTEM=C"): "cylindrical or spherical",
     }.items():
@@ -198,7 +196,7 @@ def test_gmsh_1(tmp_path):
     assert mesh.cell_fields["gmsh:physical"].tolist() == [4, 3]
     refused(tmp_path, "a.msh", text[:70], "cut off")
     refused(tmp_path, "a.msh", text.replace("1 2 4 6 3 5", "1 99 4 6 3 5"), "of unknown type")
-    refused(tmp_path, "a.msh", "hello\n", "neither as a mesh of Gmsh .* nor as one of Fluent")
+    refused(tmp_path, "a.msh", "hello\n", "neither like a Gmsh mesh .* nor like a Fluent")
     refused(tmp_path, "a.msh", "", "the file is empty")
 
 
@@ -271,12 +269,12 @@ def test_fluent_in_space(tmp_path):
 def test_tetgen(tmp_path):
     node = "# a\n4 3 1 0\n1 0 0 0 5.0\n2 1 0 0 6.0\n3 0 1 0 7.0\n4 0 0 1 8.0\n"
     (tmp_path / "a.node").write_text(node)
-    with pytest.raises(FileNotFoundError, match="a.node: it takes a file a.ele beside it"):
+    with pytest.raises(FileNotFoundError, match="a.node: it needs a file a.ele beside it"):
         read_mesh(tmp_path / "a.node")
     for content, reason in {
         "": "ends where|file is empty",
         "# only\n": "ends where the head of",
-        "1 4 0\n1 1 2 3\n": "not complete",
+        "1 4 0\n1 1 2 3\n": "unknown or incomplete",
     }.items():
         (tmp_path / "a.ele").write_text(content)
         for name in ("a.node", "a.ele"):

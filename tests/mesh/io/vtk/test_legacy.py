@@ -105,7 +105,7 @@ WRONG = {
     GRID + "CELLS 1 5\n3 0 1 2 3\nCELL_TYPES 1\n5\n": "have 4 numbers instead of 5",
     GRID + "CELLS 2 5\n3 0 1 2 9\nCELL_TYPES 2\n5\n5\n": "parts of|hold 2 lists",
     GRID + "CELLS 1 4\n3 0 1 2\nCELL_TYPES 1\n42\n": "polyhedra",
-    GRID + "NONSENSE 1\n": "'NONSENSE' where a keyword",
+    GRID + "NONSENSE 1\n": "'NONSENSE' where a VTK keyword",
     HEAD + "DATASET STRUCTURED_POINTS\nDIMENSIONS 100000 100000 100000\n": "more than 20 times",
     HEAD + "DATASET STRUCTURED_GRID\nDIMENSIONS 2 3 1\n" + SQUARE: "has 4 points",
     HEAD + "DATASET RECTILINEAR_GRID\nDIMENSIONS 2 1 1\nX_COORDINATES 1 float\n0\n": "but its coordinates",
