@@ -120,7 +120,7 @@ def _find_best(skin: SWWLEmbedding) -> Iterator[Line]:
             found += int(y[chosen].max() == y.max())
             lucky += int(y[order[: len(chosen)]].max() == y.max())
             regrets.append(1e4 * float(y.max() - y[chosen].max()))
-    note = f"random {lucky}; regret 1e-4: {', '.join(f'{regret:.1f}' for regret in regrets)}; at least 7 wanted"
+    note = f"random {lucky}; regret 1e-4: {', '.join(f'{regret:.1f}' for regret in regrets)}; at least 7 expected"
     yield Line(
         f"best of {N_BEST_POOL} found after {N_BEST_MORE} suggestions, of 12 runs", found, unit="runs", note=note
     )

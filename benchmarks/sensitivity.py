@@ -27,7 +27,7 @@ from swwl.datasets.generator import Generator, Request, Unsolvable, draw, make_s
 from swwl.design import displacement_modes, improve
 
 NODES = {"blade": 800, "airfoil": 2000}
-# The middle of the ranges, where shapes are climbed.
+# The middle of the ranges, where shapes are optimized.
 AT = {"speed": DESIGN_SPEED, "pressure": 1.41}
 STEP = 0.01  # of the half range of a parameter, for differences of the physics
 
@@ -144,7 +144,7 @@ def nearest_blade(points: np.ndarray, start: Mapping[str, float]) -> tuple[dict[
 
 
 def efficiency(parameters: Mapping[str, float]) -> float:
-    """Return the physics' efficiency of a blade at the point where shapes are climbed; nan where there is none."""
+    """Return the physics' efficiency of a blade at the point where shapes are optimized; nan where there is none."""
     try:
         return BLADE.simulate({**parameters, **AT}, NODES["blade"], 1.0).targets["efficiency"]
     except Unsolvable:
@@ -152,7 +152,7 @@ def efficiency(parameters: Mapping[str, float]) -> float:
 
 
 def ascent(n_sets: int, n_train: int = 120, first_seed: int = 100, default: bool = False) -> None:
-    """Climb the efficiency from the best of some simulated blades, and ask the physics."""
+    """Maximize the efficiency from the best of some simulated blades, and ask the physics."""
     better = inside = 0
     for seed in range(first_seed, first_seed + n_sets):
         table, parameters = simulations(BLADE, n_train, seed)
@@ -167,7 +167,7 @@ def ascent(n_sets: int, n_train: int = 120, first_seed: int = 100, default: bool
         truth = efficiency(blade)
         better += truth > known[best]
         inside += found.interval[0] <= truth <= found.interval[1]
-        print(f"set {seed}: best of {n_train} {known[best]:.4f}, climbed to {truth:.4f} (predicted {found.mean:.4f}, "
+        print(f"set {seed}: best of {n_train} {known[best]:.4f}, improved to {truth:.4f} (predicted {found.mean:.4f}, "
               f"{found.interval[0]:.4f} to {found.interval[1]:.4f}; nearest blade {off:.3f} mm off, "
               f"{found.n_evaluations} evaluations)", flush=True)  # fmt: skip
     print(f"better than the best simulated: {better} of {n_sets}; inside 95 %: {inside} of {n_sets}", flush=True)

@@ -40,10 +40,10 @@ plt.show()
 # The blade on the right shows what pushing its surface outward brings, per area, smoothed over 5 mm. It shows what the
 # kernel makes of motions, also of such as no training blade showed: trust the bars first.
 #
-# Climb along the modes, inside the ball that holds nine in ten of the training blades.
+# Move along the modes, inside the ball that holds nine in ten of the training blades.
 
 best = train.iloc[int(np.argmax(train["efficiency"]))]
-climbed = improve(model, best["mesh"], modes, {"speed": 17188.0, "pressure": 1.41})
-print(f"efficiency from {climbed.start_mean:.4f} to {climbed.mean:.4f} ± {climbed.std:.4f}")
-print(f"{np.linalg.norm(climbed.coordinates):.2f} standard deviations from the mean blade; "
-      f"the region ends at {climbed.radius:.2f}")  # fmt: skip
+improved = improve(model, best["mesh"], modes, {"speed": 17188.0, "pressure": 1.41})
+print(f"efficiency from {improved.start_mean:.4f} to {improved.mean:.4f} ± {improved.std:.4f}")
+print(f"{np.linalg.norm(improved.coordinates):.2f} standard deviations from the mean blade; "
+      f"the region ends at {improved.radius:.2f}")  # fmt: skip

@@ -50,9 +50,9 @@ def curves(found):
 @check
 def sensitivity(found):
     assert list(found["slopes"]["kind"]) == ["number"] * 2 + ["displacement"] * 6
-    climbed = found["climbed"]
-    assert climbed.mean > climbed.start_mean
-    assert np.linalg.norm(climbed.coordinates) <= climbed.radius * (1 + 1e-9)
+    improved = found["improved"]
+    assert improved.mean > improved.start_mean
+    assert np.linalg.norm(improved.coordinates) <= improved.radius * (1 + 1e-9)
 
 
 @check

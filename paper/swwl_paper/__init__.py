@@ -87,7 +87,7 @@ def reproduce(
     from swwl_paper.study import Study
 
     if name not in EXPERIMENTS:
-        raise InputError(f"There is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}.")
+        raise InputError(f"There is no experiment {name!r}; choose from {', '.join(EXPERIMENTS)}.")
     study = Study(name, size, Path(folder), seed=seed, n_jobs=n_jobs, options=options, command=command, out=out)
     module = importlib.import_module(f"swwl_paper.{name.replace('-', '_')}")
     study.begin()

@@ -62,7 +62,7 @@ def reproduce(
     wanted = list(EXPERIMENTS) if "all" in names else names
     for name in wanted:
         if name not in EXPERIMENTS:
-            raise InputError(f"there is no experiment {name!r}; there are all, {', '.join(EXPERIMENTS)}.")
+            raise InputError(f"there is no experiment {name!r}; choose from all, {', '.join(EXPERIMENTS)}.")
     if size not in SIZES:
         raise InputError(f"--size is {size!r}, but must be one of {', '.join(SIZES)}.")
     out = Output(quiet, as_json)

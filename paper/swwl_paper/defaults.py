@@ -52,7 +52,7 @@ class DefaultsPlan:
     nodes : dict of (int, int)
         Of generated meshes and coarsened ones, by set.
     fewer : dict of (tuple of int, int)
-        Training and test cases of sets that have not enough for the usual ones.
+        Training and test cases of sets that do not have enough for the usual ones.
     """
 
     n_train: tuple[int, ...]

@@ -112,7 +112,7 @@ def entropic_plans(
 ) -> Iterator[np.ndarray]:
     """Yield the entropic plans between uniform measures of several regularizations: Sinkhorn's, stabilized.
 
-    The regularization falls by factors of at most four and passes all that are wanted, each beginning with the
+    The regularization falls by factors of at most four and passes all that are requested, each beginning with the
     potentials of the one before; scalings that grow large are taken into the potentials, so that nothing overflows
     (Schmitzer, 2019, algorithm 2). Kernels are in single precision.
 

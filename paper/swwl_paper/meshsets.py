@@ -92,7 +92,7 @@ class Version:
         """
         wanted = self.n_train + self.n_test
         if n < wanted:
-            raise InputError(f"{self.dataset} ({self.meshes}) has {n} cases, but {wanted} are wanted.")
+            raise InputError(f"{self.dataset} ({self.meshes}) has {n} cases, but {wanted} are needed.")
         order = np.random.default_rng([seed, n]).permutation(n) if self.shuffled else np.arange(n)
         return order[:wanted]
 

@@ -141,7 +141,7 @@ def coordinates(graphs: Sequence[Graph]) -> NDArray[np.float32]:
     first = graphs[0]
     for number, graph in enumerate(graphs):
         if not graph.same_topology(first):
-            raise InputError(f"Graph {number} has another topology than graph 0, so their nodes do not correspond.")
+            raise InputError(f"Graph {number} has a different topology than graph 0, so their nodes do not correspond.")
     mean = np.zeros_like(first.features)
     for graph in graphs:
         mean += graph.features / len(graphs)

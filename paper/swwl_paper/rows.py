@@ -62,7 +62,7 @@ class RowFile:
         for row in rows:
             key = self._key(row)
             if key in self._known:
-                raise InputError(f"{self.path}: a row of {key} is there already.")
+                raise InputError(f"{self.path}: a row of {key} already exists.")
             self._known.add(key)
             self._rows.append(dict(row))
         text = self.frame().to_csv(index=False, na_rep="nan", lineterminator="\n")

@@ -99,7 +99,7 @@ class Study:
         wanted = self.options.get(option) or list(known)
         for name in wanted:
             if name not in known:
-                raise InputError(f"{self.name} has no {option} {name!r}; there are {', '.join(known)}.")
+                raise InputError(f"{self.name} has no {option} {name!r}; choose from {', '.join(known)}.")
         return [name for name in known if name in wanted]
 
     # Results
@@ -146,7 +146,7 @@ class Study:
             self.out.say(text)
 
     def progress(self, label: str) -> Callable[[int, Any], None] | None:
-        """Return what shows the progress of a long step, called with the numbers done and wanted; or None."""
+        """Return what shows the progress of a long step, called with the number done and the total; or None."""
         return None if self.out is None else self.out.progress(label)
 
     # Provenance
@@ -166,7 +166,7 @@ class Study:
             if found != same:
                 raise InputError(
                     f"{self.folder}: holds {self.name} at size {found['size']!r} with seed {found['seed']}, but size "
-                    f"{self.size!r} with seed {self.seed} is wanted; name another folder."
+                    f"{self.size!r} with seed {self.seed} was requested; name another folder."
                 )
         record["finished"] = None
         if self.command not in record["commands"]:

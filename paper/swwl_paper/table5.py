@@ -260,7 +260,7 @@ def _beside_floor(taken: Mapping[str, list[tuple[int, float]]], kernel: str) -> 
 
 
 class _Meshes:
-    """Meshes that are made when they are wanted."""
+    """Meshes that are made when they are needed."""
 
     def __init__(self, task: _Task, number: int):
         self.task, self.number = task, number

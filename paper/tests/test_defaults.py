@@ -136,7 +136,7 @@ def test_what_is_not_here(tmp_path, monkeypatch, pretended):
     monkeypatch.delenv("SWWL_DATA", raising=False)
     with pytest.raises(Skipped, match="none of the data sets"):
         run_on(["cars"], tmp_path)
-    with pytest.raises(ValueError, match="no dataset 'rotor'; there are tensile2d"):
+    with pytest.raises(ValueError, match="no dataset 'rotor'; choose from tensile2d"):
         run_on(["rotor"], tmp_path)
 
 

@@ -40,7 +40,7 @@ def test_another_size_or_seed_needs_another_folder(tmp_path):
     assert json.loads((tmp_path / "table4.json").read_text())["commands"][-1] == "narrower"
     with pytest.raises(ValueError, match="holds table4 at size 'small' with seed 0, but size 'full'"):
         begun(tmp_path, size="full")
-    with pytest.raises(ValueError, match="with seed 1 is wanted"):
+    with pytest.raises(ValueError, match="with seed 1 was requested"):
         begun(tmp_path, seed=1)
     (tmp_path / "table4.json").write_text("{")
     with pytest.raises(ValueError, match="is not the record of an experiment"):
@@ -70,7 +70,7 @@ def test_only_known_names_are_chosen(tmp_path):
     study = begun(tmp_path, options={"dataset": ["blade"], "kernel": []})
     assert study.chosen("dataset", ["airfoil", "blade"]) == ["blade"]
     assert study.chosen("kernel", ["SWWL", "WWL"]) == ["SWWL", "WWL"]
-    with pytest.raises(ValueError, match="no dataset 'blade'; there are BZR"):
+    with pytest.raises(ValueError, match="no dataset 'blade'; choose from BZR"):
         study.chosen("dataset", ["BZR"])
     with pytest.raises(ValueError, match="'huge', but must be one of small, medium, full"):
         Study("table4", "huge", tmp_path)
@@ -83,7 +83,7 @@ def test_rows_keep_texts_numbers_and_gaps(tmp_path):
     assert again.has(name="NA", seed=1) and not again.has(name="a", seed=1)
     assert again.frame()["value"][0] == 0.1 + 0.2
     assert again.frame()["value"].isna().tolist() == [False, True]
-    with pytest.raises(ValueError, match="is there already"):
+    with pytest.raises(ValueError, match="already exists"):
         again.add({"name": "a", "seed": 0})
     with pytest.raises(ValueError, match="has no column 'fold'"):
         RowFile(tmp_path / "t.csv", ["fold"])

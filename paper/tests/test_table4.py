@@ -158,7 +158,7 @@ def test_real_published_sets():
 
 def test_without_mmg(tmp_path, monkeypatch):
     def missing(*_, **__):
-        raise ImportError("Coarsening takes mmgpy")
+        raise ImportError("Coarsening needs mmgpy")
 
     monkeypatch.setattr(datasets, "coarsen_dataset", missing)
     run_on("blade", tmp_path, kernel=["scalars"])
@@ -193,14 +193,14 @@ def test_a_larger_set_serves_a_smaller_wish(tmp_path):
 
 
 def test_wrong_names_and_too_few_cases(tmp_path):
-    with pytest.raises(ValueError, match="no dataset 'rotor'; there are tensile2d"):
+    with pytest.raises(ValueError, match="no dataset 'rotor'; choose from tensile2d"):
         reproduce("table4", folder=tmp_path, options={"dataset": ["rotor"]})
     with pytest.raises(Skipped, match="none of the kernels suits them"):
         run_on("tensile2d", tmp_path / "none", kernel=["PCA"])
     with pytest.raises(ValueError, match="no kernel 'FGW'"):
         reproduce("table4", folder=tmp_path, options={"kernel": ["FGW"]})
     version = Version("naca0012", "contours", 10, 5, (), ("drag",), load=lambda: (pd.DataFrame(), []))
-    with pytest.raises(ValueError, match="has 12 cases, but 15 are wanted"):
+    with pytest.raises(ValueError, match="has 12 cases, but 15 are needed"):
         version.cases(12, seed=0)
 
 
@@ -274,7 +274,7 @@ def _mean(graphs):
 def test_pca_refuses_other_topologies(plates):
     _, graphs = plates
     other = Graph(graphs[0].features, [(0, 1)])
-    with pytest.raises(ValueError, match="Graph 1 has another topology"):
+    with pytest.raises(ValueError, match="Graph 1 has a different topology"):
         models.coordinates([graphs[0], other])
 
 

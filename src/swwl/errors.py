@@ -1,6 +1,6 @@
 """What the user gave is wrong (`InputError`), and what the user should know (warnings).
 
-A mistake is raised where it is found, with what was found and what was wanted. On its way up, whoever knows more
+A mistake is raised where it is found, with what was found and what was expected. On its way up, whoever knows more
 about its place (which graph, column, file, line) adds that with :func:`located`; the type stays the same, also through
 threads and processes. Any other exception is a bug of ours.
 """
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 
 class InputError(ValueError):
-    """Something that the user gave is wrong; the message says what was found, what was wanted and where.
+    """Something that the user gave is wrong; the message says what was found, what was expected and where.
 
     Attributes
     ----------

@@ -130,7 +130,7 @@ def each_once(items: Iterable[Any]) -> tuple[list[Any], list[int]]:
 class ProgressBar:
     """How far a long run is: a bar with rate and time left on a terminal, plain lines elsewhere.
 
-    Call it with the number done and the number wanted, as often as you like.
+    Call it with the number done and the total, as often as you like.
 
     Parameters
     ----------

@@ -216,7 +216,7 @@ def test_small_classes():
         table = nested_cv(graphs, few, kernel, **QUICK)
     assert (table["outer"] == "stratified(4)").all()
     tiny = np.repeat(np.arange(10), 4)
-    with pytest.warns(FoldWarning, match="Stratified folds do not exist, as no class has enough members"):
+    with pytest.warns(FoldWarning, match="Stratified folds are impossible, as no class has enough members"):
         splits = outer_splits(tiny, "paper", 10, 2, 0)
     assert {split.rule for split in splits} == {"KFold(10)"}
     assert len(np.concatenate([split.test for split in splits])) == 40
@@ -282,7 +282,7 @@ def test_cuneiform_falls_back_to_plain_folds(swwl_data):
             labels = np.loadtxt(file, delimiter=",", dtype=int)
     ends = np.cumsum([graph.n_nodes for graph in graphs])
     graphs = with_labels(graphs, np.split(labels, ends[:-1]))
-    with pytest.warns(FoldWarning, match="Stratified folds do not exist"):
+    with pytest.warns(FoldWarning, match="Stratified folds are impossible"):
         table = nested_cv(graphs, classes, {"SWWL": SWWL(n_iterations=1, n_projections=20, n_quantiles=20, scale=True)},
                           gammas=[0.01, 0.1], Cs=[1e3])  # fmt: skip
     assert (table["outer"] == "KFold(10)").all()

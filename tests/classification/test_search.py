@@ -130,7 +130,7 @@ def test_what_is_given_is_kept_and_progress_is_told(fitted):
 
 def test_mistakes_are_told(fitted):
     graphs, classes, _ = fitted
-    with pytest.raises(ValueError, match="wants column 'graph', but the table has: mesh"):
+    with pytest.raises(ValueError, match="needs column 'graph', but the table has: mesh"):
         GraphSVC().fit({"mesh": graphs}, classes)
     with pytest.raises(ValueError, match="graph 3 has 2 features per node, but graph 0 has 1"):
         GraphSVC().fit([*graphs[:3], Graph([[0.0, 1.0]], []), *graphs[4:]], classes)

@@ -76,7 +76,7 @@ def _labels(folder, name):
         ({}, ["a"] * 3, ValueError, r"Classes have shape \(3,\), but there are 40 graphs"),
         ({"alpha": 3}, None, ValueError, r"alpha must lie in \(0, 2\]"),
         ({"kernel": PrincipalSWWL(**SMALL)}, None, TypeError, "needs distances, which PrincipalSWWL does not give"),
-        ({"kernel": SWWL("mesh")}, None, ValueError, "wants column 'mesh', but the table has: graph"),
+        ({"kernel": SWWL("mesh")}, None, ValueError, "needs column 'mesh', but the table has: graph"),
     ],
 )
 def test_bad_input(plates, options, y, kind, message):

@@ -200,8 +200,8 @@ def test_coarsen(made, tmp_path):
     assert 135 <= facts["nodes"] <= 165 < facts["nodes_before"]
     assert json.loads(swwl("info", tmp_path / "c.vtu", "--json").stdout)["nodes"] == facts["nodes"]
     for output, nodes, message in (
-        ("c.xyz", 150, "c.xyz: the ending '.xyz' is not known"),
-        ("d.vtu", 9000, "fewer than the 9000 wanted"),
+        ("c.xyz", 150, "c.xyz: the file extension '.xyz' is not supported"),
+        ("d.vtu", 9000, "fewer than the 9000 requested"),
     ):
         assert message in swwl("coarsen", source, tmp_path / output, "--nodes", nodes, code=2).stderr
     assert [path.name for path in tmp_path.iterdir()] == ["c.vtu"]
@@ -270,9 +270,9 @@ def test_one_case_without_a_table(data, fitted, tmp_path):
     assert "95 % between" in text and "all inputs lie inside the training range" in text
     for given, message in (
         (["--mesh", data / row["mesh"], "speed=1"], "The model also needs pressure: give pressure=VALUE"),
-        (["--mesh", data / row["mesh"], "sped=1"], "'sped=1' is not understood; wanted is NAME=VALUE for mesh, speed"),
+        (["--mesh", data / row["mesh"], "sped=1"], "'sped=1' is not understood; expected NAME=VALUE for mesh, speed"),
         (["--mesh", data / row["mesh"], *inputs, "speed=2"], "'speed' is given twice"),
-        ([], "One table is wanted, but none was given"),
+        ([], "One table is expected, but none was given"),
         ([data / "table.csv"], "--output says where the predictions of a table go"),
     ):
         result = swwl("predict", fitted, *given, code=2)

@@ -48,9 +48,9 @@ def test_suggested_rows(fitted, data, tmp_path):
 def test_wishes_that_cannot_be(fitted, data, tmp_path):
     out, table = tmp_path / "next.csv", data / "table.csv"
     for arguments, text in [
-        (["select", table, "-n", 99], "99 cases are to be chosen, but the pool has 40."),
+        (["select", table, "-n", 99], "99 cases were requested, but the pool has 40."),
         (["select", table, "-n", 2, "--inputs", "lost"], "has no column 'lost'"),
-        (["suggest", fitted, table, "-n", 99], "99 cases are to be chosen, but the pool has 40."),
+        (["suggest", fitted, table, "-n", 99], "99 cases were requested, but the pool has 40."),
         (["suggest", fitted, table, "-n", 2, "--goal", "maximize:lift"], "The model has no target 'lift'"),
         (["suggest", fitted, table, "-n", 2, "--at-least", "massflow"], "'massflow' is not understood"),
         (["suggest", fitted, table, "-n", 2, "--status", "state"], "has no column 'state' for the state of cases"),
@@ -61,7 +61,7 @@ def test_wishes_that_cannot_be(fitted, data, tmp_path):
     frame.drop(columns="speed").to_csv(data / "less.csv", index=False)
     assert "has no column 'speed'" in swwl("suggest", fitted, data / "less.csv", "-n", 2, "-o", out, code=2).output
     frame.assign(why="").to_csv(data / "named.csv", index=False)
-    assert "has a column 'why' already" in swwl("select", data / "named.csv", "-n", 2, "-o", out, code=2).output
+    assert "already has a column 'why'" in swwl("select", data / "named.csv", "-n", 2, "-o", out, code=2).output
     assert "is the input" in swwl("select", table, "-n", 2, "-o", table, code=2).output
     assert not out.exists()
 

@@ -126,7 +126,7 @@ def test_what_predict_wrote_it_writes_again_and_nothing_else(folder):
     assert first == {file.name: file.read_bytes() for file in (folder / "out").iterdir()}
     for name in ("012.vtu", "predictions.csv"):
         (folder / "out" / name).write_text("mine")
-        refused(*command[:-1], words="is there already, and this command did not write it")
+        refused(*command[:-1], words="already exists, and this command did not write it")
         assert (folder / "out" / name).read_text() == "mine"
         swwl(*command, "--force")
         assert (folder / "out" / name).read_bytes() == first[name]
@@ -140,7 +140,7 @@ def test_inputs_are_never_overwritten(folder):
     arguments = ["predict", folder / "f.swwl", folder / "d/table.csv", "-o"]
     refused(*arguments, folder / "d/meshes", "--force", words="never overwritten")
     assert before == {file: file.read_bytes() for file in before}
-    refused(*arguments, folder / "fit.json", words="is a file, but a folder is to be filled")
+    refused(*arguments, folder / "fit.json", words="is a file, but a folder is needed")
     refused(*arguments, folder / "a/b/c", words="does not exist")
     refused(*arguments[:-1], words="-o predicted, a folder")
 
@@ -181,7 +181,7 @@ def test_scalars_beside_fields_have_a_file_of_their_own(plates):
         ),
         ([], "Nothing to learn: --target names a column of the table, --target-field a field of its meshes."),
         (["--target-field", "heat", "--kernel", "scalars"], "one column of meshes, found none"),
-        (["--target-field", "heat", "--merge-nodes"], "--merge-nodes has no meaning for --target-field"),
+        (["--target-field", "heat", "--merge-nodes"], "--merge-nodes does not apply to --target-field"),
     ],
 )
 def test_what_fit_refuses(plates, options, words):
@@ -206,7 +206,7 @@ def test_columns_where_predictions_go_are_refused(folder):
         folder / "d/table.csv",
         "-o",
         folder / "x",
-        words="has a column 'heat_max_std' already",
+        words="already has a column 'heat_max_std'",
     )
     assert not (folder / "x").exists()
 

@@ -101,7 +101,7 @@ def test_unknown_kernel_and_bad_options(data):
     message = fit(data, "--kernel", "laplace")
     assert "'laplace'" in message and "principal" in message
     assert "--step must be a whole number or sqrt" in fit(data, "--step", "two")
-    assert "exclude each other" in fit(data, "--split", "split", "--test-fraction", "0.1")
+    assert "Choose one of: a column" in fit(data, "--split", "split", "--test-fraction", "0.1")
     assert "between 0 and 1" in fit(data, "--test-fraction", "1.5")
     assert "n_quantiles must be an integer of at least 2" in complaint(
         data.parent, "fit", data / "table.csv", "--target", "massflow", "-o", data.parent / "m.swwl", "-Q", "1"

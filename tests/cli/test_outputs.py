@@ -47,7 +47,7 @@ def test_what_a_command_wrote_it_writes_again_and_nothing_else(name, model, data
     for file in (output, *others):
         content = file.read_bytes()
         file.write_bytes(b"a,b\n1,2\n")
-        refused(*arguments, "-o", output, words=f"{file}: is there already, and this command did not write it")
+        refused(*arguments, "-o", output, words=f"{file}: already exists, and this command did not write it")
         assert file.read_bytes() == b"a,b\n1,2\n"
         swwl(*arguments, "-o", output, "--force")
         assert file.read_bytes() == content
@@ -69,7 +69,7 @@ def test_the_users_table_survives(model, data, tmp_path):
         ):
             for force in ((), ("--force",)):
                 refused(*all_of_them[name][0], "-o", where, *force, words="table.csv, which is never overwritten")
-    refused(*all_of_them["curve"][0], "-o", data / "table.png", words="table.csv: is there already")
+    refused(*all_of_them["curve"][0], "-o", data / "table.png", words="table.csv: already exists")
     assert table.read_bytes() == content
 
 
@@ -141,7 +141,7 @@ def test_a_data_folder_that_was_changed_is_not_made_again(tmp_path):
 def test_a_demonstration_spares_what_it_finds(tmp_path):
     for name in ("model.swwl", "predictions.csv", "curves.png", "curves.csv", "report.html"):
         (tmp_path / name).write_text("mine")
-        refused("demo", tmp_path, "-n", 40, words=f"{name}: is there already")
+        refused("demo", tmp_path, "-n", 40, words=f"{name}: already exists")
         assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
         (tmp_path / name).unlink()
 

@@ -79,7 +79,7 @@ def test_what_submit_refuses(plaid, tmp_path):
     refused(model, "-o", tmp_path / "s.pkl", "--split", "tset", words="its splits are: train, test")
     refused(model, model.with_name("m-scalars.swwl"), "-o", model, words="must end in .pkl")
     (tmp_path / "s.pkl").write_text("mine")
-    refused(model, "-o", tmp_path / "s.pkl", words="is there already")
+    refused(model, "-o", tmp_path / "s.pkl", words="already exists")
     (tmp_path / "copy.swwl").write_bytes(model.read_bytes())
     refused(model, tmp_path / "copy.swwl", "-o", tmp_path / "t.pkl", words="'heat' is predicted by several")
     refused(model, "-o", tmp_path / "t.pkl", "--samples", plaid / "set", words="name a new folder")

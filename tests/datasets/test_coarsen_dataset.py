@@ -74,7 +74,7 @@ def test_an_interrupted_run_resumes_to_the_same_bytes(blades, tmp_path):
 def test_folders_of_anything_else_are_refused(blades, tmp_path):
     coarsen_dataset(blades, tmp_path / "coarse", 400, n_jobs=1)
     before = fingerprint(tmp_path / "coarse")
-    with pytest.raises(FileExistsError, match="its coarsened_to is 400, wanted is 300"):
+    with pytest.raises(FileExistsError, match="its coarsened_to is 400, expected 300"):
         coarsen_dataset(blades, tmp_path / "coarse", 300)
     with pytest.raises(FileExistsError, match="is the data set itself"):
         coarsen_dataset(blades, blades, 300)
@@ -106,7 +106,7 @@ def test_tables_and_plaid_folders(tmp_path):
     assert coarse["speed"].tolist() == [3.5] and coarse["split"].tolist() == ["train"]
     assert abs(read_graph(coarse["mesh"][0], fields=["p"]).n_nodes - 200) <= 20
     table["mesh"] = [mesh, meshio.Mesh(points[:3], [("triangle", [[0, 1, 2]])])]
-    with pytest.raises(ValueError, match="Mesh 1: The mesh has 3 nodes, fewer than the 200 wanted"):
+    with pytest.raises(ValueError, match="Mesh 1: The mesh has 3 nodes, fewer than the 200 requested"):
         coarsen_dataset(table, tmp_path / "bad", 200, n_jobs=1)
     (tmp_path / "empty.vtu").write_text("")
     table["mesh"] = [mesh, tmp_path / "empty.vtu"]

@@ -141,12 +141,12 @@ def test_finished_set_is_left_alone(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"name": "airfoil", "n_nodes": 500}, "its generator is 'blade', wanted is 'airfoil'"),
-        ({"random_state": 1}, "its seed is 0, wanted is 1"),
-        ({"n_nodes": 400}, "its nodes is 300, wanted is 400"),
-        ({"random_topology": True}, "its random_topology is False, wanted is True"),
-        ({"file_format": "npz"}, "its format is 'vtu', wanted is 'npz'"),
-        ({"n_samples": 2}, "holds 3 samples, more than the 2 wanted"),
+        ({"name": "airfoil", "n_nodes": 500}, "its generator is 'blade', expected 'airfoil'"),
+        ({"random_state": 1}, "its seed is 0, expected 1"),
+        ({"n_nodes": 400}, "its nodes is 300, expected 400"),
+        ({"random_topology": True}, "its random_topology is False, expected True"),
+        ({"file_format": "npz"}, "its format is 'vtu', expected 'npz'"),
+        ({"n_samples": 2}, "holds 3 samples, more than the 2 requested"),
     ],
 )
 def test_another_data_set_is_refused(changed, message, tmp_path):
@@ -170,11 +170,11 @@ def test_foreign_folder_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"name": "wing"}, "no generator 'wing'; there are tensile2d, airfoil, blade"),
+        ({"name": "wing"}, "no generator 'wing'; choose from tensile2d, airfoil, blade"),
         ({"n_samples": 0}, "n_samples must be at least 1, found 0"),
         ({"n_nodes": 10}, "number of nodes must be from 200 to 100000 for blade, found 10"),
-        ({"random_state": -1}, "seed must be a whole number from 0 on, found -1"),
-        ({"random_state": 0.5}, "seed must be a whole number from 0 on, found 0.5"),
+        ({"random_state": -1}, "seed must be a whole number of at least 0, found -1"),
+        ({"random_state": 0.5}, "seed must be a whole number of at least 0, found 0.5"),
         ({"test_fraction": 1.5}, "test_fraction must be at least 0 and below 1, found 1.5"),
         ({"file_format": "stl"}, "must be one of vtu, npz, found 'stl'"),
         ({"n_jobs": 0}, "number of processes must be at least 1, or -1 for one per core, found 0"),
@@ -271,7 +271,7 @@ def test_a_model_without_solutions_gives_up():
 
 
 def test_random_topology():
-    """Node counts spread around the wanted one, the physics stays."""
+    """Node counts spread around the requested one, the physics stays."""
     usual, varied = (datasets.make_samples("blade", 8, n_nodes=1000, random_topology=flag) for flag in (False, True))
     assert len({len(s.points) for s in usual}) == 1
     counts = [len(s.points) for s in varied]

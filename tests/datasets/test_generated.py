@@ -69,7 +69,7 @@ def test_progress_is_called():
     [
         ({"n_samples": 0}, "n_samples must be at least 1, found 0"),
         ({"n_nodes": 10}, "number of nodes must be from 200 to 100000 for blade, found 10"),
-        ({"random_state": None}, "seed must be a whole number from 0 on, found None"),
+        ({"random_state": None}, "seed must be a whole number of at least 0, found None"),
         ({"test_fraction": 1.0}, "test_fraction must be at least 0 and below 1, found 1.0"),
         ({"n_jobs": 0}, "number of processes must be"),
     ],

@@ -105,19 +105,19 @@ def test_without_pyplaid(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "infos.yaml").write_text("storage_backend: zarr\n")
     with pytest.raises(
-        ImportError, match=r"stored by the backend 'zarr'; reading it takes .*pip install 'swwl\[plaid\]'"
+        ImportError, match=r"stored by the backend 'zarr'; reading it needs .*pip install 'swwl\[plaid\]'"
     ):
         load_plaid(tmp_path)
-    with pytest.raises(ImportError, match=r"Downloading Rotor37 takes pyplaid 1\.0 .*pip install 'swwl\[plaid\]'"):
+    with pytest.raises(ImportError, match=r"Downloading Rotor37 needs pyplaid 1\.0 .*pip install 'swwl\[plaid\]'"):
         fetch_plaid("Rotor37", tmp_path / "new")
     (tmp_path / "infos.yaml").unlink()
     (tmp_path / "all.parquet").write_bytes(b"")
-    with pytest.raises(ImportError, match=r"takes pyarrow, .*pip install 'swwl\[plaid\]'"):
+    with pytest.raises(ImportError, match=r"needs pyarrow, .*pip install 'swwl\[plaid\]'"):
         load_plaid(tmp_path)
 
 
 def test_downloads_refused(tmp_path):
-    with pytest.raises(ValueError, match="no PLAID set 'Rotor 37'; there are Rotor37, Tensile2d, AirfRANS"):
+    with pytest.raises(ValueError, match="no PLAID set 'Rotor 37'; choose from Rotor37, Tensile2d, AirfRANS"):
         fetch_plaid("Rotor 37", tmp_path)
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(FileExistsError, match="is not empty"):
@@ -130,7 +130,7 @@ def test_download_without_a_network(tmp_path, monkeypatch):
     constants = pytest.importorskip("huggingface_hub.constants", reason=NO_PYPLAID)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(
-        ConnectionError, match=r"PhysArena/Tensile2d cannot be fetched from the hub .*is there a network"
+        ConnectionError, match=r"PhysArena/Tensile2d cannot be fetched from the hub .*check the network"
     ):
         fetch_plaid("Tensile2d", tmp_path / "new")
 
@@ -305,5 +305,5 @@ def test_parquet_of_another_kind(tmp_path):
     from pyarrow import parquet
 
     parquet.write_table(arrow.table({"x": [1.0], "y": [2.0]}), tmp_path / "a.parquet")
-    with pytest.raises(ValueError, match="wanted one column 'sample', found x, y"):
+    with pytest.raises(ValueError, match="expected one column 'sample', found x, y"):
         load_plaid(tmp_path)

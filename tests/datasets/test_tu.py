@@ -106,7 +106,7 @@ def test_edge_weights(home):
     assert [g.weights.tolist() for g in graphs] == [[1, 2], [3]]
     graphs, _ = load_toy(home, without(edge_attributes="1\n1\n2\n2\n3\n3\n"), edge_weights=True)
     assert [g.weights.tolist() for g in graphs] == [[1, 2], [3]]
-    with pytest.raises(ValueError, match="edge_weights=2 is wanted, but the edge attributes are 0 to 1"):
+    with pytest.raises(ValueError, match="edge_weights=2 was requested, but the edge attributes are 0 to 1"):
         load_toy(home, FILES, edge_weights=2)
 
 
@@ -130,7 +130,7 @@ def test_a_set_without_edges(home):
     [
         (without("A"), {}, r"TOY\.zip: TOY_A\.txt is missing; the files in it are: README\.txt, TOY_edge_attr"),
         (without("graph_labels"), {}, r"TOY_graph_labels\.txt is missing"),
-        (without("node_labels"), {"labels": True}, "labels=True is wanted, but TOY has no node labels"),
+        (without("node_labels"), {"labels": True}, "labels=True was requested, but TOY has no node labels"),
         (without("node_attributes"), {}, "TOY has no continuous node attributes; use its labels with labels=True"),
         (without("node_attributes", "node_labels"), {}, "no continuous node attributes; nor labels"),
         (without("edge_attributes"), {"edge_weights": True}, "TOY has no edge attributes"),
@@ -139,10 +139,10 @@ def test_a_set_without_edges(home):
         (without(node_attributes="a\n" * 6), {}, r"TOY_node_attributes\.txt: could not convert string 'a'"),
         (without(A="1, 9\n"), {}, r"TOY_A\.txt names node 9, but the nodes are 1 to 6"),
         (without(A="1, 2, 3\n"), {}, r"TOY_A\.txt must have 2 numbers per line, but has 3"),
-        (without(graph_indicator=""), {}, "must count graphs from 1 on, in order"),
+        (without(graph_indicator=""), {}, "must number graphs from 1 in order"),
         (without(A="1, 0\n"), {}, r"TOY_A\.txt names node 0, but"),
         (without(A="1, 2\n3, 4\n"), {}, r"TOY_A\.txt joins two graphs in line 2"),
-        (without(graph_indicator="1\n1\n3\n3\n3\n3\n"), {}, "must count graphs from 1 on, in order"),
+        (without(graph_indicator="1\n1\n3\n3\n3\n3\n"), {}, "must number graphs from 1 in order"),
     ],
 )
 def test_bad_files(files, options, message, home):
@@ -162,9 +162,9 @@ def test_wrong_checksum(home):
     (home / "TOY.zip").write_bytes(zipped())
     found = sha256(home / "TOY.zip")
     load_tu("TOY", data_home=home, checksum=found.upper())
-    with pytest.raises(ValueError, match=f"TOY.zip: its SHA-256 is {found}, but the checksum wanted is 00ff"):
+    with pytest.raises(ValueError, match=f"TOY.zip: its SHA-256 is {found}, but the expected checksum is 00ff"):
         load_tu("TOY", data_home=home, checksum="00ff")
-    with pytest.raises(ValueError, match="checksum of 'TOY' is not known; known are those of BZR"):
+    with pytest.raises(ValueError, match="No checksum is known for 'TOY', only for BZR"):
         load_tu("TOY", data_home=home, checksum="known")
     (home / "BZR.zip").write_bytes(zipped("BZR"))
     with pytest.raises(ValueError, match=r"BZR\.zip: its SHA-256 is"):
@@ -261,7 +261,7 @@ def test_bad_downloads_are_not_kept(home, site, tmp_path):
     (site / "HTML.zip").write_bytes(b"<html>")
     (site / "BZR.zip").write_bytes(zipped("BZR"))
     for name, options, error, message in [
-        ("TOY", {"checksum": "12ab"}, ValueError, "but 12ab is wanted; the file was not kept"),
+        ("TOY", {"checksum": "12ab"}, ValueError, "but 12ab is expected; the file was not kept"),
         ("HTML", {}, ValueError, "damaged or not a zip"),
         ("BZR", {}, ValueError, "found 2 graphs, 6 nodes and 3 edges, but BZR has 405, 14479 and 15535"),
         ("CUT", {}, ConnectionError, "CUT.zip: the download broke off"),
@@ -276,7 +276,7 @@ def test_bad_downloads_are_not_kept(home, site, tmp_path):
 
 def test_no_network(home, monkeypatch):
     monkeypatch.setattr(tu_module, "TU_SITE", "http://127.0.0.1:9/")  # nobody listens there
-    with pytest.raises(ConnectionError, match=r"PROTEIN\.zip is not in .*cache, and .*is there a network\? Did you"):
+    with pytest.raises(ConnectionError, match=r"PROTEIN\.zip is not in .*cache, and .*check the network\. Did you"):
         fetch_tu("PROTEIN")
 
 

@@ -148,20 +148,20 @@ def test_suggestions_among_meshes():
 def test_bad_wishes_are_refused(single, stack):
     new = cases(6, 0)[["a", "b"]]
     for options, text in [
-        ({"n": 7}, "7 cases are to be chosen, but the pool has 6"),
-        ({"n": 6, "pending": [0]}, "6 cases are to be chosen, but the pool has 5, 1 more are left out"),
+        ({"n": 7}, "7 cases were requested, but the pool has 6"),
+        ({"n": 6, "pending": [0]}, "6 cases were requested, but the pool has 5, 1 more are left out"),
         ({"goal": "maximize:lift"}, "no target 'lift'; it has u, v"),
-        ({"goal": "maximize"}, "One target is to be maximized, but there are u, v"),
+        ({"goal": "maximize"}, "Only one target can be maximized, but there are u, v"),
         ({"goal": "improve"}, "goal must be one of learn, maximize, minimize"),
         ({"criterion": "ei"}, "criterion must be one of imse, variance, maximin for goal 'learn'"),
         ({"constraints": {"w": (1, None)}}, "no target 'w'"),
-        ({"constraints": {"v": (2, 1)}}, "nothing can be"),
+        ({"constraints": {"v": (2, 1)}}, "is impossible: at least 2 and at most 1"),
         ({"constraints": {"v": 3}}, "must be \\(low, high\\)"),
         ({"goal": "learn:u", "target": "v"}, "one is enough"),
     ]:
         with pytest.raises(InputError, match=text):
             suggest(stack, new, **({"n": 1} | options))
-    with pytest.raises(InputError, match="wants column 'b'"):
+    with pytest.raises(InputError, match="needs column 'b'"):
         suggest(single, new[["a"]], 1)
     with pytest.raises(InputTypeError, match="needs a fitted RobustGPRegressor"):
         suggest("model", new, 1)

@@ -44,7 +44,7 @@ def test_meshes_without_modes_are_refused():
     made = meshes(3)
     turned = Mesh(made[0].points, {"triangle": made[0].cells["triangle"][::-1]})
     assert same_cells(made[0], made[1]) and not same_cells(made[0], turned)
-    with pytest.raises(InputError, match="Mesh 2 has other cells"):
+    with pytest.raises(InputError, match="Mesh 2 has different cells"):
         displacement_modes([*made[:2], turned])
     with pytest.raises(InputError, match="at least two meshes, not 1"):
         displacement_modes(made[:1])
@@ -110,7 +110,7 @@ def test_shards_come_back_and_their_names_say_what_they_are_made_of(tmp_path):
         read_shard(tmp_path / shard.name, checksum="0")
     (tmp_path / shard.name).write_bytes(first[:-30])
     assert not is_whole(tmp_path / shard.name)
-    with pytest.raises(InputError, match="swwl embed makes it again"):
+    with pytest.raises(InputError, match="swwl embed will make it again"):
         read_shard(tmp_path / shard.name)
     assert isinstance(shard, Shard)
 

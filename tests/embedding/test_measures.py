@@ -286,7 +286,7 @@ def test_bad_items_are_named(tmp_path, n_jobs):
 
 def test_a_new_mesh_without_sides_is_embedded_with_a_warning():
     embedding = SWWLEmbedding(**SMALL, measure="skin").fit(bodies("surfaces"))
-    with pytest.warns(MeshWarning, match=r"Graph 1: its skin does not look to one side everywhere.*: it has only one"):
+    with pytest.warns(MeshWarning, match=r"Graph 1: its boundary normals are not consistent.*: it has only one"):
         rows = embedding.transform([sphere(1), moebius()])
     assert np.isfinite(rows).all()
     turned = SWWLEmbedding(**SMALL, measure="skin").fit(bodies("twisted"))

@@ -167,7 +167,7 @@ def test_a_model_comes_back_from_its_file(fitted, tmp_path):
 def test_scores_of_numbers_that_do_not_rise_are_refused(fitted):
     state = plain_state(fitted[0].get_state())
     state["fields"][0]["numbers"]["max"]["scores"] = state["fields"][0]["numbers"]["max"]["scores"][::-1]
-    with pytest.raises(InputError, match="scores falls somewhere"):
+    with pytest.raises(InputError, match="scores decreases somewhere"):
         FieldRegressor.from_state(state)
 
 
@@ -187,7 +187,7 @@ def test_shared_cells_are_noticed_and_used(tmp_path):
     assert model.common_topology_
     for row, mesh in zip(model.predict(table[20:]), table["mesh"][20:], strict=True):
         assert np.abs(row["T"] - mesh.fields["T"]).max() < 0.1
-    with pytest.raises(InputError, match="Mesh 0 has other cells than the training meshes.*descriptors='smooth'"):
+    with pytest.raises(InputError, match="Mesh 0 has different cells from the training meshes.*descriptors='smooth'"):
         model.predict(plates(2, seed=1))
     model.save(tmp_path / "m.swwl")
     again = load_model(tmp_path / "m.swwl").predict(table[20:])
@@ -293,7 +293,7 @@ def test_bodies_in_the_plane_get_slit_maps():
         ({"basis_size": 1.5}, "basis_size is 1.5"),
         ({"descriptors": "any"}, "descriptors is 'any'"),
         ({"descriptors": {"cox": 1.0}}, "descriptors names 'cox'"),
-        ({"descriptors": "nodes"}, "descriptors is 'nodes', but mesh 1 has other cells than mesh 0"),
+        ({"descriptors": "nodes"}, "descriptors is 'nodes', but mesh 1 has different cells from mesh 0"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options, message):

@@ -80,7 +80,7 @@ def test_wall_shapes_do_not_see_the_mesh():
 
 def test_what_has_no_walls_is_refused(airfoils):
     plate = Mesh([[0, 0], [1, 0], [0, 1]], [[0, 1, 2]])
-    with pytest.raises(InputError, match="wants meshes with bodies in a plane domain"):
+    with pytest.raises(InputError, match="needs meshes with bodies in a plane domain"):
         WallShapes("mesh").fit([plate, plate])
     with pytest.raises(InputError, match="has 0 inner loops, but the first training mesh has 1"):
         describer_of(airfoils[0]).blocks(plate)

@@ -79,5 +79,5 @@ def test_other_cells_are_refused_where_all_meshes_share_theirs():
     points, cells = plate(30)
     meshes = [Mesh(points * [w, 1], {"triangle": cells}, {"u": w * points[:, 0]}) for w in np.linspace(1, 2, 8)]
     model = FieldRegressor(calibrate=False, n_jobs=1).fit(pd.DataFrame({"mesh": meshes}), "u")
-    with pytest.raises(InputError, match="other cells"):
+    with pytest.raises(InputError, match="different cells"):
         PreparedFields(model, Mesh(*(lambda p, c: (p, {"triangle": c}))(*plate(31))))

@@ -56,7 +56,7 @@ def test_fields_on_flipped_diagonals_are_learned_node_by_node():
     found = model.predict(table[12:])
     for one, mesh in zip(found, table["mesh"][12:], strict=True):
         np.testing.assert_allclose(one["u"], mesh.fields["u"], atol=0.02)
-    with pytest.raises(InputError, match="other cells"):
+    with pytest.raises(InputError, match="different cells"):
         model.predict(pd.DataFrame({"mesh": [grid(7, 0)], "load": [1.5]}))
 
 

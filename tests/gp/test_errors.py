@@ -1,4 +1,4 @@
-"""Mistakes get an error that names the culprit, what was found and what is wanted."""
+"""Mistakes get an error that names the culprit, what was found and what is expected."""
 
 import numpy as np
 import pytest
@@ -27,8 +27,8 @@ def spoilt(matrix, at, value):
         ([spoilt(D, (2, 1), -1.0)], Y, r"hold -1 at \(2, 1\), but they must not be negative"),
         ([spoilt(D, (2, 1), np.nan)], Y, r"hold nan at \(2, 1\), but they must be finite"),
         ([spoilt(D, (2, 1), np.inf)], Y, r"hold inf at \(2, 1\)"),
-        ([spoilt(D, (4, 4), 0.5)], Y, "hold 0.5 on the diagonal, but 0 is wanted"),
-        ([D, D], Y, "has 2 items, but 1 are wanted: one per correlation"),
+        ([spoilt(D, (4, 4), 0.5)], Y, "hold 0.5 on the diagonal, but 0 is expected"),
+        ([D, D], Y, "has 2 items, but 1 are expected: one per correlation"),
         (D, Y, "is one array, but a list"),
         ([D], Y[:9], "but y has 9 rows"),
         ([D], spoilt(Y, 3, np.nan), r"y\[3\] is nan"),
@@ -36,7 +36,7 @@ def spoilt(matrix, at, value):
         ([D], np.stack([Y, np.ones(10)], axis=1), "column 1 of y is constant"),
         ([D], Y.reshape(2, 5, 1), r"y has shape \(2, 5, 1\)"),
         ([D[:2, :2]], Y[:2], "2 training points, but a trend of 1 columns needs at least 3"),
-        ([Coordinates(np.ones((9, 2)))], Y, "have 9 rows, but 10 are wanted"),
+        ([Coordinates(np.ones((9, 2)))], Y, "have 9 rows, but 10 are expected"),
         ([Coordinates(X)], Y, r"shape \(10,\), but \(N, k\)"),
         ([Coordinates(spoilt(D, (1, 2), np.nan))], Y, r"hold nan at \(1, 2\)"),
     ],
@@ -55,7 +55,7 @@ def test_names_appear_in_messages():
     "options, message",
     [
         ({"correlations": ["matern25"]}, "did you mean 'matern52'"),
-        ({"correlations": "gaussian"}, r"a list is wanted: \['gaussian'\]"),
+        ({"correlations": "gaussian"}, r"a list is expected: \['gaussian'\]"),
         ({"correlations": []}, "at least one"),
         ({"names": ["a", "b"]}, "names has 2 entries, but there are 1"),
         ({"method": "bayes"}, "method is 'bayes'"),
@@ -68,7 +68,7 @@ def test_names_appear_in_messages():
         ({"beta": [1.0, 2.0]}, "one positive number or 1 of them"),
         ({"bounds": (0.0, None)}, "The lower bound is 0.0"),
         ({"bounds": (2.0, 1.0)}, "exceeds its upper bound"),
-        ({"prior": "flat"}, "prior is 'flat', but 'robust' or 'gentle' is wanted"),
+        ({"prior": "flat"}, "prior is 'flat', but 'robust' or 'gentle' is expected"),
     ],
 )
 def test_options(options, message):
@@ -80,7 +80,7 @@ def test_options(options, message):
     "columns, message",
     [
         (np.ones(10), "linearly dependent"),
-        (np.ones((9, 1)), "10 rows are wanted"),
+        (np.ones((9, 1)), "10 rows are expected"),
         (np.full(10, np.nan), "not finite"),
         (Y, "reproduces column 0 of y exactly"),
     ],
@@ -91,7 +91,7 @@ def test_trend_columns(columns, message):
 
 
 def test_trend_columns_without_use():
-    with pytest.raises(ValueError, match="has no use for them"):
+    with pytest.raises(ValueError, match="does not use them"):
         RobustGP(["gaussian"]).fit([D], Y, trend_columns=X)
 
 
@@ -101,13 +101,13 @@ def test_predict():
         gp.predict([D])
     gp.fit([D], Y)
     for call, message in [
-        (lambda: gp.predict([D[:, :9]]), r"shape \(10, 9\), but \(M, 10\) is wanted"),
+        (lambda: gp.predict([D[:, :9]]), r"shape \(10, 9\), but \(M, 10\) is expected"),
         (lambda: gp.predict([D, D]), "has 2 items, but 1"),
         (lambda: gp.predict([Coordinates(D)]), "was fitted on distances"),
         (lambda: gp.predict([-D]), "must not be negative"),
         (lambda: gp.predict([D], True, True), "at most one"),
         (lambda: gp.predict([D], return_cov=True), "needs test_distances"),
-        (lambda: gp.predict([D], return_cov=True, test_distances=[D[:3, :3]]), r"but \(10, 10\) is wanted"),
+        (lambda: gp.predict([D], return_cov=True, test_distances=[D[:3, :3]]), r"but \(10, 10\) is expected"),
         (lambda: gp.predict_interval([D], level=1.0), "level is 1.0, but it must lie strictly between"),
         (lambda: gp.predict_interval([D], level=95), "level is 95"),
         (lambda: gp.leave_one_out().interval(0.0), "level is 0.0"),

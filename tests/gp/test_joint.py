@@ -298,8 +298,8 @@ def test_a_joined_block_of_new_points_takes_rows_and_columns(points):
     [
         (lambda x: Joint([]), "no blocks"),
         (lambda x: Joint(Coordinates(x)), "one block, but a list"),
-        (lambda x: Joint([Coordinates(x), Coordinates(x[:5])]), r"shapes \(30, 30\), \(5, 5\), but all must be alike"),
-        (lambda x: Joint([RowDistances(x, x[:3]), RowDistances(x, x[:4])]), "must be alike"),
+        (lambda x: Joint([Coordinates(x), Coordinates(x[:5])]), r"shapes \(30, 30\), \(5, 5\), but all must match"),
+        (lambda x: Joint([RowDistances(x, x[:3]), RowDistances(x, x[:4])]), "must match"),
         (
             lambda x: RobustGP(["matern52"]).fit([Joint([Coordinates(x[:9])])], x[:, 0]),
             "part 0 of factor 0 of 1 have 9 rows",
@@ -347,7 +347,7 @@ def test_new_points_must_have_what_fit_saw(points, fitted):
             gp.predict([block])
     with pytest.raises(InputError, match="needs test_distances, .* of part 2 of factor 0 of 1"):
         gp.predict([cross], return_cov=True)
-    with pytest.raises(InputError, match="holds 1 blocks of distances, but 2 are wanted"):
+    with pytest.raises(InputError, match="holds 1 blocks of distances, but 2 are expected"):
         gp.predict([cross], return_cov=True, test_distances=[RowDistances(new)])
     single = RobustGP(["matern52"], beta=0.5, nugget=1e-3).fit([Coordinates(rows)], rows[:, 0])
     with pytest.raises(InputError, match="fitted on Coordinates"):

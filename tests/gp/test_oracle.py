@@ -141,7 +141,7 @@ def test_estimates(name):
         assert_allclose(gp.nugget_, p.reference["nugget_hat"], rtol=1e-2)
 
 
-def test_the_gradient_of_matern32_products_lets_us_climb_higher_than_r():
+def test_the_gradient_of_matern32_products_finds_a_higher_mode_than_r():
     for name in GRADIENT_IS_WRONG:
         p = problem(name)
         gp = RobustGP(p.correlations, nugget=p.nugget, **p.settings).fit(p.train, p.y)
@@ -198,7 +198,7 @@ def test_several_outputs(name):
     reference, inputs = REFERENCE["ppgasp"][name], REFERENCE["inputs"]["D_vector_N60_k4"]
     x, new, y = np.array(inputs["X"]), np.array(inputs["Xt"]), np.array(inputs["Y"])
     options = {"nugget_floor": 0.0, "prior_c": reference["CL"]}
-    # R's own climb counted all n k numbers of the outputs where the reference's objective_at counts n rows
+    # R's own optimization counted all n k numbers of the outputs where the reference's objective_at counts n rows
     b = (60 * 4) ** (-1 / 3) * (0.2 + 3)
     free = RobustGP(["matern52"] * 3, nugget="estimate" if name == "nug" else 0.0, prior_b=b, **options)
     free.fit(axis_distances(x, x), y)

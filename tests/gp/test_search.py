@@ -1,4 +1,4 @@
-"""Where the climb starts and how far it may go."""
+"""Where the optimization starts and how far it may go."""
 
 import numpy as np
 import pytest
@@ -101,7 +101,7 @@ def test_a_warm_start_needs_few_evaluations(smooth):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::swwl.gp.GPWarning")
-def test_a_start_is_where_the_climb_begins(smooth, monkeypatch):
+def test_a_start_is_where_the_optimization_begins(smooth, monkeypatch):
     block, y = smooth
     start, asked = (np.linspace(-2.0, -1.0, 10), -4.0), []
     evaluate = DenseSolver.with_gradient
@@ -133,8 +133,8 @@ def test_a_start_is_where_the_climb_begins(smooth, monkeypatch):
     "start, message",
     [
         ((np.zeros(3), 0.0), "start has 3 inverse ranges, but there are 10"),
-        ((np.full(10, np.nan), 0.0), "finite numbers are wanted"),
-        ((np.zeros(10), np.inf), "finite numbers are wanted"),
+        ((np.full(10, np.nan), 0.0), "finite numbers are expected"),
+        ((np.zeros(10), np.inf), "finite numbers are expected"),
         (np.zeros(11), "a fitted RobustGP or"),
         ("here", "a fitted RobustGP or"),
     ],

@@ -32,7 +32,7 @@ def test_a_process_comes_back_and_predicts_the_same_bits(gp, data):
 
 def test_a_state_of_an_unknown_solver_is_refused(gp):
     state = gp.get_state()
-    with pytest.raises(InputError, match="solver is 'quantum', but 'exact' or 'vecchia' is wanted"):
+    with pytest.raises(InputError, match="solver is 'quantum', but 'exact' or 'vecchia' is expected"):
         RobustGP.from_state(state | {"params": state["params"] | {"solver": "quantum"}})
 
 

@@ -41,7 +41,7 @@ def test_an_input_that_never_varies():
         RobustGP(["gaussian"]).fit([Coordinates(np.stack([X, np.ones(50)], axis=1))], np.sin(5 * X))
 
 
-def test_a_climb_cut_short():
+def test_an_optimization_run_cut_short():
     z = RNG.normal(size=(50, 6))
     with pytest.warns(GPWarning, match="raise max_iter"):
         RobustGP(["gaussian"], max_iter=1).fit([Coordinates(z)], np.sin(z[:, 0]) + z[:, 1])

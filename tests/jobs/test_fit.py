@@ -62,8 +62,8 @@ def test_nothing_is_kept_without_a_cache(folder, tmp_path):
     ("changes", "message"),
     [
         ({"targets": ()}, "Nothing to learn"),
-        ({"targets": (), "fields": ["heat"], "solver": "exact"}, "have no meaning for --target-field"),
-        ({"fields": ["heat"], "kernel": quick(merge_nodes=True)}, "--merge-nodes has no meaning"),
+        ({"targets": (), "fields": ["heat"], "solver": "exact"}, "do not apply to --target-field"),
+        ({"fields": ["heat"], "kernel": quick(merge_nodes=True)}, "--merge-nodes does not apply"),
         ({"fields": ["het"]}, "Did you mean 'heat'"),
         ({"targets": ["tops"]}, "Did you mean 'top'"),
         ({"rows": HoldOut(fraction=0.99)}, "at least 5 training rows are needed"),

@@ -41,7 +41,7 @@ def test_a_column_says_which_rows_to_fit():
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        (HoldOut(column="s", fraction=0.2), "exclude each other"),
+        (HoldOut(column="s", fraction=0.2), "Choose one of: a column"),
         (HoldOut(fraction=1.5), "between 0 and 1"),
         (HoldOut(column="t"), "has no column 't'"),
         (HoldOut(column="s"), "line 3 says 'maybe'"),
@@ -108,7 +108,7 @@ def test_options_choose_the_kernel():
     assert KernelOptions(n_iterations=2).kernel == "principal"
     assert not KernelOptions(n_projections=8).is_default and not KernelOptions(merge_nodes=True).is_default
     assert KernelOptions(seed=3, n_jobs=2).is_default and not KernelOptions("swwl").is_default
-    with pytest.raises(InputError, match="--step has no meaning for --kernel auto"):
+    with pytest.raises(InputError, match="--step does not apply to --kernel auto"):
         _ = KernelOptions("auto", step=2).kernel
     assert "n_components" not in KernelOptions("swwl", n_components=3).embedding()
 

@@ -94,7 +94,7 @@ def test_cases_are_selected_by_inputs(made, tmp_path):
     assert all((tmp_path / mesh).resolve().is_file() for mesh in table["mesh"])
     draw_selection(plan, chosen, known, tmp_path / "map.png", None, 0)
     assert is_picture(tmp_path / "map.png")
-    with pytest.raises(InputError, match="has a column 'rank' already"):
+    with pytest.raises(InputError, match="already has a column 'rank'"):
         plan_select(output, [], ["load"])
 
 

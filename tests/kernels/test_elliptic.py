@@ -211,7 +211,7 @@ class Grown(Factor):
         (lambda: Elliptic(Precomputed("id", np.zeros((2, 2)), "matern52")), InputError, "'matern52'"),
         (lambda: Elliptic("load", Matern52("load")), InputError, "uses column 'load' twice"),
         (lambda: Elliptic("load", correlation="matern25"), InputError, "did you mean 'matern52'"),
-        (lambda: Elliptic("load") * Matern52("heat"), InputTypeError, "is not multiplied"),
+        (lambda: Elliptic("load") * Matern52("heat"), InputTypeError, "cannot be multiplied"),
         (lambda: Matern52("heat") * Elliptic("load"), InputTypeError, "whole kernel, not a factor"),
         (lambda: Elliptic(Elliptic("load"), "heat"), InputTypeError, "whole kernel"),
     ],
@@ -226,5 +226,5 @@ def test_mistakes_that_only_a_fit_can_find(table):
         RobustGPRegressor(Elliptic(Grown("load"), "heat")).fit(table, "stretch")
     with pytest.raises(InputTypeError, match="GraphSVC multiplies its factors"):
         GraphSVC(Elliptic(SWWL("rod", **SMALL))).fit(table[["rod"]], table["stuff"])
-    with pytest.raises(InputError, match="prior is 'flat', but 'robust' or 'gentle' is wanted"):
+    with pytest.raises(InputError, match="prior is 'flat', but 'robust' or 'gentle' is expected"):
         RobustGPRegressor(Elliptic("load"), prior="flat").fit(table, "stretch")

@@ -322,7 +322,7 @@ def test_fingerprints_tell_meshes_apart(square):
         ((np.eye(2), [[0, 1]], {"T": ["a", "b"]}), "Field 'T' must be an array of numbers: could not convert"),
         ((np.eye(2), [[0, 1]], {"T": np.array([1j, 2])}), "Field 'T' must hold real numbers, but holds complex128"),
         ((np.eye(2), [[0, 1]], {"T": np.zeros((2, 0))}), r"but has shape \(2, 0\)"),
-        ((np.eye(2), [[0, 1]], {1: np.zeros(2)}), "Names of fields must be texts, not 1"),
+        ((np.eye(2), [[0, 1]], {1: np.zeros(2)}), "Field names must be strings, not 1"),
     ],
 )
 def test_bad_meshes_are_refused(arguments, message):

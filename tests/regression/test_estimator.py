@@ -206,8 +206,8 @@ def test_progress_is_passed_on(table):
 @pytest.mark.parametrize(
     ("change", "fit", "message"),
     [
-        (lambda t: t, {"y": "stifness"}, "wants column 'stifness'.*Did you mean 'stiffness'"),
-        (lambda t: t.rename(columns={"load": "laod"}), {}, "The kernel wants column 'load'.*Did you mean 'laod'"),
+        (lambda t: t, {"y": "stifness"}, "needs column 'stifness'.*Did you mean 'stiffness'"),
+        (lambda t: t.rename(columns={"load": "laod"}), {}, "The kernel needs column 'load'.*Did you mean 'laod'"),
         (lambda t: t.assign(load=[np.nan, *t["load"][1:]]), {}, r"Column 'load' must hold finite.*1 of 60 rows.*row 0"),
         (lambda t: t.assign(weight=[np.nan, *t["weight"][1:]]), {}, "Target 'weight' is not finite in 1 of 60 rows"),
         (lambda t: t.assign(weight=3.0), {}, "Target 'weight' is 3 in all 60 rows: there is nothing to learn"),
@@ -238,12 +238,12 @@ def test_bad_columns_without_a_kernel(table):
 
 
 def test_prediction_says_what_it_lacks(model, table):
-    with pytest.raises(ValueError, match="wants column 'load'"):
+    with pytest.raises(ValueError, match="needs column 'load'"):
         model.predict(table[["mesh"]])
     flat = table.assign(mesh=pd.Series([Graph(g.features[:, :1], g.edges) for g in table["mesh"]], dtype=object))
     with pytest.raises(ValueError, match="Column 'mesh', graph 0 has 1 features per node, but fit saw 2"):
         model.predict(flat)
-    with pytest.raises(ValueError, match="exclude each other"):
+    with pytest.raises(ValueError, match="mutually exclusive"):
         model.predict(table, return_std=True, return_cov=True)
 
 

@@ -175,7 +175,7 @@ def test_along_takes_meshes_pairs_and_modes(model):
 @pytest.mark.parametrize(("along", "text"), [
     ({"a": np.zeros((4, 3))}, r"Displacement 'a' has shape \(4, 3\), but the mesh has points of shape \(50, 3\)"),
     ({"a": np.full((50, 3), np.nan)}, "not finite"), ({"a": "nowhere.vtu"}, "nowhere.vtu"), ({"a": object()}, "array"),
-    (Mesh([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]]), "other cells"),
+    (Mesh([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]]), "must have a mesh with the cells of"),
 ])  # fmt: skip
 def test_displacements_that_do_not_fit(model, along, text):
     with pytest.raises((InputError, FileNotFoundError), match=text):

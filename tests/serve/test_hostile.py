@@ -385,7 +385,7 @@ def test_pages_of_other_sites_may_not_ask(spoiled):
     assert spoiled.post("/api/predict", json=GOOD, headers={"origin": "http://127.0.0.1"}).status_code == 200
 
 
-def test_a_token_is_wanted_for_answers_but_not_for_the_page(plates):
+def test_a_token_is_needed_for_answers_but_not_for_the_page(plates):
     with client_of(plates, token="right") as client:
         for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": "right"}, {"authorization": "Bearer"}):
             assert client.get("/api/models", headers=headers).status_code == 401

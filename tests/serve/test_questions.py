@@ -34,7 +34,7 @@ SWEEP = {"name": "load"}
         (
             PredictQuestion,
             {"lvel": 0.9},
-            "The request has a key 'lvel', which is not known; known are model, mesh, inp",
+            "The request has an unknown key 'lvel'; known keys are model, mesh, inp",
         ),
         (MeshQuestion, {"mesh": 5}, "mesh must be a text, or an object of texts by column, not 5."),
         (MeshQuestion, {"mesh": {"hull": 5}}, "hull of mesh must be a text, not 5."),
@@ -50,7 +50,7 @@ SWEEP = {"name": "load"}
         (
             CurveQuestion,
             {"sweep": SWEEP, "each": {"name": "a", "N": 1}},
-            "has a key 'N', which is not known; known are",
+            "has an unknown key 'N'; known keys are",
         ),
         (Invocation, {"instances": 1}, "instances must be a list of rows, or an object of columns, not 1."),
         (Invocation, {}, "One of dataframe_split, dataframe_records, instances, inputs is expected"),

@@ -87,7 +87,7 @@ def test_what_does_not_fit_is_refused(name):
 
 
 def test_more_that_does_not_fit():
-    with pytest.raises(InputError, match="numbers falls somewhere, but must rise"):
+    with pytest.raises(InputError, match="numbers decreases somewhere, but must increase"):
         restored(Whole, GOOD | {"numbers": np.array([2, 1])})
     with pytest.raises(InputError, match=r"points has shape \(3, 2\), but \(4, 2\) is expected"):
         restored(Whole, GOOD, n=4)

@@ -37,7 +37,7 @@ def test_what_is_no_table(given):
 
 
 def test_arrays_of_texts_or_of_another_width():
-    with pytest.raises(InputError, match="but holds 'steel'; hand over a pandas table"):
+    with pytest.raises(InputError, match="but holds 'steel'; pass a pandas table"):
         as_table(np.array([[1.0, "steel"]], dtype=object))
     with pytest.raises(InputError, match="X has 2 features, but it is expecting 3"):
         check_width(FRAME.to_numpy(), FRAME, 3, "it")

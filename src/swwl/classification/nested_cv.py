@@ -176,13 +176,13 @@ def _outer_rule(
     counts: NDArray[np.intp], names: list[str], folds: str, n_outer: int, seed: int
 ) -> tuple[str, KFold | StratifiedKFold]:
     if counts.sum() < n_outer:
-        raise InputError(f"There are {counts.sum()} graphs, but {n_outer} outer folds are wanted.")
+        raise InputError(f"There are {counts.sum()} graphs, but {n_outer} outer folds were requested.")
     if folds == "authors":
         return f"KFold({n_outer})", fold_rule(n_outer, 42 + seed)
     smallest = f"class {names[counts.argmin()]!r} has {counts.min()} members, fewer than the {n_outer} outer folds"
     if counts.max() < n_outer:
         warnings.warn(
-            f"Stratified folds do not exist, as no class has enough members ({smallest}): KFold is used instead.",
+            f"Stratified folds are impossible, as no class has enough members ({smallest}): KFold is used instead.",
             FoldWarning,
             stacklevel=4,
         )
@@ -338,7 +338,7 @@ def nested_cv(
     classes, labels = _check(versions, y)
     grid = Grid(tuple(gammas), tuple(Cs), tuple(alphas))
     if not (grid.gammas and grid.costs and grid.exponents):
-        raise InputError("The grid of gamma, C and exponents is empty; at least one value of each is wanted.")
+        raise InputError("The grid of gamma, C and exponents is empty; give at least one value of each.")
     splits = [split for seed in random_states for split in outer_splits(labels, folds, n_outer, n_inner, seed, classes)]
     record = Journal(journal)
     store = MatrixCache(cache)
@@ -385,7 +385,7 @@ def _check(versions: dict[str, list[Any]], y: ArrayLike) -> tuple[AnyArray, NDAr
         lone = classes[counts.argmin()]
         raise InputError(
             f"Class {str(lone)!r} has a single member (graph {int(np.flatnonzero(labels == lone)[0])}), which can be "
-            f"trained on or tested, but not both; drop it, or join it to another class."
+            f"trained on or tested, but not both; drop it, or merge it into another class."
         )
     return classes, numbers
 
@@ -447,7 +447,7 @@ def _matrix(factor: Any, graphs: list[Any], train: AnyArray | None = None, label
         raise InputTypeError(f"nested_cv needs one matrix of distances per kernel, which {factor!r} does not give.")
     if not np.isfinite(items[0]).all():
         i, j = np.argwhere(~np.isfinite(items[0]))[0]
-        raise InputError(f"{factor!r} gives {items[0][i, j]} for graphs {i} and {j}, but finite numbers are wanted.")
+        raise InputError(f"{factor!r} gives {items[0][i, j]} for graphs {i} and {j}, but finite numbers are expected.")
     return items[0]
 
 

@@ -72,7 +72,7 @@ class Output:
         return None if self.quiet else ProgressBar(label)
 
     def result(self, values: Record | list[Any]) -> None:
-        """Print the answer as JSON, if JSON is wanted."""
+        """Print the answer as JSON, if JSON is requested."""
         if self.as_json:
             print(json.dumps(plain(values), indent=1, allow_nan=False))
 

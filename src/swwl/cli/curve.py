@@ -85,7 +85,7 @@ def _once(sweep: tuple[str, list[float]], each: tuple[str, list[float]] | None, 
 def _name(text: str, wanted: str) -> tuple[str, str]:
     name, equals, rest = text.rpartition("=")  # a column may have "=" in its name, a value has none
     if not (name and equals and rest):
-        raise InputError(f"{text!r} is not understood; wanted is {wanted}.")
+        raise InputError(f"{text!r} is not understood; expected {wanted}.")
     return name.strip(), rest
 
 
@@ -108,7 +108,7 @@ def _range(text: str) -> tuple[str, list[float]]:
     except InputError:
         raise
     except ValueError:
-        raise InputError(f"{text!r} is not understood; wanted is {wanted}.") from None
+        raise InputError(f"{text!r} is not understood; expected {wanted}.") from None
 
 
 def _at_least_two(count: int) -> int:
@@ -123,7 +123,7 @@ def _list(text: str) -> tuple[str, list[float]]:
     try:
         return name, [float(value) for value in rest.split(",")]
     except ValueError:
-        raise InputError(f"{text!r} is not understood; wanted is {wanted}.") from None
+        raise InputError(f"{text!r} is not understood; expected {wanted}.") from None
 
 
 def _value(text: str) -> tuple[str, Any]:
@@ -140,4 +140,4 @@ def _value(text: str) -> tuple[str, Any]:
             raise ValueError
         return name, int(rest) if rest.strip().lstrip("+-").isdecimal() else value
     except (TypeError, ValueError):
-        raise InputError(f"{text!r} is not understood; wanted is {wanted}.") from None
+        raise InputError(f"{text!r} is not understood; expected {wanted}.") from None

@@ -77,7 +77,7 @@ def embed(
     for name in columns:
         require_column(frame, table, name, "meshes")
     if output.exists() and not output.is_dir():
-        raise InputError(f"{output}: is a file, but the folder of a store is wanted.")
+        raise InputError(f"{output}: is a file, but the folder of a store is expected.")
     rows = split_rows(frame, table, HoldOut(split, test_fraction, all_rows, seed))
     wanted = kernel_options(
         kernel,
@@ -125,7 +125,7 @@ def part_of(text: str | None) -> tuple[int, int] | None:
     try:
         number, count = map(int, text.split("/"))
     except ValueError:
-        raise InputError(f"--shard is {text!r}, but a part such as 3/64 is wanted.") from None
+        raise InputError(f"--shard is {text!r}, but a part such as 3/64 is expected.") from None
     if not 1 <= number <= count:
         raise InputError(
             f"--shard is {text!r}, but parts go from 1/{max(count, 1)} to {max(count, 1)}/{max(count, 1)}."

@@ -24,7 +24,7 @@ def explain(
     along: Annotated[
         list[str] | None,
         typer.Option(
-            help="Deformations: modes (of the training meshes), a file .npz of displacements, or meshes of the same "
+            help="Deformations: modes (of the training meshes), an .npz file of displacements, or meshes of the same "
             "cells, NAME=TO.vtu or NAME=FROM.vtu,TO.vtu."
         ),
     ] = None,
@@ -65,7 +65,7 @@ def explain(
     if picture is not None:
         check_output(picture, endings=_PICTURES, ours=is_picture, **known)
     if not length >= 0:
-        raise InputError(f"--length is {length:g}, but a length of at least 0 is wanted.")
+        raise InputError(f"--length is {length:g}, but a length of at least 0 is expected.")
     box = None if where is None else read_box(where)
     moves = read_along(along or [], fitted, model)
     found, table = explain_case(fitted, frame, moves, target, box)

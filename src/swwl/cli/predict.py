@@ -171,7 +171,7 @@ def predict(
         (predict_field_case if fields else _one_case)(out, fitted, model, mesh or [], given, output, force)
     elif len(given) != 1:
         found = f"{len(given)} were given" if given else "none was given"
-        raise InputError(f"One table is wanted, but {found}; for one case: --mesh FILE NAME=VALUE ….")
+        raise InputError(f"One table is expected, but {found}; for one case: --mesh FILE NAME=VALUE ….")
     elif output is None:
         where = "predicted, a folder" if fields else "predictions.csv"
         raise InputError(f"--output says where the predictions of a table go: -o {where}.")

@@ -46,7 +46,7 @@ def submit(
     inputs = [*model, *map(Path, frame["mesh"])]
     check_output(output, endings=(".pkl",), inputs=inputs, force=force)
     if samples is not None and samples.exists() and (not samples.is_dir() or any(samples.iterdir())):
-        raise InputError(f"{samples}: is there already; name a new folder.")
+        raise InputError(f"{samples}: already exists; name a new folder.")
     warnings.simplefilter("ignore", LooseNodesWarning)  # swwl check names them
     found = predict_split(models, frame, folder, keep=cache, progress=out.progress)
     write_submission(output, found)

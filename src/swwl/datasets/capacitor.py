@@ -131,7 +131,7 @@ def mesh_around(
 def _nodes_of_count(
     bodies: Sequence[Superellipse], n_nodes: int, growth: float, radius: float
 ) -> tuple[list[Floats], Floats]:
-    """Nodes on outlines and inside, with the spacing whose number of nodes is nearest to the wanted one."""
+    """Nodes on outlines and inside, with the spacing whose number of nodes is nearest to the requested one."""
     spacing, best = 3.0 / np.sqrt(n_nodes), None
     for _ in range(8):
         nodes = _place(bodies, spacing, growth, radius)

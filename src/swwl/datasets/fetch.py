@@ -83,7 +83,7 @@ def download(url: str, path: Path, checksum: str | None = None) -> None:
             pooch.HTTPDownloader(timeout=_TIMEOUT)(url, str(whole), None)
             found = sha256(whole)
             if checksum is not None and found != checksum.strip().lower():
-                raise InputError(f"{url}: its SHA-256 is {found}, but {checksum} is wanted; the file was not kept.")
+                raise InputError(f"{url}: its SHA-256 is {found}, but {checksum} is expected; the file was not kept.")
             # The record comes first: a file that lacks it was not put there by a download.
             with atomic_write(_record(path)) as record:
                 record.write(f"{found}  {path.name}\n".encode("ascii"))
@@ -94,7 +94,7 @@ def download(url: str, path: Path, checksum: str | None = None) -> None:
             raise NotPublished(f"{url}: there is no such file ({status}).") from None
         raise ConnectionError(f"{url}: the site refuses the download ({status}).") from None
     except requests.ConnectionError as error:
-        raise ConnectionError(f"{url}: cannot be reached ({_reason(error)}); is there a network?") from None
+        raise ConnectionError(f"{url}: cannot be reached ({_reason(error)}); check the network.") from None
     except requests.RequestException as error:
         raise ConnectionError(f"{url}: the download broke off ({_reason(error)}).") from None
 

@@ -162,10 +162,10 @@ class SampleFolder:
         for key, wanted in self._about.items():
             if key == "n_samples" and self._grows:
                 if found.get(key, 0) > wanted:
-                    raise FileExistsError(f"{self.path} holds {found[key]} samples, more than the {wanted} wanted.")
+                    raise FileExistsError(f"{self.path} holds {found[key]} samples, more than the {wanted} requested.")
             elif key not in self._free and found.get(key) != wanted:
                 raise FileExistsError(
-                    f"{self.path} holds another data set: its {key} is {found.get(key)!r}, wanted is {wanted!r}."
+                    f"{self.path} holds another data set: its {key} is {found.get(key)!r}, expected {wanted!r}."
                 )
         rows = _read_journal(self.path) if (self.path / _JOURNAL).exists() else finished(found)
         return {i: row for i, row in rows.items() if i < self.n_samples and (self.path / self.names[i]).exists()}
@@ -259,7 +259,7 @@ def coarsen_dataset(
     force : bool
         Overwrite a folder that holds anything else: its tables and the meshes of the same names. Never the source.
     progress : callable, optional
-        Called with the number done and the number wanted, for instance `swwl.parallel.ProgressBar("coarsen")`.
+        Called with the number done and the total, for instance `swwl.parallel.ProgressBar("coarsen")`.
 
     Returns
     -------

@@ -81,7 +81,7 @@ def make_tensile2d(
     n_jobs : int, optional
         Processes, -1 for one per core. The data do not depend on it.
     progress : callable, optional
-        Called with the number done and the number wanted, for instance `swwl.parallel.ProgressBar("plates")`.
+        Called with the number done and the total, for instance `swwl.parallel.ProgressBar("plates")`.
 
     Returns
     -------
@@ -282,7 +282,7 @@ def make_request(
 ) -> Request:
     """Check what is asked of a generator."""
     if name not in GENERATORS:
-        raise InputError(f"There is no generator {name!r}; there are {', '.join(GENERATORS)}.")
+        raise InputError(f"There is no generator {name!r}; choose from {', '.join(GENERATORS)}.")
     generator = GENERATORS[name]
     return Request(generator, generator.n_nodes if n_nodes is None else n_nodes, random_state, random_topology)
 

@@ -100,7 +100,7 @@ class Generator:
         Ranges of the inputs that a table shows, and of those that only the mesh shows.
     targets : tuple of str
     simulate : callable
-        ``simulate(inputs, n_nodes, aspect)`` with all inputs by name, the wanted number of nodes, and the
+        ``simulate(inputs, n_nodes, aspect)`` with all inputs by name, the requested number of nodes, and the
         cells' length in one direction over that in the other, relative to the usual; returns a `Simulation`
         or raises `Unsolvable`.
     n_nodes : int
@@ -150,7 +150,7 @@ class Request:
                 f"The number of nodes must be from {low} to {high} for {self.generator.name}, found {self.n_nodes}."
             )
         if not isinstance(self.random_state, Integral) or not 0 <= self.random_state < 2**63:
-            raise InputError(f"The seed must be a whole number from 0 on, found {self.random_state!r}.")
+            raise InputError(f"The seed must be a whole number of at least 0, found {self.random_state!r}.")
 
 
 def draw(ranges: Ranges, n_samples: int, seed: int) -> list[dict[str, float]]:

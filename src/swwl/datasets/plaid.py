@@ -136,7 +136,7 @@ def fetch_plaid(
     """
     repository = HUB.get(name, name)
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository):
-        raise InputError(f"There is no PLAID set {name!r}; there are {', '.join(HUB)}, or any 'owner/set' of the hub.")
+        raise InputError(f"There is no PLAID set {name!r}; choose from {', '.join(HUB)}, or an 'owner/set' of the hub.")
     ids = None if split_ids is None else {split: [int(i) for i in chosen] for split, chosen in split_ids.items()}
     folder = cache_folder() / "plaid" / repository.replace("/", "--") if folder is None else Path(folder)
     record = {"repository": repository, "split_ids": ids}
@@ -176,10 +176,10 @@ def _download(name: str, repository: str, folder: Path, split_ids: dict[str, lis
                 repository, repo_type="dataset", local_dir=folder, allow_patterns=["data/*"]
             )
     except RepositoryNotFoundError:
-        raise MissingFileError(f"The hub has no data set {repository!r}, or not for everybody.") from None
+        raise MissingFileError(f"The hub has no data set {repository!r}, or it is not public.") from None
     except unreachable as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ConnectionError(f"{repository} cannot be fetched from the hub ({reason}); is there a network?") from None
+        raise ConnectionError(f"{repository} cannot be fetched from the hub ({reason}); check the network.") from None
 
 
 def _transport_errors() -> tuple[type[Exception], ...]:
@@ -230,7 +230,7 @@ def is_plaid(folder: Path) -> bool:
 
 
 def _wanted_splits(folder: Path, names: Iterable[str], split: str | None) -> list[str]:
-    """Put the training splits first, or take the wanted one alone."""
+    """Put the training splits first, or take the requested one alone."""
     found = sorted((name for name in names if name), key=lambda name: (not name.startswith("train"), name))
     if split is None:
         return found
@@ -261,7 +261,7 @@ def _read_scalars(path: Path) -> dict[str, float]:
     with open(path, newline="", encoding="utf-8") as file:
         rows = [row for row in csv.reader(file) if row]
     if len(rows) != 2 or len(rows[0]) != len(rows[1]):
-        raise InputError(f"{path}: wanted a line of names and a line of as many values, found {len(rows)} lines.")
+        raise InputError(f"{path}: expected a line of names and a line of as many values, found {len(rows)} lines.")
     try:
         return {name.strip(): float(value) for name, value in zip(*rows, strict=True)}
     except ValueError as error:
@@ -302,7 +302,7 @@ def _pyplaid(what: str) -> Any:
     try:
         from plaid import storage
     except ImportError as error:
-        raise MissingPackageError(f"{what} takes pyplaid 1.0 or newer ({error}): {_EXTRA}") from None
+        raise MissingPackageError(f"{what} needs pyplaid 1.0 or newer ({error}): {_EXTRA}") from None
     return storage
 
 
@@ -321,13 +321,13 @@ def _pickled_samples(file: Path) -> Iterator[_Entry]:
     try:
         from pyarrow import parquet
     except ImportError:
-        raise MissingPackageError(f"Reading {file} takes pyarrow, which comes with the extra: {_EXTRA}") from None
+        raise MissingPackageError(f"Reading {file} needs pyarrow, which comes with the extra: {_EXTRA}") from None
     table = parquet.ParquetFile(file)
     try:
         if table.schema_arrow.names != ["sample"]:
             found = ", ".join(table.schema_arrow.names[:5])
             raise InputError(
-                f"{file}: wanted one column 'sample', found {found}; download the set again with fetch_plaid."
+                f"{file}: expected one column 'sample', found {found}; download the set again with fetch_plaid."
             )
         split = re.sub(r"-\d+-of-\d+$", "", file.stem)
         for batch in table.iter_batches(batch_size=1, columns=["sample"]):
@@ -382,7 +382,7 @@ class _Settled:
     def __call__(self, item: object) -> object:
         self._left -= 1
         if self._left < 0:
-            raise InputError("The pickle stands for more items than it has bytes.")
+            raise InputError("The pickle declares more items than it has bytes.")
         if item is None or isinstance(item, (bool, int, float, complex, str, bytes, bytearray)):
             return item
         if isinstance(item, dict):
@@ -451,7 +451,7 @@ def loads_plain(data: bytes) -> object:
     except (pickle.UnpicklingError, EOFError, AttributeError, LookupError, TypeError, OverflowError) as error:
         raise InputError(f"The pickle is damaged or holds more than plain data ({error}).") from None
     except (RecursionError, MemoryError) as error:
-        raise InputError(f"The pickle is nested or sized beyond reason ({type(error).__name__}).") from None
+        raise InputError(f"The pickle is too large or too deeply nested ({type(error).__name__}).") from None
 
 
 def _trees(content: object) -> dict[float, Tree]:

@@ -105,7 +105,7 @@ def fetch_tu(
     Returns
     -------
     graphs : list of N Graph
-        Features of shape (n, d): d attributes, plus the number of distinct labels if wanted.
+        Features of shape (n, d): d attributes, plus the number of distinct labels if requested.
     y : ndarray of shape (N,), int64
         Classes, numbered as in the files.
 
@@ -114,7 +114,7 @@ def fetch_tu(
     FileNotFoundError, ConnectionError
         The set cannot be found; says where it was looked for.
     ValueError
-        The file is damaged, incomplete, or another one than wanted.
+        The file is damaged, incomplete, or not the expected one.
 
     References
     ----------
@@ -181,7 +181,7 @@ def _opened(path: Path, name: str) -> Iterator[_Archive]:
         with located(str(path)), zipfile.ZipFile(path) as archive:
             yield _Archive(archive, name)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-        raise InputError(f"{path}: it is damaged or not a zip ({error}); delete it and get it again.") from None
+        raise InputError(f"{path}: it is damaged or not a zip ({error}); delete it and download it again.") from None
 
 
 class _Archive:
@@ -223,7 +223,7 @@ def _structure(archive: _Archive) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     """Return the graph of every node (n,) and the edges of all graphs (m, 2), all counted from 0."""
     owner = archive.table("graph_indicator", np.int64).ravel() - 1
     if owner.size == 0 or owner[0] != 0 or not np.isin(np.diff(owner), (0, 1)).all():
-        raise InputError(f"{archive.file('graph_indicator')} must count graphs from 1 on, in order, none left out.")
+        raise InputError(f"{archive.file('graph_indicator')} must number graphs from 1 in order, without gaps.")
     edges = archive.table("A", np.int64)
     if edges.size and edges.shape[1] != 2:
         raise InputError(f"{archive.file('A')} must have 2 numbers per line, but has {edges.shape[1]}.")
@@ -268,7 +268,7 @@ def _features(archive: _Archive, n_nodes: int, labels: bool, label_weight: float
         blocks.append(archive.rows("node_attributes", np.float64, n_nodes, "graph_indicator"))
     if labels:
         if "node_labels" not in archive:
-            raise InputError(f"labels=True is wanted, but {archive.name} has no node labels.")
+            raise InputError(f"labels=True was requested, but {archive.name} has no node labels.")
         blocks.append(one_hot(archive.rows("node_labels", np.int64, n_nodes, "graph_indicator"), weight=label_weight))
     if not blocks:
         advice = (
@@ -282,7 +282,7 @@ def _weights(archive: _Archive, n_edges: int, column: bool | int) -> NDArray[np.
     if column is False:
         return None
     if "edge_attributes" not in archive:
-        raise InputError(f"edge_weights={column} is wanted, but {archive.name} has no edge attributes.")
+        raise InputError(f"edge_weights={column} was requested, but {archive.name} has no edge attributes.")
     table = archive.rows("edge_attributes", np.float64, n_edges, "A")
     n_columns = table.shape[1]
     if column is True and n_columns > 1:
@@ -290,7 +290,7 @@ def _weights(archive: _Archive, n_edges: int, column: bool | int) -> NDArray[np.
             f"{archive.name} has {n_columns} edge attributes; choose one: edge_weights=0 to {n_columns - 1}."
         )
     if not 0 <= int(column) < n_columns and column is not True:
-        raise InputError(f"edge_weights={column} is wanted, but the edge attributes are 0 to {n_columns - 1}.")
+        raise InputError(f"edge_weights={column} was requested, but the edge attributes are 0 to {n_columns - 1}.")
     return table[:, 0 if column is True else int(column)]
 
 
@@ -310,7 +310,7 @@ def find_tu(name: str, data_home: str | os.PathLike[str] | None, checksum: str |
     wanted = _wanted_checksum(name, checksum)
     if path is not None:
         if wanted is not None:
-            check_sha256(path, wanted, "the checksum wanted")
+            check_sha256(path, wanted, "the expected checksum")
         recorded = recorded_sha256(path)
         if recorded is not None:
             check_sha256(path, recorded, f"the one noted when it was downloaded ({path.name}.sha256)")
@@ -359,7 +359,7 @@ def _wanted_checksum(name: str, checksum: str | None) -> str | None:
     if checksum != "known":
         return checksum
     if name not in _KNOWN:
-        raise InputError(f"The checksum of {name!r} is not known; known are those of {', '.join(_KNOWN)}.")
+        raise InputError(f"No checksum is known for {name!r}, only for {', '.join(_KNOWN)}.")
     return _KNOWN[name].sha256
 
 

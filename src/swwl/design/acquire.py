@@ -138,7 +138,7 @@ def suggest(
 
 @dataclass(frozen=True)
 class Aim:
-    """What is wanted, checked against what the model knows.
+    """What is requested, checked against what the model knows.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ class Aim:
         wanted = named or target
         names = model.target_names_ if wanted is None else [wanted] if isinstance(wanted, str) else list(wanted)
         if goal != "learn" and len(names) != 1:
-            raise InputError(f"One target is to be {goal}d, but there are {', '.join(names)}: name one of them.")
+            raise InputError(f"Only one target can be {goal}d, but there are {', '.join(names)}: name one of them.")
         return cls(goal, criterion, [_place(model, name) for name in names], _bounds(model, constraints or {}))
 
     @property
@@ -397,6 +397,6 @@ def _bounds(
             raise InputError(f"The constraint on {name!r} must be (low, high), None where there is no bound: {pair!r}.")
         low, high = (-np.inf if pair[0] is None else float(pair[0])), (np.inf if pair[1] is None else float(pair[1]))
         if not low < high:
-            raise InputError(f"The constraint on {name!r} wants at least {low:g} and at most {high:g}: nothing can be.")
+            raise InputError(f"The constraint on {name!r} is impossible: at least {low:g} and at most {high:g}.")
         found[_place(model, name)] = (low, high)
     return found

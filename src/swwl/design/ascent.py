@@ -1,8 +1,8 @@
 r"""Move a shape to where a model predicts better, inside what the training meshes have shown.
 
 The shape moves along displacement modes; its coordinates c, in standard deviations of the training meshes, stay inside
-a ball around their mean and inside their range along every mode. A surrogate that is climbed without such a region
-leaves what it knows at once.
+a ball around their mean and inside their range along every mode. A surrogate that is optimized without such a
+region soon leaves what it knows.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def improve(
     caution: float = 0.0,
     radius: float | None = None,
 ) -> Improvement:
-    r"""Climb (or descend) a prediction along displacement modes, inside the trust region of the training meshes.
+    r"""Maximize (or minimize) a prediction along displacement modes, inside the trust region of the training meshes.
 
     Maximizes :math:`m(c) - \kappa s(c)` over the coordinates c, by their exact gradient (SLSQP), subject to
     :math:`|c| \le R` and :math:`c_k` between the least and the largest of the training meshes.
@@ -193,7 +193,7 @@ def _checked(model: Any, inputs: Mapping[str, Any], target: str | None, goal: st
     factors: list[Factor] = model.kernel_.factors
     columns = {factor.column for factor in factors if factor.takes == "graphs"}
     if len(columns) != 1:
-        raise InputError(f"A model with one column of meshes is wanted, but this one has {len(columns)}.")
+        raise InputError(f"A model with one column of meshes is expected, but this one has {len(columns)}.")
     (column,) = columns
     missing = [name for name in model.feature_names_in_ if name != column and name not in inputs]
     if missing:
@@ -206,5 +206,5 @@ def _checked(model: Any, inputs: Mapping[str, Any], target: str | None, goal: st
     if goal not in ("maximize", "minimize"):
         raise InputError(f'goal must be "maximize" or "minimize", not {goal!r}.')
     if not (np.isfinite(caution) and caution >= 0):
-        raise InputError(f"caution is {caution!r}, but a number of at least 0 is wanted.")
+        raise InputError(f"caution is {caution!r}, but a number of at least 0 is expected.")
     return column, names[0] if target is None else target

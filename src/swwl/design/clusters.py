@@ -80,7 +80,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         if not isinstance(self.n_clusters, (int, np.integer)) or not 1 <= self.n_clusters <= n:
             raise InputError(f"n_clusters must be a whole number from 1 to the {n} cases, not {self.n_clusters!r}.")
         rng = np.random.default_rng(self.random_state)
-        runs = [self._climb(gram, rng) for _ in range(self.n_init)]
+        runs = [self._run(gram, rng) for _ in range(self.n_init)]
         self.inertia_, self.labels_ = min(runs, key=lambda run: run[0])
         self.n_features_in_ = int(np.shape(X)[1]) if np.ndim(X) == 2 else 1
         return self
@@ -102,7 +102,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
             return np.asarray(rows @ rows.T)
         return gaussian_kernel(pairwise_distances(rows, squared=True), self.gamma)
 
-    def _climb(self, gram: Array, rng: np.random.Generator) -> tuple[float, NDArray[np.intp]]:
+    def _run(self, gram: Array, rng: np.random.Generator) -> tuple[float, NDArray[np.intp]]:
         """Return the inertia and the labels that one random start leads to."""
         labels = _far_seeds(gram, int(self.n_clusters), rng)
         for _ in range(self.max_iter):
@@ -167,7 +167,7 @@ def mmd_test(
     """
     first, second = design_rows(X, Y, n_jobs=n_jobs, random_state=random_state)
     if min(len(first), len(second)) < 2:
-        raise InputError(f"Two cases of each set are needed at least; there are {len(first)} and {len(second)}.")
+        raise InputError(f"At least two cases of each set are needed; there are {len(first)} and {len(second)}.")
     if not isinstance(n_permutations, (int, np.integer)) or n_permutations < 1:
         raise InputError(f"n_permutations must be a whole number of at least 1, not {n_permutations!r}.")
     gram = gaussian_kernel(pairwise_distances(np.vstack([first, second]), squared=True), gamma)

@@ -145,7 +145,7 @@ def check_count(n: Any, available: int, excluded: int = 0) -> int:
         raise InputError(f"n must be a whole number of at least 1, not {n!r}.")
     if n > available:
         less = f", {excluded} more are left out" if excluded else ""
-        raise InputError(f"{n} cases are to be chosen, but the pool has {available}{less}.")
+        raise InputError(f"{n} cases were requested, but the pool has {available}{less}.")
     return int(n)
 
 

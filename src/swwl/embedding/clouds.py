@@ -41,7 +41,7 @@ class Cloud:
         Of the mesh or graph.
     name : str or None
     reason : str
-        Why normals among the features do not all look to one side; empty if they do.
+        Why normals among the features are not consistently oriented; empty if they are.
     """
 
     features: NDArray[np.float64]

@@ -43,7 +43,7 @@ def principal_components(
     ----------
     rows : ndarray of shape (N, K)
     most : int
-        How many components are wanted; fewer are returned where the rows do not span as many.
+        How many components are requested; fewer are returned where the rows do not span as many.
 
     Returns
     -------
@@ -264,8 +264,8 @@ def displacement_modes(meshes: Iterable[Any], n_modes: int = 12) -> Modes:
         first = mesh if first is None else first
         if not same_cells(mesh, first):
             raise InputError(
-                f"Mesh {number}{f' ({mesh.name})' if mesh.name else ''} has other cells than the first one; "
-                f"displacement modes need meshes of one topology."
+                f"Mesh {number}{f' ({mesh.name})' if mesh.name else ''} has different cells from the first one; "
+                f"displacement modes need meshes of the same topology."
             )
         rows.append(mesh.points.ravel())
     if first is None or len(rows) < 2:

@@ -65,7 +65,7 @@ class Source:
         self._known: dict[Any, Any] = {}
 
     def thing(self, merge: bool) -> Mesh | Graph:
-        """Return what was given, with nodes at one place made one where that is wanted."""
+        """Return what was given, with nodes at one place made one where that is requested."""
         given = self.given
         return given if isinstance(given, Graph) or not merge else self._once("merged", given.merged)
 

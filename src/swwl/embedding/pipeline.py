@@ -68,7 +68,7 @@ class Moments(NamedTuple):
     """What ``fit`` asks of a graph: mean and variance of every feature (d,), and how much they count.
 
     That is the number of nodes or of edges; 1 for a cloud of total mass 1. ``averaging`` says whether iterations keep
-    shifts, ``directed`` whether the normals of a skin look to one side.
+    shifts, ``directed`` whether the normals of a skin are consistently oriented.
     """
 
     weight: int

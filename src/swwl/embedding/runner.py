@@ -121,18 +121,18 @@ def _size(made: Graph | Cloud | Mesh) -> int:
 def as_items(X: object) -> Iterable[Any]:
     """Return a sequence of graphs (or of what they can be made of) or, for anything lazy, the iterable itself."""
     if isinstance(X, (Graph, str, bytes)):
-        raise InputTypeError(f"A list of graphs is wanted, not a single {type(X).__name__}; put it in a list.")
+        raise InputTypeError(f"A list of graphs is expected, not a single {type(X).__name__}; put it in a list.")
     if isinstance(X, pd.DataFrame):
         if X.shape[1] != 1:
-            raise InputError(f"A table of one column of graphs is wanted, but this one has {X.shape[1]} columns.")
+            raise InputError(f"A table of one column of graphs is expected, but this one has {X.shape[1]} columns.")
         X = X.iloc[:, 0]
     if isinstance(X, (pd.Series, np.ndarray)):
         values = np.asarray(X, dtype=object)
         if values.ndim != 1 and values.size != len(values):
-            raise InputError(f"One graph per row is wanted, but the array has shape {values.shape}.")
+            raise InputError(f"One graph per row is expected, but the array has shape {values.shape}.")
         return list(values.ravel())
     if not isinstance(X, Iterable):
-        raise InputTypeError(f"An iterable of graphs is wanted, not {type(X).__name__}.")
+        raise InputTypeError(f"An iterable of graphs is expected, not {type(X).__name__}.")
     return X
 
 
@@ -159,8 +159,8 @@ def load(item: Entry, recipe: Recipe) -> Graph | Cloud:
     if isinstance(graph, Cloud) and not recipe.directed:
         graph = graph.without_directions()
     elif isinstance(graph, Cloud) and graph.reason and recipe.directions:
-        text = f"{_title(item, graph)}: its skin does not look to one side everywhere, as in fit: {graph.reason}."
-        warnings.warn(text, MeshWarning, stacklevel=2)
+        text = f"its boundary normals are not consistently oriented, as they were in fit: {graph.reason}."
+        warnings.warn(f"{_title(item, graph)}: {text}", MeshWarning, stacklevel=2)
     if recipe.n_features is not None and graph.n_features != recipe.n_features:
         what = "features per point, coordinates and normals" if isinstance(graph, Cloud) else "features per node"
         error = InputError(f"has {graph.n_features} {what}, but fit saw {recipe.n_features}.")

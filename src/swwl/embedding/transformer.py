@@ -116,8 +116,8 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     normal_scale_ : float or None
         For a skin, :math:`L`: the mean, over meshes and axes, of the standard deviation of the coordinates.
     oriented_ : bool or None
-        For a skin, whether all of those seen in ``fit`` look to one side. If not, :math:`n` stands for the products
-        :math:`n_i^2, \sqrt 2 n_i n_j`, for all meshes, which do not tell a normal from its opposite.
+        For a skin, whether normals were consistently oriented in all of ``fit``. If not, :math:`n` stands for the
+        products :math:`n_i^2, \sqrt 2 n_i n_j`, for all meshes, which do not tell a normal from its opposite.
 
     Notes
     -----
@@ -262,7 +262,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if self.per_iteration is not per_iteration:
             raise InputError(f"per_iteration is {shown(self.per_iteration)}, but {per_iteration} is expected")
         if abs(self.n_jobs or 1) > _MOST_JOBS:
-            raise InputError(f"n_jobs is {self.n_jobs}, which is beyond reason")
+            raise InputError(f"n_jobs is {self.n_jobs}, which is out of range")
         s = (self._kept_iterations + 1) * self.n_node_features_
         check_declared(self, Sizes(s=s, P=self.n_projections, Q=self.n_quantiles))
         return self._n_features_out

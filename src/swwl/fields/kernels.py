@@ -199,7 +199,7 @@ class WallShapes(ShapeFactor):
         """Remember where the bodies of the first mesh are, so that those of others are told apart."""
         loops = inner_loops(mesh)
         if not loops:
-            raise InputError(f"{self!r} wants meshes with bodies in a plane domain, but the first has none.")
+            raise InputError(f"{self!r} needs meshes with bodies in a plane domain, but the first has none.")
         self.bodies_ = loop_features(mesh, loops)
 
     def vector(self, mesh: Mesh) -> Array:

@@ -126,7 +126,7 @@ class FieldModel:
     def width(self, level: float) -> float:
         """Return how many uncalibrated standard deviations the half of an interval has."""
         if not 0 < level < 1:
-            raise InputError(f"level is {level!r}, but a number between 0 and 1 is wanted.")
+            raise InputError(f"level is {level!r}, but a number between 0 and 1 is expected.")
         if level <= LEVELS[-1]:
             return float(np.interp(level, np.append(0.0, LEVELS), np.append(0.0, self.widths)))
         return float(self.widths[-1] * norm.ppf(0.5 + level / 2) / norm.ppf(0.5 + LEVELS[-1] / 2))
@@ -357,7 +357,7 @@ class FieldCases:
     ) -> pd.DataFrame:
         """Return numbers derived from a field, from samples of it; see :meth:`swwl.FieldRegressor.derived`."""
         if not 0 < level < 1:
-            raise InputError(f"level is {level!r}, but a number between 0 and 1 is wanted.")
+            raise InputError(f"level is {level!r}, but a number between 0 and 1 is expected.")
         place = self._place(field)
         model, std = self.models[place], self.sizes[place][1]
         name, listed = model.kind.name, not (isinstance(function, str) or callable(function))
@@ -426,7 +426,7 @@ class FieldCases:
         if field is None and len(names) == 1:
             return 0
         if field not in names:
-            raise InputError(f"field is {field!r}, but one of {', '.join(names)} is wanted.")
+            raise InputError(f"field is {field!r}, but one of {', '.join(names)} is expected.")
         return names.index(field)
 
     def _ask(self, answer: Callable[[FieldModel, _Case], Found], widen: bool) -> list[dict[str, Found]]:
@@ -453,7 +453,7 @@ def _apart(rows: list[dict[str, tuple[Array, Array]]]) -> tuple[Fields, Fields]:
 def _drawer(n_samples: int, random_state: int | None) -> Callable[[FieldModel, _Case], Array]:
     """Return what draws fields of a model on a mesh, (n_samples, n) or (n_samples, n, c)."""
     if not isinstance(n_samples, (int, np.integer)) or isinstance(n_samples, bool) or n_samples < 1:
-        raise InputError(f"n_samples is {n_samples!r}, but a whole number of at least 1 is wanted.")
+        raise InputError(f"n_samples is {n_samples!r}, but a whole number of at least 1 is expected.")
     entropy = int(np.random.default_rng(np.random.SeedSequence(random_state)).integers(2**62))
 
     def draw(model: FieldModel, case: _Case) -> Array:

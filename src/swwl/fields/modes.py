@@ -377,5 +377,5 @@ class Nodal:
 
 
 def _kept(values: Array, number: int, n: int) -> int:
-    """Return how many components are kept: those that are more than noise, at most as many as wanted."""
+    """Return how many components are kept: those that are more than noise, at most as many as requested."""
     return min(number, n - 1, int((values**2 > _LEAST * max(float((values**2).sum()), 1e-300)).sum()))

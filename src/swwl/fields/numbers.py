@@ -65,7 +65,7 @@ def derived_number(what: str | Callable[[Mesh], ArrayLike], mesh: Mesh, name: st
 def check_name(what: object) -> None:
     """Refuse a number that has no name here."""
     if what not in NAMES:
-        raise InputError(f"The derived number is {what!r}, but a function or one of {', '.join(NAMES)} is wanted.")
+        raise InputError(f"The derived number is {what!r}, but a function or one of {', '.join(NAMES)} is expected.")
 
 
 def node_shares(mesh: Mesh) -> Array:

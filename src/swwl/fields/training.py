@@ -170,7 +170,7 @@ class Geometry:
         """Refuse other cells than those of training, where all share them."""
         if self.common and not correspond(cell_codes(mesh), self.cells):
             error = InputError(
-                "has other cells than the training meshes, which all share theirs; for meshes of any cells fit "
+                "has different cells from the training meshes, which all share theirs; for meshes of any cells fit "
                 "again with descriptors='smooth'."
             )
             raise error.of_item(number, _title(number, mesh), continues=True)
@@ -230,7 +230,7 @@ def load_training(
     memory : Memory
     """
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise InputError(f"Fields are named by {names!r}, but different names of fields are wanted.")
+        raise InputError(f"Fields are named by {names!r}, but different names of fields are expected.")
     if len(meshes) < _FEWEST:
         raise InputError(f"The table has {len(meshes)} rows, but fields need at least {_FEWEST} meshes to learn from.")
     first = meshes.first()
@@ -246,7 +246,7 @@ def load_training(
     common = all(look.corresponds for look in looks) and model.descriptors in (None, "nodes")
     if model.descriptors == "nodes" and not common:
         odd = next(k for k, look in enumerate(looks) if not look.corresponds)
-        raise InputError(f"descriptors is 'nodes', but mesh {odd} has other cells than mesh 0.")
+        raise InputError(f"descriptors is 'nodes', but mesh {odd} has different cells from mesh 0.")
     describer = Describer(
         first.dimension,
         float(np.median([look.diagonal for look in looks])) or 1.0,
@@ -344,14 +344,14 @@ def check_options(model: FieldRegressor) -> None:
         value = getattr(model, name)
         missing = value is None and name == "n_modes"
         if not missing and (not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least):
-            raise InputError(f"{name} is {value!r}, but a whole number of at least {least} is wanted.")
+            raise InputError(f"{name} is {value!r}, but a whole number of at least {least} is expected.")
     if model.warp not in ("auto", *WARPS):
-        raise InputError(f"warp is {model.warp!r}, but one of 'auto', {', '.join(map(repr, WARPS))} is wanted.")
+        raise InputError(f"warp is {model.warp!r}, but one of 'auto', {', '.join(map(repr, WARPS))} is expected.")
     if model.weights not in ("uniform", "area"):
-        raise InputError(f"weights is {model.weights!r}, but 'uniform' or 'area' is wanted.")
+        raise InputError(f"weights is {model.weights!r}, but 'uniform' or 'area' is expected.")
     given = model.descriptors
     if isinstance(given, str) and given not in ("smooth", "nodes"):
-        raise InputError(f"descriptors is {given!r}, but None, 'smooth', 'nodes' or a dict of weights is wanted.")
+        raise InputError(f"descriptors is {given!r}, but None, 'smooth', 'nodes' or a dict of weights is expected.")
 
 
 def make_settings(model: FieldRegressor, training: Training) -> Settings:

@@ -69,7 +69,7 @@ class FieldKind:
         if found != self.components:
             raise InputError(f"has {found} components in field {self.name!r}, but the first mesh {self.components}.")
         if values.dtype.kind not in "fiub":
-            raise InputError(f"has {values.dtype} in field {self.name!r}, but numbers are wanted.")
+            raise InputError(f"has {values.dtype} in field {self.name!r}, but numbers are expected.")
         array = np.array(values, dtype=float).reshape(len(values), -1)
         array[~np.isfinite(array).all(axis=1)] = np.nan
         if self.on_cells:
@@ -131,11 +131,11 @@ def node_weights(mesh: Mesh, kind: str, known: NDArray[np.bool_]) -> Array:
     """Return what every node weighs, (n,), sum 1: alike or by area; nodes that are not known weigh nothing."""
     weights = lumped_measures(mesh.points, mesh.cells) if kind == "area" else np.ones(mesh.n_nodes)
     if kind not in ("area", "uniform"):
-        raise InputError(f"weights is {kind!r}, but 'uniform' or 'area' is wanted.")
+        raise InputError(f"weights is {kind!r}, but 'uniform' or 'area' is expected.")
     weights = weights * known
     total = float(weights.sum())
     if not total > 0:
-        raise InputError("has no area at the nodes where the field is known; take weights='uniform'.")
+        raise InputError("has no area at the nodes where the field is known; use weights='uniform'.")
     return np.asarray(weights / total)
 
 
@@ -180,7 +180,7 @@ class Warp:
             center = np.median(values, axis=0)
             unit = float(np.median(np.abs(values - center))) or float(np.abs(values - center).mean()) or 1.0
         elif kind not in WARPS:
-            raise InputError(f"warp is {kind!r}, but one of 'auto', {', '.join(map(repr, WARPS))} is wanted.")
+            raise InputError(f"warp is {kind!r}, but one of 'auto', {', '.join(map(repr, WARPS))} is expected.")
         raw = _bent(values, kind, center, unit)
         mean = raw.mean(axis=0)
         deviation = float(np.sqrt(((raw - mean) ** 2).mean()))

@@ -71,7 +71,7 @@ def linear_prediction(posterior: Posterior, cross: Sequence[Term], trend: Array,
         From the new point to the training points.
     trend : ndarray of shape (1, q)
     std : bool
-        Whether the derivative of the standard deviation is wanted. That of ranges which are themselves uncertain
+        Whether the derivative of the standard deviation is requested. That of ranges which are themselves uncertain
         (``range_uncertainty``) is not known.
     """
     differentiable(posterior, std)
@@ -92,9 +92,9 @@ def linear_prediction(posterior: Posterior, cross: Sequence[Term], trend: Array,
 def differentiable(posterior: Posterior, std: bool = True) -> None:
     """Say why a posterior has no derivatives, where it has none."""
     if std and getattr(posterior, "uncertainty", None) is not None:
-        raise InputError("The std of a model with range_uncertainty=True has no derivative here: ask with std=False.")
+        raise InputError("The std of a model with range_uncertainty=True has no derivative here: pass std=False.")
     if std and posterior.df <= 2:
-        raise InputError("With so few training rows the std is infinite and has no derivative: ask with std=False.")
+        raise InputError("With so few training rows the std is infinite and has no derivative: pass std=False.")
 
 
 def _term_back(term: Term, beta: Array, weights: Array) -> list[Array]:

@@ -164,7 +164,7 @@ class Distances(Block):
     def __init__(self, matrix: ArrayLike, *, symmetric: bool | None = None):
         self.matrix: Array = np.asarray(matrix, dtype=float)
         if self.matrix.ndim != 2:
-            raise InputError(f"The distances have shape {self.matrix.shape}, but (M, N) is wanted.")
+            raise InputError(f"The distances have shape {self.matrix.shape}, but (M, N) is expected.")
         square = self.matrix.shape[0] == self.matrix.shape[1]
         self._symmetric = square if symmetric is None else symmetric
 
@@ -249,9 +249,9 @@ class RowDistances(Block):
         self.without = None
         for rows in (self.first, self.second):
             if rows is not None and rows.ndim != 2:
-                raise InputError(f"Rows have shape {rows.shape}, but (N, K) is wanted: one row per point.")
+                raise InputError(f"Rows have shape {rows.shape}, but (N, K) is expected: one row per point.")
         if r not in (1, 2):
-            raise InputError(f"r is {r!r}, but 1 or 2 is wanted.")
+            raise InputError(f"r is {r!r}, but 1 or 2 is expected.")
         if without is not None:
             self.without = self._left_out(*without)
 

@@ -164,10 +164,10 @@ def get_correlation(name: CorrelationName) -> Correlation:
         near = difflib.get_close_matches(name.lower(), [*_NAMED, "power"], n=1, cutoff=0.5)
         wanted = {"power": "('power', alpha)"}.get(near[0], repr(near[0])) if near else ""
         hint = f": did you mean {wanted}?" if near else "."
-        raise InputError(f"Unknown correlation {name!r}{hint} Known are {known}.")
+        raise InputError(f"Unknown correlation {name!r}{hint} Known: {known}.")
     if isinstance(name, (tuple, list)) and len(name) == 2 and name[0] == "power":
         alpha = float(name[1])
         if not 0.0 < alpha <= 2.0:
             raise InputError(f"The power correlation has exponent {alpha:g}, but it must lie in (0, 2].")
         return _power(alpha)
-    raise InputError(f"Unknown correlation {name!r}. Known are {known}.")
+    raise InputError(f"Unknown correlation {name!r}. Known: {known}.")

@@ -86,14 +86,14 @@ def warn_about_conditioning(rcond: float, estimated: bool) -> None:
         advice = "raise nugget_floor to 1e-6" if estimated else "raise nugget to 1e-6, or estimate it"
         _warn(
             f"The correlation matrix is near singular (reciprocal condition number {rcond:.1e}): predictive "
-            f"variances drown in rounding. Duplicated or very close inputs do this: {advice}."
+            f"variances are lost in rounding. Duplicated or very close inputs do this: {advice}."
         )
 
 
 def warn_about_convergence(optimum: Optimum, max_iter: int) -> None:
-    """Warn when the climb was cut short."""
+    """Warn when the optimization run was cut short."""
     if not optimum.converged:
-        _warn(f"The climb stopped after max_iter={max_iter} iterations without converging: raise max_iter.")
+        _warn(f"The optimization run stopped after max_iter={max_iter} iterations without converging: raise max_iter.")
 
 
 def warn_about_constant_factors(problem: Problem, labels: list[str]) -> None:

@@ -195,16 +195,16 @@ class RobustGP(BaseEstimator):
         likelihood, with normal predictions that ignore the trend's uncertainty).
     nugget_floor : float, default=1e-6
         Smallest nugget that is estimated. Without a floor near-deterministic data drive it to zero and
-        predictive variances drown in rounding.
+        predictive variances are lost in rounding.
     beta : array-like of shape (p,) or float, optional
         Fixes the inverse ranges.
     bounds : tuple (lower, upper), optional
         Bounds of the inverse ranges, each None, a number or an array of shape (p,). By default the lower one
         is where the matrix gets ill-conditioned.
     n_starts : int, default=3
-        Climbs; the first three start at a typical product correlation of 0.5, 0.9 and 0.9, more at random.
+        Optimization runs; the first three start at a typical product correlation of 0.5, 0.9 and 0.9, more at random.
     max_iter : int, default=200
-        Iterations of one climb.
+        Iterations of one optimization run.
     prior : {"robust", "gentle"}, default="robust"
         The jointly robust prior as in R's RobustGaSP, or one whose pull towards long ranges does not grow with their
         number: better for ten ranges and more. See `swwl.gp.prior.default_prior`.
@@ -320,7 +320,7 @@ class RobustGP(BaseEstimator):
         trend_columns : array-like of shape (N, m), optional
             For ``trend="linear"`` and ``trend="columns"``.
         start : RobustGP or tuple (log_beta, log_nugget), optional
-            Where to climb from, once and to a coarse tolerance: such as a process fitted to almost the same rows, near
+            Where to start one run to a coarse tolerance: such as a process fitted to almost the same rows, near
             whose maximum that of a fold lies.
         max_iter : int, optional
             In place of the constructor's.
@@ -328,7 +328,7 @@ class RobustGP(BaseEstimator):
         inputs.check_method(self.method)
         make_solver, options = get_solver(self.solver), check_options(self.solver, self.solver_options)
         if self.range_uncertainty and not make_solver.takes_curvature:
-            raise InputError(f"range_uncertainty is set, but solver={self.solver!r} has none: take solver='exact'.")
+            raise InputError(f"range_uncertainty is set, but solver={self.solver!r} cannot do it: use solver='exact'.")
         correlations = inputs.check_correlations(self.correlations)
         inputs.check_names(self.names, len(correlations))
         nugget = inputs.check_nugget(self.nugget, self.nugget_floor)
@@ -401,7 +401,7 @@ class RobustGP(BaseEstimator):
             With the factor df / (df - 2).
         """
         if return_std and return_cov:
-            raise InputError("return_std and return_cov are both set, but at most one of them is wanted.")
+            raise InputError("return_std and return_cov are both set, but at most one of them may be.")
         if return_std:
             prediction = self.predict_distribution(
                 distances, include_nugget=include_nugget, trend_columns=trend_columns
@@ -451,7 +451,7 @@ class RobustGP(BaseEstimator):
         distances, trend_columns
             As in `predict`, of one row.
         std : bool, default=True
-            Whether the derivative of the standard deviation is wanted, too.
+            Whether the derivative of the standard deviation is requested, too.
         """
         posterior, cross, trend = self._prepare(distances, trend_columns)
         return linear_prediction(posterior, cross, trend, std)
@@ -531,7 +531,7 @@ class RobustGP(BaseEstimator):
         return Start(np.log(posterior.beta), log_nugget, getattr(self, "_box", None))
 
     def beginning(self) -> Start:
-        """Return where the first climb of `fit` began: it knows the inputs, but nothing of the targets.
+        """Return where the first optimization run of `fit` began: it knows the inputs, but nothing of the targets.
 
         Processes that are fitted to some of the rows begin there, and not at the maximum for all rows, if they are to
         tell what all rows cannot: from there they would hardly move away from what the rows left out have taught.
@@ -651,8 +651,8 @@ def _as_start(start: RobustGP | Start | tuple[ArrayLike, float] | None) -> Start
     if isinstance(start, RobustGP):
         return start.optimum()
     if not (isinstance(start, (tuple, list)) and len(start) == 2):
-        raise InputError(f"start is {start!r}, but a fitted RobustGP or (log_beta, log_nugget) is wanted.")
+        raise InputError(f"start is {start!r}, but a fitted RobustGP or (log_beta, log_nugget) is expected.")
     log_beta, log_nugget = np.asarray(start[0], dtype=float).reshape(-1), float(start[1])
     if not np.isfinite(log_beta).all() or np.isnan(log_nugget) or log_nugget == np.inf:
-        raise InputError(f"start is {start!r}, but finite numbers are wanted.")
+        raise InputError(f"start is {start!r}, but finite numbers are expected.")
     return Start(log_beta, log_nugget)

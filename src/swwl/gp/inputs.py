@@ -1,4 +1,4 @@
-"""Checks of what the user hands over: every error names the culprit, what was found and what is wanted."""
+"""Checks of what the user hands over: every error names the culprit, what was found and what is expected."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ def check_names(names: Sequence[str] | None, count: int) -> None:
 def check_correlations(correlations: Sequence[CorrelationName]) -> list[Correlation]:
     """Look up every correlation."""
     if isinstance(correlations, str):
-        raise InputError(f"correlations is the string {correlations!r}, but a list is wanted: [{correlations!r}].")
+        raise InputError(f"correlations is the string {correlations!r}, but a list is expected: [{correlations!r}].")
     if len(correlations) == 0:
-        raise InputError("correlations is empty, but at least one is wanted.")
+        raise InputError("correlations is empty, but at least one is expected.")
     return [get_correlation(c) for c in correlations]
 
 
 def check_method(method: str) -> None:
     """Check what is to be maximized."""
     if method not in ("posterior", "marginal", "likelihood"):
-        raise InputError(f"method is {method!r}, but 'posterior', 'marginal' or 'likelihood' is wanted.")
+        raise InputError(f"method is {method!r}, but 'posterior', 'marginal' or 'likelihood' is expected.")
 
 
 def check_targets(targets: ArrayLike) -> Array:
     """Return y as floats of shape (N,) or (N, k), finite and not constant."""
     y = np.asarray(targets, dtype=float)
     if y.ndim not in (1, 2) or y.size == 0:
-        raise InputError(f"y has shape {y.shape}, but (N,) or (N, k) is wanted.")
+        raise InputError(f"y has shape {y.shape}, but (N,) or (N, k) is expected.")
     if not np.isfinite(y).all():
         row = int(np.argwhere(~np.isfinite(y))[0][0])
         raise InputError(f"y[{row}] is {y[row]}, but all targets must be finite: drop or fill that row.")
@@ -81,11 +81,11 @@ def _check_finite_distances(d: Array, who: str) -> None:
 
 def _check_symmetric(d: Array, who: str) -> None:
     if d.shape[0] != d.shape[1]:
-        raise InputError(f"The distances of {who} have shape {d.shape}, but a square matrix is wanted.")
+        raise InputError(f"The distances of {who} have shape {d.shape}, but a square matrix is expected.")
     tolerance = 1e-6 * d.max(initial=0.0)
     diagonal = np.abs(np.diag(d)).max(initial=0.0)
     if diagonal > tolerance:
-        raise InputError(f"The distances of {who} hold {diagonal:g} on the diagonal, but 0 is wanted.")
+        raise InputError(f"The distances of {who} hold {diagonal:g} on the diagonal, but 0 is expected.")
     for i in range(0, len(d), 256):  # by blocks: no second matrix for the difference
         gap = np.abs(d[i : i + 256, : i + 256] - d[: i + 256, i : i + 256].T)
         if gap.max(initial=0.0) > tolerance:
@@ -106,7 +106,7 @@ def as_block(item: BlockLike, who: str, wanted: str, *, symmetric: bool) -> Bloc
         return item
     d = np.ascontiguousarray(item.matrix if isinstance(item, Distances) else item, dtype=float)
     if d.ndim != 2:
-        raise InputError(f"The distances of {who} have shape {d.shape}, but {wanted} is wanted.")
+        raise InputError(f"The distances of {who} have shape {d.shape}, but {wanted} is expected.")
     if isinstance(item, Distances) and d is item.matrix and item.symmetric == symmetric:
         return item
     return Distances(d, symmetric=symmetric)
@@ -115,9 +115,9 @@ def as_block(item: BlockLike, who: str, wanted: str, *, symmetric: bool) -> Bloc
 def check_count(items: Sequence[BlockLike | None], count: int, what: str) -> None:
     """Check that there is one item per correlation."""
     if isinstance(items, Block) or (isinstance(items, np.ndarray) and items.ndim != 3):
-        raise InputError(f"{what} is one array, but a list with one item per correlation is wanted.")
+        raise InputError(f"{what} is one array, but a list with one item per correlation is expected.")
     if len(items) != count:
-        raise InputError(f"{what} has {len(items)} items, but {count} are wanted: one per correlation.")
+        raise InputError(f"{what} has {len(items)} items, but {count} are expected: one per correlation.")
 
 
 def training_terms(
@@ -166,18 +166,18 @@ def _check_among(block: Block, who: str) -> None:
         _check_finite_distances(block.matrix, who)
         _check_symmetric(block.matrix, who)
     elif not block.symmetric:
-        raise InputError(f"The distances of {who} are between two sets of points, but those among one are wanted.")
+        raise InputError(f"The distances of {who} are between two sets of points, but those among one are expected.")
 
 
 def _check_coordinates(block: Coordinates, who: str, n: int | None = None, k: int | None = None) -> Array:
     z = block.values
     if z.ndim != 2 or z.shape[1] == 0:
-        raise InputError(f"The coordinates of {who} have shape {z.shape}, but (N, k) with k > 0 is wanted.")
+        raise InputError(f"The coordinates of {who} have shape {z.shape}, but (N, k) with k > 0 is expected.")
     if not np.isfinite(z).all():
         at = tuple(int(i) for i in np.argwhere(~np.isfinite(z))[0])
         raise InputError(f"The coordinates of {who} hold {z[at]} at {at}, but they must be finite.")
     if n is not None and len(z) != n:
-        raise InputError(f"The coordinates of {who} have {len(z)} rows, but {n} are wanted.")
+        raise InputError(f"The coordinates of {who} have {len(z)} rows, but {n} are expected.")
     if k is not None and z.shape[1] != k:
         raise InputError(f"The coordinates of {who} have {z.shape[1]} columns, but fit saw {k}.")
     return z
@@ -212,10 +212,10 @@ def trend_matrix(trend: str, columns: ArrayLike | None, n: int) -> Array:
     [[1.0, 2.0], [1.0, 3.0]]
     """
     if trend not in _TRENDS:
-        raise InputError(f"trend is {trend!r}, but one of {_TRENDS} is wanted.")
+        raise InputError(f"trend is {trend!r}, but one of {_TRENDS} is expected.")
     if trend in ("constant", "zero"):
         if columns is not None:
-            raise InputError(f"trend_columns are given, but trend={trend!r} has no use for them: "
+            raise InputError(f"trend_columns are given, but trend={trend!r} does not use them: "
                              "set trend='linear' or trend='columns'.")  # fmt: skip
         return np.ones((n, 1 if trend == "constant" else 0))
     if columns is None:
@@ -223,7 +223,7 @@ def trend_matrix(trend: str, columns: ArrayLike | None, n: int) -> Array:
     h = np.asarray(columns, dtype=float)
     h = h[:, None] if h.ndim == 1 else h
     if h.ndim != 2 or len(h) != n:
-        raise InputError(f"trend_columns has shape {h.shape}, but {n} rows are wanted.")
+        raise InputError(f"trend_columns has shape {h.shape}, but {n} rows are expected.")
     if not np.isfinite(h).all():
         raise InputError("trend_columns holds values that are not finite.")
     return np.hstack([np.ones((n, 1)), h]) if trend == "linear" else np.ascontiguousarray(h)
@@ -247,13 +247,13 @@ def check_trend_fits(trend: Array, y: Array) -> None:
 def check_nugget(nugget: float | str, floor: float) -> float | None:
     """Return a fixed nugget, or None where it is to be estimated."""
     if isinstance(floor, str) or floor is None or not float(floor) >= 0.0:
-        raise InputError(f"nugget_floor is {floor!r}, but a number of at least 0 is wanted.")
+        raise InputError(f"nugget_floor is {floor!r}, but a number of at least 0 is expected.")
     if isinstance(nugget, str):
         if nugget != "estimate":
-            raise InputError(f"nugget is {nugget!r}, but 'estimate' or a number is wanted.")
+            raise InputError(f"nugget is {nugget!r}, but 'estimate' or a number is expected.")
         return None
     if nugget is None or not np.isfinite(nugget) or nugget < 0.0:
-        raise InputError(f"nugget is {nugget!r}, but 'estimate' or a number of at least 0 is wanted.")
+        raise InputError(f"nugget is {nugget!r}, but 'estimate' or a number of at least 0 is expected.")
     return float(nugget)
 
 
@@ -261,7 +261,7 @@ def check_positive(values: ArrayLike, p: int, what: str) -> Array:
     """Return ``values`` as p positive floats."""
     out = np.asarray(values, dtype=float)
     if out.shape not in ((), (1,), (p,)) or not (out > 0.0).all():
-        raise InputError(f"{what} is {values!r}, but one positive number or {p} of them are wanted.")
+        raise InputError(f"{what} is {values!r}, but one positive number or {p} of them are expected.")
     return np.broadcast_to(out, (p,)).copy()
 
 
@@ -309,7 +309,7 @@ class TrainingInputs:
                     continue
                 if part.shape[1] != n:
                     raise InputError(
-                        f"The new distances of {name} have shape {part.shape}, but (M, {n}) is wanted: "
+                        f"The new distances of {name} have shape {part.shape}, but (M, {n}) is expected: "
                         f"a row per new point, a column per training point."
                     )
                 if isinstance(part, Distances):
@@ -330,7 +330,7 @@ class TrainingInputs:
         if len(wanted) == 1 and not isinstance(block, Joint):
             if bool(wanted[0]) != bool(parts):
                 kind = "Coordinates" if wanted[0] else "distances"
-                raise InputError(f"{who} was fitted on {kind}, so {kind} are wanted to predict.")
+                raise InputError(f"{who} was fitted on {kind}, so {kind} are needed to predict.")
             if parts:
                 _check_coordinates(*parts[0], k=wanted[0])
             return
@@ -370,7 +370,7 @@ def _block_among(item: BlockLike | None, cross: Block, who: str, m: int) -> Bloc
     places = [j for j, part in enumerate(parts_of(cross)) if not isinstance(part, Coordinates)]
     if told and places and len(told) != len(places):
         raise InputError(
-            f"test_distances of {who} holds {len(told)} blocks of distances, but {len(places)} are wanted."
+            f"test_distances of {who} holds {len(told)} blocks of distances, but {len(places)} are expected."
         )
     known = dict(zip(places, told, strict=False))
     parts: list[Block] = []
@@ -381,7 +381,7 @@ def _block_among(item: BlockLike | None, cross: Block, who: str, m: int) -> Bloc
                 f"A joint prediction needs test_distances, the (M, M) distances among the new points, of {name}."
             )
         if block.shape != (m, m):
-            raise InputError(f"test_distances of {name} has shape {block.shape}, but ({m}, {m}) is wanted.")
+            raise InputError(f"test_distances of {name} has shape {block.shape}, but ({m}, {m}) is expected.")
         if j in places:
             _check_among(block, name)
         parts.append(block)

@@ -44,16 +44,16 @@ class Joint(Block):
 
     def __init__(self, blocks: Sequence[Block | ArrayLike], names: Sequence[str] | None = None):
         if isinstance(blocks, Block):
-            raise InputError("Joint is given one block, but a list of them is wanted.")
+            raise InputError("Joint is given one block, but a list of them is expected.")
         every = [block if isinstance(block, Block) else Distances(block) for block in blocks]
         self.parts: tuple[Block, ...] = tuple(part for block in every for part in parts_of(block))
         self.names = None if names is None else tuple(names)
         if not self.parts:
-            raise InputError("Joint is given no blocks, but at least one is wanted.")
+            raise InputError("Joint is given no blocks, but at least one is expected.")
         shapes = [part.shape for part in self.parts]
         columns = {shape[1] for part, shape in zip(self.parts, shapes, strict=True) if not _rows_alone(part)}
         if len({shape[0] for shape in shapes}) > 1 or len(columns) > 1:
-            raise InputError(f"Joint is given blocks of shapes {', '.join(map(str, shapes))}, but all must be alike.")
+            raise InputError(f"Joint is given blocks of shapes {', '.join(map(str, shapes))}, but all must match.")
         self._n_ranges = sum(part.n_ranges for part in self.parts)
         if names is not None and len(names) != self.n_ranges:
             raise InputError(f"Joint is given {len(names)} names, but its blocks have {self.n_ranges} ranges.")

@@ -47,7 +47,7 @@ def fit_large(
     n_exact : int, default=2000
         Rows of the subset, on which ranges and nugget are estimated by the solver "exact".
     refine : int, default=0
-        Iterations of a climb on all rows that starts from there, each some four times the time of a fit without.
+        Iterations of an optimization run on all rows from there, each taking about four times a fit without it.
     settings : sequence of dict
         Of ``solver_options``, among which :func:`choose_setting` chooses; those that ``gp`` has itself are kept.
 
@@ -66,7 +66,7 @@ def fit_large(
     ('vecchia', True)
     """
     if n_exact < 2 or refine < 0:
-        raise InputError(f"n_exact is {n_exact} and refine {refine}, but at least 2 and at least 0 are wanted.")
+        raise InputError(f"n_exact is {n_exact} and refine {refine}, but at least 2 and at least 0 are expected.")
     targets = inputs.check_targets(y)
     n = len(targets)
     chosen = np.sort(np.random.default_rng(gp.random_state).permutation(n)[:n_exact])

@@ -73,7 +73,7 @@ def default_prior(
     [2.1, 0.6]
     """
     if kind not in PRIORS:
-        raise InputError(f"prior is {kind!r}, but {' or '.join(map(repr, PRIORS))} is wanted.")
+        raise InputError(f"prior is {kind!r}, but {' or '.join(map(repr, PRIORS))} is expected.")
     p = len(largest)
     shrink = n ** (-1.0 / p)
     return JointlyRobustPrior(

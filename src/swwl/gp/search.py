@@ -1,4 +1,4 @@
-r"""Where to start, how far to look, and the climb to the posterior mode.
+r"""Where to start, how far to look, and the optimization runs to the posterior mode.
 
 The start decides. With p factors the ranges must start long enough for the *product* correlation to be near
 one half at a typical pair of points; starts that make it near zero end in a flat optimum that calls
@@ -30,7 +30,7 @@ LARGEST_NUGGET = 1e6
 
 @dataclass(frozen=True)
 class Optimum:
-    """Where a climb ended.
+    """Where an optimization run ended.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ def default_bounds(terms: Sequence[Term], n: int, nugget_floor: float) -> tuple[
 
 @dataclass(frozen=True)
 class Search:
-    """The box of the climb: bounds and free flags of shape (p + 1,), starts of shape (n_starts, p + 1).
+    """The box of the search: bounds and free flags of shape (p + 1,), starts of shape (n_starts, p + 1).
 
     ``box`` holds the default bounds of the log inverse ranges, each of shape (p,). ``warm`` says that the only start is
     near the maximum already, so that a coarse tolerance will do.
@@ -158,7 +158,7 @@ class Search:
 
 
 class Start(NamedTuple):
-    """Where to climb from: log inverse ranges (p,), the log nugget, which may be -inf, and default bounds if known."""
+    """Where to start: log inverse ranges (p,), the log nugget, which may be -inf, and default bounds if known."""
 
     log_beta: Array
     log_nugget: float
@@ -202,7 +202,7 @@ def make_search(
     """
     nugget, beta = given.nugget, given.beta
     if n_starts < 1:
-        raise InputError(f"n_starts is {n_starts}, but at least 1 is wanted.")
+        raise InputError(f"n_starts is {n_starts}, but at least 1 is expected.")
     p = sum(term.block.n_ranges for term in terms)
     smallest = given.floor if nugget is None else nugget
     free = np.append(np.full(p, beta is None), nugget is None)
@@ -251,8 +251,8 @@ class _Descent:
         return -value, -gradient[self.free]
 
 
-def climb(solver: Solver, search: Search, max_iter: int) -> Optimum:
-    """Climb from every start to a coarse tolerance, then, unless that was near already, from the best to a fine one.
+def maximize(solver: Solver, search: Search, max_iter: int) -> Optimum:
+    """Maximize from every start to a coarse tolerance, then, unless ``warm``, from the best of these to a fine one.
 
     Raises
     ------
@@ -288,9 +288,9 @@ def climb(solver: Solver, search: Search, max_iter: int) -> Optimum:
 
 
 def find_optimum(solver: Solver, search: Search, max_iter: int) -> Optimum:
-    """Climb; a matrix that cannot be factorized anywhere becomes advice."""
+    """Maximize; a matrix that cannot be factorized anywhere becomes advice."""
     try:
-        return climb(solver, search, max_iter)
+        return maximize(solver, search, max_iter)
     except NotPositiveDefinite as error:
         raise NotPositiveDefinite(
             f"{error} Raise nugget_floor, or the nugget where it is fixed, and check that the distances are "

@@ -93,7 +93,7 @@ def folder_facts(folder: Path) -> Record:
     table = folder / "table.csv"
     if not table.exists():
         if (folder / "unfinished.jsonl").exists():
-            raise InputError(f"{folder}: its data set is unfinished; the same swwl make command goes on with it.")
+            raise InputError(f"{folder}: its data set is unfinished; run the same swwl make command again.")
         return plaid_facts(folder)
     try:
         content = json.loads((folder / "about.json").read_text(encoding="utf-8"))

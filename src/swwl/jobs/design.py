@@ -48,7 +48,7 @@ def check_free(frame: pd.DataFrame, path: Path) -> None:
     """Refuse a table that has columns where choices go."""
     for name in CHOSEN:
         if name in frame.columns:
-            raise InputError(f"{path}: has a column {name!r} already, which is where choices go; rename it.")
+            raise InputError(f"{path}: already has a column {name!r}, which is where choices go; rename it.")
 
 
 def select_rows(
@@ -167,7 +167,7 @@ def read_bounds(least: Sequence[str], most: Sequence[str]) -> dict[str, tuple[fl
             except ValueError:
                 bound = float("nan")
             if not (name and equals and np.isfinite(bound)):
-                raise InputError(f"{option} {text!r} is not understood; wanted is TARGET=VALUE, such as massflow=22.")
+                raise InputError(f"{option} {text!r} is not understood; expected TARGET=VALUE, such as massflow=22.")
             low, high = found.get(name, (None, None))
             found[name] = (low, bound) if side else (bound, high)
     return found

@@ -32,7 +32,7 @@ FIELD_ENDINGS = ("gradient", "push")
 
 
 def read_along(texts: Sequence[str], model: RobustGPRegressor, path: Path) -> Record | None:
-    """Read along what derivatives are wanted.
+    """Read along which displacements derivatives are requested.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def read_along(texts: Sequence[str], model: RobustGPRegressor, path: Path) -> Re
 
     Returns
     -------
-    dict of str to displacement, or None where nothing is wanted
+    dict of str to displacement, or None where nothing is requested
     """
     found: Record = {}
     for text in texts:
@@ -60,7 +60,7 @@ def read_along(texts: Sequence[str], model: RobustGPRegressor, path: Path) -> Re
             parts = files.split(",")
             if len(parts) > 2 or not all(Path(file).is_file() for file in parts):
                 raise InputError(
-                    f"--along {text!r} is not understood; wanted is modes, a file .npz of displacements, or "
+                    f"--along {text!r} is not understood; expected modes, an .npz file of displacements, or "
                     f"meshes: NAME=TO.vtu or NAME=FROM.vtu,TO.vtu."
                 )
             new = {name or Path(parts[-1]).stem: parts[0] if len(parts) == 1 else tuple(parts)}
@@ -109,7 +109,7 @@ def read_box(text: str) -> Box:
         pairs = [part.split(":") for part in text.split(",")]
         return [(float(low or "-inf"), float(high or "inf")) for low, high in pairs]
     except ValueError:
-        raise InputError(f"--where {text!r} is not understood; wanted is a box, such as 0:1,-0.5:0.5.") from None
+        raise InputError(f"--where {text!r} is not understood; expected a box, such as 0:1,-0.5:0.5.") from None
 
 
 def explain_case(

@@ -345,9 +345,7 @@ class FitRequest:
                 "Nothing to learn: --target names a column of the table, --target-field a field of its meshes."
             )
         if self.fields and (self.embeddings is not None or (self.solver != "auto" and not self.targets)):
-            raise InputError(
-                "--solver and --embeddings have no meaning for --target-field, whose models read the meshes."
-            )
+            raise InputError("--solver and --embeddings do not apply to --target-field, whose models read the meshes.")
 
 
 class WrittenModel(NamedTuple):
@@ -382,7 +380,7 @@ class FitJob:
         )
         if request.fields:
             if request.kernel.merge_nodes:
-                raise InputError("--merge-nodes has no meaning for --target-field: fields are predicted at all nodes.")
+                raise InputError("--merge-nodes does not apply to --target-field: fields are predicted at all nodes.")
             check_fields(self.plan, request.fields)
         outputs = [
             *([request.output] if request.fields else []),

@@ -67,7 +67,7 @@ def check_output(
     if endings and path.suffix.lower() not in endings:
         raise InputError(f"{path}: the output must end in {' or '.join(endings)}.")
     if path.is_dir():
-        raise InputError(f"{path}: is a folder, but a file is to be written.")
+        raise InputError(f"{path}: is a folder, but a file name is needed.")
     try:
         target = written_file(path)
         if not target.parent.is_dir():
@@ -101,7 +101,7 @@ def check_folder(
         As in :func:`check_output`.
     """
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: is a file, but a folder is to be filled.")
+        raise InputError(f"{folder}: is a file, but a folder is needed.")
     home = folder if folder.exists() else folder.absolute().parent
     if not home.is_dir():
         raise InputError(f"{folder}: the folder {home} does not exist.")
@@ -149,7 +149,7 @@ def _spare(path: Path, inputs: Iterable[Path], ours: Callable[[Path], bool] | No
         raise InputError(f"{path}: is the input {same}, which is never overwritten; name another file.")
     if not force and not (ours is not None and ours(path)):
         raise InputError(
-            f"{path}: is there already, and this command did not write it; name another file, or --force overwrites it."
+            f"{path}: already exists, and this command did not write it; name another file, or --force overwrites it."
         )
 
 

@@ -91,7 +91,7 @@ def split_rows(frame: pd.DataFrame, path: Path, how: HoldOut | None = None) -> R
     fraction = how.fraction
     n = len(frame)
     if sum((how.column is not None, fraction is not None, how.all_rows)) > 1:
-        raise InputError("A column to split by, a fraction to hold out and all rows exclude each other; choose one.")
+        raise InputError("Choose one of: a column to split by, a fraction to hold out, or all rows.")
     if fraction is not None:
         if not 0 < fraction < 1:
             raise InputError(f"The fraction of rows to hold out must lie between 0 and 1, but is {fraction:g}.")
@@ -130,7 +130,7 @@ def split_words(frame: pd.DataFrame, path: Path, name: str, drop_incomplete: boo
             found = "is empty" if is_missing(value) else f"says {str(value)!r}"
             raise InputError(
                 f"{path}: {where(frame, path, row)} {found} in column {name!r}, but train (or training, fit) or test "
-                f"(or val, validation, holdout) is wanted; correct it, or fit all rows (--all-rows)."
+                f"(or val, validation, holdout) is expected; correct it, or fit all rows (--all-rows)."
             )
         else:
             words.append(word)
@@ -222,7 +222,7 @@ def plan_fit(
     rows : HoldOut, optional
     """
     if kernel not in KERNELS:
-        raise InputError(f"There is no kernel {kernel!r}; there are {', '.join(KERNELS)}.")
+        raise InputError(f"There is no kernel {kernel!r}; choose from {', '.join(KERNELS)}.")
     frame = read_table(path)
     found = mesh_columns(frame)
     chosen = [] if kernel == "scalars" else list(meshes) or found
@@ -261,7 +261,7 @@ def _require_target(frame: pd.DataFrame, path: Path, name: str) -> None:
 def _sort_columns(
     frame: pd.DataFrame, path: Path, columns: _Columns, train: NDArray[np.intp], wanted: Sequence[str] | None
 ) -> None:
-    """Find the inputs: the wanted columns, or all that can be; note why the others are not."""
+    """Find the inputs: the requested columns, or all that can be; note why the others are not."""
     for name in dict.fromkeys(wanted or []):
         if name in columns.used:
             raise InputError(f"{path}: column {name!r} cannot be an input, it is a target or a mesh column already.")
@@ -399,7 +399,7 @@ class KernelOptions:
         if self.name == "auto" and given:
             wanted = "principal" if given[0] == "n_components" else "principal, swwl or aswwl"
             raise InputError(
-                f"{_NOT_FOR_AUTO[given[0]]} has no meaning for --kernel auto; it goes with --kernel {wanted}."
+                f"{_NOT_FOR_AUTO[given[0]]} does not apply to --kernel auto; it goes with --kernel {wanted}."
             )
         return self.name
 

@@ -129,7 +129,7 @@ def check_names(model: RobustGPRegressor, frame: pd.DataFrame, path: Path) -> No
     """Refuse a table that has columns where predictions go."""
     for name in [*(f"{target}_{key}" for target in model.target_names_ for key in PREDICTED), OUTSIDE, *DOMAIN_COLUMNS]:
         if name in frame.columns:
-            raise InputError(f"{path}: has a column {name!r} already, which is where predictions go; rename it.")
+            raise InputError(f"{path}: already has a column {name!r}, which is where predictions go; rename it.")
 
 
 def prediction_table(
@@ -199,7 +199,7 @@ def meshes_by_column(columns: Sequence[str], given: Sequence[str]) -> dict[str, 
         name, equals, file = text.partition("=")
         if not (name and equals and file):
             wanted = f"--mesh COLUMN=FILE for the columns {', '.join(columns)}" if columns else "a model with meshes"
-            raise InputError(f"{text!r} is not understood; wanted is {wanted}.")
+            raise InputError(f"{text!r} is not understood; expected {wanted}.")
         found[name.strip()] = Path(file)
     return found
 
@@ -213,7 +213,7 @@ def one_case(model: Model, meshes: Mapping[str, Path], values: Sequence[str]) ->
         # A column may have "=" in its name: the longest one that fits is meant.
         name = max((n for n in wanted if text.startswith(f"{n}=")), key=len, default=None)
         if name is None:
-            raise InputError(f"{text!r} is not understood; wanted is NAME=VALUE for {', '.join(wanted)}.")
+            raise InputError(f"{text!r} is not understood; expected NAME=VALUE for {', '.join(wanted)}.")
         if name in case:
             raise InputError(f"{name!r} is given twice.")
         case[name] = text[len(name) + 1 :]
@@ -298,7 +298,7 @@ def check_field_names(model: FieldRegressor, frame: pd.DataFrame, path: Path) ->
     own += [f"{name}_{key}" for name in model.field_names_ for key in _SCORES]
     for name in [FILE, *own, OUTSIDE, *DOMAIN_COLUMNS]:
         if name in frame.columns:
-            raise InputError(f"{path}: has a column {name!r} already, which is where predictions go; rename it.")
+            raise InputError(f"{path}: already has a column {name!r}, which is where predictions go; rename it.")
 
 
 class Predicted(NamedTuple):

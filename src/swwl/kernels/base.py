@@ -361,7 +361,7 @@ class Product:
             if not isinstance(factor, (Factor, Product)):
                 raise InputTypeError(f"A kernel multiplies factors such as SWWL('mesh'), not {type(factor).__name__}.")
             if isinstance(factor, Product) and factor.elliptic is not None:
-                raise InputTypeError(f"{factor!r} is a whole kernel, not a factor: name all columns inside of it.")
+                raise InputTypeError(f"{factor!r} is a whole kernel, not a factor: name all columns inside it.")
             self.factors += factor.factors if isinstance(factor, Product) else [factor]
 
     def __mul__(self, other: Factor | Product) -> Product:

@@ -94,7 +94,7 @@ class Elliptic(Product):
         return self.correlation
 
     def __mul__(self, other: Factor | Product) -> Product:
-        raise InputTypeError("An elliptic kernel is not multiplied: name the other columns among its parts.")
+        raise InputTypeError("An elliptic kernel cannot be multiplied: name the other columns among its parts.")
 
     def __repr__(self) -> str:
         parts = [repr(factor.column if isinstance(factor, Scalar) else factor) for factor in self.factors]

@@ -265,6 +265,6 @@ class Categories(Factor):
         entries = list(values)
         for place, value in enumerate(entries):
             if value is None or value is pd.NA or value != value:
-                error = InputError(f"column {self.column!r} is missing, but a category is wanted.")
+                error = InputError(f"column {self.column!r} is missing, but a category is expected.")
                 raise error.of_item(place, f"Row {place}")
         return [str(value) for value in entries]

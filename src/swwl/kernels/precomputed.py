@@ -52,7 +52,7 @@ class Precomputed(Factor):
         """Check the distances; return the row numbers, shape (N,)."""
         matrix = np.asarray(self.distances, dtype=np.float64)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-            raise InputError(f"Precomputed({self.column!r}) wants a square matrix, not one of shape {matrix.shape}.")
+            raise InputError(f"Precomputed({self.column!r}) needs a square matrix, not one of shape {matrix.shape}.")
         self.matrix_ = matrix
         return self.represent(values)
 
@@ -151,7 +151,7 @@ class Rows(Factor):
                 )
             if vectors and len(vector) != len(vectors[0]):
                 raise InputError(
-                    f"Column {self.column!r} must hold vectors of one length, but row {number} has {len(vector)} "
+                    f"Column {self.column!r} must hold vectors of equal length, but row {number} has {len(vector)} "
                     f"numbers and row 0 has {len(vectors[0])}."
                 )
             vectors.append(vector)

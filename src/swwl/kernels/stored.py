@@ -122,7 +122,7 @@ def read_basis(path: Path, stamp: int) -> Basis:
     """Return the basis of a file, once for every ``stamp``: the time of its last change."""
     found = load_model(path)
     if not isinstance(found, Basis):
-        raise InputError(f"{path}: holds a model, but the basis of a store is wanted.")
+        raise InputError(f"{path}: holds a model, but the basis of a store is expected.")
     return found
 
 

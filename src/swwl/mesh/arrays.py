@@ -75,7 +75,7 @@ def own(values: ArrayLike, dtype: DTypeLike | None = None) -> AnyArray:
 
 
 def own_numbers(values: ArrayLike, wanted: str) -> NDArray[np.float64]:
-    """Return a frozen float64 array, or say what was wanted instead."""
+    """Return a frozen float64 array, or say what was expected instead."""
     try:
         return own(values, np.float64)
     except (TypeError, ValueError) as error:
@@ -109,7 +109,7 @@ def refuse_non_finite(array: NDArray[np.float64], what: str) -> None:
 def check_field(name: str, field: ArrayLike, length: int, of: str = "node") -> AnyArray:
     """Return a frozen (n,) or (n, c) array of numbers of the given type; they need not be finite."""
     if not isinstance(name, str):
-        raise InputTypeError(f"Names of fields must be texts, not {name!r}.")
+        raise InputTypeError(f"Field names must be strings, not {name!r}.")
     wanted = f"Field {name!r} must be an array of numbers"
     array = field if isinstance(field, np.ndarray) else own_numbers(field, wanted)
     if array.ndim not in (1, 2) or len(array) != length or not array.size:

@@ -1,4 +1,4 @@
-"""What kernels take: node features, undirected edges and, if wanted, weights. Checked once, then trusted.
+"""What kernels take: node features, undirected edges and, if requested, weights. Checked once, then trusted.
 
 ``mesh.py`` and ``io/`` make graphs of meshes, files and foreign objects; ``embedding/`` takes them from there.
 """

@@ -152,7 +152,7 @@ class Mesh(Frozen):
         Raises
         ------
         InputError
-            If there are no cells, if a field is missing or not finite, and where areas are wanted but all are zero.
+            If there are no cells, if a field is missing or not finite, and where areas are requested but all are zero.
         """
         self.require_cells()
         chosen = {name: self._field(name) for name in fields}
@@ -294,7 +294,7 @@ class Endings(dict[str, _Function]):
         for ending in _endings(path):
             if ending in self:
                 return self[ending]
-        raise InputError(f"the ending {path.suffix!r} is not known; known are {' '.join(sorted(self))}")
+        raise InputError(f"the file extension {path.suffix!r} is not supported; supported are {' '.join(sorted(self))}")
 
     def serves(self, path: PurePath) -> bool:
         """Whether there is a function for a file."""

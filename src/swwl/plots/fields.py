@@ -83,7 +83,7 @@ def draw_field(
     with style():
         ax = axes_for(ax)
         if ax.name == "3d":
-            raise InputError("draw_field wants a plane axis; meshes in space are drawn as seen from one side.")
+            raise InputError("draw_field needs a plane axis; meshes in space are drawn as seen from one side.")
         colors = ScalarMappable(Normalize(low, high), matplotlib.colormaps[scale].with_extremes(bad=_UNKNOWN))
         _paint(ax, mesh, numbers, colors)
         ax.set_aspect("equal")
@@ -207,7 +207,7 @@ def _as_mesh(mesh: MeshLike) -> Mesh:
     if isinstance(mesh, (str, os.PathLike)):
         return read_mesh(mesh)
     if not isinstance(mesh, Mesh):
-        raise InputError(f"A Mesh or a path is wanted, not {type(mesh).__name__}.")
+        raise InputError(f"A Mesh or a path is expected, not {type(mesh).__name__}.")
     return mesh
 
 

@@ -43,7 +43,7 @@ def draw_mesh(mesh: Any, ax: Any = None, title: str = "") -> Any:
     with style():
         ax = axes_for(ax)
         if ax.name == "3d":
-            raise InputError("draw_mesh wants a plane axis; meshes in space are drawn as seen from one side.")
+            raise InputError("draw_mesh needs a plane axis; meshes in space are drawn as seen from one side.")
         if points.shape[1] >= 3:
             _draw_surface(ax, points[:, :3], triangles, edges)
         else:

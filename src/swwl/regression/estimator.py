@@ -75,14 +75,14 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     method, nugget_floor, range_uncertainty, random_state
         See :class:`swwl.RobustGP`, also for the next two.
     n_starts : int, optional
-        Climbs of every fit. By default three for one kernel, one for each of several.
+        Optimization runs of every fit. By default three for one kernel, one for each of several.
     prior : {"robust", "gentle"}, optional
         By default "robust" for one kernel, "gentle" for several, which have more ranges.
     calibrate : bool
         Whether intervals become as wide as cross-validation asks for (see :mod:`swwl.regression.intervals`); it takes
         about as long again as the fit. Without it they are the plain Student-t intervals of the processes.
     share_ranges : bool
-        Whether several targets share ranges and nugget, and with them one factorisation (as R's ppgasp). By default
+        Whether several targets share ranges and nugget, and with them one factorization (as R's ppgasp). By default
         each has its own, which is more accurate where targets depend on different inputs.
     n_jobs : int or None
         Threads that embed meshes for the default kernels (a kernel that is given has its own) and that the solver for
@@ -277,7 +277,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             Only with ``return_cov``.
         """
         if return_std and return_cov:
-            raise InputError("return_std and return_cov exclude each other; the diagonal of cov is std squared.")
+            raise InputError("return_std and return_cov are mutually exclusive; the diagonal of cov is std squared.")
         options: dict[str, Any] = {"widen": widen, "progress": progress, "memory": memory, "stacklevel": 3}
         if not return_cov:
             found = self._asked(X, include_nugget, **options)[0]
@@ -509,7 +509,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         target : str, optional
             By default all targets.
         along : Modes, dict of displacements, list of them, or one, optional
-            Deformations along which derivatives are wanted: (n, d) arrays, meshes of the same cells to which the nodes
+            Deformations along which to differentiate: (n, d) arrays, meshes of the same cells to which the nodes
             go, pairs of such meshes, or the training set's own :func:`swwl.design.displacement_modes`.
         where : array-like of bool or int, optional
             Which nodes may move; by default all. The others have a gradient of zero.

@@ -69,14 +69,14 @@ def choose_solver(solver: str, n_rows: int, range_uncertainty: bool = False) -> 
     'vecchia'
     """
     if solver not in SOLVERS:
-        raise InputError(f"solver is {solver!r}, but 'auto', 'exact' or 'vecchia' is wanted.")
+        raise InputError(f"solver is {solver!r}, but 'auto', 'exact' or 'vecchia' is expected.")
     asked = "as asked for"
     if solver == "exact" or (solver == "auto" and n_rows <= MOST_EXACT_ROWS):
         why = f"{n_rows} rows, and up to {MOST_EXACT_ROWS} are fitted exactly"
         return SolverChoice("exact", asked if solver == "exact" else why)
     why = asked if solver == "vecchia" else f"{n_rows} rows are more than {MOST_EXACT_ROWS}"
     if range_uncertainty:
-        raise InputError(f"range_uncertainty is set, but solver='vecchia' ({why}) has none: take solver='exact'.")
+        raise InputError(f"range_uncertainty is set, but solver='vecchia' ({why}) cannot do it: use solver='exact'.")
     return SolverChoice("vecchia", why)
 
 
@@ -157,7 +157,7 @@ def check_large(member: Member, blocks: Sequence[Sequence[Block]]) -> None:
             raise InputError(
                 f"{factor!r} cannot be fitted to {group[0].shape[0]} rows: solver='vecchia' needs Euclidean rows and "
                 f"alpha of at least 1.5, as SWWL with r=2, ASWWL, PrincipalSWWL, Components and kernels of numbers "
-                f"have. Take one of those, at most {MOST_EXACT_ROWS} rows, or solver='exact', much time and memory."
+                f"do. Use one of those, at most {MOST_EXACT_ROWS} rows, or solver='exact' (slow, needs much memory)."
             )
 
 

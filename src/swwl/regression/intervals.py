@@ -30,8 +30,8 @@ _FEWEST_ROWS = 10
 # With fewer rows what the folds say of the width of intervals is too uncertain; with more than the most, processes of
 # the folds learn from a sample of so many, and predict all rows all the same.
 _FEWEST_TO_CALIBRATE, _MOST_ROWS = 30, 1000
-# Climbs of the folds begin where that for all rows began, and go to a coarse tolerance. Many rows may begin where it
-# ended: what a few rows left out have taught is little then, and it saves half of the time.
+# Optimization runs of the folds start from the full fit's initial point, to a coarse tolerance; above 500 rows, from
+# its optimum, which halves the time: what a few rows left out have taught is little then.
 _MOST_STEPS, _MANY, _FEWER_STEPS = 60, 500, 25
 
 
@@ -106,15 +106,15 @@ def fold_predictions(
         Arrays of the shape of ``targets``.
     """
     mean, scale, df = np.empty(targets.shape), np.empty(targets.shape), []
-    climb: dict[str, Any] = {"start": start, "max_iter": _FEWER_STEPS}
+    options: dict[str, Any] = {"start": start, "max_iter": _FEWER_STEPS}
     if len(targets) <= _MANY:
-        climb = {"start": start.beginning(), "max_iter": _MOST_STEPS}
+        options = {"start": start.beginning(), "max_iter": _MOST_STEPS}
     for train, test in zip(folds.train, folds.test, strict=True):
         trends = [None if trend_columns is None else trend_columns[rows] for rows in (train, test)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
             among = [block.take(train) for block in blocks]
-            gp = make_gp().fit(among, targets[train], trends[0], **climb)
+            gp = make_gp().fit(among, targets[train], trends[0], **options)
         found = gp.predict_distribution(cross(test, train), trend_columns=trends[1])
         mean[test], scale[test] = found.mean, found.scale
         df.append(found.df)

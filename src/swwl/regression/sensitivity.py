@@ -94,7 +94,7 @@ class Sensitivity:
         if not isinstance(self.mesh, Mesh):
             raise InputError("A density needs the skin of a mesh, but there are no cells.")
         if not (np.isfinite(length) and length >= 0):
-            raise InputError(f"length is {length!r}, but a number of at least 0 is wanted.")
+            raise InputError(f"length is {length!r}, but a number of at least 0 is expected.")
         load = self.gradient
         if most is not None:
             size = np.linalg.norm(skin_density(self.mesh, load, 0.0, self.movable)[0], axis=1)
@@ -180,7 +180,7 @@ def movable_nodes(where: Any, mesh: Mesh | Graph | None) -> NDArray[np.bool_]:
 
 
 def displacements(along: Any, mesh: Mesh | Graph | None) -> dict[str, Array]:
-    """Return the displacements (n, d) along which derivatives are wanted, by name.
+    """Return the displacements (n, d) along which derivatives are requested, by name.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def _of_same_cells(given: Any, mesh: Mesh | Graph, name: str) -> Mesh:
     with located(f"Displacement {name!r}"):
         other = as_mesh(given)
     if isinstance(mesh, Graph) or not same_cells(other, mesh):
-        raise InputError(f"Displacement {name!r} has a mesh of other cells; those of the mesh that moves are wanted.")
+        raise InputError(f"Displacement {name!r} must have a mesh with the cells of the mesh that moves.")
     return other
 
 

@@ -117,7 +117,7 @@ class Shape(Mark):
             bound = f"above {self.above:g}" if self.above > -math.inf else f"of at least {self.least:g}"
             raise InputError(f"{name} holds {array.min()}, but numbers {bound} are expected")
         if self.rises and (np.diff(array, axis=0) < 0).any():
-            raise InputError(f"{name} falls somewhere, but must rise")
+            raise InputError(f"{name} decreases somewhere, but must increase")
 
 
 class _Distinct(Mark):
@@ -300,7 +300,7 @@ def as_array(content: bytes) -> NDArray[Any]:
     except Exception as error:  # NumPy lets through what Python's parser raises
         raise InputError(f"it has no valid head ({_first_line(error)})") from None
     if dtype.kind not in "biufU":
-        raise InputError(f"it holds {dtype}, neither numbers nor texts")
+        raise InputError(f"it holds {dtype}, neither numbers nor strings")
     size = math.prod(shape) * dtype.itemsize
     if min(shape, default=0) < 0 or size != len(content) - head.tell():
         raise InputError(f"it declares {size} bytes, but has {len(content) - head.tell()}")

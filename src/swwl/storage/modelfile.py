@@ -147,7 +147,7 @@ def _content(archive: zipfile.ZipFile, name: str) -> bytes:
     entry = archive.getinfo(name)
     assert archive.fp is not None
     if entry.compress_type != zipfile.ZIP_STORED or entry.file_size > archive.fp.seek(0, os.SEEK_END):
-        raise InputError(f"its entry {name} is compressed, as those of models never are")
+        raise InputError(f"its entry {name} is compressed, which entries of models never are")
     return archive.read(entry)
 
 

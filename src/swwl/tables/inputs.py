@@ -36,7 +36,7 @@ def as_table(X: Any) -> pd.DataFrame:
     if isinstance(X, pd.DataFrame):
         return X
     if sparse.issparse(X):  # before dicts: some of them are
-        raise InputTypeError("Sparse matrices are not supported; hand over a dense array: X.toarray().")
+        raise InputTypeError("Sparse matrices are not supported; pass a dense array: X.toarray().")
     if isinstance(X, pd.Series):
         return X.to_frame("graph" if X.name is None else X.name)
     if isinstance(X, dict):
@@ -45,7 +45,7 @@ def as_table(X: Any) -> pd.DataFrame:
     if hasattr(X, "to_pandas"):  # polars, pyarrow
         return as_table(X.to_pandas())
     if isinstance(X, (str, bytes)) or not (isinstance(X, Iterable) or hasattr(X, "__array__")):
-        raise InputTypeError(f"A table or a list with one entry per case is wanted, not {type(X).__name__}.")
+        raise InputTypeError(f"A table or a list with one entry per case is expected, not {type(X).__name__}.")
     rows = np.asarray(X) if hasattr(X, "__array__") else list(X)
     if len(rows) and isinstance(rows[0], dict):
         return pd.DataFrame(rows)
@@ -68,8 +68,8 @@ def _as_numbers(rows: ArrayLike) -> NDArray[np.float64]:
         texts = [value for value in np.ravel(rows).tolist() if isinstance(value, str)] if is_objects else []
         if texts:
             raise InputError(
-                f"An array of inputs must hold numbers, but holds {texts[0]!r}; hand over a pandas table, whose "
-                f"columns may hold paths of meshes, texts and numbers."
+                f"An array of inputs must hold numbers, but holds {texts[0]!r}; pass a pandas table, whose "
+                f"columns may hold paths of meshes, text and numbers."
             ) from None
         raise InputError(str(error)) from None
     if array.ndim == 1:
@@ -106,7 +106,7 @@ def column(table: pd.DataFrame, name: str, what: str = "The kernel") -> pd.Serie
         known = [str(c) for c in table.columns]
         near = difflib.get_close_matches(str(name), known, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise InputError(f"{what} wants column {name!r}, but the table has: {', '.join(known)}.{hint}")
+        raise InputError(f"{what} needs column {name!r}, but the table has: {', '.join(known)}.{hint}")
     found = table[name]
     if isinstance(found, pd.DataFrame):
         raise InputError(f"The table has {found.shape[1]} columns named {name!r}.")
@@ -155,8 +155,7 @@ def _check_target(name: str, target: NDArray[np.float64], to_learn: bool) -> Non
     size = float(np.abs(target).max(initial=0.0))
     if np.isfinite(size) and (size > _LARGEST or 0 < size < 1 / _LARGEST):
         raise InputError(
-            f"Target {name!r} holds values like {size:.3g}, whose squares are beyond what numbers can hold; "
-            f"multiply it by a power of ten."
+            f"Target {name!r} holds values like {size:.3g}, whose squares overflow; multiply it by a power of ten."
         )
     bad = np.flatnonzero(~np.isfinite(target))
     if bad.size:

@@ -96,7 +96,7 @@ def read_table_file(path: Path) -> TableFile:
         raise MissingFileError(f"{path}: no such table.")
     if path.is_dir():
         hint = f"; did you mean {path / 'table.csv'}?" if (path / "table.csv").exists() else "."
-        raise InputError(f"{path}: is a folder, but a table (CSV, Excel or Parquet) is wanted{hint}")
+        raise InputError(f"{path}: is a folder, but a table (CSV, Excel or Parquet) is expected{hint}")
     with located(str(path)):
         ending = path.suffix.lower()
         if ending in PARQUET:

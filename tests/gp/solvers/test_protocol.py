@@ -51,7 +51,7 @@ def test_a_new_solver_needs_a_name_and_nothing_else(data, monkeypatch):
 @pytest.mark.parametrize("name", ["fast", "", None, 3])
 def test_unknown_solvers_are_refused(data, name):
     train, _, _, y, *_ = data
-    with pytest.raises(InputError, match=f"solver is {name!r}, but 'exact' or 'vecchia' is wanted"):
+    with pytest.raises(InputError, match=f"solver is {name!r}, but 'exact' or 'vecchia' is expected"):
         RobustGP(KINDS, solver=name).fit(train, y)
 
 

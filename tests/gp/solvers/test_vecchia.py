@@ -225,7 +225,7 @@ def small():
     return gp, x, y
 
 
-def test_a_fit_by_name_climbs_and_predicts(small):
+def test_a_fit_by_name_optimizes_and_predicts(small):
     gp, x, y = small
     new, truth = borehole(80, 2)
     prediction = gp.predict_distribution(borehole_items(new, x))
@@ -284,12 +284,12 @@ def test_matrices_of_distances_fit_but_are_not_saved(data):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"solver_options": {"n_inducing": -1}}, "n_inducing is -1, but a whole number of at least 0 is wanted"),
+        ({"solver_options": {"n_inducing": -1}}, "n_inducing is -1, but a whole number of at least 0 is expected"),
         ({"solver_options": {"n_inducing": 1.5}}, "n_inducing is 1.5, but a whole number"),
         ({"solver_options": {"rows": 3}}, "solver_options holds 'rows', but solver='vecchia' takes n_inducing, "),
-        ({"solver_options": 30}, "solver_options is 30, but a dict is wanted"),
+        ({"solver_options": 30}, "solver_options is 30, but a dict is expected"),
         ({"solver": "exact", "solver_options": {"seed": 3}}, "but solver='exact' takes no options"),
-        ({"range_uncertainty": True}, "range_uncertainty is set, but solver='vecchia' has none: take solver='exact'"),
+        ({"range_uncertainty": True}, "but solver='vecchia' cannot do it: use solver='exact'"),
     ],
 )
 def test_wrong_options_are_named(data, arguments, message):

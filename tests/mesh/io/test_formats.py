@@ -160,10 +160,12 @@ def test_endings_in_capitals(mesh, tmp_path):
 
 
 def test_what_cannot_be_written(mesh, tmp_path):
-    with pytest.raises(InputError, match=r"a.xyz: the ending '.xyz' is not known; known are .avs .* .npz .* .xmf"):
+    with pytest.raises(
+        InputError, match=r"a.xyz: the file extension '.xyz' is not supported; supported are .avs .* .npz .* .xmf"
+    ):
         mesh.write(tmp_path / "a.xyz")
     for suffix in (".svg", ".cgns", ".h5m", ".e", ""):  # pictures, and what meshio could not read again
-        with pytest.raises(InputError, match="is not known"):
+        with pytest.raises(InputError, match="is not supported"):
             mesh.write(tmp_path / f"a{suffix}")
     with pytest.raises(InputError, match=r"a.vtu: .*4 coordinates"):
         Mesh(np.eye(4), {"tetra": [[0, 1, 2, 3]]}).write(tmp_path / "a.vtu")
@@ -202,7 +204,7 @@ def test_fields_of_all_types_in_vtu(tmp_path):
 
 def test_a_graph_is_not_a_mesh(tmp_path):
     write_graph(tmp_path / "a.npz", Graph([[0.0], [1.0]], [(0, 1)]))
-    with pytest.raises(InputError, match="a.npz: it holds a graph without cells, but a mesh is wanted"):
+    with pytest.raises(InputError, match="a.npz: it holds a graph without cells, but a mesh is expected"):
         read_mesh(tmp_path / "a.npz")
     assert isinstance(read(tmp_path / "a.npz"), Graph)
 
@@ -214,7 +216,7 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch):
         raise ImportError("No module named 'netCDF4'")
 
     monkeypatch.setattr(meshio_files, "_module", lambda name: types.SimpleNamespace(read=missing))
-    with pytest.raises(ImportError, match="a.med: reading it takes a package that is not installed .*netCDF4"):
+    with pytest.raises(ImportError, match="a.med: reading it needs a package that is not installed .*netCDF4"):
         read_mesh(tmp_path / "a.med")
 
 

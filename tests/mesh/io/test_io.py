@@ -114,10 +114,10 @@ def test_broken_files_are_named_with_the_reason(mesh, tmp_path):
         "text.vtk": "does not begin with '# vtk DataFile Version'",
         "empty.vtu": "the file is empty",
         "noise.cgns": "damaged or of another format",
-        "what.xyz": "the ending '.xyz' is not known; known are .avs",
+        "what.xyz": "the file extension '.xyz' is not supported; supported are .avs",
         "cut.npz": "not an .npz archive, or is damaged",
-        "foreign.npz": "wanted 'swwl-graph 1' or 'swwl-mesh 1', found arrays data",
-        "newer.npz": "wanted 'swwl-graph 1' or 'swwl-mesh 1', found swwl-graph 9",
+        "foreign.npz": "expected 'swwl-graph 1' or 'swwl-mesh 1', found arrays data",
+        "newer.npz": "expected 'swwl-graph 1' or 'swwl-mesh 1', found swwl-graph 9",
         "cloud.vtk": "no cells",
     }.items():
         with pytest.raises(ValueError, match=f"{name}: .*{reason}"):

@@ -12,14 +12,14 @@ from swwl import InputError, as_mesh, read_mesh
 # Why a file is refused that nobody reads, and those that only VTK or lz4 read.
 REFUSED = {
     "medcoupling/Test3Dpoly.med": "of MED's version 2, and versions 3 and 4 are read",
-    "pymapdl-reader/all_solid_cells.cdb": "the ending '.cdb' is not known",
+    "pymapdl-reader/all_solid_cells.cdb": "the file extension '.cdb' is not supported",
     "vtk-data/polyhedron2pieces.vtu": "it has polyhedra",
 }
 WITHOUT_VTK = {
     "cgns/block_4x2x3.cgns": "in the old ADF container",
     "cgns/catR.cgns": "in the old ADF container",
     "fieldcompare/vtu_raw_appended_lz4_compression_custom_header_precision_2d_in_2d.vtu": "compressed by LZ4",
-    "vtk-data/OpenFOAM.zip": "reading .foam files takes the package pyvista",
+    "vtk-data/OpenFOAM.zip": "reading .foam files needs the package pyvista",
     "vtkio/hexahedron_lz4.vtu": "compressed by LZ4",
     "vtkio/hexahedron_lz4_inline_binary.vtu": "compressed by LZ4",
 }

@@ -139,7 +139,7 @@ def test_fields_are_interpolated(tmp_path):
 
 
 @needs_mmg
-def test_hardly_more_nodes_than_wanted():
+def test_hardly_more_nodes_than_requested():
     points, triangles = notched_plate(0.3, 0.1, 500)
     same = coarsen((points, triangles), len(points) - 2)
     np.testing.assert_array_equal(same.points, points)
@@ -148,7 +148,7 @@ def test_hardly_more_nodes_than_wanted():
 @needs_mmg
 def test_too_few_nodes_for_the_shape():
     (sample,) = make_samples("airfoil", 1, n_nodes=3000)
-    with pytest.raises(ValueError, match=r"3010 nodes cannot be coarsened to 60 with .* within 2 %: tries gave"):
+    with pytest.raises(ValueError, match=r"3010 nodes cannot be coarsened to 60 with .* within 2 %: attempts gave"):
         coarsen((sample.points, sample.cells), 60)
 
 
@@ -165,7 +165,7 @@ def test_quads_are_split_and_unused_nodes_dropped():
 @pytest.mark.parametrize(
     ("mesh", "nodes", "error", "message"),
     [
-        (plate(50), 60, ValueError, "has 50 nodes, fewer than the 60 wanted: it can only be made coarser"),
+        (plate(50), 60, ValueError, "has 50 nodes, fewer than the 60 requested: it can only be coarsened"),
         (plate(50), 3, ValueError, "nodes must be a whole number of at least 4, found 3"),
         (plate(50), 20.5, ValueError, "whole number of at least 4, found 20.5"),
         ((np.eye(4, 3), {"tetra": [[0, 1, 2, 3]]}), 4, ValueError, "but the mesh is a volume mesh: tetra"),
@@ -173,7 +173,7 @@ def test_quads_are_split_and_unused_nodes_dropped():
         ((np.eye(2), {"line": [[0, 1]]}), 4, ValueError, "no triangles or quadrilaterals"),
         ((np.full((3, 2), np.nan), [[0, 1, 2]]), 4, ValueError, "Point coordinates must be finite"),
         ((np.eye(3), [[0, 1, 7]]), 4, ValueError, r"joins nodes \[0, 1, 7\], but nodes are numbered 0 to 2"),
-        ({}, 4, TypeError, "Cannot make a mesh of dict; wanted a Mesh, a file path"),
+        ({}, 4, TypeError, "Cannot make a mesh of dict; expected a Mesh, a file path"),
         ("nowhere.vtu", 4, FileNotFoundError, "nowhere.vtu: no such file"),
     ],
 )

@@ -42,7 +42,7 @@ def n_faces(places):
 
 
 def enclosed(points, pieces):
-    """Area or volume by the divergence theorem: positive where normals look outward."""
+    """Area or volume by the divergence theorem: positive where normals point outward."""
     normals = piece_normals(points, pieces)
     return (points[pieces].mean(axis=1) * normals).sum() / points.shape[1]
 

@@ -163,7 +163,7 @@ def convolve(graph: Graph, n_layers: int) -> NDArray[np.float64]:
     degrees = np.asarray(looped.sum(axis=1)).ravel()
     if (degrees <= 0).any():
         node = int(np.flatnonzero(degrees <= 0)[0])
-        raise InputError(f"The edge weights of node {node} sum to {degrees[node] - 1:g}; more than -1 is wanted.")
+        raise InputError(f"The edge weights of node {node} sum to {degrees[node] - 1:g}; they must exceed -1.")
     root = 1 / np.sqrt(degrees)[:, None]
     features = graph.features
     for _ in range(n_layers):

@@ -1,7 +1,7 @@
 """A blade by its sections at hub, mid-span and tip, and the mesh of its surface.
 
-The mesh has rings of nodes around the sections, stacked from hub to tip. The topology depends on the wanted number of
-nodes alone, so blades meshed alike share their triangles.
+The mesh has rings of nodes around the sections, stacked from hub to tip. The topology depends only on the requested
+number of nodes, so blades meshed alike share their triangles.
 """
 
 from __future__ import annotations

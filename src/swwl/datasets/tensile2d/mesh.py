@@ -57,7 +57,7 @@ def notched_plate(radius: float, height: float, n_nodes: int) -> tuple[Floats, I
 
 @dataclass(frozen=True)
 class _Plate:
-    """The geometry, and the wanted distance of neighboring nodes everywhere.
+    """The geometry, and the requested distance of neighboring nodes everywhere.
 
     On the notches it is a whole part of their arc, near `spacing` or finer; away from them it grows like the
     distance from the disc's center, up to `spacing`.
@@ -145,7 +145,7 @@ class _Plate:
 
 
 def _plate_of_size(radius: float, height: float, n_nodes: int) -> _Plate:
-    """Find the spacing whose number of nodes is nearest to the wanted one, by bisection."""
+    """Find the spacing whose number of nodes is nearest to the requested one, by bisection."""
 
     def plate(spacing: float) -> _Plate:
         finest = max(round(np.pi * radius / spacing), round(_ARC_STEPS * np.sqrt(n_nodes)), 4)

@@ -242,4 +242,4 @@ def _factorize(matrix: csc_array) -> SuperLU:
     try:
         return splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=symmetric)
     except RuntimeError as failure:
-        raise Unsolvable(f"The stiffness matrix could not be factorised: {failure}.") from failure
+        raise Unsolvable(f"The stiffness matrix could not be factorized: {failure}.") from failure

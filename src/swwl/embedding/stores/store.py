@@ -111,14 +111,14 @@ def read_shard(path: Path, checksum: str | None = None) -> tuple[list[Kept], NDA
     try:
         content = path.read_bytes()
         if checksum is not None and hashlib.sha256(content).hexdigest() != checksum:
-            raise ValueError("its checksum is another")
+            raise ValueError("the checksum does not match")
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             arrays = {name.removesuffix(".npy"): as_array(archive.read(name)) for name in archive.namelist()}
         kept = [(arrays[f"z{i}"], arrays[f"left{i}"]) for i in range((len(arrays) - 2) // 2)]
         bad = {int(place): str(reason) for place, reason in json.loads(str(arrays["bad"])).items()}
         return kept, arrays["n_nodes"], bad
     except (OSError, ValueError, KeyError, *ZIP_ERRORS) as error:
-        raise InputError(f"{path}: is damaged ({error}); delete it, and swwl embed makes it again.") from error
+        raise InputError(f"{path}: is damaged ({error}); delete it, and swwl embed will make it again.") from error
 
 
 def is_whole(path: Path) -> bool:
@@ -169,7 +169,7 @@ class Store:
     def __init__(self, folder: str | os.PathLike[str]):
         self.folder = Path(folder)
         if not self.folder.is_dir():
-            raise MissingFileError(f"{folder}: no such folder; swwl embed makes one.")
+            raise MissingFileError(f"{folder}: no such folder; swwl embed creates one.")
         try:
             found = json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))
             if found["format"] != FORMAT or found["version"] != VERSION:

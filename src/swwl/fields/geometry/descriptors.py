@@ -284,12 +284,12 @@ class Describer:
 def check_recipe(recipe: object, known: Sequence[str]) -> Recipe:
     """Return a recipe of the user's, or say what is wrong with it."""
     if not isinstance(recipe, Mapping) or not recipe:
-        raise InputError(f"descriptors is {recipe!r}, but a dict such as {{'box': 1.0, 'lag0.1': 0.5}} is wanted.")
+        raise InputError(f"descriptors is {recipe!r}, but a dict such as {{'box': 1.0, 'lag0.1': 0.5}} is expected.")
     for name, weight in recipe.items():
         if name not in known:
             raise InputError(f"descriptors names {name!r}, but these meshes have: {', '.join(known)}.")
         if not isinstance(weight, (int, float)) or not 0 < weight < np.inf:
-            raise InputError(f"descriptors gives {name!r} the weight {weight!r}, but a positive number is wanted.")
+            raise InputError(f"descriptors gives {name!r} the weight {weight!r}, but a positive number is expected.")
     if set(recipe) == {FACTOR}:
         raise InputError(f"descriptors names {FACTOR!r} alone, but that is a factor of functions of other blocks.")
     return {str(name): float(weight) for name, weight in recipe.items()}

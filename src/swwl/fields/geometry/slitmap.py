@@ -266,7 +266,7 @@ def slit_map(points: _Floats, loops: list[_Nodes], n_angles: int = N_ANGLES) -> 
     [1.0, 0.5, 0.0]
     """
     if not loops:
-        raise InputError("has no inner loop, but a slit map is around at least one.")
+        raise InputError("has no inner loop, but a slit map needs at least one.")
     center, size = _frame(points, loops)
     nodes = (points[:, 0] + 1j * points[:, 1] - center) / size
     bodies = [_panels(nodes, loop, k) for k, loop in enumerate(loops)]

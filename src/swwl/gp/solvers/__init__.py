@@ -24,10 +24,10 @@ def get_solver(name: str) -> type[Solver]:
     >>> get_solver("fast")
     Traceback (most recent call last):
         ...
-    swwl.errors.InputError: solver is 'fast', but 'exact' or 'vecchia' is wanted.
+    swwl.errors.InputError: solver is 'fast', but 'exact' or 'vecchia' is expected.
     """
     if not isinstance(name, str) or name not in SOLVERS:
-        raise InputError(f"solver is {name!r}, but {' or '.join(map(repr, SOLVERS))} is wanted.")
+        raise InputError(f"solver is {name!r}, but {' or '.join(map(repr, SOLVERS))} is expected.")
     return SOLVERS[name]
 
 
@@ -46,12 +46,12 @@ def check_options(name: str, options: dict[str, Any] | None) -> dict[str, int]:
     known = get_solver(name).options
     takes = f"takes {', '.join(known)}" if known else "takes no options"
     if not isinstance(options, dict | None):
-        raise InputError(f"solver_options is {options!r}, but a dict is wanted: solver={name!r} {takes}.")
+        raise InputError(f"solver_options is {options!r}, but a dict is expected: solver={name!r} {takes}.")
     for key, value in (options or {}).items():
         if key not in known:
             raise InputError(f"solver_options holds {key!r}, but solver={name!r} {takes}.")
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
-            raise InputError(f"{key} is {value!r}, but a whole number of at least 0 is wanted.")
+            raise InputError(f"{key} is {value!r}, but a whole number of at least 0 is expected.")
     return known | {key: int(value) for key, value in (options or {}).items()}
 
 

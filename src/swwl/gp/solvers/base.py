@@ -246,7 +246,7 @@ class Solver(Protocol):
         """Bring training terms into the form that this solver works on, before the problem is made of them."""
 
     def settle(self, log_beta: Array, log_nugget: float) -> None:
-        """Choose what depends on the ranges but must not change while they are climbed; asked before every climb."""
+        """Choose what depends on the ranges but must not change during an optimization run; called before each."""
 
     def __call__(self, log_beta: Array, log_nugget: float) -> float:
         """Return the value alone; ``log_nugget`` may be -inf. Raises `NotPositiveDefinite`."""

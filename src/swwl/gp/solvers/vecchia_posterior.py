@@ -106,7 +106,7 @@ class VecchiaPosterior:
     _known: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def remember(self, terms: Sequence[Term], v: Array | None) -> None:
-        """Keep the training terms and, where they are wanted, their features (N, M), which no state holds."""
+        """Keep the training terms and, where they are requested, their features (N, M), which no state holds."""
         self._known.update(terms=list(terms))
         if v is not None:
             self._known["features"] = v

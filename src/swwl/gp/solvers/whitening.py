@@ -24,7 +24,7 @@ from swwl.parallel import one_blas_thread
 
 _JITTER = 1e-10  # ε: far above rounding, far below any nugget that is estimated
 _ENOUGH = 0.1  # of the nugget: residual variances below it need no further row
-_CANDIDATES = 8  # times as many rows are looked at as are wanted
+_CANDIDATES = 8  # times as many rows are looked at as are needed
 _INDUCING_PIECE = 1 << 17  # correlations that are computed at a time
 
 
@@ -214,7 +214,7 @@ class Whitening:
         self.found = _regression(self.gram, q, m, -2.0 * float(np.log(self.u[:, -1]).sum()))
 
     def each(self, work: Callable[[slice], T]) -> Iterator[T]:
-        """Yield what ``work`` gives for slices of rows, in their order; it runs in threads where these are wanted."""
+        """Yield what ``work`` gives for slices of rows, in their order; it runs in threads if requested."""
         n, b = self.plan.index.shape
         # gathered columns of so many rows fit the memory that a piece may take
         step = max(1, _PIECE // (b * (b + self.columns.shape[1])))

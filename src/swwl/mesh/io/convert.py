@@ -29,7 +29,7 @@ class MeshFile(os.PathLike[str]):
     path : str or path
         Of another one, what it holds is taken over; to release it there does not release it here.
     fields : collection of str, optional
-        Names of the fields that are wanted, as :func:`swwl.read_mesh` takes them.
+        Names of the requested fields, as :func:`swwl.read_mesh` takes them.
     """
 
     def __init__(self, path: str | os.PathLike[str], fields: Collection[str] | None = None):
@@ -84,7 +84,7 @@ def read_mesh(path: str | os.PathLike[str], fields: Collection[str] | None = Non
         STL, …); our own ``.npz``; what pyvista reads, where it is installed; or a format with a reader of your own
         (:func:`swwl.mesh.io.register_reader`).
     fields : collection of str, optional
-        Names of the fields that are wanted, which makes reading faster; others may be missing. All by default.
+        Names of the requested fields, which makes reading faster; others may be missing. All by default.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def read_mesh(path: str | os.PathLike[str], fields: Collection[str] | None = Non
 
 
 def _read_fields(path: str | os.PathLike[str], fields: Collection[str] | None) -> Mesh | Graph:
-    """Read a file with the fields that are wanted; with all of them where one is missing, for messages to name."""
+    """Read a file with the requested fields; with all of them where one is missing, for messages to name."""
     content = read_file(path, fields)
     missing = isinstance(content, Mesh) and not content.fields.keys() >= {*(fields or ())}
     return read_file(path) if missing else content
@@ -110,7 +110,7 @@ def _read_fields(path: str | os.PathLike[str], fields: Collection[str] | None) -
 
 def _as_mesh_content(content: Mesh | Graph) -> Mesh:
     if isinstance(content, Graph):
-        raise InputError("it holds a graph without cells, but a mesh is wanted; read_graph reads it.")
+        raise InputError("it holds a graph without cells, but a mesh is expected; read_graph reads it.")
     return content
 
 
@@ -175,7 +175,7 @@ def as_mesh(obj: object) -> Mesh:
     mesh = _mesh_of(obj)
     if mesh is None:
         raise InputTypeError(
-            f"Cannot make a mesh of {type(obj).__name__}; wanted a Mesh, a file path, (points, cells), a meshio or "
+            f"Cannot make a mesh of {type(obj).__name__}; expected a Mesh, a file path, (points, cells), a meshio or "
             f"pyvista mesh, or an object with points, cells and fields."
         )
     return mesh
@@ -218,7 +218,7 @@ def as_graph(
             adjacency, features = (first, second) if sparse.issparse(first) else (second, first)
             return _with_options(from_sparse(adjacency, features), fields, node_weights, merge_nodes)
         if fields:
-            raise InputError(f"(points, cells) carries no node fields, but fields={list(fields)} are wanted.")
+            raise InputError(f"(points, cells) carries no node fields, but fields={list(fields)} was requested.")
         mesh = Mesh(first, second)
         return (mesh.merged() if merge_nodes else mesh).graph(node_weights)
     if hasattr(obj, "edge_index"):
@@ -228,7 +228,7 @@ def as_graph(
     found = _mesh_of(obj)
     if found is None:
         raise InputTypeError(
-            f"Cannot make a graph of {type(obj).__name__}; wanted a Graph, a Mesh, a file path, (points, cells), a "
+            f"Cannot make a graph of {type(obj).__name__}; expected a Graph, a Mesh, a file path, (points, cells), a "
             f"meshio or pyvista mesh, a networkx graph, PyTorch Geometric Data or (sparse adjacency, features)."
         )
     return (found.merged() if merge_nodes else found).graph(node_weights, fields)
@@ -254,14 +254,14 @@ def _mesh_of(obj: object) -> Mesh | None:
 def _with_options(graph: Graph, fields: Sequence[str], node_weights: str | None, merge_nodes: bool = False) -> Graph:
     """Refuse options that only a mesh can serve."""
     if fields:
-        raise InputError(f"A finished graph carries no named fields, but fields={list(fields)} are wanted.")
+        raise InputError(f"A finished graph carries no named fields, but fields={list(fields)} was requested.")
     if merge_nodes:
         raise InputError("merge_nodes needs the cells of a mesh, which a finished graph does not have.")
     if node_weights not in (None, "area"):
         raise InputError(f'node_weights must be None or "area", not {node_weights!r}.')
     if node_weights == "area" and graph.node_weights is None:
         raise InputError(
-            'node_weights="area" is wanted, but the graph has no cells to measure; '
+            'node_weights="area" was requested, but the graph has no cells to measure; '
             'make it with Graph.from_cells(..., node_weights="area").'
         )
     return graph

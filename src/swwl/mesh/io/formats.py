@@ -31,12 +31,12 @@ from swwl.mesh.io.vtk.vtu import read_vtu, write_vtu
 from swwl.mesh.mesh import WRITERS, Endings, Mesh, in_plane
 from swwl.storage.memory import REFERS
 
-# The path, and the names of the fields that are wanted if not all are; a reader may read more.
+# The path, and the names of the requested fields, or None for all; a reader may read more.
 Reader: TypeAlias = Callable[[Path, Collection[str] | None], Mesh | Graph]
 
 
 def _reader(read: Callable[[Path], Mesh | Graph]) -> Reader:
-    """Make a reader of a function that reads all fields, whatever is wanted."""
+    """Make a reader of a function that reads all fields, whatever is requested."""
 
     def reader(path: Path, fields: Collection[str] | None = None) -> Mesh | Graph:
         return read(path)
@@ -60,7 +60,7 @@ def _read_msh(path: Path) -> Mesh:
     if start.startswith(b"("):
         return read_fluent(path)
     if b"$MeshFormat" not in start:
-        raise InputError("it begins neither as a mesh of Gmsh ($MeshFormat) nor as one of Fluent (a parenthesis)")
+        raise InputError("it begins neither like a Gmsh mesh ($MeshFormat) nor like a Fluent mesh (a parenthesis)")
     return meshio_files.read(path, "gmsh")
 
 
@@ -144,14 +144,14 @@ def read_file(path: str | os.PathLike[str], fields: Collection[str] | None = Non
     ----------
     path : str or path
     fields : collection of str, optional
-        The fields that are wanted; others may be left out. All by default.
+        The requested fields; others may be left out. All by default.
     """
     path = Path(path)
     if not path.exists():
         where = "" if path.is_absolute() else " in the working folder; swwl.read_table looks beside the table"
         raise MissingFileError(f"no such file{where}.")
     if path.is_dir():
-        raise InputError("is a folder, but a mesh file is wanted.")
+        raise InputError("is a folder, but a mesh file is expected.")
     reader = READERS.of(path)
     try:
         content = _read_by_any(path, reader, fields)

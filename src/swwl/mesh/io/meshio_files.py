@@ -94,7 +94,7 @@ def read(path: Path, module: str) -> Mesh:
             stack.enter_context(_hushed(module))
             found = reader(stack.enter_context(_open(path, _ENDLESS[module])) if module in _ENDLESS else str(path))
     except ImportError as error:
-        raise MissingPackageError(f"reading it takes a package that is not installed ({error})") from None
+        raise MissingPackageError(f"reading it needs a package that is not installed ({error})") from None
     except (Exception, SystemExit) as error:
         reason = _old_med(path) if module == "med" else ""
         reason = reason or str(error).strip().partition("\n")[0][:200] or type(error).__name__
@@ -258,9 +258,9 @@ def _to_meshio(mesh: Mesh, suffix: str) -> Any:
     import meshio
 
     if mesh.dimension > 3:
-        raise InputError(f"cannot be written, a mesh of {mesh.dimension} coordinates has no place in a {suffix} file")
+        raise InputError(f"cannot be written: a mesh of {mesh.dimension} coordinates has no place in a {suffix} file")
     points = mesh.points
-    if suffix != ".su2":  # which has plane meshes, as most others have not
+    if suffix != ".su2":  # which has plane meshes, unlike most others
         points = np.hstack([points, np.zeros((mesh.n_nodes, 3 - mesh.dimension))])
     kinds = {kind: "polygon" if kind.startswith("polygon") else kind for kind in mesh.cells}
     cells = [(kinds[kind], block) for kind, block in mesh.cells.items() if len(block)]

@@ -79,7 +79,7 @@ def read_npz(path: Path, fields: Collection[str] | None = None) -> Graph | Mesh:
             _parts(arrays, "field_"),
             cell_fields=_parts(arrays, "cell_field_"),
         )
-    raise InputError(f"it is not a file of this version: wanted {_GRAPH!r} or {_MESH!r}, found {found}")
+    raise InputError(f"it is not a file of this version: expected {_GRAPH!r} or {_MESH!r}, found {found}")
 
 
 def _parts(arrays: dict[str, AnyArray], prefix: str) -> dict[str, AnyArray]:

@@ -33,7 +33,7 @@ def read_pyvista(path: Path, fields: Collection[str] | None = None) -> Mesh:
     except ImportError as error:
         reason = "" if isinstance(error, ModuleNotFoundError) else f"; here: {error}"
         raise MissingPackageError(
-            f"reading {path.suffix.lower()} files takes the package pyvista (pip install 'swwl[vtk]'{reason})"
+            f"reading {path.suffix.lower()} files needs the package pyvista (pip install 'swwl[vtk]'{reason})"
         ) from None
     with _LOCK, pyvista.VtkErrorCatcher(send_to_logging=False) as errors:
         reader = pyvista.get_reader(str(path))
@@ -70,7 +70,7 @@ def _blocks(data: Any, names: tuple[str, ...]) -> Iterator[Any]:
 
 
 def _alike(pieces: list[Piece], wanted: Collection[str] | None) -> list[Piece]:
-    """Keep the fields that all pieces have and that are wanted."""
+    """Keep the fields that all pieces have and that are requested."""
     for kind in ("fields", "cell_fields"):
         found = [getattr(piece, kind) for piece in pieces]
         shapes = [{name: field.shape[1:] for name, field in part.items()} for part in found]

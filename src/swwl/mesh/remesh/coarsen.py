@@ -170,7 +170,7 @@ def enclosed(mesh: Mesh) -> _Floats:
 
 
 _NODES_WITHIN = 0.1
-_GOOD_ENOUGH = 0.02  # relative distance to the wanted number of nodes that ends the search
+_GOOD_ENOUGH = 0.02  # relative distance to the requested number of nodes that ends the search
 _PASSES = 12
 # Largest distance to the old surface over the size of the mesh. Looser bounds give better triangles and come first.
 _HAUSDORFF = (5e-2, 1e-2, 3e-3, 1e-3, 3e-4)
@@ -221,7 +221,7 @@ def coarsen(mesh: Any, n_nodes: int, *, tolerance: float = 0.02) -> Mesh:
     if not isinstance(n_nodes, (int, np.integer)) or n_nodes < 4:
         raise InputError(f"The number of nodes must be a whole number of at least 4, found {n_nodes!r}.")
     if n_nodes > found:
-        raise InputError(f"The mesh has {found} nodes, fewer than the {n_nodes} wanted: it can only be made coarser.")
+        raise InputError(f"The mesh has {found} nodes, fewer than the {n_nodes} requested: it can only be coarsened.")
     mmgpy = require_mmgpy()
     if found <= (1 + _GOOD_ENOUGH) * n_nodes:
         return _at_height(given, height)
@@ -238,7 +238,7 @@ def coarsen(mesh: Any, n_nodes: int, *, tolerance: float = 0.02) -> Mesh:
         worst.append(f"{coarse.n_nodes} nodes with areas or volumes {100 * change:.1f} % off")
     raise InputError(
         f"A mesh of {found} nodes cannot be coarsened to {n_nodes} with areas and volumes within "
-        f"{100 * tolerance:g} %: tries gave {', '.join(worst)}. Ask for more nodes, or set tolerance=."
+        f"{100 * tolerance:g} %: attempts gave {', '.join(worst)}. Ask for more nodes, or set tolerance=."
     )
 
 
@@ -247,7 +247,7 @@ def require_mmgpy() -> Any:
     try:
         import mmgpy
     except ImportError as error:
-        raise MissingPackageError(f"Coarsening takes mmgpy ({error}): pip install 'swwl[mmg]'") from None
+        raise MissingPackageError(f"Coarsening needs mmgpy ({error}): pip install 'swwl[mmg]'") from None
     return mmgpy
 
 
@@ -301,7 +301,7 @@ def _alike(points: _Floats, triangles: _Nodes) -> _Nodes:
 
 
 def _search(mmgpy: Any, mesh: Mesh, nodes: int, hausdorff: float) -> Mesh:
-    """Search the growth factor that gives the wanted number of nodes: secants in logarithms, kept in brackets."""
+    """Search the growth factor that gives the requested number of nodes: secants in logarithms, kept in brackets."""
     sizes, curves = _sizes(mesh), outline_curves(outline_edges(mesh.cells["triangle"]))
     low, high = 0.0, np.inf  # logarithms of factors that gave too many and too few nodes
     wanted, x = np.log(nodes), 0.5 * np.log(mesh.n_nodes / nodes)

@@ -45,9 +45,9 @@ class Samples:
     normals : ndarray of shape (m, d) or None
         Of length one; None for points that are not on a skin.
     oriented : bool
-        Whether normals look outward, or at least to one side.
+        Whether normals are consistently oriented: outward, or at least to the same side.
     reason : str
-        Why they do not, if they do not.
+        Why they are not, if they are not.
     """
 
     points: _Floats
@@ -202,7 +202,7 @@ def subdivision(masses: _Floats, dimension: int, least: int) -> Iterator[tuple[N
 
 
 def _cuts(wanted: _Floats, dimension: int) -> NDArray[np.intp]:
-    """Return into how many parts each edge of a simplex is cut, for as many points in it as are wanted."""
+    """Return into how many parts each edge of a simplex is cut, for as many points in it as are requested."""
     wanted = wanted * (1 - 1e-9)  # whole numbers must not be missed by rounding
     if dimension == 1:
         return np.maximum(np.ceil(wanted), _PER_SIDE).astype(np.intp)

@@ -1,4 +1,4 @@
-"""The skin of a mesh: the boundary of plane and solid domains, surfaces and contours themselves, and where it looks.
+"""The skin of a mesh: the boundary of plane and solid domains, surfaces and contours themselves, with normals.
 
 ``sampling.py`` makes points of it, ``summaries.py`` numbers.
 """
@@ -34,19 +34,19 @@ class Skin:
     Parameters
     ----------
     pieces : ndarray of shape (m, d)
-        Sides (a, b) of a skin in the plane, triangles (a, b, c) of one in space, by node numbers. A side looks to its
-        right, a triangle to where its corners run counter-clockwise.
+        Sides (a, b) of a skin in the plane, triangles (a, b, c) of one in space, by node numbers. The normal of a
+        side points to its right, that of a triangle to where its corners run counterclockwise.
     normals : ndarray of shape (m, d)
-        Where the pieces look, of length one.
+        Of the pieces, of length one.
     masses : ndarray of shape (m,)
         The share of each piece: in proportion to its length or area, with the same total for every part; sum 1.
     parts : ndarray of shape (m,)
         Which connected part each piece belongs to, from 0.
     oriented : bool
-        Whether all pieces look outward, or at least to one side. Otherwise only the line along which a piece looks
-        means anything, not in which of its two directions.
+        Whether normals are consistently oriented: outward, or at least to the same side. Otherwise only the line along
+        which a normal lies means anything, not its direction.
     reason : str
-        Why they do not, if they do not.
+        Why they are not, if they are not.
     """
 
     pieces: _Nodes
@@ -61,10 +61,11 @@ def skin(mesh: Mesh) -> Skin:
     """Find the skin of a mesh: what a flow or a load sees of it.
 
     Surface cells in the plane and solid cells have their boundary; a surface in space and lines in the plane (contours)
-    are their own skin. Only the cells of the highest dimension count. A boundary looks outward, away from the cells.
-    The pieces of a surface or of a contour are turned so that neighbors agree; closed parts then look away from
-    what they enclose, open ones to the side that the order of their nodes says. That fails for a Möbius strip, where
-    more than two pieces meet, and for an open part whose cells are not all numbered the same way: see ``oriented``.
+    are their own skin. Only the cells of the highest dimension count. Normals of a boundary point away from the cells.
+    The pieces of a surface or of a contour are turned so that neighbors agree; normals of closed parts then point away
+    from what they enclose, those of open ones to the side that the order of their nodes says. That fails for
+    a Möbius strip, where more than two pieces meet, and for an open part whose cells are not all numbered the same way:
+    see ``oriented``.
 
     Parameters
     ----------
@@ -164,7 +165,7 @@ class _Meetings(NamedTuple):
 
     first: _Numbers
     second: _Numbers
-    agree: NDArray[np.bool_]  # (pairs,), whether both look to the same side
+    agree: NDArray[np.bool_]  # (pairs,), whether both point to the same side
     open: _Numbers  # pieces with an edge that no other has
     branching: bool  # whether anywhere more than two meet
 
@@ -182,14 +183,14 @@ def _meetings(pieces: _Nodes, n_points: int) -> _Meetings:
     starts, counts = ends[:-1], np.diff(ends)
     pairs = starts[counts == 2]
     first, second = order[pairs], order[pairs + 1]
-    # Neighbors that look to the same side run through what they share in opposite directions.
+    # Neighbors that point to the same side run through what they share in opposite directions.
     agree = forward[first] != forward[second]
     m = len(pieces)
     return _Meetings(first % m, second % m, agree, order[starts[counts == 1]] % m, bool((counts > 2).any()))
 
 
 def _to_turn(points: _Floats, pieces: _Nodes, vectors: _Floats) -> tuple[NDArray[np.bool_], str, bool]:
-    """Find which pieces to turn around so that all look outward or to one side, and what stands against it.
+    """Find which pieces to turn around so that all point outward or to one side, and what prevents it.
 
     Parameters
     ----------

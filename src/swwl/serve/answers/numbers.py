@@ -154,7 +154,7 @@ def table_inputs(served: Served, store: MeshStore, frame: pd.DataFrame, limits: 
     """Check a table that a client sent; its meshes are paths under the folder of meshes. Mistakes name the line."""
     path = _TABLE
     if len(frame) > limits.rows:
-        raise InputError(f"{path}: has {len(frame)} rows, but at most {limits.rows} are taken.")
+        raise InputError(f"{path}: has {len(frame)} rows, but at most {limits.rows} are accepted.")
     served.check_names(frame, path)
     _numbers(served, frame, path)
     for column in served.mesh_columns:
@@ -218,7 +218,7 @@ def invoke(served: Served, store: MeshStore, frame: pd.DataFrame, limits: Limits
     limits : Limits
     """
     if not 0 < len(frame) <= limits.rows:
-        raise InputError(f"The table has {len(frame)} rows, but 1 to {limits.rows} are taken.")
+        raise InputError(f"The table has {len(frame)} rows, but 1 to {limits.rows} are accepted.")
     columns: dict[str, Any] = {}
     for name in [*served.mesh_columns, *(one["name"] for one in served.inputs)]:
         if name not in frame.columns:

@@ -147,7 +147,7 @@ def _value(value: object) -> Array | None:
     except (KeyError, TypeError, ValueError):
         raise InputError(f"its array has no type and shape: {shown(value.get('dtype'))}") from None
     if dtype.kind not in "biufSU" or dtype.itemsize > 1000 or not dtype.itemsize:
-        raise InputError(f"its array holds {dtype}, neither numbers nor texts")
+        raise InputError(f"its array holds {dtype}, neither numbers nor strings")
     try:
         if value.get("encoding") == "json":
             return np.array(value.get("data"), dtype=dtype).reshape(shape)

@@ -123,14 +123,14 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and scope["method"] not in ("GET", "HEAD"):
             if not _is_plain(origin) or urlsplit(origin).netloc != host:
-                raise RefusedError(403, "Pages of other sites may not ask this server.")
+                raise RefusedError(403, "Pages of other sites may not use this server.")
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit()):
             raise RefusedError(400, "The content length is not a number.")
         if len(length) > 18 or int(length) > self._limits.body:
-            raise RefusedError(413, f"The request is too large; at most {size(self._limits.body)} are taken.")
+            raise RefusedError(413, f"The request is too large; at most {size(self._limits.body)} are accepted.")
         if headers.get("content-encoding", "identity") != "identity":
-            raise RefusedError(415, "Compressed requests are not taken.")
+            raise RefusedError(415, "Compressed requests are not accepted.")
         path = scope["path"]
         if self._token is not None and path != "/" and path not in _OPEN and not path.startswith("/page/"):
             self._check_token(headers.get("authorization", ""), scope.get("query_string", b"").decode("latin-1"))
@@ -141,7 +141,7 @@ class Guard:
         if kind.lower() != "bearer":
             given = parse_qs(query[:1000]).get("token", [""])[0]
         if not hmac.compare_digest(given.strip().encode(), self._token.encode()):
-            raise RefusedError(401, "The token of the link is wanted: open the link that swwl serve printed.")
+            raise RefusedError(401, "The token of the link is missing or wrong: open the link that swwl serve printed.")
 
     def _limited(self, receive: Receive) -> Receive:
         """Return what hands over the body of a request, as long as it is neither too large nor too slow."""
@@ -159,7 +159,7 @@ class Guard:
             total += len(message.get("body", b""))
             done = not message.get("more_body", False)
             if total > self._limits.body:
-                raise RefusedError(413, f"The request is too large; at most {size(self._limits.body)} are taken.")
+                raise RefusedError(413, f"The request is too large; at most {size(self._limits.body)} are accepted.")
             return message
 
         return limited

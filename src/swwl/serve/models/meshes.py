@@ -70,7 +70,7 @@ class MeshStore:
         if reference.startswith("upload:"):
             found = self._sent.find(reference)
             if found is None:
-                raise MissingFileError(f"{reference[:80]!r} is not kept any more; send the mesh again.")
+                raise MissingFileError(f"{reference[:80]!r} is no longer kept; send the mesh again.")
             return found
         if reference.startswith(("train:", "test:")):
             if reference not in (files or {}):
@@ -100,7 +100,7 @@ class MeshStore:
         try:
             status = path.stat()
         except OSError:
-            raise MissingFileError(f"{path.name}: no such file any more.") from None
+            raise MissingFileError(f"{path.name}: the file no longer exists.") from None
         key = f"{path}:{status.st_size}:{status.st_mtime_ns}"
         return self._read.get(key, lambda: self._known(path, path.name, key))
 
@@ -119,7 +119,7 @@ class MeshStore:
 
     def _checked(self, item: Mesh | Graph, name: str, key: str) -> Known:
         if item.n_nodes > self._limits.nodes:
-            raise InputError(f"It has {item.n_nodes} nodes, but at most {self._limits.nodes} are taken here.")
+            raise InputError(f"It has {item.n_nodes} nodes, but at most {self._limits.nodes} are accepted here.")
         if isinstance(item, Mesh):
             item.require_cells()
             item = item.renamed(name)

@@ -65,7 +65,7 @@ class _Strict(BaseModel):
         for name in asked if isinstance(asked, dict) else ():
             if name not in names:
                 found = str(name)[:80]
-                raise InputError(f"The request has a key {found!r}, which is not known; known are {', '.join(names)}.")
+                raise InputError(f"The request has an unknown key {found!r}; known keys are {', '.join(names)}.")
         return asked
 
 
@@ -147,7 +147,7 @@ class Split(BaseModel):
     @model_validator(mode="after")
     def _even(self) -> Split:
         if len(set(self.columns)) != len(self.columns):
-            raise InputError("columns of dataframe_split must be different texts.")
+            raise InputError("columns of dataframe_split must be distinct strings.")
         if any(len(row) != len(self.columns) for row in self.data):
             raise InputError(f"Every row of data must be a list of {len(self.columns)} values.")
         return self

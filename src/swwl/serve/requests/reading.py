@@ -103,7 +103,7 @@ def model_of(models: Mapping[str, Served], name: str | None) -> Served:
     if not name:
         return next(iter(models.values()))
     if name not in models:
-        raise RefusedError(404, f"There is no model {shown(name)}; there are: {', '.join(models)}.")
+        raise RefusedError(404, f"There is no model {shown(name)}; choose from: {', '.join(models)}.")
     return models[name]
 
 
@@ -174,7 +174,7 @@ def ending_of(name: str) -> str:
         if ending in READERS and ending not in SEVERAL_FILES:
             return ending
     known = " ".join(sorted(set(READERS) - SEVERAL_FILES))
-    raise InputError(f"{name}: files with this ending cannot be sent; those can: {known}")
+    raise InputError(f"{name}: files with this extension cannot be sent; these can: {known}")
 
 
 @contextmanager

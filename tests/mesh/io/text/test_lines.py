@@ -33,9 +33,9 @@ def test_runs_of_one_type_become_blocks_in_the_order_of_the_file():
 def test_words_and_what_is_none():
     assert floats(["1.5D3", "-2d-1", "3"], "a node") == [1500.0, -0.2, 3.0]
     assert integers(["4", "-5"], "a cell") == [4, -5]
-    with pytest.raises(InputError, match="a cell has '4 x' where integers belong"):
+    with pytest.raises(InputError, match="a cell has '4 x' where integers are expected"):
         integers(["4", "x"], "a cell")
-    with pytest.raises(InputError, match="a node has '1,5' where numbers belong"):
+    with pytest.raises(InputError, match="a node has '1,5' where numbers are expected"):
         floats(["1,5"], "a node")
 
 
@@ -44,9 +44,9 @@ def test_included_files_are_found_beside_the_one_that_names_them(tmp_path):
     second.parent.mkdir()
     second.write_text("text")
     assert included(first, " 'sub\\b.inp' ", [first]) == ("text", [first, second])
-    with pytest.raises(MissingFileError, match="'c.inp', and there is no such file"):
+    with pytest.raises(MissingFileError, match="'c.inp', which does not exist"):
         included(first, "c.inp", [first])
-    with pytest.raises(InputError, match="again and again"):
+    with pytest.raises(InputError, match="recursively"):
         included(second, "b.inp", [first, second])
     second.write_bytes(b"MZ\0\0")
     with pytest.raises(InputError, match="not a text file"):

@@ -42,7 +42,7 @@ def test_quads_polygons_and_lines(tmp_path):
         (SQUARE + "f 1 2 9\n", "its cells name node 9, which it does not have"),
         (SQUARE + "f 1 2 x/y\n", "the corner 'x/y', which is not a number"),
         ("v 1 2\n", "a vertex has 2 coordinates, but 3"),
-        ("v 1 2 zero\n", "where numbers belong"),
+        ("v 1 2 zero\n", "where numbers are expected"),
     ],
 )
 def test_damaged_files(tmp_path, text, message):

@@ -89,7 +89,7 @@ def test_a_deformed_surface_has_the_same_cells(tmp_path):
         (TEXT[: TEXT.index("vertex", 400)], "is it cut off"),
         (TEXT.replace("vertex", "corner", 1), "facet 1 has 2 corners, but 3"),
         (TEXT.replace("vertex 0", "vertex 1 0", 1), "a vertex has 4 coordinates, but 3"),
-        (TEXT.replace(".", ","), "where numbers belong"),
+        (TEXT.replace(".", ","), "where numbers are expected"),
         ("solid empty\nendsolid empty\n", "it has no triangles"),
         (binary(POINTS[FACES])[:200], "declares 4 triangles, but has room for 2"),
         (binary(POINTS[FACES], declared=10**9), "declares 1000000000 triangles, but has room for 4"),

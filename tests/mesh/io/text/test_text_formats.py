@@ -86,10 +86,8 @@ def test_includes(tmp_path):
     (tmp_path / "cells.txt").write_text("*ELEMENT, TYPE=S3\n1,1,2,3\n")
     text = "*NODE, INPUT=nodes.txt\n*INCLUDE, INPUT=cells.txt\n"
     assert read(tmp_path, "a.inp", text).n_cells == 1
-    refused(tmp_path, "a.inp", text + "*INCLUDE,INPUT=a.inp\n", "includes 'a.inp' again and again")
-    refused(
-        tmp_path, "a.inp", "*INCLUDE,INPUT=b.inp\n", "includes 'b.inp', and there is no such file", FileNotFoundError
-    )
+    refused(tmp_path, "a.inp", text + "*INCLUDE,INPUT=a.inp\n", "includes 'a.inp' recursively")
+    refused(tmp_path, "a.inp", "*INCLUDE,INPUT=b.inp\n", "includes 'b.inp', which does not exist", FileNotFoundError)
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "grid.inc").write_text("GRID,1,,0.,0.,1.\nGRID,2,,1.,0.,0.\nINCLUDE 'more.inc'\n")
     (tmp_path / "deep" / "more.inc").write_text("GRID,3,,0.,1.,0.\n")
@@ -102,11 +100,11 @@ def test_what_is_wrong_with_an_abaqus_file(tmp_path):
         "*Heading\nfoo\n": "no .NODE with nodes",
         head + "*ELEMENT,TYPE=C3D8\n1,1,2,3,4,5,6,7,99\n": "name node 99, which it does not have",
         head + "*ELEMENT,TYPE=C3D8\n1,1,2,3,4,\n": "cut off: its element 1 is not complete",
-        head + "*ELEMENT,TYPE=C3D8\n1,1,2,x\n": "where integers belong",
-        head + "*ELEMENT,TYPE=U7\n1,1,2,3\n": "elements of type 'U7' with 3 nodes are not known",
+        head + "*ELEMENT,TYPE=C3D8\n1,1,2,x\n": "where integers are expected",
+        head + "*ELEMENT,TYPE=U7\n1,1,2,3\n": "elements of type 'U7' with 3 nodes are not supported",
         head + "1,0,0,0\n*ELEMENT,TYPE=S3\n1,1,2,3\n": "node 1 is given twice",
-        "*NODE\n1,a,0,0\n": "where numbers belong",
-        head + "*NGEN\n1,8\n": "by .NGEN, which is not read",
+        "*NODE\n1,a,0,0\n": "where numbers are expected",
+        head + "*NGEN\n1,8\n": "by .NGEN, which is not supported",
         head.replace("*NODE", "*NODE, SYSTEM=C"): "cylindrical or spherical",
     }.items():
         refused(tmp_path, "a.inp", text, reason)
@@ -142,7 +140,7 @@ def test_avs(tmp_path):
         assert mesh.cell_fields["E"].tolist() == [0.1, 0.2] and mesh.cell_fields["Material Id"].tolist() == [7, 8]
     refused(tmp_path, "a.avs", AVS[: AVS.index("1 7")], "cut off: it ends where a cell is expected")
     refused(tmp_path, "a.avs", "99999999999 1 0 0 0\n", "which the file is too short for")
-    refused(tmp_path, "a.avs", AVS.replace("tri 10", "foo 10"), "which is not known")
+    refused(tmp_path, "a.avs", AVS.replace("tri 10", "foo 10"), "has an unknown cell")
     refused(tmp_path, "a.avs", AVS.replace("20 30\n2 1", "20 31\n2 1"), "name node 31, which it does not have")
     (tmp_path / "b.avs").write_bytes(b"\7" + bytes(100))
     with pytest.raises(InputError, match="in binary form"):
@@ -178,9 +176,9 @@ def test_nastran_in_all_field_formats(tmp_path):
     refused(tmp_path, "a.bdf", lines, "8 grid points, but no elements that are known")
     refused(tmp_path, "a.bdf", lines.replace("GRID,3,,", "GRID,3,7,") + shells, "in coordinate system 7")
     refused(tmp_path, "a.bdf", lines + "CTRIA6,5,1,1,2,3,4\n", "has some of its midside nodes, but not all")
-    refused(tmp_path, "a.bdf", lines + "CTRIAX6,5,1,1,2,3,4,5,6\n", "has elements CTRIAX6, which are not known")
-    refused(tmp_path, "a.bdf", lines + "CTRIA3,5,1,1,2,x\n", "has 'x' where an integer belongs")
-    refused(tmp_path, "a.bdf", lines.replace("0.0", "0.x", 1) + shells, "'0.x' where a number belongs")
+    refused(tmp_path, "a.bdf", lines + "CTRIAX6,5,1,1,2,3,4,5,6\n", "has unknown elements CTRIAX6")
+    refused(tmp_path, "a.bdf", lines + "CTRIA3,5,1,1,2,x\n", "has 'x' where an integer is expected")
+    refused(tmp_path, "a.bdf", lines.replace("0.0", "0.x", 1) + shells, "'0.x' where a number is expected")
 
 
 def test_quadratic_cells_of_nastran_as_meshio_reads_them(tmp_path):
@@ -197,8 +195,8 @@ def test_gmsh_1(tmp_path):
     assert mesh.cells["triangle"].tolist() == [[0, 1, 2]] and mesh.cells["line"].tolist() == [[0, 1]]
     assert mesh.cell_fields["gmsh:physical"].tolist() == [4, 3]
     refused(tmp_path, "a.msh", text[:70], "cut off")
-    refused(tmp_path, "a.msh", text.replace("1 2 4 6 3 5", "1 99 4 6 3 5"), "of a type that is not known")
-    refused(tmp_path, "a.msh", "hello\n", "neither as a mesh of Gmsh .* nor as one of Fluent")
+    refused(tmp_path, "a.msh", text.replace("1 2 4 6 3 5", "1 99 4 6 3 5"), "of unknown type")
+    refused(tmp_path, "a.msh", "hello\n", "neither like a Gmsh mesh .* nor like a Fluent")
     refused(tmp_path, "a.msh", "", "the file is empty")
 
 
@@ -271,12 +269,12 @@ def test_fluent_in_space(tmp_path):
 def test_tetgen(tmp_path):
     node = "# a\n4 3 1 0\n1 0 0 0 5.0\n2 1 0 0 6.0\n3 0 1 0 7.0\n4 0 0 1 8.0\n"
     (tmp_path / "a.node").write_text(node)
-    with pytest.raises(FileNotFoundError, match="a.node: it takes a file a.ele beside it"):
+    with pytest.raises(FileNotFoundError, match="a.node: it needs a file a.ele beside it"):
         read_mesh(tmp_path / "a.node")
     for content, reason in {
         "": "ends where|file is empty",
         "# only\n": "ends where the head of",
-        "1 4 0\n1 1 2 3\n": "not complete",
+        "1 4 0\n1 1 2 3\n": "unknown or incomplete",
     }.items():
         (tmp_path / "a.ele").write_text(content)
         for name in ("a.node", "a.ele"):

@@ -147,9 +147,7 @@ def test_pixels_voxels_and_lagrange_cells(tmp_path):
         found = read_mesh(tmp_path / "a.vtu").cells["hexahedron27"][0].tolist()
         assert found == [*range(18), *middle, *range(20, 27)]
     (tmp_path / "a.vtu").write_bytes(build.file(build.grid(points, np.array([69], np.uint8), [10], np.arange(10))))
-    with pytest.raises(
-        InputError, match=r"Lagrange cells \(triangle\) of 10 nodes; read are those of the first and sec"
-    ):
+    with pytest.raises(InputError, match=r"Lagrange cells \(triangle\) of 10 nodes; only the first and sec"):
         read_mesh(tmp_path / "a.vtu")
 
 
@@ -339,7 +337,7 @@ DAMAGES = {
     "too few numbers": (Builder("ascii"), lambda text: text.replace(b"\n5 9 5", b"\n5 5"), "4 numbers instead of 5"),
     "node beyond the last": (Builder("ascii"), lambda text: text.replace(b" 5 6\n", b" 5 7\n"), "numbered 0 to 6"),
     "negative node": (Builder("ascii"), lambda text: text.replace(b" 5 6\n", b" 5 -6\n"), "numbered 0 to 6"),
-    "offsets that fall": (Builder("ascii"), lambda text: text.replace(b"3 7 10", b"3 2 10"), "do not grow"),
+    "offsets that fall": (Builder("ascii"), lambda text: text.replace(b"3 7 10", b"3 2 10"), "do not increase"),
     "offsets beyond": (Builder("ascii"), lambda text: text.replace(b"15 17", b"15 19"), "17 numbers instead of 19"),
     "a quad of three": (Builder("ascii"), lambda text: text.replace(b"3 7 10", b"3 6 10"), "has 3 nodes instead of 4"),
     "polyhedra": (Builder("ascii"), lambda text: text.replace(b"\n5 9 5 7", b"\n5 9 5 42"), "polyhedra .VTK type 42"),
@@ -415,7 +413,7 @@ def test_lz4_without_its_package(tmp_path, monkeypatch):
     (tmp_path / "a.vtu").write_bytes(text.replace(b"vtkZLib", b"vtkLZ4"))
     for name in ("lz4", "lz4.block", "pyvista"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ImportError, match="a.vtu: it is compressed by LZ4, which takes the package lz4"):
+    with pytest.raises(ImportError, match="a.vtu: it is compressed by LZ4, which needs the package lz4"):
         read_graph(tmp_path / "a.vtu")
 
 

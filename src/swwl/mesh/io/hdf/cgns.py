@@ -374,7 +374,7 @@ def _zone(file: Any) -> Any:
     for base in bases:
         zones = [zone for zone in _children(base, "Zone_t") if any(_children(zone, "GridCoordinates_t"))]
         if len(zones) > 1:
-            raise InputError(f"it has {len(zones)} zones, but fields can be added to one alone.")
+            raise InputError(f"it has {len(zones)} zones, but fields can be added to only one.")
         if zones:
             return zones[0]
     raise InputError("it has no zone with coordinates.")

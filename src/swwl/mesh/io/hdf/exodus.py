@@ -92,7 +92,7 @@ def read_exodus(path: Path, fields: Collection[str] | None = None) -> Mesh:
         with h5py.File(path, "r") as modern:
             return _mesh(_Variables(modern, lambda variable, name: variable.attrs.get(name, b"")), fields)
     if magic[:4] == b"CDF\5":
-        raise UnsupportedError("it is a netCDF file of the 64-bit data format (CDF-5), which is not read")
+        raise UnsupportedError("it is a netCDF file of the 64-bit data format (CDF-5), which is not supported")
     raise InputError("it is not an Exodus file: it is neither netCDF nor HDF5")
 
 

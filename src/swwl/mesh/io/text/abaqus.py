@@ -89,7 +89,7 @@ class _Input:
 
     def _begin(self, keyword: str, options: dict[str, str], chain: list[Path]) -> None:
         if keyword in _REFUSED:
-            raise InputError(f"it makes or moves nodes by *{keyword}, which is not read; write a plain mesh")
+            raise InputError(f"it makes or moves nodes by *{keyword}, which is not supported; write a plain mesh")
         if keyword == "PART":
             self._scope = self._parts.setdefault(options.get("NAME", "").upper(), _Scope())
         elif keyword == "INSTANCE":
@@ -100,7 +100,7 @@ class _Input:
         elif keyword in ("ASSEMBLY", "END ASSEMBLY"):
             self._in_assembly = keyword == "ASSEMBLY"
         elif keyword == "NODE" and options.get("SYSTEM", "R").upper() not in ("R", ""):
-            raise InputError("it gives nodes in cylindrical or spherical coordinates, which is not read")
+            raise InputError("it gives nodes in cylindrical or spherical coordinates, which is not supported")
         if keyword in ("INCLUDE", "NODE", "ELEMENT") and "INPUT" in options:
             text, longer = included(chain[-1], options["INPUT"], chain)
             head = "" if keyword == "INCLUDE" else f"*{keyword}, TYPE={options.get('TYPE', '')}\n"
@@ -181,7 +181,7 @@ def _named(elements: list[tuple[str, list[int]]]) -> Iterator[tuple[str, list[in
         elif _SURFACE.match(kind) and size in _SURFACES:
             yield _SURFACES[size], nodes
         else:
-            raise InputError(f"its elements of type {kind[:40]!r} with {size} nodes are not known")
+            raise InputError(f"its elements of type {kind[:40]!r} with {size} nodes are not supported")
 
 
 def _middle_last(points: NDArray[np.float64], lines: NDArray[np.int64]) -> NDArray[np.int64]:

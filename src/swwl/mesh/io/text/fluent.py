@@ -165,9 +165,9 @@ def read_fluent(path: Path) -> Mesh:
     n_nodes = n_cells = 0
     for number, head, body in _sections(data):
         if number in (2010, 3010, 2012, 3012, 2013, 3013):
-            raise UnsupportedError("it is a mesh of Fluent in binary form, which is not read; save it as text")
+            raise UnsupportedError("it is a binary Fluent mesh, which is not supported; save it as text")
         if number in (58, 59):
-            raise UnsupportedError("it is a mesh of Fluent that was refined by halves (a cell tree), which is not read")
+            raise UnsupportedError("it is a Fluent mesh refined by halves (a cell tree), which is not supported")
         if number == _NODES:
             n_nodes = max(n_nodes, head[2])
             if body is not None:

@@ -35,14 +35,14 @@ def included(path: Path, name: str, chain: Sequence[Path]) -> tuple[str, list[Pa
     """
     found = path.parent / name.strip().strip("'\"").replace("\\", "/")
     if not found.is_file():
-        raise MissingFileError(f"it includes {name.strip()!r}, and there is no such file.")
+        raise MissingFileError(f"it includes {name.strip()!r}, which does not exist.")
     if found.resolve() in [one.resolve() for one in chain] or len(chain) > _MOST_DEEP:
-        raise InputError(f"it includes {name.strip()!r} again and again")
+        raise InputError(f"it includes {name.strip()!r} recursively")
     return text_of(found), [*chain, found]
 
 
 def places(ids: AnyArray, wanted: AnyArray) -> NDArray[np.int64]:
-    """Return where in a list of node numbers the wanted ones are.
+    """Return where in a list of node numbers the given ones are.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def integers(words: Sequence[str], what: str) -> list[int]:
     try:
         return [int(word) for word in words]
     except ValueError:
-        raise InputError(f"{what} has {' '.join(words)[:60]!r} where integers belong") from None
+        raise InputError(f"{what} has {' '.join(words)[:60]!r} where integers are expected") from None
 
 
 def floats(words: Sequence[str], what: str) -> list[float]:
@@ -86,4 +86,4 @@ def floats(words: Sequence[str], what: str) -> list[float]:
     try:
         return [float(word.replace("D", "e").replace("d", "e")) for word in words]
     except ValueError:
-        raise InputError(f"{what} has {' '.join(words)[:60]!r} where numbers belong") from None
+        raise InputError(f"{what} has {' '.join(words)[:60]!r} where numbers are expected") from None

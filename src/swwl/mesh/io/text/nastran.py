@@ -44,7 +44,7 @@ def read_nastran(path: Path, fields: Collection[str] | None = None) -> Mesh:
         name = card[0]
         if name == "GRID":
             if _field(card, 2) not in ("", "0"):
-                raise UnsupportedError(f"its grid point {card[1]} is in coordinate system {card[2]}, which is not read")
+                raise UnsupportedError(f"its grid point {card[1]} is in coordinate system {card[2]}, not supported")
             ids.append(_integer(card, 1))
             points.append([_number(_field(card, k)) for k in (3, 4, 5)])
         elif name in _ELEMENTS and _ELEMENTS[name] is _LINE and _field(card, 4) in ("", "0"):
@@ -55,7 +55,7 @@ def read_nastran(path: Path, fields: Collection[str] | None = None) -> Mesh:
         elif _UNKNOWN.match(name):
             others.add(name)
     if others:
-        raise InputError(f"it has elements {', '.join(sorted(others))[:80]}, which are not known")
+        raise InputError(f"it has unknown elements {', '.join(sorted(others))[:80]}")
     blocks = blocks_of(cells, np.array(ids, np.int64))
     if points and not blocks:
         raise InputError(f"it has {len(points)} grid points, but no elements that are known")
@@ -147,7 +147,7 @@ def _integer(card: list[str], place: int, default: int | None = None) -> int:
     try:
         return int(word)
     except ValueError:
-        raise InputError(f"its card {' '.join(card)[:60]!r} has {word!r} where an integer belongs") from None
+        raise InputError(f"its card {' '.join(card)[:60]!r} has {word!r} where an integer is expected") from None
 
 
 def _number(word: str) -> float:
@@ -161,7 +161,7 @@ def _number(word: str) -> float:
     try:
         return float(_EXPONENT.sub(r"e\1", word.upper().replace("D", "E")))
     except ValueError:
-        raise InputError(f"it has {word[:40]!r} where a number belongs") from None
+        raise InputError(f"it has {word[:40]!r} where a number is expected") from None
 
 
 def _cell(card: list[str]) -> tuple[str, list[int]]:

@@ -69,12 +69,12 @@ def read_avs(path: Path, fields: Collection[str] | None = None) -> Mesh:
     refuse_empty(path)
     with open(path, "rb") as file:
         if file.read(1) == b"\7":
-            raise UnsupportedError("it is an AVS UCD file in binary form, which is not read; save it as text")
+            raise UnsupportedError("it is a binary AVS UCD file, which is not supported; save it as text")
     text = text_of(path)
     lines = _Lines(text)
     head = [_count(word, "its first line", len(text)) for word in lines.next("the number of nodes")]
     if len(head) < 2:
-        raise InputError("its first line does not tell the numbers of nodes and cells")
+        raise InputError("its first line does not give the numbers of nodes and cells")
     n_nodes, n_cells, n_node_data, n_cell_data = [*head, 0, 0, 0][:4]
     rows = [lines.next("a node") for _ in range(n_nodes)]
     ids = np.array([integers(row[:1], "a node")[0] for row in rows], np.int64)
@@ -84,7 +84,7 @@ def read_avs(path: Path, fields: Collection[str] | None = None) -> Mesh:
         row = lines.next("a cell")
         kind, order = _AVS.get(row[2].lower() if len(row) > 2 else "", ("", []))
         if not kind or len(row) != 3 + len(order):
-            raise InputError(f"it has a cell {' '.join(row)[:60]!r}, which is not known")
+            raise InputError(f"it has an unknown cell {' '.join(row)[:60]!r}")
         nodes = integers(row[3:], "a cell")
         cells.append((kind, [nodes[k] for k in order]))
         numbers.append(integers(row[:1], "a cell")[0])
@@ -136,7 +136,7 @@ def read_gmsh1(path: Path) -> Mesh:
                 raise InputError(f"it is cut off, or its element {' '.join(row)[:60]!r} is too short")
             _, kind, phys, geom, size, *nodes = integers(row, "an element")
             if kind not in _GMSH or len(nodes) != size:
-                raise InputError(f"it has an element {' '.join(row)[:60]!r} of a type that is not known")
+                raise InputError(f"it has an element {' '.join(row)[:60]!r} of unknown type")
             if kind == 11:  # the last two nodes of a tetrahedron of ten change places
                 nodes[8:] = nodes[9], nodes[8]
             cells.append((_GMSH[kind], nodes))
@@ -153,7 +153,7 @@ def read_tetgen(path: Path) -> Mesh:
     for suffix, least in ((".node", 3), (".ele", 4)):
         file = next((path.with_suffix(s) for s in (suffix, suffix.upper()) if path.with_suffix(s).is_file()), None)
         if file is None:
-            raise MissingFileError(f"it takes a file {path.with_suffix(suffix).name} beside it, and there is none.")
+            raise MissingFileError(f"it needs a file {path.with_suffix(suffix).name} beside it, which is missing.")
         text = text_of(file)
         lines = _Lines(text)
         head = integers(lines.next(f"the head of {file.name}"), f"the head of {file.name}")
@@ -164,9 +164,9 @@ def read_tetgen(path: Path) -> Mesh:
     ((_, d, *_), nodes), ((_, size, *_), elements) = tables
     kind = {(2, 3): "triangle", (2, 6): "triangle6", (3, 4): "tetra", (3, 10): "tetra10"}.get((d, size), "")
     if not kind or (elements and len(elements[0]) < 1 + size) or (nodes and len(nodes[0]) < 1 + d):
-        raise InputError(f"it has cells of {size} nodes in {d} dimensions, which are not known or not complete")
+        raise InputError(f"it has cells of {size} nodes in {d} dimensions, which are unknown or incomplete")
     if size > 4:
-        raise UnsupportedError("it has cells of the second order, which are not read")
+        raise UnsupportedError("it has cells of the second order, which are not supported")
     ids = np.array([integers(row[:1], "a node")[0] for row in nodes], np.int64)
     values = np.array([floats(row[1:], "a node") for row in nodes])
     cells = blocks_of([(kind, integers(row[1 : 1 + size], "a cell")) for row in elements], ids)
@@ -219,14 +219,14 @@ def read_obj(path: Path, fields: Collection[str] | None = None) -> Mesh:
         if words[0] == "v":
             point = floats(words[1:4], "a vertex")
             if len(point) != 3:
-                raise InputError(f"a vertex has {len(point)} coordinates, but 3 are wanted")
+                raise InputError(f"a vertex has {len(point)} coordinates, but 3 are expected")
             points.append(point)
         elif words[0] in ("f", "l"):
             corners = [_vertex(word, len(points)) for word in words[1:]]
             if words[0] == "l":
                 cells += [("line", list(pair)) for pair in zip(corners[:-1], corners[1:], strict=True)]
             elif len(corners) < 3:
-                raise InputError(f"a face has {len(corners)} corners, but at least 3 are wanted")
+                raise InputError(f"a face has {len(corners)} corners, but at least 3 are expected")
             else:
                 cells.append((_FACES.get(len(corners), "polygon"), corners))
     if not points:

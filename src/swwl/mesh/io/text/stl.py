@@ -72,12 +72,12 @@ def _text(path: Path) -> NDArray[np.float64]:
         if words[0] == "vertex":
             corner = floats(words[1:], "a vertex")
             if len(corner) != 3:
-                raise InputError(f"a vertex has {len(corner)} coordinates, but 3 are wanted")
+                raise InputError(f"a vertex has {len(corner)} coordinates, but 3 are expected")
             corners.append(corner)
         elif words[0] == "endfacet":
             facets += 1
             if len(corners) != 3 * facets:
-                raise InputError(f"facet {facets} has {len(corners) - 3 * facets + 3} corners, but 3 are wanted")
+                raise InputError(f"facet {facets} has {len(corners) - 3 * facets + 3} corners, but 3 are expected")
         elif words[0] == "solid":
             solids += 1
         elif words[0] == "endsolid":

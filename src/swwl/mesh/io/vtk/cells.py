@@ -129,7 +129,7 @@ def sort_cells(
     ends = offsets.astype(np.int64)
     sizes = np.diff(ends, prepend=0)
     if sizes.min() < 0:
-        raise InputError("the offsets of its cells do not grow")
+        raise InputError("the offsets of its cells do not increase")
     if types.min() < 0 or types.max() > 255:
         raise InputError("it has cells of types that VTK does not have")
     # One number for type and size; no size exceeds that of connectivity, which fits into memory.
@@ -193,7 +193,7 @@ def _block(number: int, nodes: AnyArray, old_hexahedra: bool) -> tuple[str, AnyA
             return known[size], nodes[:, [*range(18), 19, 18, *range(20, 27)]] if swapped else nodes
         name = known[min(known)]
         raise InputError(
-            f"it has Lagrange cells ({name}) of {size} nodes; read are those of the first and second order"
+            f"it has Lagrange cells ({name}) of {size} nodes; only the first and second order are supported"
         )
     raise _refused(number)
 

@@ -389,7 +389,7 @@ class Decoder:
             with np.errstate(all="ignore"):
                 values: AnyArray = np.fromstring(text, dtype.newbyteorder("="), sep=" ")
         except ValueError:  # older versions of NumPy stop there, and the count tells
-            raise InputError(f"{what} holds something else than numbers") from None
+            raise InputError(f"{what} holds something other than numbers") from None
         values.setflags(write=False)
         return values
 
@@ -498,12 +498,12 @@ def _unpacker(compressor: str) -> Callable[[memoryview, int], bytes]:
     if compressor == "vtkLZMADataCompressor":
         return _lzma
     if compressor != "vtkLZ4DataCompressor":
-        raise InputError(f"it is compressed by {compressor[:60]!r}, which is not known")
+        raise InputError(f"it is compressed by {compressor[:60]!r}, which is not supported")
     try:
         from lz4.block import decompress
     except ImportError:
         raise MissingPackageError(
-            "it is compressed by LZ4, which takes the package lz4 (pip install 'swwl[lz4]'); "
+            "it is compressed by LZ4, which needs the package lz4 (pip install 'swwl[lz4]'); "
             "ParaView saves it with another compressor, or without, when asked to"
         ) from None
     return lambda data, size: bytes(decompress(data, uncompressed_size=size))

@@ -195,7 +195,7 @@ class _File:
         for name, count in (("OFFSETS", first), ("CONNECTIVITY", second)):
             line = self._tape.line() or [""]
             if line[0].upper() != name:
-                raise InputError(f"{what} has {line[0][:40]!r} where {name} belongs")
+                raise InputError(f"{what} has {line[0][:40]!r} where {name} is expected")
             found.append(self._tape.numbers(count, _word(line, 1), what))
         offsets, nodes = found
         if not len(offsets) or offsets[0] != 0:
@@ -218,7 +218,7 @@ class _File:
         elif key in _WIDTHS:
             width, kind = _WIDTHS[key], _word(words, 2)
         else:
-            raise InputError(f"it has {words[0][:40]!r} where a keyword of a VTK file belongs; is it damaged?")
+            raise InputError(f"it has {words[0][:40]!r} where a VTK keyword is expected; is it damaged?")
         self._keep(_word(words, 1), self._length, width, kind)
 
     def _read_field(self, words: list[str]) -> None:
@@ -237,7 +237,7 @@ class _File:
 
     def _skip_texts(self, count: int, name: str) -> None:
         if self._tape.binary:
-            raise InputError(f"its field {name[:40]!r} holds texts in binary form, which are not read")
+            raise InputError(f"its field {name[:40]!r} holds strings in binary form, which are not supported")
         for _ in range(count):
             if self._tape.text() == b"" and self._tape.line() is None:
                 break
@@ -290,7 +290,7 @@ def _word(words: list[str], place: int) -> str:
 def _count(words: list[str], place: int) -> int:
     word = _word(words, place)
     if not word.isdecimal():
-        raise InputError(f"its line {' '.join(words)[:60]!r} has {word[:40]!r} where a count belongs")
+        raise InputError(f"its line {' '.join(words)[:60]!r} has {word[:40]!r} where a count is expected")
     return int(word)
 
 

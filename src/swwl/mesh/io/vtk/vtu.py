@@ -29,7 +29,7 @@ def read_vtu(path: Path, fields: Collection[str] | None = None) -> Mesh:
     ----------
     path : Path
     fields : collection of str, optional
-        Names of the fields that are wanted; others are not even unpacked. All by default.
+        Names of the requested fields; others are not even unpacked. All by default.
     """
     return join(_pieces(path, fields, parallel=True))
 
@@ -44,11 +44,11 @@ def _pieces(path: Path, fields: Collection[str] | None, parallel: bool) -> list[
     body = root.first(kind)
     if body is None or kind not in (*_READERS, "PUnstructuredGrid", "PPolyData"):
         raise InputError(
-            f"it is a VTK file of type {kind[:40]!r}; read are {', '.join(_READERS)} and parallel ones of them"
+            f"it is a VTK file of type {kind[:40]!r}; supported are {', '.join(_READERS)} and their parallel forms"
         )
     if kind not in _READERS:
         if not parallel:
-            raise InputError("it is a piece of a parallel file, but a parallel file itself")
+            raise InputError("a piece of a parallel file cannot itself be parallel")
         return [piece for source in _sources(path, body) for piece in _named(source, fields)]
     decoder = Decoder(data, root, appended)
     return [
@@ -203,7 +203,7 @@ def write_vtu(file: IO[bytes], mesh: Mesh, compress: bool = False) -> None:
         By zlib: smaller, and slower to read.
     """
     if mesh.dimension > 3:
-        raise InputError(f"cannot be written, a mesh of {mesh.dimension} coordinates has no place in a .vtu file")
+        raise InputError(f"cannot be written: a mesh of {mesh.dimension} coordinates has no place in a .vtu file")
     points = np.zeros((mesh.n_nodes, 3))
     points[:, : mesh.dimension] = mesh.points
     sections = {
@@ -277,7 +277,7 @@ def _cells(mesh: Mesh) -> dict[str, AnyArray]:
 
 def _number(kind: str) -> int:
     if kind not in NUMBERS:
-        raise InputError(f"cannot be written, cells of type {kind!r} have no place in a .vtu file")
+        raise InputError(f"cannot be written: cells of type {kind!r} have no place in a .vtu file")
     return NUMBERS[kind]
 
 
@@ -297,11 +297,11 @@ def _type(array: AnyArray) -> str:
 
 def _quoted(name: str) -> str:
     if any(ord(letter) < 32 and letter not in "\t\n\r" for letter in name) or "\ufffe" in name or "\uffff" in name:
-        raise InputError(f"cannot be written, the name {name!r} of a field has letters that XML does not have")
+        raise InputError(f"cannot be written: the name {name!r} of a field has characters that XML does not allow")
     try:
         name.encode()
     except UnicodeEncodeError:
-        raise InputError(f"cannot be written, the name {name!r} of a field is not valid Unicode") from None
+        raise InputError(f"cannot be written: the name {name!r} of a field is not valid Unicode") from None
     return quoteattr(name)
 
 
