@@ -22,5 +22,5 @@ def test_two_endings_come_before_one(name, found):
 @pytest.mark.parametrize("name", ["a.stl", "vtu", ".vtu", "a.vtu.bak"])
 def test_other_names_are_refused_with_what_is_known(name):
     assert not ENDINGS.serves(PurePath(name))
-    with pytest.raises(InputError, match=r"known are \.gz \.vol\.gz \.vtu"):
+    with pytest.raises(InputError, match=r"supported are \.gz \.vol\.gz \.vtu"):
         ENDINGS.of(PurePath(name))
