@@ -148,13 +148,14 @@ def _boundary(points: _Floats, found: Skin, center: _Floats) -> _Boundary:
     vectors = np.ascontiguousarray(piece_normals(about.T, found.pieces).T)
     sizes = np.sqrt((vectors**2).sum(axis=0))
     rim, edges = np.zeros(n, bool), None
+    used = np.flatnonzero(np.bincount(nodes.ravel(), minlength=n))
     if d == 3:
         one, other, alone = _sides(nodes, n)
         rim[nodes.ravel()[alone]] = rim[np.roll(nodes, -1, axis=0).ravel()[alone]] = True
         edges = _edges(about, found, nodes, one, other)
     else:
         rim = np.bincount(nodes[0], minlength=n) != np.bincount(nodes[1], minlength=n)
-    return _Boundary(about, nodes, vectors, sizes, found.oriented, not rim.any(), edges, rim, np.unique(nodes))
+    return _Boundary(about, nodes, vectors, sizes, found.oriented, not rim.any(), edges, rim, used)
 
 
 def _measures(seen: _Boundary) -> list[_Weighted]:

@@ -42,9 +42,9 @@ def part_numbers(mesh: Mesh, found: Skin | None = None) -> dict[str, _Floats]:
     dict of str to ndarray
         ``sizes``: center of the skin in radii; logarithms of its area, of the volume, of their ratio, of the sides of
         the box, of the deviations of the volume along the axes, and of how much of the skin looks along each axis; the
-        center of the volume beside that of the skin. ``faces``: for every direction of an axis the share of the skin that
-        looks there, where it lies, and how it spreads. ``edges`` and ``corners``: the moments of where the skin bends.
-        In the plane, length and area take the place of area and volume, and there are no edges.
+        center of the volume beside that of the skin. ``faces``: for every direction of an axis the share of the skin
+        that looks there, where it lies, and how it spreads. ``edges`` and ``corners``: the moments of where the skin
+        bends. In the plane, length and area take the place of area and volume, and there are no edges.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def part_row_back(mesh: Mesh, gradient: _Floats, found: Skin | None = None) -> _
     back = slopes.T @ gradient
     in_moments = back[: moments.size].reshape(*moments.shape, -1)
     total = part_moments_back(mesh.points, found, _center(mesh), in_moments)
-    nodes = np.unique(found.pieces)
+    nodes = _used(mesh, found)
     for axis, row in enumerate(mesh.points.T):
         for sign, place in ((1, nodes[row[nodes].argmax()]), (-1, nodes[row[nodes].argmin()])):
             total[place, axis] += sign * back[moments.size + axis]
@@ -132,7 +132,7 @@ def _seen(mesh: Mesh, found: Skin) -> tuple[_Floats, _Floats]:
     moments = part_moments(mesh.points, found, center)
     if not moments[0, 0] > 0:
         raise InputError("The skin of the mesh has no area.")
-    box = np.ptp(mesh.points[np.unique(found.pieces)], axis=0)
+    box = np.ptp(mesh.points[_used(mesh, found)], axis=0)
     return moments, np.concatenate([box, center])
 
 
@@ -156,6 +156,11 @@ def part_columns(width: int, which: Sequence[str]) -> tuple[int, NDArray[np.intp
 def part_row(mesh: Mesh, found: Skin | None = None) -> _Floats:
     """Return all numbers of a part, one after the other in the order of :data:`MEASURES`."""
     return np.concatenate(list(part_numbers(mesh, found).values()))
+
+
+def _used(mesh: Mesh, found: Skin) -> NDArray[np.intp]:
+    """Return the nodes of the skin."""
+    return np.flatnonzero(np.bincount(found.pieces.ravel(), minlength=mesh.n_nodes))
 
 
 def _numbers(moments: AnyArray, box: AnyArray) -> dict[str, AnyArray]:
