@@ -54,6 +54,7 @@ _HOMES = {
         "Precomputed",
         "PrincipalSWWL",
         "Rows",
+        "PartMeasures",
         "Summaries",
     ],
     "swwl.kernels.stored": ["read_embeddings"],

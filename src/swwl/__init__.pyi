@@ -19,6 +19,7 @@ from swwl.kernels import Elliptic as Elliptic
 from swwl.kernels import Gaussian as Gaussian
 from swwl.kernels import Matern32 as Matern32
 from swwl.kernels import Matern52 as Matern52
+from swwl.kernels import PartMeasures as PartMeasures
 from swwl.kernels import Power as Power
 from swwl.kernels import Precomputed as Precomputed
 from swwl.kernels import PrincipalSWWL as PrincipalSWWL

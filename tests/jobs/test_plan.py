@@ -120,7 +120,7 @@ def test_kernels_of_a_plan(made):
     assert [factor.column for factor in principal.factors] == ["mesh", "load"]
     table = plan.table().iloc[plan.split.train].drop(columns="top")
     few, stored = (make_kernel(KernelOptions(), plan, stored=stored) for stored in (False, True))
-    assert list(few) == list(default_kernels(table)) and set(few) - set(stored) == {"nodes, few ranges"}
+    assert list(few) == list(default_kernels(table)) and set(few) - set(stored) == {"skin, few ranges"}
     meshes = {"mesh": dict(enumerate(plan.mesh_files("mesh")))}
     assert len(mesh_kernels(KernelOptions(), meshes)) == len(stored)
     with pytest.raises(InputError, match="compares no meshes"):

@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 
 from swwl import Elliptic, InputError, Mesh, PrincipalSWWL, RobustGPRegressor, load_model
-from swwl.kernels import Components, Summaries
+from swwl.kernels import Components, PartMeasures, Summaries
 from swwl.kernels.shared import distinct_factors, fit_kernels, represent_columns
-from tests.helpers import SMALL, plate, plates
+from tests.helpers import SMALL, assert_slope, plate, plates
+from tests.mesh.shapes import ring, sphere
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +86,68 @@ def test_models_keep_no_wide_rows(tmp_path):
     again = load_model(tmp_path / "m.swwl")
     np.testing.assert_array_equal(again.predict(table[30:]), model.predict(table[30:]))
     assert again.train_rows_[0][0].shape == (30, 8)
+
+
+def balls(n, seed=0):
+    """A table of ellipsoids with a load, and how stiff they are."""
+    rng = np.random.default_rng(seed)
+    half, load = rng.uniform(1, 2, (n, 3)), rng.uniform(1, 3, n)
+    meshes = [Mesh(sphere(2).points * axes, sphere(2).cells) for axes in half]
+    return pd.DataFrame({"mesh": pd.Series(meshes, dtype=object), "load": load, "y": load * half[:, 0] / half[:, 1]})
+
+
+def test_measures_of_parts_have_a_range_each_and_are_embedded_once():
+    table = balls(12)
+    kernels = [Elliptic(PartMeasures("mesh", measures=own), "load") for own in (["sizes", "corners"], ["faces"])]
+    factors, places = distinct_factors(kernels)
+    assert len(factors) == 2 and places == [[0, 1], [0, 1]]
+    rows = fit_kernels(kernels, table.__getitem__)
+    assert rows[0][0] is rows[1][0]
+    first, second = (kernel.factors[0] for kernel in kernels)
+    names = first.range_names()
+    assert "mesh (log inside)" in names and not any("towards" in name for name in names + [names[0]])
+    assert all("towards" in name for name in second.range_names())
+    assert "mesh (corners: total)" not in names  # one for all
+    (block,) = first.training_blocks(rows[0][0])
+    assert block.values.shape == (12, len(names))
+    np.testing.assert_allclose(block.values.std(axis=0), 1.0)
+
+
+def test_the_mesh_of_a_part_does_not_count():
+    table, kernel = balls(12), PartMeasures("mesh", measures=["sizes", "faces", "edges", "corners"])
+    kernel.fit(table["mesh"])
+    mesh = table["mesh"][0]
+    triangles, middle = mesh.cells["triangle"], mesh.n_nodes + np.arange(len(mesh.cells["triangle"]))
+    fans = [np.column_stack([triangles[:, k], triangles[:, (k + 1) % 3], middle]) for k in range(3)]
+    finer = Mesh(np.vstack([mesh.points, mesh.points[triangles].mean(axis=1)]), {"triangle": np.vstack(fans)})
+    one, other = kernel.represent([mesh, finer])[0]
+    np.testing.assert_allclose(other, one, atol=1e-9)
+
+
+def test_parts_that_are_all_alike_and_measures_that_there_are_not():
+    kernel = PartMeasures("mesh")
+    coordinates, left = kernel.fit([sphere(1)] * 4)
+    assert coordinates.shape == (4, 0) and not left.any()
+    assert kernel.range_names() == ["mesh"] and kernel.blocks((coordinates, left))[0].values.shape == (4, 1)
+    with pytest.raises(InputError, match="measures must be a list of some of sizes, faces, edges, corners, not"):
+        PartMeasures("mesh", measures=["holes"]).fit([sphere(1)] * 4)
+    with pytest.raises(InputError, match="graph 1 has 43 summaries, but fit saw 118: another dimension"):
+        kernel.represent([sphere(1), ring(9)])
+
+
+def test_models_of_measures_are_kept_and_differentiated(tmp_path):
+    table = balls(40)
+    model = RobustGPRegressor(Elliptic(PartMeasures("mesh"), "load"), calibrate=False).fit(table[:30], "y")
+    assert model.score(table[30:], "y") > 0.95
+    model.save(tmp_path / "m.swwl")
+    np.testing.assert_array_equal(load_model(tmp_path / "m.swwl").predict(table[30:]), model.predict(table[30:]))
+    row = table[30:31]
+    mesh = row["mesh"].iloc[0]
+    direction = np.random.default_rng(0).normal(size=mesh.points.shape)
+
+    def along(h):
+        moved = pd.Series([Mesh(mesh.points + h * direction, mesh.cells)], index=row.index, dtype=object)
+        return model.predict(row.assign(mesh=moved), widen=False)[0]
+
+    (found,) = model.sensitivity(row)
+    assert_slope((found.gradient * direction).sum(), along, rtol=1e-4, scale=1.0)

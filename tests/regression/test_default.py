@@ -139,17 +139,26 @@ def test_one_target_at_a_time_gives_the_same(stack, table):
     assert len(shared.candidates_) == 10
 
 
-@pytest.mark.parametrize("made", [octahedron, lambda size: Graph([[0.0], [size]], [(0, 1)])])
-def test_few_rows_get_one_more_candidate_of_few_ranges(made):
+@pytest.mark.parametrize(
+    ("made", "name", "parts"),
+    [
+        (octahedron, "skin, few ranges", ["mesh (components)"]),
+        (
+            lambda size: Graph([[0.0], [size]], [(0, 1)]),
+            "nodes, few ranges",
+            [f"mesh (iteration {h}, components)" for h in range(4)],
+        ),
+    ],
+    ids=["meshes", "graphs"],
+)
+def test_few_rows_get_one_more_candidate_of_few_ranges(made, name, parts):
     sizes = np.linspace(1, 2, 120)
     table = pd.DataFrame({"mesh": column(map(made, sizes)), "load": sizes})
     few = default_kernels(table[:119], **QUICK)
-    assert [*default_kernels(table, **QUICK), "nodes, few ranges"] == list(few)
-    assert "nodes, few ranges" not in default_kernels(table[:20], few_rows=False, **QUICK)
-    kernel = few["nodes, few ranges"]
-    model = RobustGPRegressor(kernel).fit(table[:20], sizes[:20] ** 2)
-    by_iteration = [f"mesh (iteration {h}, components)" for h in range(4)]
-    assert list(model.ranges_.index) == [*by_iteration, "load"]
+    assert [*default_kernels(table, **QUICK), name] == list(few)
+    assert name not in default_kernels(table[:20], few_rows=False, **QUICK)
+    model = RobustGPRegressor(few[name]).fit(table[:20], sizes[:20] ** 2)
+    assert list(model.ranges_.index) == [*parts, "load"]
 
 
 def test_users_may_stack_kernels_of_their_own(table, tmp_path):

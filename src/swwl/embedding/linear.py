@@ -29,6 +29,7 @@ from swwl.mesh.graph import Graph
 from swwl.mesh.io import as_graph, as_mesh
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.adjoints import cell_samples_back, lumped_measures_back, skin_samples_back
+from swwl.mesh.shape.part import part_row, part_row_back
 from swwl.mesh.shape.skin import Skin, skin
 from swwl.mesh.shape.summaries import summaries, summaries_back
 
@@ -294,17 +295,19 @@ def _without_directions_back(cloud: Cloud, gradient: Array) -> Array:
 
 def _summaries(embedding: SummaryEmbedding, source: Source) -> Linear:
     thing = source.thing(embedding.merge_nodes)
-    if embedding.kind == "mesh":
+    if embedding.kind != "graph":
         thing = source.mesh(embedding.merge_nodes, "The summary of a mesh")
     elif isinstance(thing, Mesh):
         thing = source.graph(embedding.merge_nodes)
     found = source.skin(embedding.merge_nodes) if isinstance(thing, Mesh) else None
-    raw = summaries(thing, found)
+    numbers: Callable[..., Array] = part_row if embedding.kind == "part" else summaries
+    back_of: Callable[..., Array] = part_row_back if embedding.kind == "part" else summaries_back
+    raw = numbers(thing, found)
     row = embedding.finish([raw], fit=False)[0]
     moving = (row == (raw - embedding.mean_) / embedding.spread_) / embedding.spread_
 
     def pull_back(gradient: Array) -> Array:
-        back = summaries_back(thing, moving[:, None] * gradient, found)
+        back = back_of(thing, moving[:, None] * gradient, found)
         merge = embedding.merge_nodes
         return source.from_mesh(back, merge) if isinstance(thing, Mesh) else source.from_graph(back, merge)
 

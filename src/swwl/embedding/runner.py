@@ -30,6 +30,7 @@ from swwl.mesh.graph import Graph
 from swwl.mesh.io import as_graph, as_mesh
 from swwl.mesh.io.convert import MeshFile
 from swwl.mesh.mesh import Mesh
+from swwl.mesh.shape.part import part_row
 from swwl.mesh.shape.summaries import summaries
 from swwl.parallel import Progress, check_memory, each_once, in_threads
 from swwl.storage.memory import Memory, MemoryLike, as_memory
@@ -240,17 +241,17 @@ def _kept(path: Path | None, recipe: Recipe, memory: Memory) -> EmbeddedGraph | 
 
 
 def summaries_of(items: Sequence[Entry], kind: str, merge_nodes: bool, memory: Memory) -> list[NDArray[np.float64]]:
-    """Return the summaries of every item as a "mesh" or a "graph", from memory where they are known there."""
+    """Return the summaries of every item as a "mesh", a "graph" or a "part", from memory where they are known there."""
     results = []
-    key = f"{kind}-2" + "-merged" * merge_nodes
+    key = {"mesh": "mesh-2", "graph": "graph-2", "part": "part-1"}[kind] + "-merged" * merge_nodes
     for item in items:
         kept = None if item.path is None else memory.get(item.path, "summaries", key)
         if kept is not None and "summaries" in kept and np.isfinite(kept["summaries"]).all():
             results.append(kept["summaries"])
             continue
-        thing = item.once((kind, merge_nodes), partial(_thing, kind=kind, merge_nodes=merge_nodes))
+        thing = item.once((kind == "graph", merge_nodes), partial(_thing, kind=kind, merge_nodes=merge_nodes))
         try:
-            found = summaries(thing)
+            found = part_row(thing) if kind == "part" and isinstance(thing, Mesh) else summaries(thing)
         except InputError as error:
             raise error.of_item(item.number, f"Graph {item.number}") from None
         if item.path is not None:

@@ -21,6 +21,9 @@ Array = NDArray[np.float64]
 # Numbers farther from the mean than so many deviations count as so far: a new mesh of another kind is far from all
 # others in any case, and must not be so far that nothing else about it counts.
 _MOST_DEVIATIONS = 6.0
+# Numbers of parts are plain; those that vary by less show how curved skins were meshed, or what symmetric parts lack of
+# being so.
+_LEAST_SPREAD = 2e-3
 
 
 @storable
@@ -29,8 +32,9 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    kind : {"mesh", "graph"}
-        Which numbers, see :func:`swwl.mesh.shape.summaries.summaries`.
+    kind : {"part", "mesh", "graph"}
+        Which numbers: those of the part that a mesh stands for, see :func:`swwl.mesh.shape.part.part_numbers`, or those
+        of its nodes and cells, see :func:`swwl.mesh.shape.summaries.summaries`.
     merge_nodes : bool
         Make nodes of a mesh at the same place one, see :meth:`swwl.Mesh.merged`.
     n_jobs : int or None
@@ -95,7 +99,7 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
     @property
     def row_length(self) -> int:
         """About how many numbers a row has."""
-        return 30
+        return 120 if self.kind == "part" else 30
 
     @property
     def nodes_at_once(self) -> int | None:
@@ -129,14 +133,15 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
         if fit:
             self.mean_ = raw.mean(axis=0)
             spread = raw.std(axis=0)
-            self.spread_ = np.where(spread > 1e-9 * np.abs(raw).max(axis=0), spread, 1.0)
+            least = _LEAST_SPREAD if self.kind == "part" else 1e-9 * np.abs(raw).max(axis=0)
+            self.spread_ = np.where(spread > least, spread, 1.0)
         return np.clip((raw - self.mean_) / self.spread_, -_MOST_DEVIATIONS, _MOST_DEVIATIONS)
 
     def check_restored(self, per_iteration: bool) -> int:
         """Refuse what a model file says of it, where that cannot be; return the length of its rows."""
         check_declared(self, Sizes())
-        if self.kind not in ("mesh", "graph"):
-            raise InputError(f"kind is {shown(self.kind)}, but 'mesh' or 'graph' is expected")
+        if self.kind not in ("part", "mesh", "graph"):
+            raise InputError(f"kind is {shown(self.kind)}, but 'part', 'mesh' or 'graph' is expected")
         return len(self.mean_)
 
     def _run(self, X: object, progress: Progress | None, memory: MemoryLike) -> Run:

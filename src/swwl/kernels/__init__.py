@@ -10,7 +10,7 @@ SWWL('mesh', n_projections=20) * Matern52('speed') * Matern52('pressure')
 
 from swwl.errors import IndefiniteKernelWarning
 from swwl.kernels.base import Factor, Product
-from swwl.kernels.components import Components, PrincipalSWWL, Summaries
+from swwl.kernels.components import Components, PartMeasures, PrincipalSWWL, Summaries
 from swwl.kernels.elliptic import Elliptic
 from swwl.kernels.numeric import Categories, Gaussian, Matern32, Matern52, Power
 from swwl.kernels.precomputed import Precomputed, Rows
@@ -32,5 +32,6 @@ __all__ = [
     "PrincipalSWWL",
     "Product",
     "Rows",
+    "PartMeasures",
     "Summaries",
 ]

@@ -23,6 +23,7 @@ from swwl.gp.blocks import Block, Coordinates, RowDistances
 from swwl.kernels.base import CorrelationName, Factor
 from swwl.kernels.sliced import N_KEPT, EmbeddingFactor, Kept, PartComponents, PartMeans, known, with_embedding_options
 from swwl.mesh.arrays import AnyArray
+from swwl.mesh.shape.part import MEASURES, part_columns, part_number_names
 from swwl.storage.checks import PERHAPS, Count, Shape
 from swwl.storage.modelfile import storable
 
@@ -292,6 +293,109 @@ class Summaries(KeptComponents):
     def make_embedding(self) -> SummaryEmbedding:
         """Return an unfitted table of summaries."""
         return SummaryEmbedding(self.kind, merge_nodes=self.merge_nodes, n_jobs=self.n_jobs)
+
+
+@storable
+class PartMeasures(KeptComponents):
+    """Numbers of the part that a mesh stands for, whatever its mesh is like, with a range for each of them.
+
+    Sizes, and moments of the skin, of its edges and of its corners: see :func:`swwl.mesh.shape.part.part_numbers`.
+    Numbers that do not vary over the training set have no range.
+
+    Parameters
+    ----------
+    column : str
+        Name of a column of meshes.
+    measures : sequence of {"sizes", "faces", "edges", "corners"}
+        Which numbers.
+    merge_nodes : bool
+        Make nodes of a mesh at the same place one, see :meth:`swwl.Mesh.merged`.
+    n_jobs : int or None
+        Threads.
+
+    Examples
+    --------
+    >>> from swwl import Mesh
+    >>> plates = [Mesh([[0, 0], [width, 0], [width, 1], [0, 1]], [[0, 1, 2], [0, 2, 3]]) for width in (1.0, 2.0, 4.0)]
+    >>> kernel = PartMeasures("plate", measures=["sizes"])
+    >>> coordinates, left = kernel.fit(plates)
+    >>> kernel.range_names()[:2]
+    ['plate (center x)', 'plate (center y)']
+    """
+
+    n_kept = n_components = 0  # all that vary
+    embedding_: SummaryEmbedding
+
+    def __init__(
+        self,
+        column: str = "graph",
+        *,
+        measures: Sequence[str] = ("sizes", "corners"),
+        merge_nodes: bool = False,
+        n_jobs: int | None = None,
+    ):
+        self.column = column
+        self.measures = measures
+        self.merge_nodes = merge_nodes
+        self.n_jobs = n_jobs
+
+    def check(self) -> None:
+        """Refuse names of measures that there are not."""
+        odd = [name for name in self.measures if name not in MEASURES]
+        if odd or isinstance(self.measures, str) or not self.measures:
+            raise InputError(f"measures must be a list of some of {', '.join(MEASURES)}, not {self.measures!r}.")
+
+    def make_embedding(self) -> SummaryEmbedding:
+        """Return an unfitted table of the numbers of parts."""
+        return SummaryEmbedding("part", merge_nodes=self.merge_nodes, n_jobs=self.n_jobs)
+
+    def source(self) -> Hashable:
+        """Return what representations depend on: all numbers are kept, whichever have ranges."""
+        return type(self).__name__, self.merge_nodes
+
+    def fit_rows(self, rows: AnyArray) -> Kept:
+        """Find the numbers that vary; return those of the training rows, and the norms of the others."""
+        self.means_ = [np.zeros(rows.shape[1])]
+        self.components_ = [np.eye(rows.shape[1], dtype=np.float32)[:, rows.std(axis=0) > 0.5]]
+        return self.coordinates(rows)
+
+    def learn(self, rows: AnyArray) -> None:
+        """Find the numbers that vary in a sample; those of all others are kept in single precision."""
+        self.fit_rows(rows)
+        self.single_ = True
+
+    def blocks(self, first: Kept, second: Kept | None = None) -> list[Block]:
+        """Return the numbers, a coordinate each."""
+        chosen = self._chosen()
+        if not len(chosen):  # parts that are all alike
+            return [
+                Coordinates(np.zeros((len(first[0]), 1)), None if second is None else np.zeros((len(second[0]), 1)))
+            ]
+        return [Coordinates(first[0][:, chosen], None if second is None else second[0][:, chosen])]
+
+    def pull_back(self, new: Kept, train: Kept, gradients: Sequence[Array]) -> Array:
+        """Return the gradient in the numbers of one part, (K, m)."""
+        chosen = self._chosen()
+        return np.asarray(self.components_[0][:, chosen] @ gradients[0][: len(chosen)])
+
+    def correlations(self) -> list[CorrelationName]:
+        """Return one Gaussian correlation."""
+        return ["gaussian"]
+
+    def range_names(self) -> list[str]:
+        """Name the numbers."""
+        width = len(self.components_[0])
+        dimension, _ = part_columns(width, MEASURES)
+        names = [name for own in part_number_names(dimension).values() for name in own]
+        kept = np.flatnonzero(self.components_[0].any(axis=1))[self._chosen()]
+        return [f"{self.column} ({names[place]})" for place in kept] or [self.column]
+
+    def _chosen(self) -> NDArray[np.intp]:
+        """Return the places, among the numbers that vary, of those that have a range."""
+        components = self.components_[0]
+        return np.flatnonzero(
+            np.isin(np.flatnonzero(components.any(axis=1)), part_columns(len(components), self.measures)[1])
+        )
 
 
 @storable

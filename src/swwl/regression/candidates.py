@@ -1,7 +1,9 @@
 """The kernels that a table gets when the user names none: short fixed lists, of which cross-validation makes one model.
 
 Which measure of a mesh matters is a question of the physics, and no single answer is right. The lists are short because
-every candidate is fitted, and fixed because a long list would be a choice by test scores.
+every candidate is fitted, and fixed because a long list would be a choice by test scores. Candidates for meshes see the
+part and not its mesh: measures on its skin, and exact integrals (``mesh/shape/part.py``), which stay as they are when
+the same part is meshed more finely. Nodes count for graphs alone, which have no cells.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from swwl.errors import InputError, MeshWarning
-from swwl.kernels import Categories, Components, Elliptic, Matern52, Product, Summaries
+from swwl.kernels import Categories, Components, Elliptic, Matern52, PartMeasures, Product, Summaries
 from swwl.kernels.base import Factor
 from swwl.kernels.elliptic import Scalar
 from swwl.mesh.io import as_mesh
@@ -26,8 +28,9 @@ from swwl.tables.inputs import column
 WORDS = {
     "skin": "the boundary with its normals",
     "skin, smooth": "the boundary with its normals, for answers without kinks",
-    "nodes and area": "where nodes lie after far averaging, and where the area or volume lies",
-    "nodes, skin, summaries": "averaged nodes, the boundary, and plain numbers such as size and extent",
+    "edges and corners": "sizes of the part, and where its boundary bends: edges, corners, holes",
+    "faces and skin": "sizes of the part, how much of its boundary looks where, and the boundary with its normals",
+    "skin, few ranges": "the boundary with its normals by a single range: safe with few cases",
     "nodes, smooth": "attributes of nodes averaged over neighbors, for answers without kinks",
     "nodes by iteration": "attributes of nodes, averaged over near and over farther neighbors, each by itself",
     "far nodes, edges, summaries": "far averages of nodes, differences along edges, and plain numbers",
@@ -42,20 +45,20 @@ WORDS = {
 _ALL: dict[str, Any] = {"n_quantiles": 100, "normalization": "sum"}
 _SKIN = {"measure": "skin", "n_iterations": 0, "directions": "orthogonal", "quantiles": "mean"}
 _FAR = {"step": "sqrt", "n_iterations": 8, "tolerance": 1e-3, "node_weights": "uniform"}
-_AREA = {"measure": "area", "n_iterations": 0, "directions": "orthogonal", "quantiles": "mean"}
 _EDGES = {"measure": "edges", "n_iterations": 0, "scale": True}
 # With so many training rows for each component of a measure it may have a range of its own.
 _ROWS_PER_COMPONENT = 4
 # With fewer training rows a dozen ranges are too many to be sure of, and a candidate of four comes in addition.
 FEW_ROWS = 120
 
-# (correlation, parts); a part is (options of the embedding or None for summaries, components with a range each)
-_Parts = Sequence[tuple[dict[str, Any] | None, int]]
+# (correlation, parts); a part is what it is made of (options of an embedding, names of the measures of a part, or None
+# for summaries of a graph), and how many components have a range each
+_Parts = Sequence[tuple[dict[str, Any] | tuple[str, ...] | None, int]]
 _MESHES: dict[str, tuple[str, _Parts]] = {
     "skin": ("matern52", [(_SKIN, 16)]),
     "skin, smooth": ("gaussian", [(_SKIN, 8)]),
-    "nodes and area": ("matern52", [(_FAR, 8), (_AREA, 8)]),
-    "nodes, skin, summaries": ("matern52", [(_FAR, 6), (_SKIN, 8), (None, 6)]),
+    "edges and corners": ("matern52", [(("sizes", "edges", "corners"), 0)]),
+    "faces and skin": ("matern52", [(("sizes", "faces"), 0), (_SKIN, 8)]),
 }
 _GRAPHS: dict[str, tuple[str, _Parts]] = {
     "nodes, smooth": ("gaussian", [({}, 8)]),
@@ -63,22 +66,23 @@ _GRAPHS: dict[str, tuple[str, _Parts]] = {
     "far nodes, edges, summaries": ("matern52", [(_FAR, 6), (_EDGES, 6), (None, 6)]),
     "scaled nodes, edges, summaries": ("matern52", [({"scale": True}, 6), (_EDGES, 6), (None, 6)]),
 }
-_IF_FEW: dict[str, tuple[str, _Parts]] = {"nodes, few ranges": ("matern52", [({"per_iteration": True}, 0)])}
+_MESHES_IF_FEW: dict[str, tuple[str, _Parts]] = {"skin, few ranges": ("matern52", [(_SKIN, 0)])}
+_GRAPHS_IF_FEW: dict[str, tuple[str, _Parts]] = {"nodes, few ranges": ("matern52", [({"per_iteration": True}, 0)])}
 
 
 def default_kernels(table: pd.DataFrame, *, few_rows: bool = True, **options: Any) -> dict[str, Product]:
     """Return the candidates for a table of inputs, by name.
 
     Columns of numbers and of pandas' type "category" are in all of them; whether to learn from other texts is for the
-    user to say. Columns of meshes get the skin, the area and the nodes of a mesh in several combinations; columns of
-    graphs without cells their nodes and edges.
+    user to say. Columns of meshes get the skin and the measures of a part in several combinations; columns of graphs
+    without cells their nodes and edges.
 
     Parameters
     ----------
     table : DataFrame
         Training inputs.
     few_rows : bool
-        Whether tables of graphs with fewer than 120 rows get one more candidate, of few ranges.
+        Whether tables of meshes or graphs with fewer than 120 rows get one more candidate, of few ranges.
     **options
         For all embeddings, such as ``n_jobs``, ``random_state`` and ``n_projections``.
 
@@ -98,8 +102,11 @@ def default_kernels(table: pd.DataFrame, *, few_rows: bool = True, **options: An
             "numbers one by one": plain,
         }
     meshes = [_has_skin(table[name], name) for name in graphs]
-    extra = _IF_FEW if few_rows and len(table) < FEW_ROWS else {}
-    lists = [(_MESHES if mesh else _GRAPHS) | extra for mesh in meshes]
+    few = few_rows and len(table) < FEW_ROWS
+    lists = [
+        (_MESHES | (_MESHES_IF_FEW if few else {})) if mesh else (_GRAPHS | (_GRAPHS_IF_FEW if few else {}))
+        for mesh in meshes
+    ]
     most = max(1, len(table) // _ROWS_PER_COMPONENT)
     candidates: dict[str, Product] = {}
     for names in zip(*lists, strict=True):
@@ -139,12 +146,15 @@ def shape_factors(table: pd.DataFrame, n_components: int, **options: Any) -> lis
     return [*factors, *map(Scalar, numbers), *map(Categories, others)]
 
 
-def _factor(name: str, k: int, kind: str, given: dict[str, Any] | None, options: dict[str, Any]) -> Factor:
-    own: dict[str, Any]
-    if given is None:
-        own = {key: options[key] for key in ("merge_nodes", "n_jobs") if key in options}
-        return Summaries(name, n_components=k, kind=kind, **own)
-    own = _ALL | options | given
+def _factor(
+    name: str, k: int, kind: str, given: dict[str, Any] | tuple[str, ...] | None, options: dict[str, Any]
+) -> Factor:
+    if not isinstance(given, dict):
+        plain = {key: options[key] for key in ("merge_nodes", "n_jobs") if key in options}
+        if given is not None:
+            return PartMeasures(name, measures=given, **plain)
+        return Summaries(name, n_components=k, kind=kind, **plain)
+    own: dict[str, Any] = _ALL | options | given
     if own.get("measure") in ("skin", "area"):
         own.pop("fields", None)
     return Components(name, n_components=k, **own)

@@ -1,0 +1,333 @@
+r"""Moments of a part and of its boundary: volume, area by where it looks, edges and corners by how they bend.
+
+All are integrals over the outward skin, so that they belong to the part and not to its mesh: cells cut into smaller
+ones, or moved within the same faces, leave them as they are. Edges and corners carry the curvature measures of integral
+geometry. With the signed dihedral angle :math:`\beta_e` of an edge of length :math:`\ell_e` along the unit vector
+:math:`t_e`, and the angles :math:`\theta` of triangles at a corner v,
+
+.. math:: H_k = \sum_e \tfrac12 \ell_e \beta_e\, t_{e,k}^2\, \delta_e, \qquad
+          K = \sum_v \Bigl(2\pi - \sum_{T \ni v} \theta_{T,v}\Bigr) \delta_v .
+
+They are signed, and so they converge on smooth skins too (Cohen-Steiner and Morvan 2003, "Restricted Delaunay
+triangulations and normal cycle"); the total of K is :math:`4\pi` for every closed part and :math:`-4\pi` for every hole
+through it. In the plane K has the angles by which the boundary turns, and there is no H.
+
+:func:`part_moments` sums up; :func:`part_moments_back` is its transposed derivative. ``part.py`` makes numbers of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swwl.mesh.boundary import coordinates, cross, piece_normals, same_sides
+from swwl.mesh.shape.adjoints import pieces_back
+from swwl.mesh.shape.skin import Skin
+
+_Floats = NDArray[np.float64]
+_Numbers = NDArray[np.intp]
+
+_TINY = 1e-300
+
+
+class _Weighted(NamedTuple):
+    """Simplices that carry a weight each, evenly: of one node, two, three, or three and the center."""
+
+    nodes: _Numbers  # (k, m)
+    weights: _Floats  # (measures, m)
+    center: bool = False  # whether the center is one more corner
+
+
+class _Edges(NamedTuple):
+    """Edges a b of two triangles a b c and b a d, with the angle by which the skin bends outward there."""
+
+    ends: _Numbers  # (2, m)
+    across: _Numbers  # (2, m): c and d
+    normals: _Floats  # (2, 3, m)
+    heights: _Floats  # (2, m), of c and d above the edge
+    along: _Floats  # (3, m), b - a
+    lengths: _Floats  # (m,)
+    angles: _Floats  # (m,)
+
+
+class _Boundary(NamedTuple):
+    """A skin about a center, and what all measures of it are made of."""
+
+    about: _Floats  # (d, n)
+    nodes: _Numbers  # (d, m), of its pieces
+    vectors: _Floats  # (d, m), normals as long as the pieces are large
+    sizes: _Floats  # (m,)
+    oriented: bool
+    closed: bool
+    edges: _Edges | None  # in space
+    rim: NDArray[np.bool_]  # (n,), nodes where a surface ends
+    used: _Numbers  # nodes of the skin
+
+
+def measure_names(dimension: int) -> list[str]:
+    """Name the measures of :func:`part_moments`, in their order.
+
+    Examples
+    --------
+    >>> measure_names(2)
+    ['skin', 'inside', 'skin towards +x', 'skin towards -x', 'skin towards +y', 'skin towards -y', 'corners']
+    """
+    axes = "xyz"[:dimension]
+    names = ["skin", "inside"] + [f"skin towards {sign}{axis}" for axis in axes for sign in "+-"]
+    return names + [f"edges along {axis}" for axis in axes if dimension == 3] + ["corners"]
+
+
+def pairs(dimension: int) -> list[tuple[int, int]]:
+    """Return the pairs of axes of second moments, in their order."""
+    return [(i, j) for i in range(dimension) for j in range(i, dimension)]
+
+
+def part_moments(points: _Floats, found: Skin, center: _Floats) -> _Floats:
+    """Return moments of the measures of a part: totals, first and second moments about a center.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    found : Skin
+        Of the mesh. One whose sides cannot be told apart encloses nothing and bends nowhere.
+    center : ndarray of shape (d,)
+
+    Returns
+    -------
+    ndarray of shape (measures, 1 + d + d (d + 1) / 2)
+        Measures as :func:`measure_names` says.
+
+    Examples
+    --------
+    >>> from swwl import Mesh
+    >>> from swwl.mesh.shape.skin import skin
+    >>> square = Mesh([[0, 0], [2, 0], [2, 2], [0, 2]], [[0, 1, 2], [0, 2, 3]])
+    >>> moments = part_moments(square.points, skin(square), np.zeros(2))
+    >>> moments[:2, :3].tolist()  # 8 long, an area of 4
+    [[8.0, 8.0, 8.0], [4.0, 4.0, 4.0]]
+    >>> float(moments[-1, 0] / np.pi)  # once around
+    2.0
+    """
+    seen = _boundary(points, found, center)
+    return np.concatenate([_moments(seen.about, part) for part in _measures(seen)])
+
+
+def part_moments_back(points: _Floats, found: Skin, center: _Floats, gradient: _Floats) -> _Floats:
+    """Return the gradient in the points of what is made of :func:`part_moments`, its center held.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    found : Skin
+    center : ndarray of shape (d,)
+    gradient : ndarray of shape (measures, moments, m)
+        In the moments, of m functions.
+
+    Returns
+    -------
+    ndarray of shape (n, d, m)
+    """
+    seen = _boundary(points, found, center)
+    parts = _measures(seen)
+    total = np.zeros((gradient.shape[2], *seen.about.shape))
+    for back, own in zip(total, np.moveaxis(gradient, 2, 0), strict=True):
+        start, in_weights = 0, []
+        for part in parts:
+            stop = start + len(part.weights)
+            in_weights.append(_moments_back(seen.about, part, own[start:stop], back))
+            start = stop
+        _weights_back(seen, in_weights, back)
+    return total.transpose(2, 1, 0)
+
+
+def _boundary(points: _Floats, found: Skin, center: _Floats) -> _Boundary:
+    about, nodes = np.ascontiguousarray(points.T) - center[:, None], found.pieces.T.astype(np.intp, order="C")
+    d, n = about.shape
+    vectors = np.ascontiguousarray(piece_normals(about.T, found.pieces).T)
+    sizes = np.sqrt((vectors**2).sum(axis=0))
+    rim, edges = np.zeros(n, bool), None
+    used = np.flatnonzero(np.bincount(nodes.ravel(), minlength=n))
+    if d == 3:
+        one, other, alone = _sides(nodes, n)
+        rim[nodes.ravel()[alone]] = rim[np.roll(nodes, -1, axis=0).ravel()[alone]] = True
+        edges = _edges(about, found, nodes, one, other)
+    else:
+        rim = np.bincount(nodes[0], minlength=n) != np.bincount(nodes[1], minlength=n)
+    return _Boundary(about, nodes, vectors, sizes, found.oriented, not rim.any(), edges, rim, used)
+
+
+def _measures(seen: _Boundary) -> list[_Weighted]:
+    """Return the measures, in the order of their names."""
+    inside = (seen.vectors * seen.about[:, seen.nodes[0]]).sum(axis=0) / len(seen.about)  # cones from the center
+    measures = [
+        _Weighted(seen.nodes, seen.sizes[None]),
+        _Weighted(seen.nodes, inside[None] * (seen.oriented and seen.closed), center=True),
+        _Weighted(seen.nodes, np.stack([part**2 / seen.sizes for part, _ in _towards(seen)])),
+    ]
+    edges = seen.edges
+    if edges is not None:
+        measures.append(_Weighted(edges.ends, 0.5 * seen.oriented * edges.angles * edges.along**2 / edges.lengths))
+    return [*measures, _Weighted(seen.used[None], _turns(seen)[None, seen.used])]
+
+
+def _towards(seen: _Boundary) -> list[tuple[_Floats, float]]:
+    """Return how far pieces look along every axis, forward and backward, and by how much more if their vectors grow."""
+    if not seen.oriented:  # half of it forward, half of it backward
+        return [(row * np.sqrt(0.5), np.sqrt(0.5)) for row in seen.vectors for _ in range(2)]
+    return [(np.maximum(sign * row, 0.0), sign) for row in seen.vectors for sign in (1.0, -1.0)]
+
+
+def _sides(nodes: _Numbers, n: int) -> tuple[_Numbers, _Numbers, _Numbers]:
+    """Return the sides of triangles that are shared by two, one and the other, and those that none shares.
+
+    Sides are counted from corner 0 to 1 of all triangles, then from 1 to 2, then from 2 to 0.
+    """
+    a, b = nodes.ravel(), np.roll(nodes, -1, axis=0).ravel()
+    order, new = same_sides(np.minimum(a, b) * n + np.maximum(a, b))
+    starts = np.flatnonzero(new)
+    counts, starts = np.diff(starts), starts[:-1]
+    one, other = order[starts[counts == 2]], order[starts[counts == 2] + 1]
+    opposite = a[one] == b[other]  # neighbors that look to one side run through it in opposite directions
+    return one[opposite], other[opposite], order[starts[counts == 1]]
+
+
+def _edges(about: _Floats, found: Skin, nodes: _Numbers, one: _Numbers, other: _Numbers) -> _Edges:
+    m = nodes.shape[1]
+    a, b, c = (np.roll(nodes, -k, axis=0).ravel() for k in range(3))
+    ends, across = np.stack([a[one], b[one]]), np.stack([c[one], c[other]])
+    normals = np.stack([coordinates(found.normals, side % m) for side in (one, other)])
+    start, stop = about[:, ends[0]], about[:, ends[1]]
+    along = stop - start
+    lengths = np.maximum(np.sqrt((along**2).sum(axis=0)), _TINY)
+    areas = [np.sqrt((cross(along, about[:, node] - start) ** 2).sum(axis=0)) for node in across]
+    sine = (cross(*normals) * along).sum(axis=0) / lengths
+    angles = np.arctan2(sine, (normals[0] * normals[1]).sum(axis=0))
+    return _Edges(ends, across, normals, np.maximum(np.stack(areas) / lengths, _TINY), along, lengths, angles)
+
+
+def _turns(seen: _Boundary) -> _Floats:
+    """Return by how much the skin bends at every node, (n,): what its angles there lack of a full or a straight one."""
+    n, nodes = seen.about.shape[1], seen.nodes
+    if seen.edges is None:
+        into, out, angles = _passages(seen)
+        return np.asarray(np.bincount(nodes[1, into], angles * seen.oriented, n), dtype=np.float64)
+    turns = np.where(seen.rim, np.pi, 2 * np.pi)
+    for k in range(3):
+        at, q, r = (seen.about[:, nodes[(k + j) % 3]] for j in range(3))
+        u, w = q - at, r - at
+        angle = np.arctan2(np.sqrt((cross(u, w) ** 2).sum(axis=0)), (u * w).sum(axis=0))
+        turns -= np.bincount(nodes[k], angle, n)
+    return turns
+
+
+def _passages(seen: _Boundary) -> tuple[_Numbers, _Numbers, _Floats]:
+    """Return the sides that end where one other starts, those that start there, and the angles between them."""
+    nodes, n = seen.nodes, seen.about.shape[1]
+    simple = (np.bincount(nodes[0], minlength=n) == 1) & (np.bincount(nodes[1], minlength=n) == 1)
+    leaving = np.full(n, -1)
+    leaving[nodes[0]] = np.arange(nodes.shape[1])
+    into = np.flatnonzero(simple[nodes[1]])
+    out = leaving[nodes[1, into]]
+    sides = seen.about[:, nodes[1]] - seen.about[:, nodes[0]]
+    (x, y), (u, v) = sides[:, into], sides[:, out]
+    return into, out, np.arctan2(x * v - y * u, x * u + y * v)
+
+
+def _moments(about: _Floats, part: _Weighted) -> _Floats:
+    """Return totals, first and second moments of weights that lie evenly on simplices, (measures, moments)."""
+    corners, sums, k = _corners(about, part)
+    rows = [np.ones(part.weights.shape[1]), *(sums / k)]
+    for i, j in pairs(len(about)):
+        rows.append((sum(own[i] * own[j] for own in corners) + sums[i] * sums[j]) / (k * (k + 1)))
+    return part.weights @ np.array(rows).T
+
+
+def _corners(about: _Floats, part: _Weighted) -> tuple[list[_Floats], _Floats, int]:
+    corners = [coordinates(about.T, node) for node in part.nodes]
+    return corners, np.sum(corners, axis=0), len(corners) + part.center
+
+
+def _moments_back(about: _Floats, part: _Weighted, gradient: _Floats, total: _Floats) -> _Floats:
+    """Add the gradients in the points to ``total``, (d, n); return those in the weights, (measures, m)."""
+    d, n = about.shape
+    corners, sums, k = _corners(about, part)
+    pulled = gradient.T @ part.weights  # (moments, m): what a unit of every moment of a simplex is worth
+    in_weights = gradient[:, :1] + gradient[:, 1 : d + 1] @ (sums / k)
+    slopes = [np.repeat(pulled[1 + i][None], len(corners), axis=0) / k for i in range(d)]  # of every axis, by corner
+    for place, (i, j) in enumerate(pairs(d), start=1 + d):
+        square = (sum(own[i] * own[j] for own in corners) + sums[i] * sums[j]) / (k * (k + 1))
+        in_weights = in_weights + gradient[:, place : place + 1] * square
+        share = pulled[place] / (k * (k + 1))
+        for c, own in enumerate(corners):
+            slopes[i][c] += share * (own[j] + sums[j])
+            slopes[j][c] += share * (own[i] + sums[i])
+    for axis in range(d):
+        total[axis] += np.bincount(part.nodes.ravel(), slopes[axis].ravel(), n)
+    return np.asarray(in_weights)
+
+
+def _weights_back(seen: _Boundary, gradients: list[_Floats], total: _Floats) -> None:
+    """Add to ``total``, (d, n), what the weights of all measures change with the points."""
+    d, n = seen.about.shape
+    in_sizes, in_inside = gradients[0][0].copy(), gradients[1][0] * (seen.oriented and seen.closed) / d
+    in_vectors = in_inside * seen.about[:, seen.nodes[0]]
+    for place, ((part, slope), own) in enumerate(zip(_towards(seen), gradients[2], strict=True)):
+        in_vectors[place // 2] += 2 * slope * own * part / seen.sizes
+        in_sizes -= own * (part / seen.sizes) ** 2
+    in_vectors += seen.vectors * (in_sizes / seen.sizes)
+    total += pieces_back(seen.about.T, seen.nodes.T.astype(np.int32), in_vectors.T).T
+    _collect(total, seen.nodes[0], in_inside * seen.vectors)
+    if seen.edges is not None:
+        _edges_back(seen.about, seen.edges, gradients[3] * seen.oriented, total)
+    by_node = np.zeros(n)
+    by_node[seen.used] = gradients[-1][0]
+    _turns_back(seen, by_node, total)
+
+
+def _collect(total: _Floats, nodes: _Numbers, own: _Floats) -> None:
+    """Add vectors (d, m) of some nodes to ``total``, (d, n)."""
+    for row, part in zip(total, own, strict=True):
+        row += np.bincount(nodes, part, len(row))
+
+
+def _edges_back(about: _Floats, edges: _Edges, gradient: _Floats, total: _Floats) -> None:
+    """Add what half the length times the angle times the squares of the direction change with the points."""
+    squares = edges.along**2 / edges.lengths
+    in_angles = 0.5 * (gradient * squares).sum(axis=0)
+    in_along = edges.angles / edges.lengths * edges.along * (gradient - in_angles / edges.lengths)
+    start = about[:, edges.ends[0]]
+    at_start, at_stop = -in_along, in_along
+    for node, normal, height in zip(edges.across, edges.normals, edges.heights, strict=True):
+        slope = -in_angles * normal / height  # a corner that rises makes the edge flatter
+        foot = ((about[:, node] - start) * edges.along).sum(axis=0) / edges.lengths**2
+        at_start, at_stop = at_start - (1 - foot) * slope, at_stop - foot * slope
+        _collect(total, node, slope)
+    _collect(total, edges.ends[0], at_start)
+    _collect(total, edges.ends[1], at_stop)
+
+
+def _turns_back(seen: _Boundary, gradient: _Floats, total: _Floats) -> None:
+    """Add what the angles at nodes change with the points, given the gradient in them, (n,)."""
+    nodes, about = seen.nodes, seen.about
+    if seen.edges is None:
+        sides = about[:, nodes[1]] - about[:, nodes[0]]
+        turning = np.stack([-sides[1], sides[0]]) / np.maximum((sides**2).sum(axis=0), _TINY)
+        into, out, _ = _passages(seen)
+        worth = gradient[nodes[1, into]] * seen.oriented
+        for side, sign in ((into, -1.0), (out, 1.0)):
+            _collect(total, nodes[1, side], sign * worth * turning[:, side])
+            _collect(total, nodes[0, side], -sign * worth * turning[:, side])
+        return
+    for k in range(3):
+        corner = [nodes[(k + j) % 3] for j in range(3)]
+        at, q, r = (about[:, node] for node in corner)
+        u, w = q - at, r - at
+        normal = cross(u, w)
+        normal /= np.maximum(np.sqrt((normal**2).sum(axis=0)), _TINY)
+        worth = -gradient[corner[0]]
+        first = worth * cross(u, normal) / np.maximum((u**2).sum(axis=0), _TINY)
+        second = worth * cross(normal, w) / np.maximum((w**2).sum(axis=0), _TINY)
+        for node, own in zip(corner, (-first - second, first, second), strict=True):
+            _collect(total, node, own)
