@@ -219,7 +219,7 @@ def odd(facts: ReportFacts) -> Section:
     short = [label.split(" (")[0] for label in facts.labels]
     for k, name in enumerate(facts.model.target_names_):
         one, true = facts.left_out.column(k), facts.y[:, k]
-        residual = (true - one.mean) / one.std
+        residual = one.standardized(true)
         pictures.append(
             _draw(
                 ResidualsDisplay.from_predictions,
