@@ -86,6 +86,10 @@ class CarriedPrediction(Prediction):
         """Take values of the target, in the shape of the predictions, to the scale of the process."""
         return _by_target(y, self.scales, "forward")
 
+    def from_process(self, x: Array) -> Array:
+        """Take values (M, Q) of the process back to the units of the target, of predictions of shape (M,)."""
+        return self.scales[0].inverse(x)
+
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
         """Return the bounds (lower, upper) of the central interval, each of the shape of ``mean``."""
         lower, upper = self.fitted.interval(level)
@@ -207,7 +211,9 @@ def moment_slopes(scale: Monotone, location: float, spread: float, df: float) ->
     return np.array([of_mean, [np.mean(apart * slope) / std, np.mean(apart * slope * z) / std]])
 
 
-def carried_covariance(scale: Monotone, mean: Array, covariance: Array, df: float, factors: Array) -> tuple[Array, Array]:
+def carried_covariance(
+    scale: Monotone, mean: Array, covariance: Array, df: float, factors: Array
+) -> tuple[Array, Array]:
     """Return mean (M,) and covariance (M, M) in the units of the target: the correlations stay those of the process.
 
     Parameters

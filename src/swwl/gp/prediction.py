@@ -59,6 +59,10 @@ class Prediction:
         """Take values of the target, in the shape of the predictions, to the scale of the process."""
         return y
 
+    def from_process(self, x: Array) -> Array:
+        """Take values (M, Q) of the process back to the units of the target, of predictions of shape (M,)."""
+        return x
+
     def standardized(self, y: Array) -> Array:
         """Return the errors of known answers in standard deviations, on the scale of the process."""
         return (self.to_process(y) - self.process.mean) / self.process.std

@@ -91,11 +91,12 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     solver : {"auto", "exact", "vecchia"}
         "exact" factorizes one matrix of all rows; "vecchia" approximates it by inducing rows and neighbors, in time
         that grows with the number of rows, see :mod:`swwl.regression.fit_many_rows`. "auto" takes it from 3000 rows on.
-    target_scale : {"auto", "identity", "log", "warp"}, or a list or dict of them
+    target_scale : {"auto", "identity", "log", "warp"}, or a list or dict of them, optional
         On which scale a target is fitted: its own, its logarithm, or the best of several monotone warps; for all
         targets, for each in their order, or by name. "auto" stays with the target's own unless another describes
         left-out training rows better beyond chance. Whatever it is, all answers are in the units of the target, and
-        those of a logarithm are positive. See :mod:`swwl.regression.target_scale`.
+        those of a logarithm are positive. By default "auto" for several kernels, "identity" for one. See
+        :mod:`swwl.regression.target_scale`.
 
     Attributes
     ----------
@@ -167,7 +168,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         random_state: int = 0,
         n_jobs: int | None = None,
         solver: str = "auto",
-        target_scale: str | list[str] | dict[str, str] = "auto",
+        target_scale: str | list[str] | dict[str, str] | None = None,
     ):
         self.kernel = kernel
         self.nugget = nugget
@@ -248,7 +249,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             self.random_state,
             effective_n_jobs(self.n_jobs),
         )
-        scales = choose_scales(self.target_scale, members[0], task)
+        scales = choose_scales(self.target_scale, members, task)
         task = task.on_scales(scales)
         way = (ManyRows if solver.large else FewRows)(task, judge=stacked or self.calibrate)
         found = fit_members(members, task, way, gp_progress)

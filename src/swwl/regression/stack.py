@@ -543,9 +543,7 @@ class Stack:
         for factor, slope in zip(self.trend, in_trend, strict=True):
             columns[factor.column] = columns.get(factor.column, np.zeros(())) + slope / factor.units()[0]
         for t in slopes:
-            mean[t : t + 1], total[t : t + 1] = moments(
-                self.scales[t], mean[t : t + 1], total[t : t + 1], self._df
-            )
+            mean[t : t + 1], total[t : t + 1] = moments(self.scales[t], mean[t : t + 1], total[t : t + 1], self._df)
         return np.stack([mean, total])[:, list(chosen)], columns
 
     @property

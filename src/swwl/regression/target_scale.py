@@ -47,7 +47,12 @@ _LEAST_RATIO = 1.5
 # What warps are tried: units over the median, and exponents.
 _UNITS, _EXPONENTS = (0.1, 0.3, 1.0), (0.0, 0.5, 1.5, 2.0)
 _LIMIT = 345.0  # exponents beyond this leave no room for squares
-_WORDS = {"log": "logarithm", "softplus": "softplus warp", "yeo-johnson": "Yeo-Johnson warp", "identity": "its own"}
+_WORDS = {
+    "identity": "own scale",
+    "log": "logarithm",
+    "softplus": "softplus warp",
+    "yeo-johnson": "Yeo-Johnson warp",
+}
 
 
 @dataclass(frozen=True)
@@ -105,8 +110,12 @@ class TargetScale:
 
     @property
     def words(self) -> str:
-        """What it is called."""
+        """What the fitted values of a target are called."""
         return _WORDS[self.kind]
+
+    def facts(self) -> dict[str, str]:
+        """Return what people and scripts want to know of it."""
+        return {"kind": self.kind, "words": self.words, "why": self.why}
 
     def forward(self, y: Array) -> Array:
         """Take values of the target to the scale of the process; -inf where they are not positive but should be."""
@@ -166,28 +175,33 @@ def _root(x: Array, exponent: float) -> Array:
     return np.asarray(np.expm1(np.minimum(x, _LIMIT)) if exponent == 0 else np.expm1(np.log1p(exponent * x) / exponent))
 
 
-def requested_scales(given: TargetScales, names: Sequence[str], targets: Array) -> list[str]:
+def requested_scales(
+    given: TargetScales | None, names: Sequence[str], targets: Array, default: str = "auto"
+) -> list[str]:
     """Return the word for every target: "auto", "identity", "log" or "warp"; refuse others, and logarithms of none.
 
     Parameters
     ----------
-    given : str, list of str, or dict of str to str
-        One for all; one per target, in their order; or by name, "auto" for those that are not named.
+    given : str, list of str, dict of str to str, or None
+        One for all; one per target, in their order; or by name.
     names : sequence of k str
     targets : ndarray of shape (N, k)
+    default : str
+        For targets that are not named.
 
     Examples
     --------
     >>> requested_scales({"drag": "log"}, ["lift", "drag"], np.ones((3, 2)))
     ['auto', 'log']
     """
+    given = default if given is None else given
     if isinstance(given, str):
         words = [given] * len(names)
     elif isinstance(given, Mapping):
         unknown = [name for name in given if name not in names]
         if unknown:
             raise InputError(f"target_scale names {unknown[0]!r}, but the targets are {', '.join(names)}.")
-        words = [str(given.get(name, "auto")) for name in names]
+        words = [str(given.get(name, default)) for name in names]
     else:
         words = [str(word) for word in given]
         if len(words) != len(names):
@@ -202,19 +216,21 @@ def requested_scales(given: TargetScales, names: Sequence[str], targets: Array) 
     return words
 
 
-def choose_scales(given: TargetScales, member: Member, task: Task) -> list[TargetScale]:
+def choose_scales(given: TargetScales | None, members: Sequence[Member], task: Task) -> list[TargetScale]:
     """Return the scale of every target: as requested, or the one that describes left-out training rows best.
 
     Parameters
     ----------
-    given : str, list of str, or dict of str to str
-        See :func:`requested_scales`.
-    member : Member
-        Whose kernel is asked, with representations; without processes.
+    given : str, list of str, dict of str to str, or None
+        See :func:`requested_scales`. By default it is chosen where there are several kernels; one that the user has
+        named is fitted to the targets as they are.
+    members : sequence of Member
+        With representations; without processes. The first one is asked.
     task : Task
         With the targets as they are.
     """
-    words = requested_scales(given, task.layout.names, task.targets)
+    member, default = members[0], "auto" if len(members) > 1 else "identity"
+    words = requested_scales(given, task.layout.names, task.targets, default)
     known = {"log": TargetScale("log", why="as requested"), "identity": TargetScale()}
     found = [known.get(word, TargetScale()) for word in words]
     open_ones = [k for k, word in enumerate(words) if word in ("auto", "warp")]
