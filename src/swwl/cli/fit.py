@@ -107,9 +107,7 @@ def fit(
     ] = None,
     target_scale: Annotated[
         ScaleName | None,
-        typer.Option(
-            help="Scale of the other targets: auto, for --kernel auto, is their own unless left-out rows gain."
-        ),
+        typer.Option(help="Scale of other targets: auto, for --kernel auto, is their own unless left-out rows gain."),
     ] = None,
     merge_nodes: Annotated[
         bool, typer.Option("--merge-nodes", help="Make nodes at exactly the same place one, as swwl check may advise.")

@@ -295,8 +295,8 @@ class Stack:
     """All that a fitted regressor predicts with: one kernel with its processes, or several whose predictions are mixed.
 
     What it says is the plain process: Student-t predictions, as wide as folds ask for, in the units of the targets;
-    members are fitted and mixed on the scales of the targets, and what they say is carried back. Whether a case is so unlike the
-    training cases that its interval has to be wider still is for :class:`swwl.RobustGPRegressor` to say.
+    members are fitted and mixed on the scales of the targets, and what they say is carried back. Whether a case is so
+    unlike the training cases that its interval has to be wider still is for :class:`swwl.RobustGPRegressor` to say.
 
     Attributes
     ----------

@@ -51,6 +51,7 @@ _WORDS = {
     "identity": "own scale",
     "log": "logarithm",
     "softplus": "softplus warp",
+    "asinh": "inverse hyperbolic sine",
     "yeo-johnson": "Yeo-Johnson warp",
 }
 
@@ -65,13 +66,14 @@ class TargetScale:
     ``identity``     y
     ``log``          :math:`\log y`, for positive targets
     ``softplus``     :math:`u \log(e^{y/u} - 1)`, for positive targets: log near zero, the identity beyond the unit
-    ``yeo-johnson``  :math:`((1 + t)^\lambda - 1) / \lambda` for :math:`t = (y - c) / u \ge 0`, and
+    ``asinh``        :math:`\operatorname{asinh} t`, :math:`t = (y - c) / u`: a logarithm on both sides of c
+    ``yeo-johnson``  :math:`((1 + t)^\lambda - 1) / \lambda` for :math:`t \ge 0`, and
                      :math:`-((1 - t)^{2 - \lambda} - 1) / (2 - \lambda)` below
     ===============  =============================================================================================
 
     Attributes
     ----------
-    kind : {"identity", "log", "softplus", "yeo-johnson"}
+    kind : {"identity", "log", "softplus", "asinh", "yeo-johnson"}
     unit : float
         u, positive.
     center : float
@@ -92,7 +94,7 @@ class TargetScale:
     ([1.0, 10.0], [0.25])
     """
 
-    kind: Literal["identity", "log", "softplus", "yeo-johnson"] = "identity"
+    kind: Literal["identity", "log", "softplus", "asinh", "yeo-johnson"] = "identity"
     unit: Annotated[float, Meta(gt=0)] = 1.0
     center: float = 0.0
     exponent: Annotated[float, Meta(ge=0, le=2)] = 1.0
@@ -127,6 +129,8 @@ class TargetScale:
                 near_zero = np.log(at) if self.kind == "log" else np.log(-np.expm1(-at / self.unit))
             return np.asarray(near_zero if self.kind == "log" else at + self.unit * near_zero)
         t = (y - self.center) / self.unit
+        if self.kind == "asinh":
+            return np.asarray(np.arcsinh(t))
         above, below = np.maximum(t, 0.0), np.maximum(-t, 0.0)
         return np.asarray(_power(above, self.exponent) - _power(below, 2.0 - self.exponent))
 
@@ -138,6 +142,8 @@ class TargetScale:
             return np.asarray(np.exp(np.clip(x, -_LIMIT, _LIMIT)))
         if self.kind == "softplus":
             return np.asarray(self.unit * np.logaddexp(0.0, np.maximum(x / self.unit, -_LIMIT)))
+        if self.kind == "asinh":
+            return np.asarray(self.center + self.unit * np.sinh(np.clip(x, -_LIMIT, _LIMIT)))
         above, below = np.maximum(x, 0.0), np.maximum(-x, 0.0)
         t = _root(above, self.exponent) - _root(below, 2.0 - self.exponent)
         return np.asarray(self.center + self.unit * t)
@@ -151,6 +157,8 @@ class TargetScale:
         if self.kind == "softplus":
             return np.asarray(-1.0 / np.expm1(-y / self.unit))
         t = (y - self.center) / self.unit
+        if self.kind == "asinh":
+            return np.asarray(1.0 / (self.unit * np.sqrt(1.0 + t**2)))
         power = np.where(t >= 0, self.exponent - 1.0, 1.0 - self.exponent)
         return np.asarray((1.0 + np.abs(t)) ** power / self.unit)
 
@@ -256,6 +264,8 @@ def _candidates(y: Array, word: str) -> list[TargetScale]:
     unit = float(high - low) / 4.0
     if unit > 0:
         exponents = [own for own in _EXPONENTS if own > 1 or not y.min() > 0]
+        if not y.min() > 0:
+            found += [TargetScale("asinh", share * unit, float(middle)) for share in _UNITS[1:]]
         found += [TargetScale("yeo-johnson", unit, float(middle), own) for own in exponents]
     return found
 
