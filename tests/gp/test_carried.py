@@ -73,12 +73,14 @@ def test_parts_of_it_are_carried_too():
 
 
 @pytest.mark.parametrize("scale", SCALES, ids=lambda scale: scale.kind)
-@pytest.mark.parametrize("df", [4.0, np.inf])
-def test_slopes_of_the_moments(scale, df):
+@pytest.mark.parametrize(("df", "width"), [(4.0, 1.0), (np.inf, 2.5)])
+def test_slopes_of_the_moments(scale, df, width):
     def told(at):
-        return np.concatenate(moments(scale, np.array([0.4 + at[0]]), np.array([0.3 + at[1]]), df))
+        location, spread = np.array([0.4 + at[0]]), np.array([0.3 + at[1]])
+        mean, _ = moments(scale, location, spread / width, df)
+        return np.concatenate([mean, moments(scale, location, spread, df, mean)[1]])
 
-    found = moment_slopes(scale, 0.4, 0.3, df)
+    found = moment_slopes(scale, 0.4, 0.3, df, width)
     assert_slope(found[:, 0], lambda h: told((h, 0.0)), rtol=1e-7, atol=1e-9)
     assert_slope(found[:, 1], lambda h: told((0.0, h)), rtol=1e-7, atol=1e-9)
 

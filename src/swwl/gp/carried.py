@@ -52,7 +52,7 @@ class CarriedPrediction(Prediction):
     r"""Predictions in the units of a target, of a process that was fitted on another scale.
 
     ``mean`` and ``std`` are those of the carried distribution; ``interval`` carries the bounds themselves. Wider
-    intervals (:meth:`widened`) leave the mean where it is.
+    intervals (:meth:`widened`) leave the mean where it is, and ``std`` is the typical deviation from that.
 
     Attributes
     ----------
@@ -192,8 +192,17 @@ def moments(
     return means, deviations
 
 
-def moment_slopes(scale: Monotone, location: float, spread: float, df: float) -> Array:
+def moment_slopes(scale: Monotone, location: float, spread: float, df: float, width: float = 1.0) -> Array:
     """Return the derivatives of mean and standard deviation (rows) in those of the process (columns), (2, 2).
+
+    Parameters
+    ----------
+    scale : Monotone
+    location, spread : float
+        Mean and standard deviation of the process.
+    df : float
+    width : float
+        By how much it has been widened; the mean is that without it.
 
     Examples
     --------
@@ -202,13 +211,13 @@ def moment_slopes(scale: Monotone, location: float, spread: float, df: float) ->
     [[1.0, 0.0], [0.0, 1.0]]
     """
     z = nodes(df)
-    at = location + spread * z
-    slope = scale.inverse_slope(at)
-    apart = scale.inverse(at)
-    apart = apart - apart.mean()
+    near, wide = location + spread / width * z, location + spread * z
+    slope, steep = scale.inverse_slope(near), scale.inverse_slope(wide)
+    apart = scale.inverse(wide) - scale.inverse(near).mean()
     std = max(float(np.sqrt(np.mean(apart**2))), np.finfo(float).tiny)
-    of_mean = [np.mean(slope), np.mean(slope * z)]
-    return np.array([of_mean, [np.mean(apart * slope) / std, np.mean(apart * slope * z) / std]])
+    of_mean = np.array([np.mean(slope), np.mean(slope * z) / width])
+    of_std = [np.mean(apart * (steep - of_mean[0])) / std, np.mean(apart * (steep * z - of_mean[1])) / std]
+    return np.array([of_mean, of_std])
 
 
 def carried_covariance(

@@ -397,8 +397,8 @@ class Stack:
 
     def mixed(self, parts: Sequence[Prediction]) -> Prediction:
         """Make one prediction of those of all members."""
-        found = mixture(parts, self._weights()).widened(self.layout.widths(self.widths))
-        return carried(found, self.scales)
+        # Means are carried back before widths are applied: how wide intervals have to be must not move them.
+        return carried(mixture(parts, self._weights()), self.scales).widened(self.layout.widths(self.widths))
 
     def joint(
         self, cases: Represented, include_nugget: bool = True, factors: Array | None = None
@@ -409,14 +409,16 @@ class Stack:
             for member, blocks in self._joint_blocks(cases)
         ]
         means, covs = (np.stack(parts) for parts in zip(*pairs, strict=True))
-        mean, cov = mixture_covariance(means, covs, self.weights.to_numpy())
-        cov = cov * self.widths.to_numpy()[:, None, None] ** 2
+        mean, plain = mixture_covariance(means, covs, self.weights.to_numpy())
+        widths = self.widths.to_numpy()
+        cov = plain * widths[:, None, None] ** 2
         across = np.ones(mean.shape).T if factors is None else factors.reshape(mean.shape).T
-        plain = cov if factors is None else cov * across[:, :, None] * across[:, None, :]
+        if factors is not None:
+            cov = cov * across[:, :, None] * across[:, None, :]
         for k, scale in enumerate(self.scales):
             if not scale.is_identity:
-                mean[:, k], plain[k] = carried_covariance(scale, mean[:, k], cov[k], self._df, across[k])
-        return mean, plain
+                mean[:, k], cov[k] = carried_covariance(scale, mean[:, k], plain[k], self._df, widths[k] * across[k])
+        return mean, cov
 
     def sample(
         self, cases: Represented, n_samples: int, rng: np.random.Generator, include_nugget: bool = False
@@ -443,7 +445,7 @@ class Stack:
             found = mixture(self.parts_left_out(), self._weights())
         else:
             found = self.left_out.column(0) if self.layout.single else self.left_out
-        return carried(found.widened(self.layout.widths(self.widths)), self.scales)
+        return carried(found, self.scales).widened(self.layout.widths(self.widths))
 
     def parts_left_out(self) -> list[Prediction]:
         """Return what every member by itself predicts for training rows from all others, ranges fixed."""
@@ -514,7 +516,9 @@ class Stack:
         weights, widths = self.weights.to_numpy(), self.widths.to_numpy()
         mean = (weights * means).sum(axis=0)
         total = widths * np.sqrt((weights * (stds**2 + (means - mean) ** 2)).sum(axis=0))
-        slopes = {t: moment_slopes(self.scales[t], mean[t], total[t], self._df) for t in chosen if self._moved(t)}
+        slopes = {
+            t: moment_slopes(self.scales[t], mean[t], total[t], self._df, widths[t]) for t in chosen if self._moved(t)
+        }
         n_columns = (1 + std) * len(chosen)
         in_rows = [None if known is None else np.zeros((len(known.row), n_columns)) for known in linear]
         in_trend = np.zeros((trend.shape[1] if trend is not None else 0, n_columns))
@@ -543,7 +547,9 @@ class Stack:
         for factor, slope in zip(self.trend, in_trend, strict=True):
             columns[factor.column] = columns.get(factor.column, np.zeros(())) + slope / factor.units()[0]
         for t in slopes:
-            mean[t : t + 1], total[t : t + 1] = moments(self.scales[t], mean[t : t + 1], total[t : t + 1], self._df)
+            scale, at, spread = self.scales[t], mean[t : t + 1].copy(), total[t : t + 1].copy()
+            mean[t : t + 1], _ = moments(scale, at, spread / widths[t], self._df)
+            _, total[t : t + 1] = moments(scale, at, spread, self._df, mean[t : t + 1])
         return np.stack([mean, total])[:, list(chosen)], columns
 
     @property

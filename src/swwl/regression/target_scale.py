@@ -40,8 +40,8 @@ _FEWEST_ROWS, _MOST_ROWS = 20, 300
 _ERRORS = 2.0
 # Left-out rows are judged by a Student-t of few degrees of freedom, so that no single bad row decides.
 _JUDGE = 5.0
-# Processes on other scales begin where that on the target's own scale ended.
-_STEPS = 25
+# Steps of the process on the target's own scale, and of those on other scales, which begin where it ended.
+_FIRST_STEPS, _STEPS = 40, 20
 # A positive target that varies by less than this factor is nearly linear in its logarithm: nothing is to be gained.
 _LEAST_RATIO = 1.5
 # What warps are tried: units over the median, and exponents.
@@ -312,7 +312,9 @@ class Comparison:
         screened = [(float(np.mean(self._judged(y, one, plain, 0) - base)), one) for one in candidates]
         warps = [pair for pair in screened if pair[1].kind != "log"]
         second = max(warps, key=lambda pair: pair[0], default=None)
-        shortlist = [pair for pair in screened if pair[1].kind == "log"] + ([second] if second else [])
+        shortlist = [pair for pair in screened if pair[1].kind == "log"]
+        if second and all(second[0] > promise for promise, _ in shortlist):
+            shortlist.append(second)
         # A positive target whose intervals reach below zero is known to be on the wrong scale.
         bound_matters = bool(y.min() > 0 and np.mean(own.interval(0.95)[0] <= 0) > 1 - 0.975)
         chosen, gained = TargetScale(), 0.0
@@ -337,7 +339,7 @@ class Comparison:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
             if start is None:
-                return gp.fit(self._blocks, y, self._trend)
+                return gp.fit(self._blocks, y, self._trend, max_iter=_FIRST_STEPS)
             if not steps:
                 return gp.set_params(beta=start.beta_, nugget=start.nugget_).fit(self._blocks, y, self._trend)
             return gp.fit(self._blocks, y, self._trend, start=start, max_iter=steps)
