@@ -247,3 +247,56 @@ def test_the_server(folder, cases, answer):
         found = pd.read_csv(folder / "answer.csv", keep_default_na=False)
     close(found["massflow_lower95"], told["lower"][:, 1])
     assert found["widened"].tolist() == domain["widened"].tolist()
+
+
+@pytest.fixture(scope="module")
+def log_model(folder):
+    """Return the path of a model of the same blades, one target of which is fitted as its logarithm."""
+    targets = [option for name in TARGETS for option in ("--target", name)]
+    path = folder / "log.swwl"
+    swwl("fit", folder / "d/table.csv", *targets, "--log", "massflow", "--no-calibrate", "-o", path, "-q", *SMALL)
+    return path
+
+
+@pytest.mark.filterwarnings("ignore::swwl.errors.CaseWarning")
+def test_a_logarithm_has_one_answer_too(folder, log_model, cases, tmp_path):
+    model = load_model(log_model)
+    assert [scale.kind for scale in model.target_scales_.values()] == ["identity", "log"]
+    mean, std = model.predict(cases, return_std=True)
+    lower, upper = model.predict_interval(cases)
+    told = {"mean": mean, "std": std, "lower": lower, "upper": upper}
+    assert (lower[:, 1] > 0).all()
+    swwl("predict", log_model, folder / "d/new.csv", "-o", tmp_path / "p.csv")
+    found = pd.read_csv(tmp_path / "p.csv", keep_default_na=False)
+    for key, name in zip(told, ("mean", "std", "lower95", "upper95"), strict=True):
+        close(found[f"massflow_{name}"], told[key][:, 1])
+    assert found["widened"].tolist() == model.domain(cases)["widened"].tolist()
+    case = cases.iloc[2]
+    sweep, fix = ("pressure", [case["pressure"], case["pressure"] + 0.01]), {"speed": case["speed"]}
+    close(predict_curves(model, case["mesh"], sweep, fix=fix)[1].interval(0.95)[0][0], lower[2])
+    one = OneMesh.of(model, {"mesh": case["mesh"]})
+    close(one.predict_with_domain(model, cases.loc[[2], ["speed", "pressure"]])[0].interval(0.95)[1][0], upper[2])
+    table = pd.read_csv(folder / "d/table.csv")
+    test = table[table["split"] != "train"]
+    held_out = held_out_of(model)[1]
+    new = test.assign(mesh=[str(folder / "d" / name) for name in test["mesh"]])
+    for shown, wanted in zip(held_out.interval(0.95), model.predict_interval(new), strict=True):
+        close(shown, wanted)
+    close(held_out.mean, model.predict(new))
+
+
+def test_the_server_answers_in_the_units_of_a_logarithm(folder, log_model, cases):
+    pytest.importorskip("starlette", reason="starlette is not installed")
+    from swwl.serve.http.app import make_app
+    from swwl.serve.models import load_served
+    from tests.serve.conftest import LIMITS, TestClient
+
+    model = load_model(log_model)
+    app = make_app(load_served([log_model], folder), folder, limits=LIMITS)
+    case = cases.iloc[2]
+    (lower,), (upper,) = model.predict_interval(cases.iloc[[2]])
+    with TestClient(app, base_url="http://127.0.0.1") as client:
+        mesh = str(Path(case["mesh"]).relative_to(folder))
+        inputs = {"speed": case["speed"], "pressure": case["pressure"]}
+        found = client.post("/api/predict", json={"mesh": mesh, "inputs": inputs}).json()["targets"]
+    close([[found[name][key] for name in TARGETS] for key in ("lower", "upper")], [lower, upper])

@@ -37,6 +37,15 @@ class SolverName(StrEnum):
     vecchia = "vecchia"
 
 
+class ScaleName(StrEnum):
+    """On which scale targets are fitted."""
+
+    auto = "auto"
+    identity = "identity"
+    log = "log"
+    warp = "warp"
+
+
 class Weights(StrEnum):
     """How the nodes of a mesh are weighted."""
 
@@ -92,6 +101,14 @@ def fit(
     ] = None,
     field: Annotated[list[str] | None, typer.Option(help="Node field to use beside the coordinates.")] = None,
     calibrate: Annotated[bool, typer.Option(help="Make intervals as wide as cross-validation asks for.")] = True,
+    log: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TARGET", help="Fit the logarithm of this target, answer in its units; repeat it."),
+    ] = None,
+    target_scale: Annotated[
+        ScaleName | None,
+        typer.Option(help="Scale of other targets: auto, for --kernel auto, is their own unless left-out rows gain."),
+    ] = None,
     merge_nodes: Annotated[
         bool, typer.Option("--merge-nodes", help="Make nodes at exactly the same place one, as swwl check may advise.")
     ] = False,
@@ -151,6 +168,7 @@ def fit(
         calibrate=calibrate,
         solver=solver.value,
         embeddings=embeddings,
+        target_scale=scales_by_target(target or [], log or [], target_scale),
         cache=cache,
         force=force,
     )
@@ -200,6 +218,17 @@ def kernel_options(
         n_components=None if components is None else _whole(components, "--components", "auto"),
         **others,
     )
+
+
+def scales_by_target(targets: list[str], log: list[str], others: ScaleName | None) -> str | dict[str, str] | None:
+    """Return the scale of every target, as far as it is given; one word where --log names none."""
+    for name in log:
+        if name not in targets:
+            raise InputError(f"--log names {name!r}, but --target names {', '.join(targets) or 'nothing'}.")
+    if not log:
+        return None if others is None else others.value
+    rest = {} if others is None else dict.fromkeys(targets, others.value)
+    return rest | dict.fromkeys(log, "log")
 
 
 def named_inputs(text: str | None) -> list[str] | None:

@@ -55,6 +55,9 @@ def show_fitted(out: Output, facts: Record) -> None:
 
 def show_model(out: Output, facts: Record) -> None:
     """Print importance, choices and scores out of the facts of a model."""
+    for name, scale in facts["scales"].items():
+        if scale["kind"] != "identity":
+            out.say(f"scale     {name}: fitted on its {scale['words']} ({scale['why']}); answers are in its own units")
     for name, importance in facts["importance"].items():
         of = f": {name}" if len(facts["importance"]) > 1 else ""
         order = sorted(importance.items(), key=lambda pair: -pair[1])

@@ -29,7 +29,7 @@ from swwl.design.space import N_COMPONENTS, as_positions, check_count, chosen_ta
 from swwl.embedding.distances import pairwise_distances
 from swwl.errors import InputError, InputTypeError
 from swwl.formatting import number, percent
-from swwl.gp.prediction import Prediction, to_std
+from swwl.gp.prediction import Prediction
 from swwl.parallel import Progress
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.storage.memory import MemoryLike
@@ -40,6 +40,8 @@ Array = NDArray[np.float64]
 CRITERIA = {"learn": ("imse", "variance", "maximin"), "maximize": ("ei", "ucb"), "minimize": ("ei", "ucb")}
 # How many standard deviations above its mean a candidate is judged by "ucb".
 _HOPE = 2.0
+# Values beyond the best answer over which improvements of transformed targets are averaged.
+_TAIL_VALUES = 64
 # Candidates that satisfy constraints with less probability are chosen only where there are no others.
 _PROBABLE = 0.5
 
@@ -240,9 +242,46 @@ def probability_between(prediction: Prediction, low: float, high: float) -> Arra
     >>> probability_between(Prediction(np.zeros(1), np.ones(1), np.inf), -1.96, np.inf).round(3).tolist()
     [0.975]
     """
-    scale = np.maximum(prediction.scale, np.finfo(float).tiny)
-    cdf = norm.cdf if np.isinf(prediction.df) else lambda z: student.cdf(z, prediction.df)
-    return np.asarray(cdf((high - prediction.mean) / scale) - cdf((low - prediction.mean) / scale))
+    process, n = prediction.process, len(prediction)
+    scale = np.maximum(process.scale, np.finfo(float).tiny)
+    cdf = norm.cdf if np.isinf(process.df) else lambda z: student.cdf(z, process.df)
+    ends = (prediction.to_process(np.full(n, bound)) for bound in (low, high))
+    below, above = (cdf((end - process.mean) / scale) for end in ends)
+    return np.asarray(above - below)
+
+
+def improvement_of(prediction: Prediction, best: float, sign: float) -> Array:
+    r"""Return the expected improvement (M,) over the best answer, of predictions of shape (M,).
+
+    Of targets on another scale than their own, with :math:`p = P(\pm y > \pm f)`, it is p times the mean of
+    :math:`\pm (y - f)` over equally likely values of y beyond f.
+
+    Parameters
+    ----------
+    prediction : Prediction
+    best : float
+        f times the sign.
+    sign : float
+        1 to maximize, -1 to minimize.
+
+    Examples
+    --------
+    >>> plain = Prediction(np.zeros(1), np.ones(1), np.inf)
+    >>> improvement_of(plain, 0.0, 1.0).round(4).tolist(), improvement_of(plain, 0.0, -1.0).round(4).tolist()
+    ([0.3989], [0.3989])
+    """
+    process = prediction.process
+    if process is prediction:
+        return expected_improvement(sign * prediction.mean, prediction.scale, prediction.df, best)
+    scale = np.maximum(process.scale, np.finfo(float).tiny)[:, None]
+    answer = np.full((len(prediction), 1), sign * best)
+    family = norm if np.isinf(process.df) else student(process.df)
+    z = sign * (prediction.to_process(answer[:, 0])[:, None] - process.mean[:, None]) / scale
+    p = family.sf(z)
+    levels = np.maximum(p * (np.arange(_TAIL_VALUES) + 0.5) / _TAIL_VALUES, np.finfo(float).tiny)
+    values = process.mean[:, None] + sign * scale * family.isf(levels)
+    gains = sign * (prediction.from_process(values) - answer)
+    return np.asarray(p[:, 0] * np.maximum(gains, 0.0).mean(axis=1))
 
 
 class _Variance:
@@ -335,12 +374,11 @@ class _Improvement:
 
     def scores(self) -> Array:
         """Return expected improvements, or how far upper bounds lie above the lowest of them, (M,)."""
-        std = np.sqrt(self.pool.variance[:, self.k])
+        believed, sign = self.pool.believed(self.k), self.aim.sign
         if self.aim.criterion == "ucb":
-            bound = self.mean + _HOPE * std
+            bound = sign * believed.at(sign * _HOPE)
             return np.asarray(bound - bound.min())
-        scale = std / float(to_std(np.ones(1), self.pool.df)[0])
-        return expected_improvement(self.mean, scale, self.pool.df, self.best)
+        return improvement_of(believed, self.best, sign)
 
     def choose(self, case: int) -> None:
         """Take a candidate for simulated, with the predicted answer."""

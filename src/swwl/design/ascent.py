@@ -161,12 +161,11 @@ def improve(
     candidates = [inside, _inside(found.x, low, high, radius)]
     c = min(candidates, key=lambda own: goal_of(own)[0])
     best, before = predicted(moved(c), slopes=False), predicted(start, slopes=False)
-    half = _half_width(model, column, moved(c), inputs or {}, target)
     return Improvement(
         mesh=moved(c),
         mean=best.value,
         std=best.std.value,
-        interval=(best.value - half, best.value + half),
+        interval=_bounds(model, column, moved(c), inputs or {}, target),
         start_mean=before.value,
         start_std=before.std.value,
         coordinates=c,
@@ -175,11 +174,11 @@ def improve(
     )
 
 
-def _half_width(model: Any, column: str, mesh: Mesh, inputs: Mapping[str, Any], target: str) -> float:
+def _bounds(model: Any, column: str, mesh: Mesh, inputs: Mapping[str, Any], target: str) -> tuple[float, float]:
     row = pd.DataFrame({column: [mesh]} | {name: [value] for name, value in inputs.items()})
     lower, upper = (np.ravel(bound) for bound in model.predict_with_domain(row)[0].interval(0.95))
     place = model.target_names_.index(target)
-    return float(upper[place] - lower[place]) / 2
+    return float(lower[place]), float(upper[place])
 
 
 def _inside(c: Array, low: Array, high: Array, radius: float) -> Array:

@@ -68,6 +68,7 @@ class Pool:
         function, self.observed = self._predict(False), self._predict(True)
         if not np.isfinite(function.std).all():
             raise InputError("The model cannot say how unsure it is: it was fitted to too few cases.")
+        self._function = function
         self.mean, self.variance = function.mean, function.std**2
         self.noise = np.maximum(self.observed.std**2 - self.variance, 0.0)
         self._settled: list[Array] = []  # what each case that is taken for known has explained, (k, M)
@@ -84,6 +85,14 @@ class Pool:
     def df(self) -> float:
         """Degrees of freedom of the predictions."""
         return self.observed.df
+
+    def believed(self, k: int) -> Prediction:
+        """Return what is believed of target k without noise, (M,), given the cases that are taken for known."""
+        start = self._function.column(k)
+        left = np.sqrt(self.variance[:, k])
+        if start.process is start:
+            return Prediction.from_std(start.mean, left, start.df)
+        return start.widened(np.divide(left, start.std, out=np.zeros_like(left), where=start.std > 0))
 
     def column(self, case: int) -> Array:
         """Return the covariances (k, M) of one case with all, given the cases that are taken for known."""

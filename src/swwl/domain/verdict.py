@@ -51,7 +51,7 @@ class Reference:
         For every column of meshes, which factor of the model's kernel shows it, and its training rows; for a model
         without meshes, its numbers together under the name "".
     std : ndarray of shape (N, k)
-        Standard deviations of predictions of training cases that were left out.
+        Standard deviations of predictions of training cases that were left out, on the scales of the processes.
     shape_std : ndarray of shape (N, k)
         The same of the kernels that look at shapes alone, and not at where a mesh is fine.
     ranges : DataFrame
@@ -82,7 +82,7 @@ class Reference:
 
     def widened(self, prediction: Prediction) -> NDArray[np.bool_]:
         """Return of which predictions, (M, k), intervals are to be doubled."""
-        return np.asarray(prediction.columns().std > self.sure)
+        return np.asarray(prediction.process.columns().std > self.sure)
 
     def left_out_scores(self) -> Array:
         """Return the score (N,) of every training case, as if it were a new one; none where a sample stands for all."""
@@ -131,7 +131,7 @@ def make_reference(
     if not any(factor.takes == "graphs" for factor in factors) and plain is not None:
         clouds[""] = (-1, make_cloud(plain))
     ranges = numbers.agg(["min", "max"]) if len(numbers.columns) else numbers
-    return Reference(clouds, left_out.columns().std, shape_std, ranges)
+    return Reference(clouds, left_out.process.columns().std, shape_std, ranges)
 
 
 def shown_factors(factors: Sequence[Factor]) -> list[int]:
@@ -283,7 +283,7 @@ def agreement(y: Array, prediction: Prediction, train: Array, left_out: Predicti
     >>> bool(same > 0.05), bool(other < 0.001)
     (True, True)
     """
-    new, old = (y - prediction.mean) / prediction.std, (train - left_out.mean) / left_out.std
+    new, old = prediction.standardized(y), left_out.standardized(train)
     return float(mannwhitneyu(new, old, alternative="two-sided").pvalue)
 
 

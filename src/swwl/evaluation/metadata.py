@@ -15,6 +15,7 @@ from swwl.errors import InputError, located
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.scores import MeshScore, pooled
 from swwl.formatting import Record
+from swwl.gp.carried import carried
 from swwl.gp.prediction import Prediction
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.storage.checks import Count, PositiveOrInfinite, restored
@@ -39,17 +40,23 @@ class Cases(msgspec.Struct):
 
 
 class HeldOutCases(Cases, kw_only=True):
-    """Held-out cases, with their targets and what the model said of them, (M, k) each."""
+    """Held-out cases, with their targets and what the model said of them, (M, k) each.
+
+    Where targets are fitted on other scales than their own, ``process_mean`` and ``process_std`` are on those.
+    """
 
     targets: list[list[float]]
     mean: list[list[float]]
     std: list[list[float]]
     df: PositiveOrInfinite
+    process_mean: list[list[float]] = []
+    process_std: list[list[float]] = []
 
     def __post_init__(self) -> None:
         """Refuse numbers that are not those of all cases."""
         super().__post_init__()
-        if not len(self.targets) == len(self.mean) == len(self.std) == len(self.rows):
+        moved = [own for own in (self.process_mean, self.process_std) if own]
+        if any(len(own) != len(self.rows) for own in (self.targets, self.mean, self.std, *moved)) or len(moved) == 1:
             raise InputError(f"targets, means and standard deviations must be those of {len(self.rows)} rows")
 
 
@@ -118,7 +125,8 @@ def data_of(model: RobustGPRegressor) -> NumberData | None:
         if len(data.train.rows) != n:
             raise InputError(f"train has {len(data.train.rows)} rows, but the model {n}")
         tested = data.held_out
-        if tested is not None and any(len(row) != k for row in [*tested.targets, *tested.mean, *tested.std]):
+        parts = () if tested is None else (tested.mean, tested.std, tested.process_mean, tested.process_std)
+        if tested is not None and any(len(row) != k for own in (tested.targets, *parts) for row in own):
             raise InputError(f"held_out must have {k} targets, means and standard deviations of every row")
     return data
 
@@ -129,10 +137,12 @@ def held_out_of(model: RobustGPRegressor) -> tuple[NDArray[np.float64], Predicti
     if data is None or data.held_out is None:
         return None
     found = data.held_out
-    targets, mean, std = (
-        np.array(rows, dtype=float).reshape(len(found.rows), -1) for rows in (found.targets, found.mean, found.std)
+    moved = model.stack_.scales if found.process_mean else []
+    pair = (found.process_mean, found.process_std) if moved else (found.mean, found.std)
+    targets, stated, mean, std = (
+        np.array(rows, dtype=float).reshape(len(found.rows), -1) for rows in (found.targets, found.mean, *pair)
     )
-    return targets, Prediction.from_std(mean, std, found.df)
+    return targets, carried(Prediction.from_std(mean, std, found.df), moved, stated)
 
 
 def field_data_of(model: FieldRegressor) -> FieldTableData | None:

@@ -460,6 +460,15 @@ class RobustGP(BaseEstimator):
         """Refuse, before any work, what :meth:`linearize` would refuse."""
         differentiable(self._fitted(), std)
 
+    @property
+    def has_std_slope(self) -> bool:
+        """Whether :meth:`linearize` can differentiate standard deviations."""
+        try:
+            differentiable(self._fitted())
+        except InputError:
+            return False
+        return True
+
     def leave_one_out(self) -> Prediction:
         """Predict every training observation from all others, ranges and nugget fixed: shape (N,) or (N, k)."""
         prediction = self._fitted().leave_one_out()

@@ -50,6 +50,27 @@ class Prediction:
         r"""Standard deviation, :math:`\sqrt{\mathrm{df} / (\mathrm{df} - 2)}` times the scale; inf where df <= 2."""
         return to_std(self.scale, self.df)
 
+    @property
+    def process(self) -> Prediction:
+        """What the process says on the scale it was fitted on: this, unless the target was transformed for the fit."""
+        return self
+
+    def to_process(self, y: Array) -> Array:
+        """Take values of the target, in the shape of the predictions, to the scale of the process."""
+        return y
+
+    def from_process(self, x: Array) -> Array:
+        """Take values (M, Q) of the process back to the units of the target, of predictions of shape (M,)."""
+        return x
+
+    def standardized(self, y: Array) -> Array:
+        """Return the errors of known answers in standard deviations, on the scale of the process."""
+        return (self.to_process(y) - self.process.mean) / self.process.std
+
+    def at(self, z: float) -> Array:
+        """Return the value so many standard deviations of the process above its mean."""
+        return self.mean + z * self.std
+
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
         """Return the bounds (lower, upper) of the central interval, each of the shape of ``mean``."""
         half = quantile(self.df, level) * self.scale
@@ -88,6 +109,9 @@ class Prediction:
         >>> len(Prediction.joined([one, one])), Prediction.joined([one, one], targets=True).mean.shape
         (4, (2, 2))
         """
+        for part in parts:
+            if part.process is not part:  # a target was transformed for the fit
+                return type(part).joined(parts, targets=targets)
         join = np.column_stack if targets else np.concatenate
         return cls(join([part.mean for part in parts]), join([part.scale for part in parts]), parts[0].df)
 

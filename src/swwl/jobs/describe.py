@@ -146,6 +146,7 @@ def model_facts(model: RobustGPRegressor) -> Record:
         "importance": scores.importance_table(model).to_dict(),
         "candidates": model.candidates_.to_dict("records"),
         "components": model.selection_.to_dict("records"),
+        "scales": {name: own.facts() for name, own in model.target_scales_.items()},
         "calibration": model.calibration_.to_dict(),
         "scores": scores.score_rows(model),
     }

@@ -66,6 +66,8 @@ class FitOptions:
         Of columns.
     embeddings : path or None
         For columns: a store of what is kept of the meshes, see :mod:`swwl.jobs.embed`.
+    target_scale : str, dict of str to str, or None
+        Of columns, see :class:`swwl.RobustGPRegressor`.
     n_modes : int or None
         Of fields.
     progress : callable
@@ -79,6 +81,7 @@ class FitOptions:
     n_jobs: int | None = None
     solver: str = "auto"
     embeddings: Path | None = None
+    target_scale: str | dict[str, str] | None = None
     n_modes: int | None = None
     progress: Callable[[str], Progress | None] = no_progress
 
@@ -100,7 +103,12 @@ def fit_plan(
     table = plan.table()
     targets = plan.targets[0] if len(plan.targets) == 1 else plan.targets
     model = RobustGPRegressor(
-        kernel, calibrate=how.calibrate, random_state=how.seed, solver=how.solver, n_jobs=how.n_jobs
+        kernel,
+        calibrate=how.calibrate,
+        random_state=how.seed,
+        solver=how.solver,
+        n_jobs=how.n_jobs,
+        target_scale=how.target_scale,
     )
     train, test = plan.split.train, plan.split.test
     with rows_named(plan.frame, plan.path, train):
@@ -126,6 +134,8 @@ def fit_plan(
             "std": held_out.std,
             "df": held_out.df,
         }
+        if held_out.process is not held_out:
+            data["held_out"] |= {"process_mean": held_out.process.mean, "process_std": held_out.process.std}
     known: Record = plain(data)
     model.metadata_ = known
     return model
@@ -310,7 +320,7 @@ class FitRequest:
         Columns, see :func:`swwl.jobs.plan.plan_fit`.
     kernel : KernelOptions
     rows : HoldOut
-    n_modes, calibrate, solver, embeddings
+    n_modes, calibrate, solver, embeddings, target_scale
         See :class:`FitOptions`.
     cache : bool
         Keep embeddings beside the table.
@@ -330,6 +340,7 @@ class FitRequest:
     calibrate: bool = True
     solver: str = "auto"
     embeddings: Path | None = None
+    target_scale: str | dict[str, str] | None = None
     cache: bool = True
     force: bool = False
 
@@ -346,6 +357,8 @@ class FitRequest:
             )
         if self.fields and (self.embeddings is not None or (self.solver != "auto" and not self.targets)):
             raise InputError("--solver and --embeddings do not apply to --target-field, whose models read the meshes.")
+        if self.target_scale is not None and not self.targets:
+            raise InputError("--log and --target-scale are for columns: name them with --target.")
 
 
 class WrittenModel(NamedTuple):
@@ -428,7 +441,8 @@ class FitJob:
             kernel, store = self._kernel_and_store(progress)
             if store is not None:
                 self.memory.n_nodes.update(Store(store).nodes())
-            options = replace(options, solver=self.solver.name, embeddings=store)
+            scale = request.target_scale
+            options = replace(options, solver=self.solver.name, embeddings=store, target_scale=scale)
             model = fit_plan(self.plan, kernel, request.numbers_output, options)
             model.save(request.numbers_output)
             yield WrittenModel(request.numbers_output, model_facts(model))

@@ -191,7 +191,7 @@ class ResidualsDisplay(_PredictionsDisplay):
 
     @classmethod
     def _of(cls, y: NDArray[np.float64], prediction: Prediction, name: str, kind: str, **options: Any) -> Self:
-        return cls(prediction.mean, (y - prediction.mean) / prediction.std, name, kind=kind, **options)
+        return cls(prediction.mean, prediction.standardized(y), name, kind=kind, **options)
 
     def _draw(self, ax: Any) -> None:
         odd = np.abs(self.residual) > self.odd

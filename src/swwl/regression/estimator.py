@@ -51,6 +51,7 @@ from swwl.regression.stack import (
     trend_matrix,
 )
 from swwl.regression.state import RegressorState, regressor_from_state, regressor_state
+from swwl.regression.target_scale import TargetScale, choose_scales
 from swwl.storage.memory import MemoryLike
 from swwl.storage.modelfile import save_model, storable
 from swwl.tables.inputs import as_rows, as_table, check_width, column, split_targets
@@ -90,6 +91,12 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     solver : {"auto", "exact", "vecchia"}
         "exact" factorizes one matrix of all rows; "vecchia" approximates it by inducing rows and neighbors, in time
         that grows with the number of rows, see :mod:`swwl.regression.fit_many_rows`. "auto" takes it from 3000 rows on.
+    target_scale : {"auto", "identity", "log", "warp"}, or a list or dict of them, optional
+        On which scale a target is fitted: its own, its logarithm, or the best of several monotone warps; for all
+        targets, for each in their order, or by name. "auto" stays with the target's own unless another describes
+        left-out training rows better beyond chance. Whatever it is, all answers are in the units of the target, and
+        those of a logarithm are positive. By default "auto" for several kernels, "identity" for one. See
+        :mod:`swwl.regression.target_scale`.
 
     Attributes
     ----------
@@ -115,6 +122,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         matters.
     calibration_ : Series
         By how much intervals, standard deviations and samples of each target are wider than those of the processes.
+    target_scales_ : dict of str to TargetScale
+        On which scale each target was fitted, and why.
     selection_ : DataFrame
         How the number of components was chosen: ``column``, ``n_components``, ``log_posterior``, ``chosen``. Empty
         where there was nothing to choose.
@@ -159,6 +168,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         random_state: int = 0,
         n_jobs: int | None = None,
         solver: str = "auto",
+        target_scale: str | list[str] | dict[str, str] | None = None,
     ):
         self.kernel = kernel
         self.nugget = nugget
@@ -173,6 +183,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.solver = solver
+        self.target_scale = target_scale
 
     def fit(
         self,
@@ -238,10 +249,12 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             self.random_state,
             effective_n_jobs(self.n_jobs),
         )
+        scales = choose_scales(self.target_scale, members, task)
+        task = task.on_scales(scales)
         way = (ManyRows if solver.large else FewRows)(task, judge=stacked or self.calibrate)
         found = fit_members(members, task, way, gp_progress)
         widths = pd.Series(found.widths, index=self.target_names_)
-        self.stack_ = Stack(found.members, found.weights, widths, trend, layout, stacked, found.left_out)
+        self.stack_ = Stack(found.members, found.weights, widths, trend, layout, stacked, found.left_out, scales)
         self.selection_, self.candidates_ = found.selection, found.candidates
         self.metadata_: dict[str, Any] = {}
         return self
@@ -283,9 +296,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             found = self._asked(X, include_nugget, **options)[0]
             return (found.mean, found.std) if return_std else found.mean
         _, cases, factors = self._asked(X, True, **options)
-        mean, cov = self.stack_.joint(cases, include_nugget)
-        across = factors.reshape(len(mean), -1).T
-        cov = cov * across[:, :, None] * across[:, None, :]
+        mean, cov = self.stack_.joint(cases, include_nugget, factors)
         return (mean[:, 0], cov[0]) if self.stack_.layout.single else (mean, cov)
 
     def predict_interval(
@@ -567,6 +578,12 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     def calibration_(self) -> pd.Series:
         """By how much predictions of each target are wider than those of the processes."""
         return self.stack_.widths
+
+    @property
+    def target_scales_(self) -> dict[str, TargetScale]:
+        """On which scale each target was fitted."""
+        scales = self.stack_.scales or [TargetScale()] * len(self.target_names_)
+        return dict(zip(self.target_names_, scales, strict=True))
 
     @property
     def kernel_(self) -> Product:

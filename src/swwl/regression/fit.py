@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -21,12 +21,14 @@ from swwl.domain.verdict import Representation
 from swwl.errors import GPWarning
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
+from swwl.gp.carried import carried
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor, HasComponents, Product
 from swwl.parallel import Progress
 from swwl.regression.intervals import Folds, fold_predictions, interval_factor, make_folds
 from swwl.regression.mixture import cross_fitted
 from swwl.regression.stack import FitCounter, Layout, Member
+from swwl.regression.target_scale import TargetScale
 
 Array = NDArray[np.float64]
 Positions = NDArray[np.intp]
@@ -140,6 +142,8 @@ class Task:
     seed : int
     n_threads : int
         Of the solver for many rows.
+    scales : sequence of k TargetScale
+        On which the targets are; none for their own.
     """
 
     targets: Array
@@ -150,6 +154,20 @@ class Task:
     calibrate: bool
     seed: int
     n_threads: int = 1
+    scales: Sequence[TargetScale] = ()
+
+    def on_scales(self, scales: Sequence[TargetScale]) -> Task:
+        """Return the same task with targets on other scales; itself where all of these are the targets' own."""
+        if all(scale.is_identity for scale in scales):
+            return self
+        targets = [scale.forward(y) for scale, y in zip(scales, self.targets.T, strict=True)]
+        return replace(self, targets=np.column_stack(targets), scales=scales)
+
+    def in_units(self, values: Array) -> Array:
+        """Return values (M, k) of the targets in the units of the user."""
+        if not self.scales:
+            return values
+        return np.column_stack([scale.inverse(x) for scale, x in zip(self.scales, values.T, strict=True)])
 
     @property
     def groups(self) -> list[Array]:
@@ -286,7 +304,8 @@ def fit_members(members: Sequence[Member], task: Task, way: Way, progress: Progr
     names, known = task.layout.names, task.targets[way.judged]
     weights, together = weigh(known, left_out, way.folds, len(members), k)
     weights = pruned(weights)
-    candidates = candidate_table(members, known, names, weights, left_out) if stacked else pd.DataFrame()
+    told = [carried(part, task.scales) for part in left_out]
+    candidates = candidate_table(members, task.in_units(known), names, weights, told) if stacked else pd.DataFrame()
     for note in members[int(weights.sum(axis=1).argmax())].notes:  # the heaviest one speaks for all
         warnings.warn(note.message, note.category, stacklevel=4)
     widths = np.ones(k)

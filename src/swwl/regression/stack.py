@@ -17,12 +17,14 @@ from swwl.domain.verdict import Reference, Representation, make_reference, numbe
 from swwl.errors import InputError
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
+from swwl.gp.carried import carried, carried_covariance, moment_slopes, moments
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor, Product, as_product, differentiable
 from swwl.kernels.numeric import Gaussian
 from swwl.kernels.shared import distinct_factors, represent_columns
 from swwl.parallel import Progress
 from swwl.regression.mixture import choose_members, mixture, mixture_covariance
+from swwl.regression.target_scale import TargetScale
 from swwl.storage.memory import MemoryLike
 from swwl.tables.inputs import column
 
@@ -292,8 +294,9 @@ def _some(rows: Representation, cases: Positions) -> Representation:
 class Stack:
     """All that a fitted regressor predicts with: one kernel with its processes, or several whose predictions are mixed.
 
-    What it says is the plain process: Student-t predictions, as wide as folds ask for. Whether a case is so unlike the
-    training cases that its interval has to be wider still is for :class:`swwl.RobustGPRegressor` to say.
+    What it says is the plain process: Student-t predictions, as wide as folds ask for, in the units of the targets;
+    members are fitted and mixed on the scales of the targets, and what they say is carried back. Whether a case is so
+    unlike the training cases that its interval has to be wider still is for :class:`swwl.RobustGPRegressor` to say.
 
     Attributes
     ----------
@@ -310,6 +313,8 @@ class Stack:
     left_out : Prediction or None
         What the mixture says of every training row from folds without it, arrays of shape (N, k), before ``widths``;
         None where leave-one-out predictions of the processes say it.
+    scales : list of k TargetScale
+        On which the targets are fitted; none where each is on its own.
     """
 
     members: list[Member]
@@ -319,6 +324,7 @@ class Stack:
     layout: Layout
     stacked: bool
     left_out: Prediction | None = None
+    scales: list[TargetScale] = field(default_factory=list)
 
     @cached_property
     def kernel(self) -> Product:
@@ -391,17 +397,28 @@ class Stack:
 
     def mixed(self, parts: Sequence[Prediction]) -> Prediction:
         """Make one prediction of those of all members."""
-        return mixture(parts, self._weights()).widened(self.layout.widths(self.widths))
+        # Means are carried back before widths are applied: how wide intervals have to be must not move them.
+        return carried(mixture(parts, self._weights()), self.scales).widened(self.layout.widths(self.widths))
 
-    def joint(self, cases: Represented, include_nugget: bool = True) -> tuple[Array, Array]:
-        """Return the mean (M, k) and the joint covariances (k, M, M) of cases."""
+    def joint(
+        self, cases: Represented, include_nugget: bool = True, factors: Array | None = None
+    ) -> tuple[Array, Array]:
+        """Return the mean (M, k) and the joint covariances (k, M, M) of cases; ``factors`` (M, k) widen them."""
         pairs = [
             member.predict_joint(*blocks, include_nugget=include_nugget, trend_columns=cases.trend)
             for member, blocks in self._joint_blocks(cases)
         ]
         means, covs = (np.stack(parts) for parts in zip(*pairs, strict=True))
-        mean, cov = mixture_covariance(means, covs, self.weights.to_numpy())
-        return mean, cov * self.widths.to_numpy()[:, None, None] ** 2
+        mean, plain = mixture_covariance(means, covs, self.weights.to_numpy())
+        widths = self.widths.to_numpy()
+        cov = plain * widths[:, None, None] ** 2
+        across = np.ones(mean.shape).T if factors is None else factors.reshape(mean.shape).T
+        if factors is not None:
+            cov = cov * across[:, :, None] * across[:, None, :]
+        for k, scale in enumerate(self.scales):
+            if not scale.is_identity:
+                mean[:, k], cov[k] = carried_covariance(scale, mean[:, k], plain[k], self._df, widths[k] * across[k])
+        return mean, cov
 
     def sample(
         self, cases: Represented, n_samples: int, rng: np.random.Generator, include_nugget: bool = False
@@ -415,7 +432,12 @@ class Stack:
         weights = self._weights()
         mean: Array = (weights[:, None] * np.stack(means)).sum(axis=0)
         drawn = draws[0] if len(draws) == 1 else choose_members(np.stack(draws), weights, rng)
-        return mean + self.layout.widths(self.widths) * (drawn - mean)
+        found = mean + self.layout.widths(self.widths) * (drawn - mean)
+        if self.layout.single:
+            return self.scales[0].inverse(found) if self.scales else found
+        for k, scale in enumerate(self.scales):
+            found[..., k] = scale.inverse(found[..., k])
+        return found
 
     def leave_one_out(self) -> Prediction:
         """Predict every training row from others, arrays of shape (N,) or (N, k)."""
@@ -423,7 +445,7 @@ class Stack:
             found = mixture(self.parts_left_out(), self._weights())
         else:
             found = self.left_out.column(0) if self.layout.single else self.left_out
-        return found.widened(self.layout.widths(self.widths))
+        return carried(found, self.scales).widened(self.layout.widths(self.widths))
 
     def parts_left_out(self) -> list[Prediction]:
         """Return what every member by itself predicts for training rows from all others, ranges fixed."""
@@ -441,6 +463,11 @@ class Stack:
         for member in self.members:
             for gp in member.gps:
                 gp.check_differentiable(std)
+                if self._carried and not gp.has_std_slope:
+                    raise InputError(
+                        "A target that is not fitted on its own scale has a mean that moves with its std, which has no "
+                        "derivative here: fit with target_scale='identity'."
+                    )
 
     def linearize(
         self, values: Mapping[str, object], row: pd.DataFrame, chosen: Sequence[int], std: bool
@@ -482,29 +509,36 @@ class Stack:
             ]
             cross, _ = member.new_blocks(new)
             rows.append(new)
-            predictions.append([gp.linearize(cross, std=std, trend_columns=trend) for gp in member.gps])
+            inner = std or self._carried
+            predictions.append([gp.linearize(cross, std=inner, trend_columns=trend) for gp in member.gps])
         means = np.array([np.concatenate([p.mean for p in own]) for own in predictions])
         stds = np.array([np.concatenate([p.std for p in own]) for own in predictions])
         weights, widths = self.weights.to_numpy(), self.widths.to_numpy()
         mean = (weights * means).sum(axis=0)
         total = widths * np.sqrt((weights * (stds**2 + (means - mean) ** 2)).sum(axis=0))
+        slopes = {
+            t: moment_slopes(self.scales[t], mean[t], total[t], self._df, widths[t]) for t in chosen if self._moved(t)
+        }
         n_columns = (1 + std) * len(chosen)
         in_rows = [None if known is None else np.zeros((len(known.row), n_columns)) for known in linear]
         in_trend = np.zeros((trend.shape[1] if trend is not None else 0, n_columns))
         for i, (member, own) in enumerate(zip(self.members, places, strict=True)):
             in_mean, in_std = np.zeros((len(mean), n_columns)), np.zeros((len(mean), n_columns))
             for j, t in enumerate(chosen):
-                in_mean[t, (1 + std) * j] = weights[i, t]
-                if std:  # of widths * sqrt(variance)
+                own_columns = slice((1 + std) * j, (1 + std) * (j + 1))
+                of_both = np.array([[weights[i, t], 0.0], [0.0, 0.0]])  # mean and std, in those of the member
+                if std or t in slopes:  # of widths * sqrt(variance)
                     share = weights[i, t] * widths[t] ** 2 / total[t]
-                    in_mean[t, 2 * j + 1] = share * (means[i, t] - mean[t])
-                    in_std[t, 2 * j + 1] = share * stds[i, t]
+                    of_both[1] = share * (means[i, t] - mean[t]), share * stds[i, t]
+                if t in slopes:
+                    of_both = slopes[t] @ of_both
+                in_mean[t, own_columns], in_std[t, own_columns] = of_both[: 1 + std].T
             start = 0
             for prediction in predictions[i]:
                 stop = start + len(prediction.mean)
-                parts, slopes = prediction.pull_back(in_mean[start:stop], in_std[start:stop])
+                parts, of_trend = prediction.pull_back(in_mean[start:stop], in_std[start:stop])
                 start = stop
-                in_trend += slopes[len(slopes) - len(in_trend) :]  # a constant comes first
+                in_trend += of_trend[len(of_trend) - len(in_trend) :]  # a constant comes first
                 member.pull_back(rows[i], parts, [in_rows[place] for place in own])
         columns: dict[str, Array] = {}
         for factor, known, gradient in zip(factors, linear, in_rows, strict=True):
@@ -512,7 +546,23 @@ class Stack:
                 columns[factor.column] = columns.get(factor.column, np.zeros(())) + known.pull_back(gradient)
         for factor, slope in zip(self.trend, in_trend, strict=True):
             columns[factor.column] = columns.get(factor.column, np.zeros(())) + slope / factor.units()[0]
+        for t in slopes:
+            scale, at, spread = self.scales[t], mean[t : t + 1].copy(), total[t : t + 1].copy()
+            mean[t : t + 1], _ = moments(scale, at, spread / widths[t], self._df)
+            _, total[t : t + 1] = moments(scale, at, spread, self._df, mean[t : t + 1])
         return np.stack([mean, total])[:, list(chosen)], columns
+
+    @property
+    def _carried(self) -> bool:
+        """Whether any target is fitted on another scale than its own."""
+        return any(not scale.is_identity for scale in self.scales)
+
+    def _moved(self, t: int) -> bool:
+        return bool(self.scales) and not self.scales[t].is_identity
+
+    @property
+    def _df(self) -> float:
+        return self.members[0].gps[0].df_
 
     def _weights(self) -> Array:
         """Return the weights (K, k), or (K,) for a single target."""

@@ -23,6 +23,7 @@ from swwl.kernels.base import Factor
 from swwl.kernels.elliptic import make_kernel
 from swwl.regression.fit import selection_table
 from swwl.regression.stack import Layout, Member, Stack, check_trend, trend_factors
+from swwl.regression.target_scale import TargetScale
 from swwl.storage.checks import AnyNumber, Array, Count, Names, Positive, Shape, Sizes, arguments, restored, shown
 
 if TYPE_CHECKING:
@@ -63,7 +64,11 @@ class _LeftOut(msgspec.Struct):
 
 
 class RegressorState(msgspec.Struct):
-    """A fitted :class:`swwl.RobustGPRegressor`: m members, k targets, n training rows."""
+    """A fitted :class:`swwl.RobustGPRegressor`: m members, k targets, n training rows.
+
+    Where targets are fitted on other ``scales`` than their own, ``values`` are those of the training rows in their
+    units.
+    """
 
     params: Record
     given: bool
@@ -78,6 +83,8 @@ class RegressorState(msgspec.Struct):
     candidates: list[_Candidate]
     left_out: _LeftOut | None
     metadata: Record
+    scales: list[TargetScale] = []
+    values: Annotated[Array, Shape("nk")] | None = None
 
 
 def regressor_state(model: RobustGPRegressor) -> RegressorState:
@@ -86,6 +93,7 @@ def regressor_state(model: RobustGPRegressor) -> RegressorState:
     params.pop("kernel")
     stack = model.stack_
     left_out = stack.left_out
+    moved = any(not scale.is_identity for scale in stack.scales)
     return RegressorState(
         params=params,
         given=model.kernel is not None,
@@ -100,6 +108,8 @@ def regressor_state(model: RobustGPRegressor) -> RegressorState:
         candidates=model.candidates_.to_dict("records"),
         left_out=None if left_out is None else _LeftOut(left_out.mean, left_out.scale, left_out.df),
         metadata=model.metadata_,
+        scales=stack.scales if moved else [],
+        values=model.train_targets_ if moved else None,
     )
 
 
@@ -123,7 +133,8 @@ def regressor_from_state(kind: type[RobustGPRegressor], values: Record) -> Robus
     trend = linear if state.trend is None else state.trend
     layout = Layout(state.targets, state.single, model.share_ranges)
     _check_sizes(state, members, layout)
-    model.train_targets_ = np.column_stack([gp.train_targets_ for gp in members[0].gps])
+    fitted = np.column_stack([gp.train_targets_ for gp in members[0].gps])
+    model.train_targets_ = fitted if state.values is None else state.values
     for member in members:
         check_member(member, len(model.train_targets_), len(trend))
     check_factors(trend, [np.zeros(len(model.train_targets_))] * len(trend), len(model.train_targets_))
@@ -136,6 +147,7 @@ def regressor_from_state(kind: type[RobustGPRegressor], values: Record) -> Robus
         layout,
         stacked=len(state.candidates) > 0,
         left_out=None if left_out is None else Prediction(left_out.mean, left_out.scale, left_out.df),
+        scales=state.scales,
     )
     model.n_features_in_ = state.n_features
     model.target_names_ = state.targets
@@ -174,6 +186,10 @@ def _check_sizes(state: RegressorState, members: Sequence[Member], layout: Layou
         raise InputError(f"weights are {shown(state.weights.tolist())}, but shares of one are expected")
     if len(state.calibration) != k or (state.single and k != 1):
         raise InputError(f"there are {len(state.calibration)} widths for {k} targets")
+    if state.scales and (len(state.scales) != k or state.values is None):
+        raise InputError(f"there are {len(state.scales)} scales, and {state.values is not None:d} sets of values")
+    if state.values is not None:
+        Sizes(n=n, k=k).array("values", state.values, "nk")
     if state.left_out is not None:
         Sizes(n=n, k=k).array("left_out", state.left_out.mean, "nk")
     for member in members:

@@ -155,7 +155,13 @@ def intervals(facts: ReportFacts) -> Section:
                 "high": high,
             }
         )
-    return {"rows": rows, "pictures": pictures, "verdicts": verdicts, "factors": facts.model.calibration_}
+    return {
+        "rows": rows,
+        "pictures": pictures,
+        "verdicts": verdicts,
+        "factors": facts.model.calibration_,
+        "scales": [(name, own) for name, own in facts.model.target_scales_.items() if not own.is_identity],
+    }
 
 
 def inputs(facts: ReportFacts) -> Section:
@@ -188,9 +194,12 @@ def unsure(facts: ReportFacts) -> Section:
             )
         rows = []
         for kind, y, prediction, labels in _tests(facts):
-            half = np.diff(np.stack(prediction.column(k).interval(0.95)), axis=0)[0] / 2
+            one = prediction.column(k)
+            lower, upper = one.interval(0.95)
+            half = (upper - lower) / 2
             for i in np.argsort(-half)[:_MOST_ROWS]:
-                said = f"{number(prediction.mean[i, k])} ± {half[i]:.2g}"
+                lopsided = f", {number(lower[i])} to {number(upper[i])}"
+                said = number(one.mean[i]) + (f" ± {half[i]:.2g}" if one.process is one else lopsided)
                 rows.append((half[i], [labels[i], kind, number(y[i, k]), said]))
         widest.append((name, [row for _, row in sorted(rows, key=lambda row: -row[0])[:_MOST_ROWS]]))
     return {"pictures": pictures, "widest": widest}
@@ -206,7 +215,10 @@ def domain(facts: ReportFacts) -> Section:
     order = np.argsort(found)[: _MOST_DOMAIN_ROWS if len(found) == len(facts.labels) else 0]
     return known | {
         "level": LEVEL,
-        "sure": list(zip(facts.model.target_names_, map(float, reference.sure), strict=True)),
+        "sure": [
+            (name if scale.is_identity else f"{scale.words} of {name}", float(sure))
+            for (name, scale), sure in zip(facts.model.target_scales_.items(), reference.sure, strict=True)
+        ],
         "share": float(np.mean(found <= LEVEL)),
         "edge": [[facts.labels[i], number(float(found[i]))] for i in order],
     }
@@ -219,7 +231,7 @@ def odd(facts: ReportFacts) -> Section:
     short = [label.split(" (")[0] for label in facts.labels]
     for k, name in enumerate(facts.model.target_names_):
         one, true = facts.left_out.column(k), facts.y[:, k]
-        residual = (true - one.mean) / one.std
+        residual = one.standardized(true)
         pictures.append(
             _draw(
                 ResidualsDisplay.from_predictions,

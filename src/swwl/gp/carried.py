@@ -1,0 +1,275 @@
+r"""CarriedPrediction: what a process fitted on another scale, such as logarithms, says in the units of the target.
+
+Quantiles of a monotone function of a variable are the function's values at its quantiles, so intervals are exact. The
+mean of :math:`e^x` does not exist for a Student-t x, whose tails are heavier than exponential; mean and standard
+deviation are those of a fixed number of equally likely values, which are always finite and differentiable:
+
+.. math:: \bar y = \frac{1}{Q} \sum_q g(m + S z_q), \qquad s^2 = \frac{1}{Q} \sum_q (g(m + S z_q) - \bar y)^2,
+
+with m and S the mean and the standard deviation of the process, and :math:`z_q` the quantiles of its distribution at
+:math:`(q - \frac12) / Q`, scaled to a mean square of one. For the identity they are m and S.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+from scipy.stats import t as student
+
+from swwl.gp.prediction import Prediction, to_std
+
+Array = NDArray[np.float64]
+
+_NODES = 100
+_MOST_ROWS = 4096  # carried back at a time
+
+
+class Monotone(Protocol):
+    """An increasing function of a target, and its inverse."""
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether it changes nothing."""
+
+    def forward(self, y: Array) -> Array:
+        """Take values of the target to the scale of the process; -inf or inf where there are none."""
+
+    def inverse(self, x: Array) -> Array:
+        """Take values of the process back to the units of the target."""
+
+    def inverse_slope(self, x: Array) -> Array:
+        """Return the derivative of :meth:`inverse`."""
+
+
+@dataclass(frozen=True)
+class CarriedPrediction(Prediction):
+    r"""Predictions in the units of a target, of a process that was fitted on another scale.
+
+    ``mean`` and ``std`` are those of the carried distribution; ``interval`` carries the bounds themselves. Wider
+    intervals (:meth:`widened`) leave the mean where it is, and ``std`` is the typical deviation from that.
+
+    Attributes
+    ----------
+    mean, scale, df
+        As those of :class:`~swwl.gp.prediction.Prediction`: the Student-t prediction of the same mean and variance.
+    fitted : Prediction
+        What the process says on its own scale, arrays of the same shape.
+    scales : tuple of k Monotone
+        One per target.
+
+    Examples
+    --------
+    >>> from swwl.regression.target_scale import TargetScale
+    >>> found = carried(Prediction(np.array([0.0]), np.array([0.1]), np.inf), [TargetScale("log")])
+    >>> lower, upper = found.interval(0.95)
+    >>> np.log(upper).round(3).tolist(), float(lower * upper)
+    ([0.196], 1.0)
+    >>> found.mean.round(4).tolist()  # of a log-normal, exp(0.1² / 2)
+    [1.005]
+    """
+
+    fitted: Prediction
+    scales: tuple[Monotone, ...]
+
+    @property
+    def process(self) -> Prediction:
+        """What the process says on its own scale."""
+        return self.fitted
+
+    def to_process(self, y: Array) -> Array:
+        """Take values of the target, in the shape of the predictions, to the scale of the process."""
+        return _by_target(y, self.scales, "forward")
+
+    def from_process(self, x: Array) -> Array:
+        """Take values (M, Q) of the process back to the units of the target, of predictions of shape (M,)."""
+        return self.scales[0].inverse(x)
+
+    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Return the bounds (lower, upper) of the central interval, each of the shape of ``mean``."""
+        lower, upper = self.fitted.interval(level)
+        return _by_target(lower, self.scales, "inverse"), _by_target(upper, self.scales, "inverse")
+
+    def at(self, z: float) -> Array:
+        """Return the value so many standard deviations of the process above its mean."""
+        return _by_target(self.fitted.at(z), self.scales, "inverse")
+
+    def widened(self, factor: Any) -> Prediction:
+        """Return the same prediction with the scale of the process times a factor, or one factor per target."""
+        return carried(self.fitted.widened(factor), self.scales, self.mean)
+
+    def take(self, rows: Any) -> Prediction:
+        """Return the predictions of some cases: positions, a slice or a mask."""
+        return CarriedPrediction(self.mean[rows], self.scale[rows], self.df, self.fitted.take(rows), self.scales)
+
+    def columns(self) -> Prediction:
+        """Return it with a column per target, arrays of shape (M, k), also where there is a single one."""
+        found = super().columns()
+        return CarriedPrediction(found.mean, found.scale, self.df, self.fitted.columns(), self.scales)
+
+    def column(self, k: int) -> Prediction:
+        """Return the predictions of target k, arrays of shape (M,)."""
+        found, fitted, own = super().column(k), self.fitted.column(k), self.scales[k]
+        return fitted if own.is_identity else CarriedPrediction(found.mean, found.scale, self.df, fitted, (own,))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Prediction], *, targets: bool = False) -> Prediction:
+        """Return predictions as one; see :meth:`swwl.gp.prediction.Prediction.joined`."""
+        fitted = Prediction.joined([part.process for part in parts], targets=targets)
+        every = [_scales(part) for part in parts]
+        scales = tuple(scale for own in every for scale in own) if targets else every[0]
+        join = np.column_stack if targets else np.concatenate
+        mean, scale = join([part.mean for part in parts]), join([part.scale for part in parts])
+        return CarriedPrediction(mean, scale, fitted.df, fitted, scales)
+
+
+def carried(prediction: Prediction, scales: Sequence[Monotone], mean: Array | None = None) -> Prediction:
+    """Carry the prediction of a process, arrays of shape (M,) or (M, k), back to the units of its k targets.
+
+    Parameters
+    ----------
+    prediction : Prediction
+    scales : sequence of k Monotone
+        On which the targets were fitted. Where all are the identity, the prediction itself is returned.
+    mean : ndarray of the shape of the predictions, optional
+        What to state as the mean; that of the carried distribution by default.
+    """
+    if all(scale.is_identity for scale in scales):
+        return prediction
+    table = prediction.columns()
+    unit = _unit(table.df)
+    means, spreads = table.mean.copy(), table.scale.copy()
+    for k, scale in enumerate(scales):
+        if not scale.is_identity:
+            stated = None if mean is None else mean.reshape(means.shape)[:, k]
+            means[:, k], deviations = moments(scale, table.mean[:, k], unit * table.scale[:, k], table.df, stated)
+            spreads[:, k] = deviations / unit
+    shape = prediction.mean.shape
+    return CarriedPrediction(means.reshape(shape), spreads.reshape(shape), prediction.df, prediction, tuple(scales))
+
+
+@lru_cache(maxsize=64)
+def nodes(df: float) -> Array:
+    """Return equally likely values (Q,) of a Student-t or normal variable, scaled to a mean square of one.
+
+    Examples
+    --------
+    >>> z = nodes(8.0)
+    >>> len(z), bool(abs(z.mean()) < 1e-15), round(float((z**2).mean()), 12)
+    (100, True, 1.0)
+    """
+    levels = (np.arange(_NODES) + 0.5) / _NODES
+    z = norm.ppf(levels) if np.isinf(df) else student.ppf(levels, df)
+    z = (z - z[::-1]) / 2.0
+    return np.asarray(z / np.sqrt(np.mean(z**2)))
+
+
+def moments(
+    scale: Monotone, location: Array, spread: Array, df: float, mean: Array | None = None
+) -> tuple[Array, Array]:
+    """Return mean and standard deviation (M,) in the units of the target.
+
+    Parameters
+    ----------
+    scale : Monotone
+    location, spread : ndarray of shape (M,)
+        Mean and standard deviation of the process.
+    df : float
+    mean : ndarray of shape (M,), optional
+        From where deviations are counted, if not from the mean itself.
+    """
+    means, deviations = np.empty(len(location)), np.empty(len(location))
+    for start in range(0, len(location), _MOST_ROWS):
+        part = slice(start, start + _MOST_ROWS)
+        values = scale.inverse(location[part, None] + spread[part, None] * nodes(df))
+        means[part] = values.mean(axis=1) if mean is None else mean[part]
+        deviations[part] = np.sqrt(((values - means[part, None]) ** 2).mean(axis=1))
+    return means, deviations
+
+
+def moment_slopes(scale: Monotone, location: float, spread: float, df: float, width: float = 1.0) -> Array:
+    """Return the derivatives of mean and standard deviation (rows) in those of the process (columns), (2, 2).
+
+    Parameters
+    ----------
+    scale : Monotone
+    location, spread : float
+        Mean and standard deviation of the process.
+    df : float
+    width : float
+        By how much it has been widened; the mean is that without it.
+
+    Examples
+    --------
+    >>> from swwl.regression.target_scale import TargetScale
+    >>> moment_slopes(TargetScale("identity"), 3.0, 0.5, np.inf).round(12).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    z = nodes(df)
+    near, wide = location + spread / width * z, location + spread * z
+    slope, steep = scale.inverse_slope(near), scale.inverse_slope(wide)
+    apart = scale.inverse(wide) - scale.inverse(near).mean()
+    std = max(float(np.sqrt(np.mean(apart**2))), np.finfo(float).tiny)
+    of_mean = np.array([np.mean(slope), np.mean(slope * z) / width])
+    of_std = [np.mean(apart * (steep - of_mean[0])) / std, np.mean(apart * (steep * z - of_mean[1])) / std]
+    return np.array([of_mean, of_std])
+
+
+def carried_covariance(
+    scale: Monotone, mean: Array, covariance: Array, df: float, factors: Array
+) -> tuple[Array, Array]:
+    """Return mean (M,) and covariance (M, M) in the units of the target: the correlations stay those of the process.
+
+    Parameters
+    ----------
+    scale : Monotone
+    mean : ndarray of shape (M,)
+    covariance : ndarray of shape (M, M)
+        Of the process.
+    df : float
+    factors : ndarray of shape (M,)
+        By how much standard deviations of the process are to be multiplied; they leave the mean where it is.
+    """
+    plain = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    if not np.isfinite(plain).all():  # of three rows; there is no variance to carry
+        return scale.inverse(mean), covariance
+    means, _ = moments(scale, mean, plain, df)
+    _, wide = moments(scale, mean, factors * plain, df, means)
+    ratio = np.divide(wide, plain, out=factors * scale.inverse_slope(mean), where=plain > 0)
+    return means, covariance * ratio[:, None] * ratio[None, :]
+
+
+class _Unchanged:
+    is_identity = True
+
+    def forward(self, y: Array) -> Array:
+        return y
+
+    def inverse(self, x: Array) -> Array:
+        return x
+
+    def inverse_slope(self, x: Array) -> Array:
+        return np.ones_like(x)
+
+
+def _scales(prediction: Prediction) -> tuple[Monotone, ...]:
+    if isinstance(prediction, CarriedPrediction):
+        return prediction.scales
+    return (_Unchanged(),) * prediction.columns().mean.shape[1]
+
+
+def _unit(df: float) -> float:
+    """Return the standard deviation of a scale of one; one where there is none."""
+    return float(to_std(np.ones(1), df)[0]) if df > 2 else 1.0
+
+
+def _by_target(values: Array, scales: Sequence[Monotone], what: str) -> Array:
+    """Apply the function of every target to its column."""
+    if values.ndim < 2 or len(scales) == 1:
+        return np.asarray(getattr(scales[0], what)(values))
+    return np.stack([getattr(scale, what)(values[:, k]) for k, scale in enumerate(scales)], axis=1)
