@@ -68,8 +68,8 @@ class CarriedPrediction(Prediction):
     >>> from swwl.regression.target_scale import TargetScale
     >>> found = carried(Prediction(np.array([0.0]), np.array([0.1]), np.inf), [TargetScale("log")])
     >>> lower, upper = found.interval(0.95)
-    >>> np.log(upper).round(3).tolist(), float(lower * upper)
-    ([0.196], 1.0)
+    >>> np.log(lower).round(3).tolist(), np.log(upper).round(3).tolist()
+    ([-0.196], [0.196])
     >>> found.mean.round(4).tolist()  # of a log-normal, exp(0.1² / 2)
     [1.005]
     """
@@ -207,8 +207,8 @@ def moment_slopes(scale: Monotone, location: float, spread: float, df: float, wi
     Examples
     --------
     >>> from swwl.regression.target_scale import TargetScale
-    >>> moment_slopes(TargetScale("identity"), 3.0, 0.5, np.inf).round(12).tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
+    >>> bool(np.allclose(moment_slopes(TargetScale("identity"), 3.0, 0.5, np.inf), np.eye(2)))
+    True
     """
     z = nodes(df)
     near, wide = location + spread / width * z, location + spread * z
