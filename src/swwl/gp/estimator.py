@@ -306,8 +306,9 @@ class RobustGP(BaseEstimator):
         *,
         start: RobustGP | Start | tuple[ArrayLike, float] | None = None,
         max_iter: int | None = None,
+        noise: ArrayLike | None = None,
     ) -> RobustGP:
-        """Estimate the ranges and the nugget; return the process itself.
+        r"""Estimate the ranges and the nugget; return the process itself.
 
         Parameters
         ----------
@@ -324,6 +325,9 @@ class RobustGP(BaseEstimator):
             whose maximum that of a fold lies.
         max_iter : int, optional
             In place of the constructor's.
+        noise : array-like of shape (N,), optional
+            Variance that rows have in addition to the nugget, over :math:`\sigma^2`, for rows that are not to be
+            trusted; zero for all others. Rows that have any are not counted as observations. For the exact solver.
         """
         inputs.check_method(self.method)
         make_solver, options = get_solver(self.solver), check_options(self.solver, self.solver_options)
@@ -337,12 +341,16 @@ class RobustGP(BaseEstimator):
         terms, coordinates = inputs.training_terms(distances, correlations, n, self.names)
         trend = inputs.trend_matrix(self.trend, trend_columns, n)
         inputs.check_trend_fits(trend, targets)
+        own_noise = inputs.check_noise(noise, n, self.solver)
+        counted = None if own_noise is None else own_noise == 0.0
 
         terms = make_solver.prepare(terms)
         largest = np.concatenate([term.block.largest() for term in terms])
-        prior = default_prior(largest, n, self.prior_a, self.prior_b, self.prior_c, self.prior)
+        n_counted = n if counted is None else int(counted.sum())
+        prior = default_prior(largest, n_counted, self.prior_a, self.prior_b, self.prior_c, self.prior)
         constant = self.trend in ("constant", "linear")
-        problem = Problem(terms, trend, standardize(targets, shift=constant), self.method, prior, constant)
+        standardized = standardize(targets, constant, counted)
+        problem = Problem(terms, trend, standardized, self.method, prior, constant, own_noise)
         solver = make_solver(problem, **options)
         max_iter = self.max_iter if max_iter is None else max_iter
         with one_blas_thread() if n < _FEW else nullcontext():

@@ -77,7 +77,7 @@ class DenseSolver:
             self._correlation, self._matrix = np.empty((n, n)), np.empty((n, n))
         fill_correlation(self.problem.terms, beta, out=self._correlation)
         self._matrix[:] = self._correlation
-        self._matrix.flat[:: n + 1] += nugget
+        self._matrix.flat[:: n + 1] += nugget if self.problem.noise is None else nugget + self.problem.noise
         self.n_evaluations += 1
         factorize(self._matrix)
         return self._correlation, self._matrix
@@ -145,6 +145,7 @@ class DenseSolver:
             trend_solve=np.ascontiguousarray(found.trend_solve),
             trend_factor=np.ascontiguousarray(found.trend_factor),
             y=y.raw,
+            noise=problem.noise,
         )
         if curvature is not None:
             extra = range_uncertainty(problem.terms, posterior, correlation, curvature)
@@ -207,6 +208,8 @@ class DensePosterior:
     trend_factor : ndarray of shape (q, q)
     y : ndarray of shape (N, k)
     uncertainty : RangeUncertainty or None
+    noise : ndarray of shape (N,) or None
+        Of the rows, in addition to the nugget; see `swwl.gp.solvers.base.Problem`.
     """
 
     beta: Annotated[Array, Shape("p", above=0)]
@@ -221,6 +224,7 @@ class DensePosterior:
     trend_factor: Annotated[Array, Shape("qq")]
     y: Annotated[Array, Shape("nk")]
     uncertainty: RangeUncertainty | None = None
+    noise: Annotated[Array, Shape("n", least=0)] | None = None
 
     def mean(self, cross: Sequence[Term], trend: Array) -> Array:
         """Return the predictive location of M new points, shape (M, k)."""
@@ -281,11 +285,12 @@ class DensePosterior:
         """Predict every training observation from all others, arrays of shape (N, k)."""
         g = self.trend_solve
         projected = self.inverse_diagonal - np.einsum("ij,ij->i", g, g)
-        return leave_one_out(self.y, self.alpha, self.inverse_diagonal, projected, self.sigma2, self.df)
+        return leave_one_out(self.y, self.alpha, self.inverse_diagonal, projected, self.sigma2, self.df, self.noise)
 
     def state(self) -> dict[str, Any]:
         """Return the fields, those of the range uncertainty under a prefix."""
-        state = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "uncertainty"}
+        optional = {"uncertainty"} | ({"noise"} if self.noise is None else set())
+        state = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in optional}
         state["cholesky"] = self.cholesky[np.tril_indices(len(self.y))]  # half of it is zero
         if self.uncertainty is not None:
             state |= {_PREFIX + f.name: getattr(self.uncertainty, f.name) for f in fields(RangeUncertainty)}
