@@ -31,6 +31,7 @@ from swwl.gp.search import Given, Start, curvature, find_optimum, make_search
 from swwl.gp.solvers import check_options, get_solver
 from swwl.gp.solvers.base import Posterior, Problem, Solver, standardize
 from swwl.gp.solvers.cholesky import square_root
+from swwl.gp.solvers.dense import DensePosterior
 from swwl.parallel import one_blas_thread
 from swwl.storage.checks import Count, Shape, contiguous, restored
 
@@ -472,6 +473,17 @@ class RobustGP(BaseEstimator):
         """Predict every training observation from all others, ranges and nugget fixed: shape (N,) or (N, k)."""
         prediction = self._fitted().leave_one_out()
         return prediction.column(0) if self._single else prediction
+
+    def precision(self) -> tuple[Array, Array, Array]:
+        r"""Return :math:`Q` (N, N), :math:`\alpha = Qy` (N, k) and :math:`\sigma^2` (k,): rows left out together.
+
+        Rows S are predicted from all others with errors :math:`Q_{SS}^{-1}\alpha_S` of covariance
+        :math:`\sigma^2 Q_{SS}^{-1}`, ranges and nugget fixed. For the exact solver.
+        """
+        posterior = self._fitted()
+        if not isinstance(posterior, DensePosterior):
+            raise InputError(f"precision needs solver='exact', but solver is {self.solver!r}.")
+        return posterior.precision(), posterior.alpha, posterior.sigma2
 
     def sample(
         self,

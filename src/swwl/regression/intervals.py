@@ -29,7 +29,7 @@ _FOLDS = 5
 _FEWEST_ROWS = 10
 # With fewer rows what the folds say of the width of intervals is too uncertain; with more than the most, processes of
 # the folds learn from a sample of so many, and predict all rows all the same.
-_FEWEST_TO_CALIBRATE, _MOST_ROWS = 30, 1000
+FEW, _MOST_ROWS = 30, 1000
 # Climbs of the folds begin where that for all rows began, and go to a coarse tolerance. Many rows may begin where it
 # ended: what a few rows left out have taught is little then, and it saves half of the time.
 _MOST_STEPS, _MANY, _FEWER_STEPS = 60, 500, 25
@@ -80,6 +80,7 @@ def fold_predictions(
     folds: Folds,
     start: RobustGP,
     on_fit: Callable[[], None] | None = None,
+    noise: Array | None = None,
 ) -> Prediction:
     """Predict every row from the folds without it.
 
@@ -99,6 +100,8 @@ def fold_predictions(
         Fitted to all rows.
     on_fit : callable, optional
         Called after the fit of every fold.
+    noise : ndarray of shape (N,), optional
+        Of rows that hardly count.
 
     Returns
     -------
@@ -114,7 +117,8 @@ def fold_predictions(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
             among = [block.take(train) for block in blocks]
-            gp = make_gp().fit(among, targets[train], trends[0], **climb)
+            own = None if noise is None else noise[train]
+            gp = make_gp().fit(among, targets[train], trends[0], **climb, noise=own)
         found = gp.predict_distribution(cross(test, train), trend_columns=trends[1])
         mean[test], scale[test] = found.mean, found.scale
         df.append(found.df)
@@ -151,7 +155,7 @@ def interval_factor(y: Array, left_out: Prediction) -> float:
     [0.54, 1.0, 1.99]
     """
     n = len(y)
-    if n < _FEWEST_TO_CALIBRATE:
+    if n < FEW:
         return 1.0
     z = (y - left_out.mean) / left_out.std
     size = float(np.sqrt(np.mean(z**2)))
@@ -159,6 +163,10 @@ def interval_factor(y: Array, left_out: Prediction) -> float:
         return 1.0
     error = np.sqrt(max(float(np.mean(z**4)) / size**4 - 1.0, 2.0) / (4.0 * n))
     return max(1.0, size) if size * (1.0 + 2.0 * error) > 1.0 else size * (1.0 + 2.0 * float(error))
+
+
+def few_rows_factor(y: Array, own: Prediction, left_out: Prediction | None) -> float:
+    return 1.0
 
 
 def widened(prediction: Prediction, reference: Reference) -> Prediction:

@@ -121,6 +121,10 @@ class FitCounter:
     def __init__(self, progress: Progress | None, total: int):
         self._progress, self._done, self._total = progress, 0, total
 
+    def expect(self, number: int) -> None:
+        """Say that so many more will come."""
+        self._total += number
+
     def one_more(self) -> None:
         """Count one more."""
         self._done += 1
@@ -310,6 +314,9 @@ class Stack:
     left_out : Prediction or None
         What the mixture says of every training row from folds without it, arrays of shape (N, k), before ``widths``;
         None where leave-one-out predictions of the processes say it.
+    judged : tuple of ndarray of int (J,) and Prediction (J, k), or None
+        Which training rows were predicted while they were left out, by fits of their own, and how, before ``widths``;
+        None where none were.
     """
 
     members: list[Member]
@@ -319,6 +326,7 @@ class Stack:
     layout: Layout
     stacked: bool
     left_out: Prediction | None = None
+    judged: tuple[Positions, Prediction] | None = None
 
     @cached_property
     def kernel(self) -> Product:
@@ -424,6 +432,13 @@ class Stack:
         else:
             found = self.left_out.column(0) if self.layout.single else self.left_out
         return found.widened(self.layout.widths(self.widths))
+
+    def cross_validation(self) -> tuple[Positions, Prediction] | None:
+        """Return which training rows were left out of fits of their own and what these say, arrays of shape (J, k)."""
+        if self.judged is None:
+            return None
+        rows, found = self.judged
+        return rows, found.widened(self.widths.to_numpy())
 
     def parts_left_out(self) -> list[Prediction]:
         """Return what every member by itself predicts for training rows from all others, ranges fixed."""

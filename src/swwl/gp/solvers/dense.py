@@ -287,6 +287,11 @@ class DensePosterior:
         projected = self.inverse_diagonal - np.einsum("ij,ij->i", g, g)
         return leave_one_out(self.y, self.alpha, self.inverse_diagonal, projected, self.sigma2, self.df, self.noise)
 
+    def precision(self) -> Array:
+        r"""Return :math:`Q = R^{-1} - GG^\top`, shape (N, N)."""
+        inverse = solve(self.cholesky, np.eye(len(self.y)))
+        return np.asarray(inverse - self.trend_solve @ self.trend_solve.T, dtype=float)
+
     def state(self) -> dict[str, Any]:
         """Return the fields, those of the range uncertainty under a prefix."""
         optional = {"uncertainty"} | ({"noise"} if self.noise is None else set())
