@@ -357,8 +357,9 @@ def _fit_and_weigh(
         selection.append(chosen)
         if way.folds:
             left_out.append(way.left_out(member, counter))
-    counted = [_among(task.counted(k), way.judged) for k in range(task.targets.shape[1])]
-    weights, together = weigh(task.targets[way.judged], left_out, way.folds, len(members), counted)
+    k = task.targets.shape[1]
+    counted = [_among(task.counted(j), way.judged) for j in range(k)]
+    weights, together = weigh(task.targets[way.judged], left_out, way.folds, len(members), k, counted)
     table = pd.concat(selection) if choose else pd.DataFrame()
     return _Weighed(pruned(weights), together, left_out, table)
 
@@ -494,17 +495,17 @@ def weigh(
     left_out: Sequence[Prediction],
     folds: Sequence[NDArray[np.intp]],
     n_members: int,
-    counted: Sequence[Mask | None],
+    k: int,
+    counted: Sequence[Mask | None] | None = None,
 ) -> tuple[Array, Prediction | None]:
     """Return weights (K, k), and the mixture's predictions of rows left out, (N, k); equal weights without folds.
 
     ``counted`` says for every target which rows have a say, (N,); None where all have.
     """
     if not left_out:
-        return np.full((n_members, len(counted)), 1 / n_members), None
-    found = [
-        cross_fitted(y, [part.column(j) for part in left_out], folds, counted[j]) for j, y in enumerate(targets.T)
-    ]
+        return np.full((n_members, k), 1 / n_members), None
+    known = counted or [None] * k
+    found = [cross_fitted(y, [part.column(j) for part in left_out], folds, known[j]) for j, y in enumerate(targets.T)]
     return np.column_stack([weights for weights, _ in found]), Prediction.joined([p for _, p in found], targets=True)
 
 

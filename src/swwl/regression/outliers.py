@@ -194,7 +194,7 @@ def is_clear_gain(before: Array, after: Array, counted: Mask) -> bool:
     (True, False)
     """
     gain = float((after - before)[counted].sum())
-    return gain > _GAIN + _GAIN_SHARE * np.count_nonzero(counted)
+    return gain > _GAIN + _GAIN_SHARE * int(np.count_nonzero(counted))
 
 
 def check_outliers(outliers: str) -> None:
