@@ -11,7 +11,7 @@ import typer
 
 from swwl.cli.console import Force, Output
 from swwl.cli.show import show_findings, show_fitted, show_plan
-from swwl.errors import InputError, LooseNodesWarning
+from swwl.errors import InputError, LooseNodesWarning, OutlierWarning
 from swwl.formatting import Record
 
 if TYPE_CHECKING:
@@ -92,6 +92,9 @@ def fit(
     ] = None,
     field: Annotated[list[str] | None, typer.Option(help="Node field to use beside the coordinates.")] = None,
     calibrate: Annotated[bool, typer.Option(help="Make intervals as wide as cross-validation asks for.")] = True,
+    keep_outliers: Annotated[
+        bool, typer.Option("--keep-outliers", help="Count rows in full that the others do not explain. For --target.")
+    ] = False,
     merge_nodes: Annotated[
         bool, typer.Option("--merge-nodes", help="Make nodes at exactly the same place one, as swwl check may advise.")
     ] = False,
@@ -151,6 +154,7 @@ def fit(
         calibrate=calibrate,
         solver=solver.value,
         embeddings=embeddings,
+        outliers="keep" if keep_outliers else "auto",
         cache=cache,
         force=force,
     )
@@ -166,6 +170,7 @@ def _run(out: Output, job: FitJob) -> None:
         out.say(f"solver    {job.solver.name}: {job.solver.why}")
     show_findings(out, job.check(out.progress("checks")))
     warnings.simplefilter("ignore", LooseNodesWarning)  # the findings name them
+    warnings.simplefilter("ignore", OutlierWarning)  # their lines in the table are named below
     result: Record = {}
     written = []
     for path, facts in job.run(out.progress):

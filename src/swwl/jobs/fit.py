@@ -66,6 +66,8 @@ class FitOptions:
         Of columns.
     embeddings : path or None
         For columns: a store of what is kept of the meshes, see :mod:`swwl.jobs.embed`.
+    outliers : {"auto", "keep"}
+        Of columns: whether rows that the others do not explain hardly count, or count in full.
     n_modes : int or None
         Of fields.
     progress : callable
@@ -79,6 +81,7 @@ class FitOptions:
     n_jobs: int | None = None
     solver: str = "auto"
     embeddings: Path | None = None
+    outliers: str = "auto"
     n_modes: int | None = None
     progress: Callable[[str], Progress | None] = no_progress
 
@@ -100,7 +103,12 @@ def fit_plan(
     table = plan.table()
     targets = plan.targets[0] if len(plan.targets) == 1 else plan.targets
     model = RobustGPRegressor(
-        kernel, calibrate=how.calibrate, random_state=how.seed, solver=how.solver, n_jobs=how.n_jobs
+        kernel,
+        calibrate=how.calibrate,
+        random_state=how.seed,
+        solver=how.solver,
+        n_jobs=how.n_jobs,
+        outliers=how.outliers,
     )
     train, test = plan.split.train, plan.split.test
     with rows_named(plan.frame, plan.path, train):
@@ -310,7 +318,7 @@ class FitRequest:
         Columns, see :func:`swwl.jobs.plan.plan_fit`.
     kernel : KernelOptions
     rows : HoldOut
-    n_modes, calibrate, solver, embeddings
+    n_modes, calibrate, solver, embeddings, outliers
         See :class:`FitOptions`.
     cache : bool
         Keep embeddings beside the table.
@@ -330,6 +338,7 @@ class FitRequest:
     calibrate: bool = True
     solver: str = "auto"
     embeddings: Path | None = None
+    outliers: str = "auto"
     cache: bool = True
     force: bool = False
 
@@ -430,7 +439,7 @@ class FitJob:
             kernel, store = self._kernel_and_store(progress)
             if store is not None:
                 self.memory.n_nodes.update(Store(store).nodes())
-            options = replace(options, solver=self.solver.name, embeddings=store)
+            options = replace(options, solver=self.solver.name, embeddings=store, outliers=request.outliers)
             model = fit_plan(self.plan, kernel, request.numbers_output, options)
             model.save(request.numbers_output)
             yield WrittenModel(request.numbers_output, model_facts(model))

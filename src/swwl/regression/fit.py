@@ -287,7 +287,16 @@ class FewRows:
         make_gp, joined = partial(task.make_gp, member.kernel), member.kernel.join(held)
         cross = partial(member.left_out_blocks, held)
         parts = [
-            fold_predictions(make_gp, joined, cross, group, task.trend_columns, self._folds, gp, counter.one_more, noise)
+            fold_predictions(
+                make_gp,
+                joined,
+                cross,
+                group,
+                task.trend_columns,
+                replace(self._folds, noise=noise),
+                gp,
+                counter.one_more,
+            )
             for group, gp, noise in zip(task.groups, member.gps, task.noises, strict=True)
         ]
         return Prediction.joined(parts, targets=True)
@@ -336,7 +345,7 @@ def fit_members(members: Sequence[Member], task: Task, way: Way, progress: Progr
 
 
 class _Weighed(NamedTuple):
-    """What folds say: weights (K, k), the mixture of rows left out (J, k), and every member's; how members were made."""
+    """What folds say: weights (K, k), the mixture of rows left out (J, k), and every member's; what was chosen."""
 
     weights: Array
     together: Prediction | None
@@ -414,7 +423,7 @@ def _without_outliers(
 
 
 def _refused(tested: Task, before: _Weighed, after: _Weighed) -> list[int]:
-    """Return the groups of targets whose counted rows are not predicted clearly better; none where nothing is judged."""
+    """Return the groups of targets whose counted rows do not gain clearly; none where nothing is judged."""
     if before.together is None or after.together is None:
         return []
     refused = []
@@ -454,9 +463,7 @@ def _refit(task: Task, kernel: Product, blocks: Sequence[Block], y: Array, gp: R
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
         start = gp.beginning()
-        other = task.make_gp(kernel).fit(
-            blocks, y, task.trend_columns, start=start, max_iter=SEARCH_STEPS, noise=noise
-        )
+        other = task.make_gp(kernel).fit(blocks, y, task.trend_columns, start=start, max_iter=SEARCH_STEPS, noise=noise)
     return Refit(other.leave_one_out(), np.sqrt(np.atleast_1d(other.sigma2_)))
 
 

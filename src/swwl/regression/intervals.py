@@ -2,8 +2,9 @@ r"""How wide intervals have to be: calibration by folds, and the one rule that w
 
 Student-t intervals take the estimated ranges for true ones. With many ranges and few rows they come out too narrow, and
 leave-one-out, which uses those same ranges, does not show it. Folds that estimate their own ranges do
-(:func:`interval_factor`; with fewer than 30 rows :func:`few_rows_factor`). Where a model is less sure of a case than of nearly all training cases that were left out,
-nothing has tested even that, and the interval is doubled (:func:`widened`).
+(:func:`interval_factor`; with fewer than 30 rows :func:`few_rows_factor`). Where a model is less sure of a case than of
+nearly all training cases that were left out, nothing has tested even that, and the interval is doubled
+(:func:`widened`).
 """
 
 from __future__ import annotations
@@ -45,10 +46,13 @@ class Folds:
     ----------
     train, test : list of ndarray of int
         Every row is in one of ``test``.
+    noise : ndarray of shape (N,) or None
+        Of rows that hardly count.
     """
 
     train: list[NDArray[np.intp]]
     test: list[NDArray[np.intp]]
+    noise: Array | None = None
 
     def __len__(self) -> int:
         return len(self.test)
@@ -82,7 +86,6 @@ def fold_predictions(
     folds: Folds,
     start: RobustGP,
     on_fit: Callable[[], None] | None = None,
-    noise: Array | None = None,
 ) -> Prediction:
     """Predict every row from the folds without it.
 
@@ -102,8 +105,6 @@ def fold_predictions(
         Fitted to all rows.
     on_fit : callable, optional
         Called after the fit of every fold.
-    noise : ndarray of shape (N,), optional
-        Of rows that hardly count.
 
     Returns
     -------
@@ -119,7 +120,7 @@ def fold_predictions(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
             among = [block.take(train) for block in blocks]
-            own = None if noise is None else noise[train]
+            own = None if folds.noise is None else folds.noise[train]
             gp = make_gp().fit(among, targets[train], trends[0], **climb, noise=own)
         found = gp.predict_distribution(cross(test, train), trend_columns=trends[1])
         mean[test], scale[test] = found.mean, found.scale

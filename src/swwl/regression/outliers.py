@@ -1,6 +1,6 @@
-r"""Rows that the others do not explain: found by what is said of them when they are left out, named, and hardly counted.
+r"""Rows that the others do not explain: found by what is said of them when they are left out, and hardly counted.
 
-A bad row (a run that did not converge, a slip in a table) rules a Gaussian process more than its share: it stretches the
+A bad row (a run that did not converge, a slip in a table) rules a Gaussian process more than its share: it raises the
 noise or shortens the ranges, and the width of all intervals follows. Two that are alike hide each other when one is
 left out. So rows are left out together with those that speak for them (:func:`group_scores`); those that look odd then
 lose their weight all at once, ranges are estimated again, and what the sound rows still do not explain by far remains
@@ -103,7 +103,7 @@ def first_scores(y: Array, gp: RobustGP, left_out: Prediction | None) -> Array:
 
 
 class Refit(NamedTuple):
-    """A fit in which some rows have noise: what it says of every row without it, and the spread of its process, (k,)."""
+    """A fit in which some rows have noise: what it says of every row without it, and its standard deviations, (k,)."""
 
     left_out: Prediction
     spread: Array
@@ -263,46 +263,37 @@ def said_of(value: float, expected: float) -> str:
     return f"{number(value)}, but {number(expected)} is expected"
 
 
-def outlier_words(table: pd.DataFrame, places: Sequence[str], cure: str) -> list[str]:
+def outlier_words(rows: Sequence[Record], cure: str) -> list[str]:
     """Say for every target which rows hardly count, and what to do about it.
 
     Parameters
     ----------
-    table : DataFrame
-        See :func:`outlier_table`.
-    places : sequence of str
-        What every line of it is called.
+    rows : sequence of dict
+        Of :func:`outlier_records`, with what each is called as "place".
     cure : str
         What counts them in full.
 
     Examples
     --------
-    >>> table = outliers_from_records(
-    ...     [{"row": 7, "position": 7, "target": "drag", "value": 4.0, "expected": 1.0, "weight": 0.01}]
-    ... )
-    >>> outlier_words(table, ["row 7"], "outliers='keep'")
-    ["drag: the other rows do not explain row 7 (4, 4 times the expected 1); it counts 1 % or less, and neither scores nor \
-intervals are made by it. Check it; outliers='keep' counts it in full."]
+    >>> row = {"place": "line 9", "target": "drag", "value": 4.0, "expected": 1.0}
+    >>> print(outlier_words([row], "--keep-outliers")[0])  # doctest: +ELLIPSIS
+    drag: the other rows do not explain line 9 (4, 4 times the expected 1). It counts 1 % or less, and not for ...
     """
     lines = []
-    for name in dict.fromkeys(table["target"]):
-        chosen = np.flatnonzero((table["target"] == name).to_numpy())
-        own = table.iloc[chosen]
-        told = [
-            f"{places[i]} ({said_of(value, expected)})"
-            for i, value, expected in zip(chosen, own["value"], own["expected"], strict=True)
-        ]
-        shown = ", ".join(told[:_MOST_TOLD]) + f" and {len(told) - _MOST_TOLD} more" * (len(told) > _MOST_TOLD)
-        it, counts, them = ("it", "counts", "it") if len(told) == 1 else ("they", "count", "them")
-        each = "" if len(told) == 1 else " each"
+    for name in dict.fromkeys(row["target"] for row in rows):
+        told = [f"{row['place']} ({said_of(row['value'], row['expected'])})" for row in rows if row["target"] == name]
+        shown = told[:_MOST_TOLD] + [f"{len(told) - _MOST_TOLD} more"] * (len(told) > _MOST_TOLD)
+        listed = " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
+        it, them = ("It counts 1 % or less", "it") if len(told) == 1 else ("They count 1 % or less each", "them")
         lines.append(
-            f"{name}: the other rows do not explain {shown}; {it} {counts} 1 % or less{each}, and neither scores nor "
-            f"intervals are made by {them}. Check {them}; {cure} counts {them} in full."
+            f"{name}: the other rows do not explain {listed}. {it}, and not for scores and intervals. Check {them}; "
+            f"{cure} counts {them} in full."
         )
     return lines
 
 
 def warn_about_outliers(table: pd.DataFrame, stacklevel: int) -> None:
     """Warn where rows hardly count; ``stacklevel`` is that of the caller."""
-    for line in outlier_words(table, [f"row {row}" for row in table.index], "outliers='keep'"):
+    rows = [{"place": f"row {one['row']}"} | one for one in outlier_records(table)]
+    for line in outlier_words(rows, "outliers='keep'"):
         warnings.warn(line, OutlierWarning, stacklevel=stacklevel + 1)

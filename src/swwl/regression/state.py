@@ -121,7 +121,7 @@ def regressor_state(model: RobustGPRegressor) -> RegressorState:
         left_out=None if left_out is None else _LeftOut(left_out.mean, left_out.scale, left_out.df),
         metadata=model.metadata_,
         judged=_judged_state(stack),
-        outliers=outlier_records(model.outliers_),
+        outliers=[_Outlier(**row) for row in outlier_records(model.outliers_)],
     )
 
 
