@@ -29,7 +29,7 @@ def test_planted_rows_are_found_named_and_do_not_rule():
     X, y = table()
     bad = y.copy()
     bad[[7, 20]] *= 4.0
-    with pytest.warns(OutlierWarning, match=r"row 20 \(.*times the expected.* row 7 .*outliers='keep'"):
+    with pytest.warns(OutlierWarning, match=r"row \d+ \(.*times the expected.* and row .*outliers='keep'"):
         model = RobustGPRegressor(KERNEL, n_starts=1).fit(X, bad)
     assert sorted(model.outliers_.index) == [7, 20] and (model.outliers_["weight"] < 0.01).all()
     np.testing.assert_allclose(model.outliers_.sort_index()["expected"], y[[7, 20]], rtol=0.05)

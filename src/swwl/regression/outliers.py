@@ -153,7 +153,8 @@ def find_suspects(y: Array, scores: Array, refit: Callable[[Array], Refit]) -> A
         return nothing
     most = max(_AT_LEAST, int(_SHARE * n))
     suspects = _highest(scores, max(2 * most, int(_FIRST_SHARE * n)), 0.5 * _EXTREME)
-    noise = np.where(np.isin(np.arange(n), suspects), _NOISE, 0.0)
+    plain = np.max([robust_scores(column) for column in y.reshape(n, -1).T], axis=0)
+    noise = np.where(np.isin(np.arange(n), suspects), _NOISE * np.maximum(1.0, plain) ** 2, 0.0)
     for _ in range(_ROUNDS):
         known = refit(noise)
         odd = known.scores(y, noise == 0.0)

@@ -283,7 +283,7 @@ def leave_one_out(
     projected_diagonal: Array,
     sigma2: Array,
     df: float,
-    noise: Array | None = None,
+    units: Array | None = None,
 ) -> Prediction:
     r"""Predict every training observation from all others, ranges and nugget fixed: arrays of shape (N, k).
 
@@ -303,8 +303,9 @@ def leave_one_out(
     sigma2 : ndarray of shape (k,)
     df : float
         n - q, or inf for maximum likelihood, which has no term for the trend's uncertainty.
-    noise : ndarray of shape (N,), optional
-        Of the rows, see `Problem`. What is predicted is an observation without it.
+    units : ndarray of shape (N,), optional
+        Where rows have noise of their own (see `Problem`), the variance over sigma2 of an observation without it; nan
+        where they have none.
 
     References
     ----------
@@ -322,10 +323,10 @@ def leave_one_out(
     projected = projected_diagonal[:, None]
     residual = alpha / projected
     normal = np.isinf(df)
-    dof = len(y) - (0 if noise is None else np.count_nonzero(noise)) if normal else df
+    dof = len(y) - (0 if units is None else np.count_nonzero(~np.isnan(units))) if normal else df
     s2 = sigma2 * dof
     variance = np.maximum(s2 - alpha * residual, 0.0) / (dof - 1)
     unit = 1.0 / (inverse_diagonal[:, None] if normal else projected)
-    if noise is not None:
-        unit = np.maximum(unit - noise[:, None], 0.0)
+    if units is not None:
+        unit = np.where(np.isnan(units), unit[:, 0], units)[:, None]
     return Prediction(y - residual, np.sqrt(variance * unit), df if normal else df - 1)

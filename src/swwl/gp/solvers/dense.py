@@ -285,7 +285,31 @@ class DensePosterior:
         """Predict every training observation from all others, arrays of shape (N, k)."""
         g = self.trend_solve
         projected = self.inverse_diagonal - np.einsum("ij,ij->i", g, g)
-        return leave_one_out(self.y, self.alpha, self.inverse_diagonal, projected, self.sigma2, self.df, self.noise)
+        units = None if self.noise is None else self._units_of_noisy(self.noise)
+        return leave_one_out(self.y, self.alpha, self.inverse_diagonal, projected, self.sigma2, self.df, units)
+
+    def _units_of_noisy(self, noise: Array) -> Array:
+        r"""Return the variance over sigma2 of an observation, from all others, at rows with noise; nan elsewhere, (N,).
+
+        :math:`1 / Q_{ii}` less the noise would be nothing but rounding. The function's variance u at the row, given the
+        row as well, is predicted as anywhere else, and the row's own share is taken back: :math:`1 / v = 1 / u - 1 /
+        (\nu + \tau_i)`.
+        """
+        units = np.full(len(noise), np.nan)
+        rows = np.flatnonzero(noise)
+        r = self.cholesky[rows] @ self.cholesky.T  # rows of R
+        r[np.arange(len(rows)), rows] = 1.0
+        half = half_solve(self.cholesky, r.T)
+        known = 1.0 - np.einsum("ij,ij->j", half, half)
+        if not np.isinf(self.df) and len(self.theta):
+            # H'R⁻¹ = A Gᵀ, and the trend of a training row is that of R⁻¹ undone
+            trend = (self.cholesky[rows] @ (self.cholesky.T @ self.trend_solve)) @ self.trend_factor.T
+            part = np.linalg.solve(self.trend_factor, trend.T) - self.trend_solve.T @ r.T
+            known += np.einsum("ij,ij->j", part, part)
+        own = self.nugget + noise[rows]
+        known = np.clip(known, 0.0, 0.999 * own)
+        units[rows] = known / (1.0 - known / own) + self.nugget
+        return units
 
     def precision(self) -> Array:
         r"""Return :math:`Q = R^{-1} - GG^\top`, shape (N, N)."""
