@@ -77,7 +77,7 @@ def show_model(out: Output, facts: Record) -> None:
         ladder = ", ".join(f"{row['n_components']}: {row['log_posterior']:.1f}" for row in tried)
         out.say(f"\ncomponents of {column}: {chosen} chosen by log posterior ({ladder})")
     factors = ", ".join(f"{name} {value:.2f}" for name, value in facts["calibration"].items())
-    out.say(f"\nwidth of intervals, by cross-validation, over that of the processes: {factors}")
+    out.say(f"\nwidth of intervals over that of the processes: {factors}")
     show_scores(out, facts["scores"])
     if not facts["scores"]:
         out.say(
