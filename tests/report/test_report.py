@@ -100,6 +100,7 @@ def test_columns_cases_and_commands(facts, model):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::swwl.errors.GPWarning")
 def test_few_rows_of_noise_are_not_believed():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.random(12), "b": rng.random(12), "y": rng.random(12)})
