@@ -108,6 +108,10 @@ class GPWarning(UserWarning):
     """A fit that ended, but at a place that deserves a look before it is trusted."""
 
 
+class OutlierWarning(UserWarning):
+    """Training rows that the others do not explain, and that hardly count; ``outliers="keep"`` counts them in full."""
+
+
 class IndefiniteKernelWarning(UserWarning):
     """A Gaussian process with a kernel that is not positive definite."""
 

@@ -54,7 +54,7 @@ def test_fit_says_what_it_found(made, tmp_path):
         "ranges and importance",
         "components of mesh",
         "width of intervals",
-        "leave-one-out",
+        "cross-validation",
         "held-out rows",
     ):
         assert words in text

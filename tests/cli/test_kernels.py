@@ -158,7 +158,7 @@ def test_info(case):
     assert facts["kernel"] == repr(model.kernel_)
     assert facts["importance"]["turn"] == pytest.approx(model.importance_["turn"].to_dict())
     assert {(row["target"], row["n"]) for row in facts["scores"]} == {("stretch", N_TRAIN), ("turn", N_TRAIN)}
-    assert "leave-one-out" in swwl("info", path).stdout
+    assert "cross-validation" in swwl("info", path).stdout
 
 
 def test_report(case, tmp_path):

@@ -3,11 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from swwl import Matern52, RobustGPRegressor
-from swwl.errors import InputError
+from swwl.errors import InputError, OutlierWarning
 from swwl.evaluation.curves import predict_curves
-from swwl.evaluation.scores import coverages, interval_score, score, score_rows
+from swwl.evaluation.scores import coverages, interval_score, interval_verdict, left_out_of, score, score_rows
 from swwl.gp.prediction import Prediction
 
 Y = np.array([0.0, 1.0, 2.0, 5.0])
@@ -46,11 +47,52 @@ def test_a_model_is_scored_on_what_it_learned_from():
     model = RobustGPRegressor(Matern52("x"), trend=["slope"], n_starts=1).fit(table, ["y", "z"])
     rows = score_rows(model)
     assert [(row["target"], row["test"], row["n"]) for row in rows] == [
-        ("y", "leave-one-out", 20),
-        ("z", "leave-one-out", 20),
+        ("y", "cross-validation", 20),
+        ("z", "cross-validation", 20),
     ]
-    error = table["y"] - model.leave_one_out().mean[:, 0]
+    error = table["y"] - model.cross_validation()[1].mean[:, 0]
     assert rows[0]["rmse"] == pytest.approx(np.sqrt(np.mean(error**2)))
+
+
+def test_what_was_never_left_out_has_no_score():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.uniform(0, 1, 20)}).assign(y=lambda t: np.sin(5 * t["x"]))
+    for few, calibrate in ((table[:9], True), (table, False)):
+        model = RobustGPRegressor(Matern52("x"), n_starts=1, calibrate=calibrate).fit(few, "y")
+        assert score_rows(model) == [] and left_out_of(model) is None
+
+
+def test_rows_that_hardly_count_are_not_scored():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.uniform(0, 1, 40)}).assign(y=lambda t: 2 + np.sin(5 * t["x"]))
+    table.loc[11, "y"] *= 5
+    with pytest.warns(OutlierWarning, match="row 11"):
+        model = RobustGPRegressor(Matern52("x"), n_starts=1).fit(table, "y")
+    (row,) = score_rows(model)
+    assert row["n"] == 39 and row["q2"] > 0.99
+
+
+def test_a_verdict_needs_cases_and_sees_all_levels():
+    rng = np.random.default_rng(3)
+    y = rng.standard_normal(400)
+    flat = Prediction(np.zeros(400), np.ones(400), np.inf)
+    assert interval_verdict(y, flat).kind == "hold"
+    assert interval_verdict(y[:29], flat.take(slice(29))).kind == "few"
+    # all is well at 95 %, but half of the intervals hold three quarters
+    peaked = np.where(np.abs(y) < stats.norm.ppf(0.875), y * 0.5, y)
+    found = interval_verdict(peaked, flat)
+    assert found.kind == "wide" and found.level < 0.95 and found.inside > found.high
+    narrow = interval_verdict(1.6 * y, flat)
+    assert (narrow.kind, narrow.level) == ("narrow", 0.95) and narrow.inside < narrow.low
+
+
+def test_faultless_intervals_are_rarely_blamed():
+    """About nineteen of twenty models whose intervals are right are believed, whatever the number of cases."""
+    rng = np.random.default_rng(2)
+    for n in (30, 100, 500):
+        flat = Prediction(np.zeros(n), np.ones(n), np.inf)
+        kinds = [interval_verdict(rng.standard_normal(n), flat).kind for _ in range(300)]
+        assert kinds.count("hold") > 0.9 * 300
 
 
 def test_curves_need_a_value_for_the_trend():

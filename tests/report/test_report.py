@@ -5,11 +5,13 @@ from importlib.resources import files
 
 import matplotlib.figure
 import numpy as np
+import pandas as pd
 import pytest
 from jinja2 import UndefinedError
 
 from swwl import SWWL as Swwl
 from swwl import Matern52, RobustGPRegressor, __version__
+from swwl.errors import OutlierWarning
 from swwl.evaluation import scores
 from swwl.report import make_report, write_report
 from swwl.report.fields import field_sections, gather_fields
@@ -44,7 +46,7 @@ def test_what_a_template_does_not_get_is_an_error():
 def test_names_are_escaped_and_a_model_from_python_has_a_report(model, tmp_path):
     text = make_report(model)
     assert "<load>" not in text and "<b>weight" not in text and "&lt;b&gt;weight" in text
-    assert "judged here by leaving out one at a time" in text
+    assert "judged here by cross-validation" in text
     assert "data:image/png" not in text  # it does not know where meshes are
     assert f'{GENERATOR}{__version__}">' in text
     write_report(tmp_path / "r.html", model)
@@ -69,7 +71,7 @@ def test_pictures_have_words_beside_them():
 
 
 def test_numbers_are_those_of_the_library(facts, model):
-    score = scores.score(facts.y[:, 0], model.leave_one_out().columns().column(0))
+    score = scores.score(facts.y[:, 0], model.cross_validation()[1].column(0))
     ((name, found, spread),) = summary(facts)["scores"]
     assert (name, found) == ("<b>weight", score) and spread == pytest.approx(facts.y.std())
     assert summary(facts)["sources"] == ["meshes", "1 number"]
@@ -77,6 +79,7 @@ def test_numbers_are_those_of_the_library(facts, model):
     (verdict,) = intervals(facts)["verdicts"]
     assert verdict["inside"] == round(30 * score.coverage) and verdict["cases"] == "left-out cases"
     assert (verdict["low"], verdict["high"]) == scores.faultless_counts(30)
+    assert verdict["verdict"] == scores.interval_verdict(facts.y[:, 0], facts.left_out.column(0))
     (name, rows), = unsure(facts)["widest"]  # fmt: skip
     assert len(rows) == 6 and name == "<b>weight"
 
@@ -94,6 +97,29 @@ def test_columns_cases_and_commands(facts, model):
     count = int((np.abs((facts.y[:, 0] - one.mean) / one.std) > 3).sum())
     assert odd(facts)["worst"][0][1] == count
     assert parts(facts)["candidates"] == [] and len(parts(facts)["ranges"]) == len(parts(facts)["targets"]) + 1
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::swwl.errors.GPWarning")
+def test_few_rows_of_noise_are_not_believed():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.random(12), "b": rng.random(12), "y": rng.random(12)})
+    text = make_report(RobustGPRegressor(Matern52("a") * Matern52("b"), n_starts=1).fit(table, "y"))
+    assert "12 cases are too few to tell whether intervals can be believed" in text and "They can be" not in text
+    text = make_report(RobustGPRegressor(Matern52("a"), n_starts=1).fit(table[:8], "y"))
+    assert "not judged: no case was left out or held out" in text and "Q² of" not in text
+
+
+@pytest.mark.slow
+def test_rows_that_hardly_count_are_listed():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.random(40)}).assign(y=lambda t: 2 + np.sin(5 * t["a"]))
+    table.loc[11, "y"] *= 5
+    with pytest.warns(OutlierWarning):
+        model = RobustGPRegressor(Matern52("a"), n_starts=1).fit(table, "y")
+    ((label, target, _, _, weight),) = odd(gather(model, None))["hardly_counted"]
+    assert (label, target) == ("row 11", "y") and weight in ("0 %", "1 %", "0.2 %", "0.1 %")
+    assert "--keep-outliers" in make_report(model)
 
 
 @pytest.mark.slow

@@ -49,6 +49,11 @@ class Output:
         if not self.quiet and not self.as_json:
             self._console.print(text, style=style, markup=False, soft_wrap=True)
 
+    def note(self, text: str) -> None:
+        """Print a note on standard error, as warnings are."""
+        if not self.quiet:
+            show_note(text)
+
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Print a table under its title; the first column is set left, the others right."""
         if self.quiet or self.as_json:

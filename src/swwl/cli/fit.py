@@ -11,7 +11,7 @@ import typer
 
 from swwl.cli.console import Force, Output
 from swwl.cli.show import show_findings, show_fitted, show_plan
-from swwl.errors import InputError, LooseNodesWarning
+from swwl.errors import InputError, LooseNodesWarning, OutlierWarning
 from swwl.formatting import Record
 
 if TYPE_CHECKING:
@@ -109,6 +109,9 @@ def fit(
         ScaleName | None,
         typer.Option(help="Scale of other targets: auto, for --kernel auto, is their own unless left-out rows gain."),
     ] = None,
+    keep_outliers: Annotated[
+        bool, typer.Option("--keep-outliers", help="Count rows in full that the others do not explain. For --target.")
+    ] = False,
     merge_nodes: Annotated[
         bool, typer.Option("--merge-nodes", help="Make nodes at exactly the same place one, as swwl check may advise.")
     ] = False,
@@ -169,6 +172,7 @@ def fit(
         solver=solver.value,
         embeddings=embeddings,
         target_scale=scales_by_target(target or [], log or [], target_scale),
+        outliers="keep" if keep_outliers else "auto",
         cache=cache,
         force=force,
     )
@@ -184,6 +188,7 @@ def _run(out: Output, job: FitJob) -> None:
         out.say(f"solver    {job.solver.name}: {job.solver.why}")
     show_findings(out, job.check(out.progress("checks")))
     warnings.simplefilter("ignore", LooseNodesWarning)  # the findings name them
+    warnings.simplefilter("ignore", OutlierWarning)  # their lines in the table are named below
     result: Record = {}
     written = []
     for path, facts in job.run(out.progress):

@@ -80,12 +80,25 @@ def show_model(out: Output, facts: Record) -> None:
         ladder = ", ".join(f"{row['n_components']}: {row['log_posterior']:.1f}" for row in tried)
         out.say(f"\ncomponents of {column}: {chosen} chosen by log posterior ({ladder})")
     factors = ", ".join(f"{name} {value:.2f}" for name, value in facts["calibration"].items())
-    out.say(f"\nwidth of intervals, by cross-validation, over that of the processes: {factors}")
+    out.say(f"\nwidth of intervals over that of the processes: {factors}")
     show_scores(out, facts["scores"])
+    if not facts["scores"]:
+        out.say(
+            "\nhow good it is cannot be said: no rows were left out or held out. It takes 10 rows with calibration, "
+            "or --test-fraction."
+        )
+    if not facts["outliers"]:
+        return
+    from swwl.regression.outliers import outlier_words
+
+    for line in outlier_words(facts["outliers"], "swwl fit --keep-outliers"):
+        out.note(line)
 
 
 def show_scores(out: Output, rows: list[Record], title: str = "how good it is") -> None:
-    """Print the table of scores."""
+    """Print the table of scores, if there are any."""
+    if not rows:
+        return
     out.table(
         title,
         ["target", "test", "cases", "RMSE", "Q²", "inside 95 %", "mean width"],

@@ -112,16 +112,75 @@ def coverages(
     return np.array([((lower <= y) & (y <= upper)).mean() for lower, upper in bounds])
 
 
-def faultless_counts(n: int, level: float = 0.95) -> tuple[float, float]:
+def faultless_counts(n: int, level: float = 0.95, alpha: float = 0.05) -> tuple[float, float]:
     """Return how many of n cases lie inside faultless intervals of a level, least and most in nineteen of twenty tests.
+
+    In general in a share 1 - ``alpha`` of the tests.
 
     Examples
     --------
     >>> faultless_counts(100)
     (90.0, 99.0)
     """
-    low, high = stats.binom.ppf([0.025, 0.975], n, level)
+    low, high = stats.binom.ppf([alpha / 2, 1 - alpha / 2], n, level)
     return float(low), float(high)
+
+
+class IntervalVerdict(NamedTuple):
+    """Whether intervals hold, by all levels and the number of cases.
+
+    Attributes
+    ----------
+    kind : {"few", "narrow", "wide", "hold"}
+        "few": there are too few cases to tell.
+    level : float
+        Where it shows most; 0.95 where nothing shows.
+    inside, n : int
+        Cases inside their intervals of that level, and all.
+    low, high : float
+        How many faultless intervals hold, see :func:`faultless_counts`; wider for several levels than for one.
+    """
+
+    kind: str
+    level: float
+    inside: int
+    n: int
+    low: float
+    high: float
+
+
+# With fewer cases not even intervals that hold half of what they say would always be found out.
+FEWEST_CASES = 30
+# Coverages of neighboring levels go together: seven of them are wrong by chance about as often as three would be alone.
+_SEVERAL = 3
+
+
+def interval_verdict(y: NDArray[np.float64], prediction: Prediction) -> IntervalVerdict:
+    """Judge intervals of one target (M,) by all :data:`LEVELS`: too narrow at any level weighs more than too wide.
+
+    Examples
+    --------
+    >>> y = np.random.default_rng(0).normal(size=200)
+    >>> [interval_verdict(y, Prediction(np.zeros(200), np.full(200, s), np.inf)).kind for s in (0.7, 1.0, 1.5)]
+    ['narrow', 'hold', 'wide']
+    >>> interval_verdict(y[:12], Prediction(np.zeros(12), np.ones(12), np.inf)).kind
+    'few'
+    """
+    n = len(y)
+    found = []
+    for level, share in zip(LEVELS, coverages(y, prediction), strict=True):
+        inside = round(float(share) * n)
+        low, high = faultless_counts(n, level, alpha=0.05 / _SEVERAL)
+        size = max(float(np.sqrt(n * level * (1 - level))), 1.0)
+        found.append((min(inside - low, 0.0) / size, max(inside - high, 0.0) / size, level, inside, low, high))
+    least, most = min(found, key=lambda one: one[0]), max(found, key=lambda one: one[1])
+    known = next(one for one in found if one[2] == 0.95)
+    kind, shown = "hold", known
+    if least[0] < 0:
+        kind, shown = "narrow", known if known[0] < 0 else least
+    elif most[1] > 0:
+        kind, shown = "wide", known if known[1] > 0 else most
+    return IntervalVerdict("few" if n < FEWEST_CASES else kind, shown[2], shown[3], n, shown[4], shown[5])
 
 
 def importance_table(model: RobustGPRegressor) -> pd.DataFrame:
@@ -140,13 +199,38 @@ def _as_frame(values: Any, model: RobustGPRegressor) -> pd.DataFrame:
 
 
 def score_rows(model: RobustGPRegressor) -> list[dict[str, Any]]:
-    """Return one row per target and kind of test: on left-out and, where there are any, on held-out cases."""
-    kinds = [(model.left_out_by_, model.train_targets_, model.leave_one_out().columns())]
-    held_out = held_out_of(model)
-    if held_out is not None:
-        kinds.append(("held-out rows", *held_out))
-    return [
-        {"target": name, "test": kind} | score(y[:, k], prediction.column(k))._asdict()
-        for k, name in enumerate(model.target_names_)
-        for kind, y, prediction in kinds
-    ]
+    """Return one row per target and kind of test: on left-out and, where there are any, on held-out cases.
+
+    Leave-one-out with ranges that have seen the case is not among them: with few cases it can explain pure noise. Where
+    nothing was left out of a fit, nor held out, there is no row. Training rows that hardly count are not scored.
+    """
+    rows = []
+    judged, held_out = left_out_of(model), held_out_of(model)
+    for k, name in enumerate(model.target_names_):
+        if judged is not None:
+            own = model.counted(k)[judged.rows]
+            found = score(judged.y[own, k], judged.prediction.column(k).take(own))
+            rows.append({"target": name, "test": judged.kind} | found._asdict())
+        if held_out is not None:
+            y, prediction = held_out
+            rows.append({"target": name, "test": "held-out rows"} | score(y[:, k], prediction.column(k))._asdict())
+    return rows
+
+
+class LeftOut(NamedTuple):
+    """Training rows that were left out of a fit: words for it, their places (J,), truth and predictions (J, k)."""
+
+    kind: str
+    rows: NDArray[np.intp]
+    y: NDArray[np.float64]
+    prediction: Prediction
+
+
+def left_out_of(model: RobustGPRegressor) -> LeftOut | None:
+    """Return what a model says of training rows that were left out, or None where none were."""
+    found = model.cross_validation()
+    if found is None:
+        return None
+    rows, prediction = found
+    kind = "cross-validation" if len(rows) == len(model.train_targets_) else "rows left out"
+    return LeftOut(kind, rows, model.train_targets_[rows], prediction)

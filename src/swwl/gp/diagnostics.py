@@ -58,8 +58,10 @@ def warn_about_bounds(optimum: Optimum, search: Search, labels: list[str]) -> No
 
 def white_noise_likelihood(problem: Problem) -> float:
     """Return the log likelihood of white noise around the trend: R is the identity, at any nugget."""
-    basis, upper = np.linalg.qr(problem.trend)
-    residual = problem.y - basis @ (basis.T @ problem.y)
+    counted = slice(None) if problem.noise is None else problem.noise == 0.0
+    y = problem.y[counted]
+    basis, upper = np.linalg.qr(problem.trend[counted])
+    residual = y - basis @ (basis.T @ y)
     value = problem.offset - 0.5 * problem.dof * float(np.log(np.sum(residual**2, axis=0)).sum())
     if problem.method != "likelihood":
         value -= problem.y.shape[1] * float(np.log(np.abs(np.diag(upper))).sum())
@@ -71,6 +73,8 @@ def warn_about_noise(problem: Problem, optimum: Optimum) -> None:
     likelihood = optimum.value
     if problem.method == "posterior":
         likelihood -= problem.prior(np.exp(optimum.log_beta), float(np.exp(optimum.log_nugget)))[0]
+    if problem.noise is not None:  # what the determinant has of rows that do not count
+        likelihood += 0.5 * problem.y.shape[1] * float(np.log(problem.noise[problem.noise > 0.0]).sum())
     gain = likelihood - white_noise_likelihood(problem)
     if gain < _EVIDENCE:
         _warn(

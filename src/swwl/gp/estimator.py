@@ -31,6 +31,7 @@ from swwl.gp.search import Given, Start, curvature, find_optimum, make_search
 from swwl.gp.solvers import check_options, get_solver
 from swwl.gp.solvers.base import Posterior, Problem, Solver, standardize
 from swwl.gp.solvers.cholesky import square_root
+from swwl.gp.solvers.dense import DensePosterior
 from swwl.parallel import one_blas_thread
 from swwl.storage.checks import Count, Shape, contiguous, restored
 
@@ -306,8 +307,9 @@ class RobustGP(BaseEstimator):
         *,
         start: RobustGP | Start | tuple[ArrayLike, float] | None = None,
         max_iter: int | None = None,
+        noise: ArrayLike | None = None,
     ) -> RobustGP:
-        """Estimate the ranges and the nugget; return the process itself.
+        r"""Estimate the ranges and the nugget; return the process itself.
 
         Parameters
         ----------
@@ -324,6 +326,9 @@ class RobustGP(BaseEstimator):
             whose maximum that of a fold lies.
         max_iter : int, optional
             In place of the constructor's.
+        noise : array-like of shape (N,), optional
+            Variance that rows have in addition to the nugget, over :math:`\sigma^2`, for rows that are not to be
+            trusted; zero for all others. Rows that have any are not counted as observations. For the exact solver.
         """
         inputs.check_method(self.method)
         make_solver, options = get_solver(self.solver), check_options(self.solver, self.solver_options)
@@ -337,12 +342,16 @@ class RobustGP(BaseEstimator):
         terms, coordinates = inputs.training_terms(distances, correlations, n, self.names)
         trend = inputs.trend_matrix(self.trend, trend_columns, n)
         inputs.check_trend_fits(trend, targets)
+        own_noise = inputs.check_noise(noise, n, self.solver)
+        counted = None if own_noise is None else own_noise == 0.0
 
         terms = make_solver.prepare(terms)
         largest = np.concatenate([term.block.largest() for term in terms])
-        prior = default_prior(largest, n, self.prior_a, self.prior_b, self.prior_c, self.prior)
+        n_counted = n if counted is None else int(counted.sum())
+        prior = default_prior(largest, n_counted, self.prior_a, self.prior_b, self.prior_c, self.prior)
         constant = self.trend in ("constant", "linear")
-        problem = Problem(terms, trend, standardize(targets, shift=constant), self.method, prior, constant)
+        standardized = standardize(targets, constant, counted)
+        problem = Problem(terms, trend, standardized, self.method, prior, constant, own_noise)
         solver = make_solver(problem, **options)
         max_iter = self.max_iter if max_iter is None else max_iter
         with one_blas_thread() if n < _FEW else nullcontext():
@@ -473,6 +482,17 @@ class RobustGP(BaseEstimator):
         """Predict every training observation from all others, ranges and nugget fixed: shape (N,) or (N, k)."""
         prediction = self._fitted().leave_one_out()
         return prediction.column(0) if self._single else prediction
+
+    def precision(self) -> tuple[Array, Array, Array]:
+        r"""Return :math:`Q` (N, N), :math:`\alpha = Qy` (N, k) and :math:`\sigma^2` (k,): rows left out together.
+
+        Rows S are predicted from all others with errors :math:`Q_{SS}^{-1}\alpha_S` of covariance
+        :math:`\sigma^2 Q_{SS}^{-1}`, ranges and nugget fixed. For the exact solver.
+        """
+        posterior = self._fitted()
+        if not isinstance(posterior, DensePosterior):
+            raise InputError(f"precision needs solver='exact', but solver is {self.solver!r}.")
+        return posterior.precision(), posterior.alpha, posterior.sigma2
 
     def sample(
         self,

@@ -244,6 +244,20 @@ def check_trend_fits(trend: Array, y: Array) -> None:
                              "there is nothing left for the process to learn.")  # fmt: skip
 
 
+def check_noise(noise: ArrayLike | None, n: int, solver: str) -> Array | None:
+    """Return the noise of n rows; None where there is none at all."""
+    if noise is None:
+        return None
+    values = np.array(noise, dtype=float)
+    if values.shape != (n,) or not np.isfinite(values).all() or (values < 0.0).any():
+        raise InputError(f"noise has shape {values.shape}, but {n} finite numbers of at least 0 are expected.")
+    if not values.any():
+        return None
+    if solver != "exact":
+        raise InputError(f"noise is set, but solver={solver!r} takes none: take solver='exact'.")
+    return values
+
+
 def check_nugget(nugget: float | str, floor: float) -> float | None:
     """Return a fixed nugget, or None where it is to be estimated."""
     if isinstance(floor, str) or floor is None or not float(floor) >= 0.0:

@@ -14,11 +14,12 @@ from swwl.errors import InputError, LooseNodesWarning, MissingFileError, located
 from swwl.evaluation import scores
 from swwl.evaluation.metadata import TableData, data_of, field_data_of, field_score_rows
 from swwl.fields.estimator import FieldRegressor
-from swwl.formatting import Record
+from swwl.formatting import Record, place
 from swwl.jobs.table import CACHE_FOLDER, read_table, summary
 from swwl.mesh import Graph
 from swwl.mesh.io import read
 from swwl.regression.estimator import RobustGPRegressor
+from swwl.regression.outliers import outlier_records
 from swwl.storage.modelfile import is_model, load_model
 from swwl.tables.columns import kind_of, mesh_columns
 from swwl.tables.read import TABLES, mesh_file
@@ -149,7 +150,17 @@ def model_facts(model: RobustGPRegressor) -> Record:
         "scales": {name: own.facts() for name, own in model.target_scales_.items()},
         "calibration": model.calibration_.to_dict(),
         "scores": scores.score_rows(model),
+        "outliers": outlier_facts(model),
     }
+
+
+def outlier_facts(model: RobustGPRegressor) -> list[Record]:
+    """Return the training rows that hardly count, each with its place in the table."""
+    data = data_of(model)
+    return [
+        {"place": f"row {one['row']}" if data is None else place(data.table, data.train.rows[one["position"]])} | one
+        for one in outlier_records(model.outliers_)
+    ]
 
 
 def field_model_facts(model: FieldRegressor) -> Record:

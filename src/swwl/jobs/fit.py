@@ -68,6 +68,8 @@ class FitOptions:
         For columns: a store of what is kept of the meshes, see :mod:`swwl.jobs.embed`.
     target_scale : str, dict of str to str, or None
         Of columns, see :class:`swwl.RobustGPRegressor`.
+    outliers : {"auto", "keep"}
+        Of columns: whether rows that the others do not explain hardly count, or count in full.
     n_modes : int or None
         Of fields.
     progress : callable
@@ -82,6 +84,7 @@ class FitOptions:
     solver: str = "auto"
     embeddings: Path | None = None
     target_scale: str | dict[str, str] | None = None
+    outliers: str = "auto"
     n_modes: int | None = None
     progress: Callable[[str], Progress | None] = no_progress
 
@@ -109,6 +112,7 @@ def fit_plan(
         solver=how.solver,
         n_jobs=how.n_jobs,
         target_scale=how.target_scale,
+        outliers=how.outliers,
     )
     train, test = plan.split.train, plan.split.test
     with rows_named(plan.frame, plan.path, train):
@@ -320,7 +324,7 @@ class FitRequest:
         Columns, see :func:`swwl.jobs.plan.plan_fit`.
     kernel : KernelOptions
     rows : HoldOut
-    n_modes, calibrate, solver, embeddings, target_scale
+    n_modes, calibrate, solver, embeddings, target_scale, outliers
         See :class:`FitOptions`.
     cache : bool
         Keep embeddings beside the table.
@@ -341,6 +345,7 @@ class FitRequest:
     solver: str = "auto"
     embeddings: Path | None = None
     target_scale: str | dict[str, str] | None = None
+    outliers: str = "auto"
     cache: bool = True
     force: bool = False
 
@@ -441,8 +446,8 @@ class FitJob:
             kernel, store = self._kernel_and_store(progress)
             if store is not None:
                 self.memory.n_nodes.update(Store(store).nodes())
-            scale = request.target_scale
-            options = replace(options, solver=self.solver.name, embeddings=store, target_scale=scale)
+            scale, outliers = request.target_scale, request.outliers
+            options = replace(options, solver=self.solver.name, embeddings=store, target_scale=scale, outliers=outliers)
             model = fit_plan(self.plan, kernel, request.numbers_output, options)
             model.save(request.numbers_output)
             yield WrittenModel(request.numbers_output, model_facts(model))

@@ -259,6 +259,14 @@ class CalibrationDisplay(_PredictionsDisplay):
         ax.legend(loc="upper left")
 
 
+def _scored_by_folds(model: RobustGPRegressor) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the first target of training rows that were left out, and what was predicted."""
+    found = scores.left_out_of(model)
+    if found is None:
+        raise InputError("There are too few rows for cross-validation: at least 10 are needed, or test=(X, y).")
+    return found.y[:, 0], found.prediction.mean[:, 0]
+
+
 class EffectDisplay(Display):
     """Error against the number of projections, one line for each number of quantiles.
 
@@ -299,7 +307,7 @@ class EffectDisplay(Display):
         X, y
             To fit, with a single target.
         test : tuple (X, y), optional
-            To score; leave-one-out by default.
+            To score; by default the folds of cross-validation, which take ten rows.
         n_projections, n_quantiles : sequence of int
         ax : matplotlib axis, optional
         """
@@ -315,9 +323,9 @@ class EffectDisplay(Display):
                     raise InputError(f"The kernel {kernel!r} has no projections and quantiles.")
                 for factor in sliced:
                     factor.set_params(**numbers)
-                fitted = clone(estimator).set_params(kernel=kernel, calibrate=False).fit(X, y)
-                truth = fitted.train_targets_[:, 0] if test is None else np.asarray(test[1], dtype=np.float64)
-                mean = fitted.leave_one_out().column(0).mean if test is None else fitted.predict(test[0])
+                fitted = clone(estimator).set_params(kernel=kernel, calibrate=test is None).fit(X, y)
+                truth, mean = _scored_by_folds(fitted) if test is None else (test[1], fitted.predict(test[0]))
+                truth = np.asarray(truth, dtype=np.float64)
                 rows.append(numbers | {"rmse": float(np.sqrt(np.mean((truth - mean) ** 2)))})
         return cls(pd.DataFrame(rows), fitted.target_names_[0]).plot(ax)
 

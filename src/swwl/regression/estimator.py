@@ -38,6 +38,7 @@ from swwl.regression.candidates import default_kernels
 from swwl.regression.fit import FewRows, Task, fit_members
 from swwl.regression.fit_many_rows import ManyRows, choose_solver
 from swwl.regression.intervals import widened, widening
+from swwl.regression.outliers import check_outliers, outlier_table, warn_about_outliers
 from swwl.regression.sensitivity import Sensitivity, sensitivities
 from swwl.regression.stack import (
     Layout,
@@ -97,6 +98,11 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         left-out training rows better beyond chance. Whatever it is, all answers are in the units of the target, and
         those of a logarithm are positive. By default "auto" for several kernels, "identity" for one. See
         :mod:`swwl.regression.target_scale`.
+    outliers : {"auto", "keep"}
+        "auto" looks for rows that the others do not explain by far and that spoil the predictions of the others; they
+        count 1 % or less then, and an :class:`~swwl.errors.OutlierWarning` names them, see
+        :mod:`swwl.regression.outliers`. Clean data are fitted as by "keep", which counts all rows in full, as does
+        ``solver="vecchia"``.
 
     Attributes
     ----------
@@ -127,6 +133,9 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     selection_ : DataFrame
         How the number of components was chosen: ``column``, ``n_components``, ``log_posterior``, ``chosen``. Empty
         where there was nothing to choose.
+    outliers_ : DataFrame
+        Rows that hardly count, by their labels: ``position`` among the training rows, ``target``, ``value``, what is
+        ``expected`` from the others, and their ``weight``. Mostly empty.
     feature_names_in_ : ndarray of str
         Columns that predictions need.
     n_features_in_ : int
@@ -169,6 +178,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         n_jobs: int | None = None,
         solver: str = "auto",
         target_scale: str | list[str] | dict[str, str] | None = None,
+        outliers: str = "auto",
     ):
         self.kernel = kernel
         self.nugget = nugget
@@ -184,6 +194,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.solver = solver
         self.target_scale = target_scale
+        self.outliers = outliers
 
     def fit(
         self,
@@ -222,6 +233,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         for name in columns_of(kernels):
             column(table, name)
         check_trend(self.trend)
+        check_outliers(self.outliers)
         solver = choose_solver(self.solver, len(targets), self.range_uncertainty)
         if len(targets) == 3:
             warnings.warn("With 3 rows, standard deviations come out infinite; use 4 or more.", GPWarning, stacklevel=2)
@@ -248,14 +260,29 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             self.calibrate,
             self.random_state,
             effective_n_jobs(self.n_jobs),
+            find_outliers=self.outliers == "auto",
         )
         scales = choose_scales(self.target_scale, members, task)
         task = task.on_scales(scales)
         way = (ManyRows if solver.large else FewRows)(task, judge=stacked or self.calibrate)
         found = fit_members(members, task, way, gp_progress)
         widths = pd.Series(found.widths, index=self.target_names_)
-        self.stack_ = Stack(found.members, found.weights, widths, trend, layout, stacked, found.left_out, scales)
+        self.stack_ = Stack(
+            found.members,
+            found.weights,
+            widths,
+            trend,
+            layout,
+            stacked,
+            left_out=found.left_out,
+            scales=scales,
+            judged=found.judged,
+        )
         self.selection_, self.candidates_ = found.selection, found.candidates
+        noises = [found.task.noise_of(k) for k in range(len(self.target_names_))]
+        expected = self.leave_one_out().columns().mean if any(n is not None for n in noises) else targets
+        self.outliers_ = outlier_table(self.target_names_, targets, noises, expected, table.index)
+        warn_about_outliers(self.outliers_, stacklevel=2)
         self.metadata_: dict[str, Any] = {}
         return self
 
@@ -507,6 +534,29 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self, "stack_")
         return self.stack_.leave_one_out()
+
+    def cross_validation(self) -> tuple[NDArray[np.intp], Prediction] | None:
+        """Return training rows that were left out of a fit and what it said of them: what scores are made of.
+
+        Ranges, nugget and weights are those of folds without the row (of many rows, ranges are those of a sample
+        without it), so that scores are those of new rows. :meth:`leave_one_out` of one kernel has seen them in its
+        ranges: with few rows it can explain pure noise.
+
+        Returns
+        -------
+        tuple of ndarray of shape (J,) and Prediction, or None
+            Places among the training rows (mostly all of them), and arrays of shape (J, k). None where nothing was
+            left out: with fewer than 10 rows, or one kernel and ``calibrate=False``, a fit cannot be judged.
+        """
+        check_is_fitted(self, "stack_")
+        return self.stack_.cross_validation()
+
+    def counted(self, target: int) -> NDArray[np.bool_]:
+        """Return which training rows count for a target, given by its place, (N,): all but :attr:`outliers_`."""
+        found = np.ones(len(self.train_targets_), bool)
+        own = self.outliers_[self.outliers_["target"] == self.target_names_[target]]
+        found[own["position"].to_numpy(np.intp)] = False
+        return found
 
     def sensitivity(
         self, X: Table, target: str | None = None, *, along: Any = None, where: Any = None, std: bool = True

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
@@ -25,13 +25,15 @@ from swwl.gp.carried import carried
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor, HasComponents, Product
 from swwl.parallel import Progress
-from swwl.regression.intervals import Folds, fold_predictions, interval_factor, make_folds
-from swwl.regression.mixture import cross_fitted
+from swwl.regression.intervals import FEW, Folds, few_rows_factor, fold_predictions, interval_factor, make_folds
+from swwl.regression.mixture import cross_fitted, log_densities, mixture
+from swwl.regression.outliers import SEARCH_STEPS, Refit, can_be_odd, find_suspects, first_scores, is_clear_gain
 from swwl.regression.stack import FitCounter, Layout, Member
 from swwl.regression.target_scale import TargetScale
 
 Array = NDArray[np.float64]
 Positions = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 # Numbers of components to compare, and rows of training for each component.
 LADDER = (0, 4, 8, 16, 24)
@@ -144,6 +146,10 @@ class Task:
         Of the solver for many rows.
     scales : sequence of k TargetScale
         On which the targets are; none for their own.
+    find_outliers : bool
+        Whether to look for rows that the others do not explain.
+    noise : tuple
+        For every group of targets that are fitted together, the noise of rows that hardly count, (N,), or None.
     """
 
     targets: Array
@@ -155,6 +161,22 @@ class Task:
     seed: int
     n_threads: int = 1
     scales: Sequence[TargetScale] = ()
+    find_outliers: bool = False
+    noise: tuple[Array | None, ...] = ()
+
+    @property
+    def noises(self) -> list[Array | None]:
+        """Noise of the rows for every group of targets, None where there is none."""
+        return list(self.noise) or [None] * len(self.groups)
+
+    def noise_of(self, k: int) -> Array | None:
+        """Return the noise of the rows for target k, (N,), or None."""
+        return self.noises[0 if len(self.groups) == 1 else k]
+
+    def counted(self, k: int) -> Mask | None:
+        """Return which rows count for target k, (N,); None where all do."""
+        noise = self.noise_of(k)
+        return None if noise is None else noise == 0.0
 
     def on_scales(self, scales: Sequence[TargetScale]) -> Task:
         """Return the same task with targets on other scales; itself where all of these are the targets' own."""
@@ -194,6 +216,10 @@ class Outcome:
     left_out : Prediction or None
         What the stack says of every training row from folds without it, arrays of shape (N, k); None for one member.
     selection, candidates : DataFrame
+    judged : tuple of ndarray of int (J,) and Prediction (J, k), or None
+        Which rows were predicted while they were left out, and how, before ``widths``; None where none were.
+    task : Task
+        What was fitted in the end: with the noise of rows that hardly count.
     """
 
     members: list[Member]
@@ -202,6 +228,8 @@ class Outcome:
     left_out: Prediction | None
     selection: pd.DataFrame
     candidates: pd.DataFrame
+    judged: tuple[Positions, Prediction] | None
+    task: Task
 
 
 class Way(Protocol):
@@ -217,12 +245,18 @@ class Way(Protocol):
         Of every member and group of targets.
     keeps_left_out : bool
         Whether predictions of rows left out stand for leave-one-out predictions of a stack.
+    takes_noise : bool
+        Whether rows can have noise of their own.
     """
 
     judged: Positions
     folds: list[Positions]
     n_fits: int
     keeps_left_out: bool
+    takes_noise: bool
+
+    def with_task(self, task: Task) -> Way:
+        """Return the same way for another task, with the same folds."""
 
     def fit(self, member: Member, blocks: list[list[Block]], counter: FitCounter) -> None:
         """Fit a member as far as its weight does not matter, given the blocks of every factor."""
@@ -244,21 +278,25 @@ class FewRows:
         Whether rows are to be left out at all.
     """
 
-    keeps_left_out = True
+    keeps_left_out = takes_noise = True
 
     def __init__(self, task: Task, judge: bool):
         n = len(task.targets)
-        self._task = task
+        self._task, self._judge = task, judge
         self._folds = make_folds(n, task.seed) if judge else Folds([], [])
         self._held: list[list[Block]] = []
         self.judged, self.folds, self.n_fits = np.arange(n), self._folds.test, 1 + len(self._folds)
+
+    def with_task(self, task: Task) -> FewRows:
+        """Return the same way for another task, with the same folds."""
+        return FewRows(task, self._judge)
 
     def fit(self, member: Member, blocks: list[list[Block]], counter: FitCounter) -> None:
         """Fit to all rows, and keep the blocks for the folds."""
         task, kernel = self._task, member.kernel
         self._held = [[block.held() for block in group] for group in blocks]
         make_gp = partial(task.make_gp, kernel, n_starts=task.n_starts)
-        member.gps = fit_processes(make_gp, kernel, self._held, task.groups, task.trend_columns, counter)
+        member.gps = fit_processes(make_gp, kernel, self._held, task.groups, task.trend_columns, counter, task.noises)
         member.shares = input_shares(kernel, kernel.join(self._held), member.gps, task.seed)
 
     def left_out(self, member: Member, counter: FitCounter) -> Prediction:
@@ -267,8 +305,17 @@ class FewRows:
         make_gp, joined = partial(task.make_gp, member.kernel), member.kernel.join(held)
         cross = partial(member.left_out_blocks, held)
         parts = [
-            fold_predictions(make_gp, joined, cross, group, task.trend_columns, self._folds, gp, counter.one_more)
-            for group, gp in zip(task.groups, member.gps, strict=True)
+            fold_predictions(
+                make_gp,
+                joined,
+                cross,
+                group,
+                task.trend_columns,
+                replace(self._folds, noise=noise),
+                gp,
+                counter.one_more,
+            )
+            for group, gp, noise in zip(task.groups, member.gps, task.noises, strict=True)
         ]
         return Prediction.joined(parts, targets=True)
 
@@ -288,29 +335,20 @@ def fit_members(members: Sequence[Member], task: Task, way: Way, progress: Progr
     progress : callable, optional
         Called as ``progress(done, total)`` as processes are fitted.
     """
-    n, k = task.targets.shape
     stacked = len(members) > 1
-    tried = sum(len(ladder(factor, n)) for member in members for factor in member.kernel.factors)
+    tried = sum(len(ladder(factor, len(task.targets))) for member in members for factor in member.kernel.factors)
     counter = FitCounter(progress, len(task.groups) * (len(members) * way.n_fits + tried))
-    left_out, selection = [], []
-    for member in members:
-        with warnings.catch_warnings(record=True) as member.notes:
-            warnings.simplefilter("always", GPWarning)
-            blocks, chosen = choose_for_member(member, task, counter)
-            way.fit(member, blocks, counter)
-        selection.append(chosen)
-        if way.folds:
-            left_out.append(way.left_out(member, counter))
-    names, known = task.layout.names, task.targets[way.judged]
-    weights, together = weigh(known, left_out, way.folds, len(members), k)
-    weights = pruned(weights)
-    told = [carried(part, task.scales) for part in left_out]
-    candidates = candidate_table(members, task.in_units(known), names, weights, told) if stacked else pd.DataFrame()
+    found = _fit_and_weigh(members, task, way, counter)
+    selection = found.selection
+    if task.find_outliers and way.takes_noise:
+        task, found = _without_outliers(members, task, way, found, counter)
+    weights, together, names = found.weights, found.together, task.layout.names
+    candidates = candidate_table(members, task, way.judged, weights, found.left_out) if stacked else pd.DataFrame()
     for note in members[int(weights.sum(axis=1).argmax())].notes:  # the heaviest one speaks for all
         warnings.warn(note.message, note.category, stacklevel=4)
-    widths = np.ones(k)
-    if task.calibrate and together is not None:
-        widths = np.array([interval_factor(y, together.column(j)) for j, y in enumerate(known.T)])
+    widths = np.ones(len(names))
+    if task.calibrate:
+        widths = np.array([_width(members, task, way, weights, together, k) for k in range(len(names))])
     used = [member for member, row in zip(members, weights, strict=True) if row.any()]
     for member in used:
         way.finish(member, counter)
@@ -320,7 +358,131 @@ def fit_members(members: Sequence[Member], task: Task, way: Way, progress: Progr
             factor.forget()
     table = pd.DataFrame(weights[weights.any(axis=1)], index=[member.name for member in used], columns=names)
     kept = together if stacked and way.keeps_left_out else None
-    return Outcome(used, table, widths, kept, pd.concat(selection), candidates)
+    judged = None if together is None else (way.judged, together)
+    return Outcome(used, table, widths, kept, selection, candidates, judged, task)
+
+
+class _Weighed(NamedTuple):
+    """What folds say: weights (K, k), the mixture of rows left out (J, k), and every member's; what was chosen."""
+
+    weights: Array
+    together: Prediction | None
+    left_out: list[Prediction]
+    selection: pd.DataFrame
+
+
+def _fit_and_weigh(
+    members: Sequence[Member], task: Task, way: Way, counter: FitCounter, *, choose: bool = True
+) -> _Weighed:
+    """Fit all members, and weigh them by rows left out; ``choose`` says whether numbers of components are open."""
+    left_out, selection = [], []
+    for member in members:
+        with warnings.catch_warnings(record=True) as member.notes:
+            warnings.simplefilter("always", GPWarning)
+            blocks, chosen = choose_for_member(member, task, counter) if choose else (member.training_blocks(), None)
+            way.fit(member, blocks, counter)
+        selection.append(chosen)
+        if way.folds:
+            left_out.append(way.left_out(member, counter))
+    k = task.targets.shape[1]
+    counted = [_among(task.counted(j), way.judged) for j in range(k)]
+    weights, together = weigh(task.targets[way.judged], left_out, way.folds, len(members), k, counted)
+    table = pd.concat(selection) if choose else pd.DataFrame()
+    return _Weighed(pruned(weights), together, left_out, table)
+
+
+def _among(counted: Mask | None, rows: Positions) -> Mask | None:
+    return None if counted is None else counted[rows]
+
+
+def _width(
+    members: Sequence[Member], task: Task, way: Way, weights: Array, together: Prediction | None, k: int
+) -> float:
+    """Return how much wider than predicted the intervals of target k should be; rows that hardly count have no say."""
+    counted = task.counted(k)
+    y = task.targets[:, k]
+    if way.takes_noise and len(y) < FEW:
+        parts = [Prediction.joined([gp.leave_one_out().columns() for gp in m.gps], targets=True) for m in members]
+        own = mixture([part.column(k) for part in parts], weights[:, k])
+        return few_rows_factor(y, own, None if together is None else together.column(k))
+    if together is None:
+        return 1.0
+    judged, among = y[way.judged], _among(counted, way.judged)
+    if among is None:
+        return interval_factor(judged, together.column(k))
+    return interval_factor(judged[among], together.column(k).take(among))
+
+
+def _without_outliers(
+    members: Sequence[Member], task: Task, way: Way, found: _Weighed, counter: FitCounter
+) -> tuple[Task, _Weighed]:
+    """Look for rows that the others do not explain; fit again without their weight where the others gain by it.
+
+    Members keep the processes of the fit that is returned.
+    """
+    noises = _search(members, task, found)
+    if not any(noise is not None for noise in noises):
+        return task, found
+    kept = [(member.gps, member.shares, member.notes) for member in members]
+    tested = replace(task, noise=tuple(noises))
+    counter.expect(len(task.groups) * len(members) * way.n_fits)
+    other = _fit_and_weigh(members, tested, way.with_task(tested), counter, choose=False)
+    refused = _refused(tested, found, other)
+    if refused and len(refused) < sum(noise is not None for noise in noises):
+        # what helps one target is not for another's sake
+        tested = replace(task, noise=tuple(None if g in refused else noise for g, noise in enumerate(noises)))
+        counter.expect(len(task.groups) * len(members) * way.n_fits)
+        other = _fit_and_weigh(members, tested, way.with_task(tested), counter, choose=False)
+    elif refused:
+        for member, known in zip(members, kept, strict=True):
+            member.gps, member.shares, member.notes = known
+        return task, found
+    return tested, other
+
+
+def _refused(tested: Task, before: _Weighed, after: _Weighed) -> list[int]:
+    """Return the groups of targets whose counted rows do not gain clearly; none where nothing is judged."""
+    if before.together is None or after.together is None:
+        return []
+    refused = []
+    for g, noise in enumerate(tested.noises):
+        if noise is not None:
+            targets = range(tested.targets.shape[1]) if len(tested.groups) == 1 else [g]
+            densities = [
+                np.sum([log_densities(tested.targets[:, k], [p.column(k)])[:, 0] for k in targets], axis=0)
+                for p in (before.together, after.together)
+            ]
+            if not is_clear_gain(densities[0], densities[1], noise == 0.0):
+                refused.append(g)
+    return refused
+
+
+def _search(members: Sequence[Member], task: Task, found: _Weighed) -> list[Array | None]:
+    """Return the noise of suspects for every group of targets, None where nothing is odd, by the heaviest member."""
+    noises: list[Array | None] = []
+    for g, group in enumerate(task.groups):
+        targets = list(range(task.targets.shape[1])) if len(task.groups) == 1 else [g]
+        member = members[int(found.weights[:, targets].sum(axis=1).argmax())]
+        gp = member.gps[g]
+        together = found.together
+        left_out = together and Prediction(together.mean[:, targets], together.scale[:, targets], together.df)
+        scores = first_scores(group, gp, left_out)
+        if not can_be_odd(scores):
+            noises.append(None)
+            continue
+        joined = member.kernel.join([[block.held() for block in own] for own in member.training_blocks()])
+        noise = find_suspects(group, scores, partial(_refit, task, member.kernel, joined, group, gp))
+        noises.append(noise if noise.any() else None)
+    return noises
+
+
+def _refit(task: Task, kernel: Product, blocks: Sequence[Block], y: Array, gp: RobustGP, noise: Array) -> Refit:
+    """Fit a process again where some rows have noise, from where the first one began: it was ruled by those rows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
+        start = gp.beginning()
+        other = task.make_gp(kernel).fit(blocks, y, task.trend_columns, start=start, max_iter=SEARCH_STEPS, noise=noise)
+    return Refit(other.leave_one_out(), np.sqrt(np.atleast_1d(other.sigma2_)))
 
 
 def pruned(weights: Array) -> Array:
@@ -354,12 +516,21 @@ def choose_for_member(member: Member, task: Task, counter: FitCounter) -> tuple[
 
 
 def weigh(
-    targets: Array, left_out: Sequence[Prediction], folds: Sequence[NDArray[np.intp]], n_members: int, k: int
+    targets: Array,
+    left_out: Sequence[Prediction],
+    folds: Sequence[NDArray[np.intp]],
+    n_members: int,
+    k: int,
+    counted: Sequence[Mask | None] | None = None,
 ) -> tuple[Array, Prediction | None]:
-    """Return weights (K, k), and the mixture's predictions of rows left out, (N, k); equal weights without folds."""
+    """Return weights (K, k), and the mixture's predictions of rows left out, (N, k); equal weights without folds.
+
+    ``counted`` says for every target which rows have a say, (N,); None where all have.
+    """
     if not left_out:
         return np.full((n_members, k), 1 / n_members), None
-    found = [cross_fitted(y, [part.column(j) for part in left_out], folds) for j, y in enumerate(targets.T)]
+    known = counted or [None] * k
+    found = [cross_fitted(y, [part.column(j) for part in left_out], folds, known[j]) for j, y in enumerate(targets.T)]
     return np.column_stack([weights for weights, _ in found]), Prediction.joined([p for _, p in found], targets=True)
 
 
@@ -370,6 +541,7 @@ def fit_processes(
     targets: list[Array],
     trend_columns: Array | None,
     counter: FitCounter,
+    noises: Sequence[Array | None] | None = None,
 ) -> list[RobustGP]:
     """Fit a process to every group of targets.
 
@@ -383,11 +555,13 @@ def fit_processes(
     targets : list of ndarray of shape (N,) or (N, k)
     trend_columns : ndarray of shape (N, m) or None
     counter : FitCounter
+    noises : sequence of ndarray of shape (N,) or None, optional
+        Of the rows, for every group.
     """
     joined, names = kernel.join(blocks), kernel.block_names(blocks)
     gps = []
-    for group in targets:
-        gps.append(make_gp(names).fit(joined, group, trend_columns))
+    for group, noise in zip(targets, noises or [None] * len(targets), strict=True):
+        gps.append(make_gp(names).fit(joined, group, trend_columns, noise=noise))
         counter.one_more()
     return gps
 
@@ -419,19 +593,20 @@ def input_shares(kernel: Product, blocks: Sequence[Block], gps: Sequence[RobustG
 
 
 def candidate_table(
-    members: Sequence[Member], targets: Array, names: Sequence[str], weights: Array, left_out: Sequence[Prediction]
+    members: Sequence[Member], task: Task, judged: Positions, weights: Array, left_out: Sequence[Prediction]
 ) -> pd.DataFrame:
     """Say of every candidate and target what it weighs and how well it predicts rows left out.
 
     Parameters
     ----------
     members : sequence of K Member
-    targets : ndarray of shape (N, k)
-    names : sequence of str
-        Of the targets.
+    task : Task
+        Rows that hardly count are not judged by.
+    judged : ndarray of int, shape (J,)
+        The rows that were left out.
     weights : ndarray of shape (K, k)
     left_out : sequence of K Prediction
-        From folds, arrays of shape (N, k); empty where there were none.
+        From folds, arrays of shape (J, k); empty where there were none.
 
     Returns
     -------
@@ -439,9 +614,12 @@ def candidate_table(
         ``target``, ``candidate``, ``weight`` and ``rmse``.
     """
     rows = []
-    for j, target in enumerate(names):
+    known, told = task.in_units(task.targets[judged]), [carried(part, task.scales) for part in left_out]
+    for j, target in enumerate(task.layout.names):
+        counted = _among(task.counted(j), judged)
         for i, member in enumerate(members):
-            error = targets[:, j] - left_out[i].mean[:, j] if left_out else np.array([np.nan])
+            error = known[:, j] - told[i].mean[:, j] if left_out else np.array([np.nan])
+            error = error if counted is None or not left_out else error[counted]
             rmse = float(np.sqrt(np.mean(error**2)))
             rows.append({"target": target, "candidate": member.name, "weight": float(weights[i, j]), "rmse": rmse})
     return pd.DataFrame(rows, columns=["target", "candidate", "weight", "rmse"])

@@ -113,7 +113,7 @@ class ManyRows:
         Whether rows are to be held out at all.
     """
 
-    keeps_left_out = False
+    keeps_left_out = takes_noise = False
 
     def __init__(self, task: Task, judge: bool):
         self._task, self._rows = task, share_out(len(task.targets), task.seed)
@@ -124,6 +124,10 @@ class ManyRows:
         folds = [places[i::_HELD_OUT_FOLDS] for i in range(_HELD_OUT_FOLDS)] if hold_out else []
         self.folds = [fold for fold in folds if len(fold)]
         self.n_fits = 2 + hold_out
+
+    def with_task(self, task: Task) -> ManyRows:
+        """Return the same way for another task."""
+        return ManyRows(task, bool(self.folds))
 
     def fit(self, member: Member, blocks: list[list[Block]], counter: FitCounter) -> None:
         """Estimate ranges, and choose a setting that suits."""

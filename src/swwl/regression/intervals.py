@@ -2,8 +2,9 @@ r"""How wide intervals have to be: calibration by folds, and the one rule that w
 
 Student-t intervals take the estimated ranges for true ones. With many ranges and few rows they come out too narrow, and
 leave-one-out, which uses those same ranges, does not show it. Folds that estimate their own ranges do
-(:func:`interval_factor`). Where a model is less sure of a case than of nearly all training cases that were left out,
-nothing has tested even that, and the interval is doubled (:func:`widened`).
+(:func:`interval_factor`; with fewer than 30 rows :func:`few_rows_factor`). Where a model is less sure of a case than of
+nearly all training cases that were left out, nothing has tested even that, and the interval is doubled
+(:func:`widened`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import chi2
 
 from swwl.domain.verdict import WIDER, Reference
 from swwl.errors import GPWarning
@@ -27,9 +29,10 @@ Array = NDArray[np.float64]
 
 _FOLDS = 5
 _FEWEST_ROWS = 10
-# With fewer rows what the folds say of the width of intervals is too uncertain; with more than the most, processes of
-# the folds learn from a sample of so many, and predict all rows all the same.
-_FEWEST_TO_CALIBRATE, _MOST_ROWS = 30, 1000
+# With fewer rows standardized errors of folds are too uncertain to calibrate by, and plain errors widen intervals; with
+# more than the most, processes of the folds learn from a sample of so many, and predict all rows all the same.
+FEW, _MOST_ROWS = 30, 1000
+_QUARTILE = 0.25
 # Optimization runs of the folds start from the full fit's initial point, to a coarse tolerance; above 500 rows, from
 # its optimum, which halves the time: what a few rows left out have taught is little then.
 _MOST_STEPS, _MANY, _FEWER_STEPS = 60, 500, 25
@@ -43,10 +46,13 @@ class Folds:
     ----------
     train, test : list of ndarray of int
         Every row is in one of ``test``.
+    noise : ndarray of shape (N,) or None
+        Of rows that hardly count.
     """
 
     train: list[NDArray[np.intp]]
     test: list[NDArray[np.intp]]
+    noise: Array | None = None
 
     def __len__(self) -> int:
         return len(self.test)
@@ -114,7 +120,8 @@ def fold_predictions(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
             among = [block.take(train) for block in blocks]
-            gp = make_gp().fit(among, targets[train], trends[0], **options)
+            own = None if folds.noise is None else folds.noise[train]
+            gp = make_gp().fit(among, targets[train], trends[0], **options, noise=own)
         found = gp.predict_distribution(cross(test, train), trend_columns=trends[1])
         mean[test], scale[test] = found.mean, found.scale
         df.append(found.df)
@@ -151,7 +158,7 @@ def interval_factor(y: Array, left_out: Prediction) -> float:
     [0.54, 1.0, 1.99]
     """
     n = len(y)
-    if n < _FEWEST_TO_CALIBRATE:
+    if n < FEW:
         return 1.0
     z = (y - left_out.mean) / left_out.std
     size = float(np.sqrt(np.mean(z**2)))
@@ -159,6 +166,44 @@ def interval_factor(y: Array, left_out: Prediction) -> float:
         return 1.0
     error = np.sqrt(max(float(np.mean(z**4)) / size**4 - 1.0, 2.0) / (4.0 * n))
     return max(1.0, size) if size * (1.0 + 2.0 * error) > 1.0 else size * (1.0 + 2.0 * float(error))
+
+
+def few_rows_factor(y: Array, own: Prediction, left_out: Prediction | None) -> float:
+    r"""Return how much wider than predicted intervals should be where there are fewer than 30 rows; never narrower.
+
+    With few rows and many ranges one fit explains noise and another does not, so that standardized errors of folds say
+    little about the fit to all rows. Its intervals become as wide as the errors of the folds are large: their root mean
+    square, or rather what it may well be (the upper quartile given n of them, :math:`\sqrt{n / \chi^2_{n, 1/4}}` times
+    as much), over that of the standard deviations when one row is left out. With fewer than ten rows there are no
+    folds, and nothing shows that a prediction is better than the value of any other row: its error is taken to be
+    that of two values drawn at random, :math:`\sqrt 2` standard deviations of the targets.
+
+    Parameters
+    ----------
+    y : ndarray of shape (N,)
+    own : Prediction
+        Of every row by the fit to all rows, leave-one-out, arrays of shape (N,).
+    left_out : Prediction or None
+        From the folds without the row.
+
+    Examples
+    --------
+    A fit that claims to be ten times as sure as folds find it:
+
+    >>> y = np.array([1.0, -1.0] * 6)
+    >>> sure, folds = (Prediction(np.zeros(12), np.full(12, scale), np.inf) for scale in (0.1, 1.0))
+    >>> round(few_rows_factor(y, sure, folds), 2), round(few_rows_factor(y, folds, folds), 2)
+    (11.93, 1.19)
+    """
+    n = len(y)
+    size = float(np.sqrt(np.mean(own.std**2)))
+    if not 0.0 < size < np.inf:
+        return 1.0
+    if left_out is None:
+        error, dof = float(np.sqrt(2.0) * np.std(y, ddof=1)), n - 1
+    else:
+        error, dof = float(np.sqrt(np.mean((y - left_out.mean) ** 2))), n
+    return max(1.0, error * float(np.sqrt(dof / chi2.ppf(_QUARTILE, dof))) / size)
 
 
 def widened(prediction: Prediction, reference: Reference) -> Prediction:

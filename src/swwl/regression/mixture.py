@@ -128,7 +128,10 @@ def choose_members(draws: Array, weights: Array, rng: np.random.Generator) -> Ar
 
 
 def cross_fitted(
-    y: Array, predictions: Sequence[Prediction], folds: Sequence[NDArray[np.intp]]
+    y: Array,
+    predictions: Sequence[Prediction],
+    folds: Sequence[NDArray[np.intp]],
+    counted: NDArray[np.bool_] | None = None,
 ) -> tuple[Array, Prediction]:
     """Return the weights, and what the mixture says of every row with weights that never saw its fold.
 
@@ -139,14 +142,17 @@ def cross_fitted(
         Of every row from the folds without it, arrays of shape (N,).
     folds : sequence of ndarray of int
         The rows of every fold; together all of them, once.
+    counted : ndarray of bool, shape (N,), optional
+        Which rows weights are made by; by default all.
     """
     densities = log_densities(y, predictions)
-    weights = stacking_weights(densities)
+    known = np.arange(len(y)) if counted is None else np.flatnonzero(counted)
+    weights = stacking_weights(densities[known])
     if len(predictions) == 1:
         return weights, predictions[0]
     mean, scale = np.empty(len(y)), np.empty(len(y))
     for fold in folds:
-        others = np.setdiff1d(np.arange(len(y)), fold)
+        others = np.setdiff1d(known, fold)
         found = mixture([part.take(fold) for part in predictions], stacking_weights(densities[others]))
         mean[fold], scale[fold] = found.mean, found.scale
     return weights, Prediction(mean, scale, predictions[0].df)

@@ -1,4 +1,4 @@
-"""What a spreadsheet would give: a linear and a boosted model on the numbers of a table and simple numbers of its parts.
+"""What a spreadsheet would give: linear and boosted models on the numbers of a table and simple numbers of its parts.
 
 A model that does no better than these is not worth its time, and its user should know. They are scored by folds, as the
 model itself is.

@@ -123,6 +123,10 @@ class FitCounter:
     def __init__(self, progress: Progress | None, total: int):
         self._progress, self._done, self._total = progress, 0, total
 
+    def expect(self, number: int) -> None:
+        """Say that so many more will come."""
+        self._total += number
+
     def one_more(self) -> None:
         """Count one more."""
         self._done += 1
@@ -315,6 +319,9 @@ class Stack:
         None where leave-one-out predictions of the processes say it.
     scales : list of k TargetScale
         On which the targets are fitted; none where each is on its own.
+    judged : tuple of ndarray of int (J,) and Prediction (J, k), or None
+        Which training rows were predicted while they were left out, by fits of their own, and how, before ``widths``;
+        None where none were.
     """
 
     members: list[Member]
@@ -325,6 +332,7 @@ class Stack:
     stacked: bool
     left_out: Prediction | None = None
     scales: list[TargetScale] = field(default_factory=list)
+    judged: tuple[Positions, Prediction] | None = None
 
     @cached_property
     def kernel(self) -> Product:
@@ -446,6 +454,13 @@ class Stack:
         else:
             found = self.left_out.column(0) if self.layout.single else self.left_out
         return carried(found, self.scales).widened(self.layout.widths(self.widths))
+
+    def cross_validation(self) -> tuple[Positions, Prediction] | None:
+        """Return which training rows were left out of fits of their own and what these say, arrays of shape (J, k)."""
+        if self.judged is None:
+            return None
+        rows, found = self.judged
+        return rows, carried(found, self.scales).widened(self.widths.to_numpy())
 
     def parts_left_out(self) -> list[Prediction]:
         """Return what every member by itself predicts for training rows from all others, ranges fixed."""

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 from msgspec import Meta
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from swwl.errors import InputError
@@ -22,6 +23,7 @@ from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor
 from swwl.kernels.elliptic import make_kernel
 from swwl.regression.fit import selection_table
+from swwl.regression.outliers import outlier_records, outliers_from_records
 from swwl.regression.stack import Layout, Member, Stack, check_trend, trend_factors
 from swwl.regression.target_scale import TargetScale
 from swwl.storage.checks import AnyNumber, Array, Count, Names, Positive, Shape, Sizes, arguments, restored, shown
@@ -63,6 +65,22 @@ class _LeftOut(msgspec.Struct):
     df: Positive
 
 
+class _Judged(msgspec.Struct):
+    rows: Annotated[NDArray[np.intp], Shape("j", "iu", least=0)]
+    mean: Annotated[Array, Shape("jk")]
+    scale: Annotated[Array, Shape("jk")]
+    df: Positive
+
+
+class _Outlier(msgspec.Struct):
+    row: int | str
+    position: Count
+    target: str
+    value: float
+    expected: float
+    weight: Positive
+
+
 class RegressorState(msgspec.Struct):
     """A fitted :class:`swwl.RobustGPRegressor`: m members, k targets, n training rows.
 
@@ -85,6 +103,8 @@ class RegressorState(msgspec.Struct):
     metadata: Record
     scales: list[TargetScale] = []
     values: Annotated[Array, Shape("nk")] | None = None
+    judged: _Judged | None = None
+    outliers: list[_Outlier] = []
 
 
 def regressor_state(model: RobustGPRegressor) -> RegressorState:
@@ -110,7 +130,17 @@ def regressor_state(model: RobustGPRegressor) -> RegressorState:
         metadata=model.metadata_,
         scales=stack.scales if moved else [],
         values=model.train_targets_ if moved else None,
+        judged=_judged_state(stack),
+        outliers=[_Outlier(**row) for row in outlier_records(model.outliers_)],
     )
+
+
+def _judged_state(stack: Stack) -> _Judged | None:
+    """Collect what is said of rows left out; that of a stack is stored already."""
+    if stack.judged is None or stack.left_out is not None:
+        return None
+    rows, found = stack.judged
+    return _Judged(rows, found.mean, found.scale, found.df)
 
 
 def member_state(member: Member) -> MemberState:
@@ -148,13 +178,23 @@ def regressor_from_state(kind: type[RobustGPRegressor], values: Record) -> Robus
         stacked=len(state.candidates) > 0,
         left_out=None if left_out is None else Prediction(left_out.mean, left_out.scale, left_out.df),
         scales=state.scales,
+        judged=_judged_from_state(state, len(model.train_targets_)),
     )
+    model.outliers_ = outliers_from_records([msgspec.structs.asdict(row) for row in state.outliers])
     model.n_features_in_ = state.n_features
     model.target_names_ = state.targets
     model.selection_ = selection_table([msgspec.structs.asdict(row) for row in state.selection])
     model.candidates_ = pd.DataFrame([msgspec.structs.asdict(row) for row in state.candidates])
     model.metadata_ = state.metadata
     return model
+
+
+def _judged_from_state(state: RegressorState, n: int) -> tuple[NDArray[np.intp], Prediction] | None:
+    """Undo :func:`_judged_state`."""
+    if state.left_out is not None:
+        return np.arange(n), Prediction(state.left_out.mean, state.left_out.scale, state.left_out.df)
+    found = state.judged
+    return None if found is None else (found.rows, Prediction(found.mean, found.scale, found.df))
 
 
 def member_from_state(state: MemberState) -> Member:
@@ -192,6 +232,7 @@ def _check_sizes(state: RegressorState, members: Sequence[Member], layout: Layou
         Sizes(n=n, k=k).array("values", state.values, "nk")
     if state.left_out is not None:
         Sizes(n=n, k=k).array("left_out", state.left_out.mean, "nk")
+    _check_judged(state, n)
     for member in members:
         if len(member.gps) != (1 if together else k) or any(gp.single_ is together for gp in member.gps):
             raise InputError(f"there are {len(member.gps)} processes for {k} targets")
@@ -199,6 +240,17 @@ def _check_sizes(state: RegressorState, members: Sequence[Member], layout: Layou
             raise InputError(f"processes are not those of {k} targets")
         if state.candidates:
             Sizes(i=len(member.kernel.columns), g=len(member.gps)).array("shares", member.shares, "ig")
+
+
+def _check_judged(state: RegressorState, n: int) -> None:
+    """Refuse predictions of rows left out, and rows that hardly count, that are not those of n training rows."""
+    if state.judged is not None:
+        Sizes(k=len(state.targets)).array("judged", state.judged.mean, "jk")
+        if state.judged.rows.max(initial=0) >= n:
+            raise InputError(f"judged holds row {state.judged.rows.max()}, but there are {n}")
+    for one in state.outliers:
+        if one.position >= n or one.target not in state.targets:
+            raise InputError(f"outliers hold row {one.position} of {one.target!r}, which the model does not have")
 
 
 def check_factors(factors: Sequence[Factor], train: Sequence[Any], n: int) -> None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 import swwl
 from swwl.domain.verdict import far_from_others
 from swwl.evaluation.metadata import Cases, NumberData, data_of, held_out_of
+from swwl.evaluation.scores import LeftOut, left_out_of
 from swwl.formatting import number, percent, place
 from swwl.gp.prediction import Prediction
 from swwl.plots.inputs import design_vectors
@@ -80,6 +81,9 @@ class ReportFacts:
     data : NumberData or None
         What ``swwl fit`` wrote.
     y, left_out : ndarray of shape (N, k) and predictions of the same
+        From folds where they are known of all cases; else leave-one-out, by which nothing is judged.
+    judged : LeftOut or None
+        What scores of training cases are made of.
     held_out : tuple (y, predictions) or None
     inputs : DataFrame
         Numeric inputs of the training cases.
@@ -97,6 +101,7 @@ class ReportFacts:
     data: NumberData | None
     y: NDArray[np.float64]
     left_out: Prediction
+    judged: LeftOut | None
     held_out: tuple[NDArray[np.float64], Prediction] | None
     inputs: pd.DataFrame
     labels: list[str]
@@ -109,6 +114,7 @@ def gather(model: RobustGPRegressor, model_path: Path | None) -> ReportFacts:
     """Collect the facts of a fitted model."""
     data = data_of(model)
     y = model.train_targets_
+    judged = left_out_of(model)
     vectors = design_vectors(model.kernel_.factors, model.train_rows_)
     return ReportFacts(
         model=model,
@@ -116,7 +122,8 @@ def gather(model: RobustGPRegressor, model_path: Path | None) -> ReportFacts:
         table_name="table.csv" if data is None else data.table,
         data=data,
         y=y,
-        left_out=model.leave_one_out().columns(),
+        left_out=judged.prediction if judged and len(judged.rows) == len(y) else model.leave_one_out().columns(),
+        judged=judged,
         held_out=held_out_of(model),
         inputs=model.train_inputs_,
         labels=[f"row {row}" for row in range(len(y))] if data is None else _labels(data.train, data.table),

@@ -56,11 +56,18 @@ def sections(facts: ReportFacts) -> Section:
     }
 
 
-def _tests(facts: ReportFacts) -> list[Judgment]:
-    """Return what predictions can be judged by, the strictest test first."""
-    tests = [Judgment(facts.model.left_out_by_, facts.y, facts.left_out, facts.labels)]
+def _tests(facts: ReportFacts, k: int = 0) -> list[Judgment]:
+    """Return what predictions of target k can be judged by, the strictest test first; nothing where none was made.
+
+    Training cases that hardly count are not judged by.
+    """
+    tests = []
     if facts.held_out is not None:
-        tests.insert(0, Judgment("held-out cases", *facts.held_out, facts.held_out_labels))
+        tests.append(Judgment("held-out cases", *facts.held_out, facts.held_out_labels))
+    if facts.judged is not None:
+        kind, rows, y, prediction = facts.judged
+        own = np.flatnonzero(facts.model.counted(k)[rows])
+        tests.append(Judgment(kind, y[own], prediction.take(own), [facts.labels[i] for i in rows[own]]))
     return tests
 
 
@@ -76,18 +83,23 @@ def _draw(
 
 def summary(facts: ReportFacts) -> Section:
     """Say what the model predicts from what, and what it is worth in a few numbers."""
-    kind, y, prediction, _ = _tests(facts)[0]
     kinds = [factor.takes for factor in facts.model.kernel_.factors]
     n = kinds.count("numbers")
     names = {"graphs": "meshes", "rows": "given vectors or distances", "numbers": f"{n} number{'s' * (n > 1)}"}
-    words = {"leave-one-out": "by leaving out one at a time", "cross-validation": "by cross-validation"}
+    words = {"cross-validation": "by cross-validation", "rows left out": "by rows that were left out"}
+    tests = _tests(facts)
+    judged = "not judged: no case was left out or held out"
+    if tests:
+        kind = tests[0].kind
+        judged = f"judged here {words.get(kind, f'on {len(tests[0].y)} {kind}')}"
+    strictest = [(k, name, *_tests(facts, k)[0]) for k, name in enumerate(facts.model.target_names_)] if tests else []
     return {
         "sources": [words for kind, words in names.items() if kind in kinds],
         "n_train": len(facts.y),
-        "judged": words.get(kind, f"on {len(y)} {kind}"),
+        "judged": judged,
         "scores": [
             (name, scores.score(y[:, k], prediction.column(k)), float(y[:, k].std()))
-            for k, name in enumerate(facts.model.target_names_)
+            for k, name, _, y, prediction, _ in strictest
         ],
     }
 
@@ -122,7 +134,7 @@ def accuracy(facts: ReportFacts) -> Section:
     """Show scores and parity plots."""
     rows, pictures = [], []
     for k, name in enumerate(facts.model.target_names_):
-        for kind, y, prediction, _ in _tests(facts):
+        for kind, y, prediction, _ in _tests(facts, k):
             one, true = prediction.column(k), y[:, k]
             result = scores.score(true, one)
             rows.append([name, kind, result.n, number(result.rmse), f"{result.q2:.3f}", number(float(true.std()))])
@@ -135,7 +147,7 @@ def intervals(facts: ReportFacts) -> Section:
     """Compare the coverage of intervals with their level, and what chance allows."""
     rows, pictures, verdicts = [], [], []
     for k, name in enumerate(facts.model.target_names_):
-        for kind, y, prediction, _ in _tests(facts):
+        for kind, y, prediction, _ in _tests(facts, k):
             one, true = prediction.column(k), y[:, k]
             shares = scores.coverages(true, one, _LEVELS)
             rows.append([name, kind, len(y), *map(percent, shares), number(scores.score(true, one).width)])
@@ -143,18 +155,23 @@ def intervals(facts: ReportFacts) -> Section:
             pictures.append(
                 _draw(CalibrationDisplay.from_predictions, true, one, name=name, kind=kind, alternative=words)
             )
-        kind, y, prediction, _ = _tests(facts)[0]
-        low, high = scores.faultless_counts(len(y))
-        verdicts.append(
-            {
-                "name": name,
-                "inside": round(float(scores.coverages(y[:, k], prediction.column(k), (0.95,))[0]) * len(y)),
-                "n": len(y),
-                "cases": kind if kind.startswith("held-out") else "left-out cases",
-                "low": low,
-                "high": high,
-            }
-        )
+        if tests := _tests(facts, k):
+            # The strictest test that has cases enough to tell, or else the one that has most.
+            enough = [test for test in tests if len(test.y) >= scores.FEWEST_CASES]
+            kind, y, prediction, _ = enough[0] if enough else max(tests, key=lambda test: len(test.y))
+            low, high = scores.faultless_counts(len(y))
+            verdicts.append(
+                {
+                    "name": name,
+                    "inside": round(float(scores.coverages(y[:, k], prediction.column(k), (0.95,))[0]) * len(y)),
+                    "n": len(y),
+                    "cases": kind if kind.startswith("held-out") else "left-out cases",
+                    "low": low,
+                    "high": high,
+                    "fewest": scores.FEWEST_CASES,
+                    "verdict": scores.interval_verdict(y[:, k], prediction.column(k)),
+                }
+            )
     return {
         "rows": rows,
         "pictures": pictures,
@@ -193,7 +210,7 @@ def unsure(facts: ReportFacts) -> Section:
                 )
             )
         rows = []
-        for kind, y, prediction, labels in _tests(facts):
+        for kind, y, prediction, labels in _tests(facts, k):
             one = prediction.column(k)
             lower, upper = one.interval(0.95)
             half = (upper - lower) / 2
@@ -237,7 +254,7 @@ def odd(facts: ReportFacts) -> Section:
                 ResidualsDisplay.from_predictions,
                 *(true, one),
                 name=name,
-                kind=facts.model.left_out_by_,
+                kind=facts.judged.kind if facts.judged is not None else facts.model.left_out_by_,
                 labels=short,
                 alternative=f"residuals of {name} when left out, in standard deviations",
             )
@@ -259,6 +276,10 @@ def odd(facts: ReportFacts) -> Section:
         "worst": worst,
         "far": far[:_MOST_ROWS] + ["…"] * (len(far) > _MOST_ROWS),
         "in_shape": in_shape,
+        "hardly_counted": [
+            [facts.labels[row.position], row.target, number(row.value), number(row.expected), percent(row.weight)]
+            for row in facts.model.outliers_.itertuples()
+        ],
     }
 
 

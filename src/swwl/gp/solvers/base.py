@@ -49,8 +49,10 @@ class Standardized:
     scale: Array
 
 
-def standardize(targets: Array, shift: bool) -> Standardized:
+def standardize(targets: Array, shift: bool, counted: NDArray[np.bool_] | None = None) -> Standardized:
     """Standardize targets of shape (N, k); ``shift`` says whether the trend holds a constant.
+
+    Rows that are not ``counted``, (N,), have no say in center and spread.
 
     Examples
     --------
@@ -58,14 +60,15 @@ def standardize(targets: Array, shift: bool) -> Standardized:
     >>> y.values.tolist(), y.shift.tolist(), y.scale.tolist()
     ([[-1.0], [1.0]], [2.0], [1.0])
     """
-    center = targets.mean(axis=0) if shift else np.zeros(targets.shape[1])
-    spread = (targets - center).std(axis=0)
+    known = targets if counted is None else targets[counted]
+    center = known.mean(axis=0) if shift else np.zeros(targets.shape[1])
+    spread = (known - center).std(axis=0)
     return Standardized(targets.copy(), (targets - center) / spread, center, spread)
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Training data and what is to be maximized.
+    r"""Training data and what is to be maximized.
 
     Attributes
     ----------
@@ -79,6 +82,9 @@ class Problem:
         Used by "posterior" alone.
     constant : bool
         Whether the first trend column is a constant, which takes the shift of the targets back.
+    noise : ndarray of shape (N,) or None
+        Variance that rows have in addition to the nugget, over :math:`\sigma^2`. Rows that have any are not counted
+        as observations: with much of it, all is as if they were not there.
     """
 
     terms: Sequence[Term]
@@ -87,6 +93,7 @@ class Problem:
     method: str
     prior: JointlyRobustPrior
     constant: bool = True
+    noise: Array | None = None
 
     @property
     def y(self) -> Array:
@@ -97,6 +104,7 @@ class Problem:
     def dof(self) -> int:
         """Return n - q, or n for the profile likelihood."""
         n, q = self.trend.shape
+        n -= 0 if self.noise is None else np.count_nonzero(self.noise)
         return int(n if self.method == "likelihood" else n - q)
 
     @property
@@ -269,7 +277,13 @@ class Solver(Protocol):
 
 
 def leave_one_out(
-    y: Array, alpha: Array, inverse_diagonal: Array, projected_diagonal: Array, sigma2: Array, df: float
+    y: Array,
+    alpha: Array,
+    inverse_diagonal: Array,
+    projected_diagonal: Array,
+    sigma2: Array,
+    df: float,
+    units: Array | None = None,
 ) -> Prediction:
     r"""Predict every training observation from all others, ranges and nugget fixed: arrays of shape (N, k).
 
@@ -289,6 +303,9 @@ def leave_one_out(
     sigma2 : ndarray of shape (k,)
     df : float
         n - q, or inf for maximum likelihood, which has no term for the trend's uncertainty.
+    units : ndarray of shape (N,), optional
+        Where rows have noise of their own (see `Problem`), the variance over sigma2 of an observation without it; nan
+        where they have none.
 
     References
     ----------
@@ -306,8 +323,10 @@ def leave_one_out(
     projected = projected_diagonal[:, None]
     residual = alpha / projected
     normal = np.isinf(df)
-    dof = len(y) if normal else df
+    dof = len(y) - (0 if units is None else np.count_nonzero(~np.isnan(units))) if normal else df
     s2 = sigma2 * dof
     variance = np.maximum(s2 - alpha * residual, 0.0) / (dof - 1)
     unit = 1.0 / (inverse_diagonal[:, None] if normal else projected)
+    if units is not None:
+        unit = np.where(np.isnan(units), unit[:, 0], units)[:, None]
     return Prediction(y - residual, np.sqrt(variance * unit), df if normal else df - 1)

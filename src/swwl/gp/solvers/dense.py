@@ -77,7 +77,7 @@ class DenseSolver:
             self._correlation, self._matrix = np.empty((n, n)), np.empty((n, n))
         fill_correlation(self.problem.terms, beta, out=self._correlation)
         self._matrix[:] = self._correlation
-        self._matrix.flat[:: n + 1] += nugget
+        self._matrix.flat[:: n + 1] += nugget if self.problem.noise is None else nugget + self.problem.noise
         self.n_evaluations += 1
         factorize(self._matrix)
         return self._correlation, self._matrix
@@ -145,6 +145,7 @@ class DenseSolver:
             trend_solve=np.ascontiguousarray(found.trend_solve),
             trend_factor=np.ascontiguousarray(found.trend_factor),
             y=y.raw,
+            noise=problem.noise,
         )
         if curvature is not None:
             extra = range_uncertainty(problem.terms, posterior, correlation, curvature)
@@ -207,6 +208,8 @@ class DensePosterior:
     trend_factor : ndarray of shape (q, q)
     y : ndarray of shape (N, k)
     uncertainty : RangeUncertainty or None
+    noise : ndarray of shape (N,) or None
+        Of the rows, in addition to the nugget; see `swwl.gp.solvers.base.Problem`.
     """
 
     beta: Annotated[Array, Shape("p", above=0)]
@@ -221,6 +224,7 @@ class DensePosterior:
     trend_factor: Annotated[Array, Shape("qq")]
     y: Annotated[Array, Shape("nk")]
     uncertainty: RangeUncertainty | None = None
+    noise: Annotated[Array, Shape("n", least=0)] | None = None
 
     def mean(self, cross: Sequence[Term], trend: Array) -> Array:
         """Return the predictive location of M new points, shape (M, k)."""
@@ -281,11 +285,41 @@ class DensePosterior:
         """Predict every training observation from all others, arrays of shape (N, k)."""
         g = self.trend_solve
         projected = self.inverse_diagonal - np.einsum("ij,ij->i", g, g)
-        return leave_one_out(self.y, self.alpha, self.inverse_diagonal, projected, self.sigma2, self.df)
+        units = None if self.noise is None else self._units_of_noisy(self.noise)
+        return leave_one_out(self.y, self.alpha, self.inverse_diagonal, projected, self.sigma2, self.df, units)
+
+    def _units_of_noisy(self, noise: Array) -> Array:
+        r"""Return the variance over sigma2 of an observation, from all others, at rows with noise; nan elsewhere, (N,).
+
+        :math:`1 / Q_{ii}` less the noise would be nothing but rounding. The function's variance u at the row, given the
+        row as well, is predicted as anywhere else, and the row's own share is taken back: :math:`1 / v = 1 / u - 1 /
+        (\nu + \tau_i)`.
+        """
+        units = np.full(len(noise), np.nan)
+        rows = np.flatnonzero(noise)
+        r = self.cholesky[rows] @ self.cholesky.T  # rows of R
+        r[np.arange(len(rows)), rows] = 1.0
+        half = half_solve(self.cholesky, r.T)
+        known = 1.0 - np.einsum("ij,ij->j", half, half)
+        if not np.isinf(self.df) and len(self.theta):
+            # H'R⁻¹ = A Gᵀ, and the trend of a training row is that of R⁻¹ undone
+            trend = (self.cholesky[rows] @ (self.cholesky.T @ self.trend_solve)) @ self.trend_factor.T
+            part = np.linalg.solve(self.trend_factor, trend.T) - self.trend_solve.T @ r.T
+            known += np.einsum("ij,ij->j", part, part)
+        own = self.nugget + noise[rows]
+        known = np.clip(known, 0.0, 0.999 * own)
+        units[rows] = known / (1.0 - known / own) + self.nugget
+        return units
+
+    def precision(self) -> Array:
+        r"""Return :math:`Q = R^{-1} - GG^\top`, shape (N, N)."""
+        inverse = solve(self.cholesky, np.eye(len(self.y)))
+        return np.asarray(inverse - self.trend_solve @ self.trend_solve.T, dtype=float)
 
     def state(self) -> dict[str, Any]:
         """Return the fields, those of the range uncertainty under a prefix."""
-        state = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "uncertainty"}
+        optional = {"uncertainty"} | ({"noise"} if self.noise is None else set())
+        state = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in optional}
         state["cholesky"] = self.cholesky[np.tril_indices(len(self.y))]  # half of it is zero
         if self.uncertainty is not None:
             state |= {_PREFIX + f.name: getattr(self.uncertainty, f.name) for f in fields(RangeUncertainty)}

@@ -1,0 +1,300 @@
+r"""Rows that the others do not explain: found by what is said of them when they are left out, and hardly counted.
+
+A bad row (a run that did not converge, a slip in a table) rules a Gaussian process more than its share: it raises the
+noise or shortens the ranges, and the width of all intervals follows. Two that are alike hide each other when one is
+left out. So rows are left out together with those that speak for them (:func:`group_scores`); those that look odd then
+lose their weight all at once, ranges are estimated again, and what the sound rows still do not explain by far remains
+(:func:`find_suspects`). Whether that helps is for the *other* rows to say: unless they are predicted clearly better
+without (:func:`is_clear_gain`), all stays as it was.
+
+What was found has noise of its own, a hundred times the variance of the process and more: it counts 1 % or less. It is
+never dropped silently: :class:`~swwl.errors.OutlierWarning` names it, and ``outliers="keep"`` counts it in full.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from swwl.errors import InputError, OutlierWarning
+from swwl.formatting import Record, number
+from swwl.gp import RobustGP
+from swwl.gp.prediction import Prediction
+from swwl.regression.mixture import log_densities
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Positions = NDArray[np.intp]
+
+OUTLIERS = ("auto", "keep")
+COLUMNS = ["position", "target", "value", "expected", "weight"]
+_MOST_TOLD = 5
+# With fewer rows a strange one cannot be told from a function that is not known yet.
+FEWEST = 20
+# Robust standard deviations beyond which a row may be bad; clean data with heavy tails rarely get there.
+_EXTREME = 6.0
+# At most so large a share of the rows, but a pair in any case; the first guess may be larger, and is looked through.
+_SHARE, _FIRST_SHARE, _AT_LEAST = 0.03, 0.06, 2
+_ROUNDS = 6
+SEARCH_STEPS = 60  # iterations of a fit while rows are looked for
+# A row is left out with as many of those that determine it most.
+_GROUPS = (0, 1, 2, 4)
+# Noise over the variance of the process: at a place that no other row tells of, the row counts 1 / (1 + 100).
+_NOISE = 100.0
+# Nats that the others have to gain: strong evidence, and a fifth of a nat each, as if intervals were a fifth narrower.
+_GAIN, _GAIN_SHARE = 6.0, 0.2
+
+
+def robust_scores(z: Array, counted: Mask | None = None) -> Array:
+    """Return how many robust standard deviations (by median and quartiles of those counted) numbers are from the rest.
+
+    Examples
+    --------
+    >>> robust_scores(np.array([-1.0, 0.0, 1.0, 0.5, -0.5, 300.0])).round(1).tolist()
+    [1.1, 0.2, 0.7, 0.2, 0.7, 269.6]
+    """
+    known = z if counted is None else z[counted]
+    center = float(np.median(known))
+    spread = 1.4826 * float(np.median(np.abs(known - center)))
+    return np.abs(z - center) / max(spread, np.finfo(float).tiny)
+
+
+def standardized(y: Array, left_out: Prediction) -> Array:
+    """Return errors over predicted scales, (N, k), of targets (N,) or (N, k)."""
+    found = left_out.columns()
+    return np.asarray((y.reshape(len(y), -1) - found.mean) / np.maximum(found.scale, np.finfo(float).tiny), dtype=float)
+
+
+def group_scores(gp: RobustGP) -> Array:
+    r"""Return how odd every training row looks when those that determine it most are left out as well, (N,).
+
+    With :math:`\alpha = Qy`, rows S are left out together by :math:`e_S = Q_{SS}^{-1}\alpha_S`, with covariance
+    :math:`\sigma^2 Q_{SS}^{-1}`, ranges fixed. S is a row and the 0, 1, 2 and 4 others of the largest partial
+    correlation with it, :math:`|Q_{ij}| / \sqrt{Q_{ii}Q_{jj}}`; the largest score counts.
+    """
+    q, alpha, sigma2 = gp.precision()
+    n = len(q)
+    partial = np.abs(q) / np.sqrt(np.outer(np.diag(q), np.diag(q)))
+    np.fill_diagonal(partial, np.inf)
+    order = np.argsort(-partial, axis=1, kind="stable")
+    best = np.zeros(n)
+    for others in _GROUPS:
+        rows = order[:, : min(others, n - 2) + 1]
+        inverse = np.linalg.inv(q[rows[:, :, None], rows[:, None, :]])
+        error = np.einsum("nj,njk->nk", inverse[:, 0], alpha[rows])
+        z = error / np.sqrt(inverse[:, 0, 0, None] * sigma2)
+        best = np.maximum(best, np.max([robust_scores(column) for column in z.T], axis=0))
+    return best
+
+
+def first_scores(y: Array, gp: RobustGP, left_out: Prediction | None) -> Array:
+    """Return how odd every row looks at first, (N,): to a process, left out with others, and to folds without it."""
+    if len(y) < FEWEST:
+        return np.zeros(len(y))
+    found = group_scores(gp)
+    if left_out is None:
+        return found
+    return np.max([found, *(robust_scores(column) for column in standardized(y, left_out).T)], axis=0)
+
+
+class Refit(NamedTuple):
+    """A fit in which some rows have noise: what it says of every row without it, and its standard deviations, (k,)."""
+
+    left_out: Prediction
+    spread: Array
+
+    def scores(self, y: Array, counted: Mask) -> Array:
+        """Return how far every row is off, (N,): in robust standard deviations of errors, standardized and plain."""
+        error = y.reshape(len(y), -1) - self.left_out.columns().mean
+        z = [robust_scores(column, counted) for column in standardized(y, self.left_out).T]
+        plain = [robust_scores(column, counted) for column in error.T]
+        return np.max(np.minimum(z, plain), axis=0)
+
+    def noise(self, y: Array, rows: Positions) -> Array:
+        """Return noise that takes the weight of some rows; more where they are far off, so that no variance is theirs.
+
+        Then they do not add to the variance of the process either, however far off they are.
+        """
+        error = np.abs(y.reshape(len(y), -1) - self.left_out.columns().mean) / self.spread
+        found = np.zeros(len(y))
+        found[rows] = _NOISE * np.maximum(1.0, error[rows].max(axis=1, initial=0.0)) ** 2
+        return found
+
+    def log_density(self, y: Array) -> Array:
+        """Return the log density of every row, (N,)."""
+        columns = enumerate(y.reshape(len(y), -1).T)
+        return np.sum([log_densities(own, [self.left_out.column(j)])[:, 0] for j, own in columns], axis=0)
+
+
+def can_be_odd(scores: Array) -> bool:
+    """Whether one of the first scores is so high that a search is worth its time; on clean data mostly not."""
+    return bool(scores.max() > _EXTREME)
+
+
+def find_suspects(y: Array, scores: Array, refit: Callable[[Array], Refit]) -> Array:
+    """Return the noise, (N,), that takes the weight of rows that the others do not explain by far; mostly all zeros.
+
+    Parameters
+    ----------
+    y : ndarray of shape (N,) or (N, k)
+    scores : ndarray of shape (N,)
+        How odd every row looks at first.
+    refit : callable
+        Takes the noise of all rows, and fits again.
+    """
+    n = len(y)
+    nothing = np.zeros(n)
+    if not can_be_odd(scores):
+        return nothing
+    most = max(_AT_LEAST, int(_SHARE * n))
+    suspects = _highest(scores, max(2 * most, int(_FIRST_SHARE * n)), 0.5 * _EXTREME)
+    plain = np.max([robust_scores(column) for column in y.reshape(n, -1).T], axis=0)
+    noise = np.where(np.isin(np.arange(n), suspects), _NOISE * np.maximum(1.0, plain) ** 2, 0.0)
+    for _ in range(_ROUNDS):
+        known = refit(noise)
+        odd = known.scores(y, noise == 0.0)
+        found, before = _highest(odd, most, _EXTREME), suspects
+        suspects, noise = found, known.noise(y, found)
+        if not len(found):
+            return nothing
+        if np.array_equal(found, before):
+            break
+    return _without_harmless(y, noise, suspects[np.argsort(odd[suspects], kind="stable")], refit)
+
+
+def _without_harmless(y: Array, noise: Array, suspects: Positions, refit: Callable[[Array], Refit]) -> Array:
+    """Return the noise without that of rows which the others hardly feel, the least odd of the suspects first."""
+    known = refit(noise)
+    for row in suspects:
+        again = np.where(np.arange(len(y)) == row, 0.0, noise)
+        other = refit(again)
+        if is_clear_gain(other.log_density(y), known.log_density(y), noise == 0.0):
+            break
+        noise, known = again, other
+    return noise
+
+
+def _highest(scores: Array, most: int, least: float) -> Positions:
+    """Return the rows of the highest scores, sorted: at most so many, all above the least."""
+    order = np.argsort(-scores, kind="stable")[:most]
+    return np.sort(order[scores[order] > least])
+
+
+def is_clear_gain(before: Array, after: Array, counted: Mask) -> bool:
+    """Whether the log densities, (N,), of rows that are counted gain clearly.
+
+    Examples
+    --------
+    >>> counted = np.arange(50) > 0
+    >>> is_clear_gain(np.zeros(50), np.full(50, 0.5), counted), is_clear_gain(np.zeros(50), np.full(50, 0.1), counted)
+    (True, False)
+    """
+    gain = float((after - before)[counted].sum())
+    return gain > _GAIN + _GAIN_SHARE * int(np.count_nonzero(counted))
+
+
+def check_outliers(outliers: str) -> None:
+    """Refuse a word that says nothing about bad rows."""
+    if outliers not in OUTLIERS:
+        raise InputError(f"outliers is {outliers!r}, but 'auto' or 'keep' is expected.")
+
+
+def outlier_table(
+    names: Sequence[str], targets: Array, noises: Sequence[Array | None], expected: Array, labels: pd.Index
+) -> pd.DataFrame:
+    """Return the rows that hardly count, by their labels, the farthest from what is expected first; see `COLUMNS`.
+
+    Parameters
+    ----------
+    names : sequence of k str
+        Of the targets.
+    targets, expected : ndarray of shape (N, k)
+        As given, and as the other rows say.
+    noises : sequence of k
+        For every target the noise of the rows, (N,), or None.
+    labels : Index of length N
+    """
+    rows = [
+        {
+            "row": label if isinstance(label := _plain(labels[i]), int) else str(label),
+            "position": int(i),
+            "target": name,
+            "value": float(targets[i, k]),
+            "expected": float(expected[i, k]),
+            "weight": float(1.0 / (1.0 + noise[i])),
+        }
+        for k, (name, noise) in enumerate(zip(names, noises, strict=True))
+        if noise is not None
+        for i in np.argsort(-noise, kind="stable")[: np.count_nonzero(noise)]
+    ]
+    return outliers_from_records(rows)
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def outliers_from_records(rows: Sequence[Record]) -> pd.DataFrame:
+    """Make the table of plain values; it may be empty."""
+    return pd.DataFrame(rows, columns=["row", *COLUMNS]).set_index("row")
+
+
+def outlier_records(table: pd.DataFrame) -> list[Record]:
+    """Undo :func:`outliers_from_records`."""
+    found: list[Record] = table.reset_index().to_dict("records")
+    return found
+
+
+def said_of(value: float, expected: float) -> str:
+    """Say how far a value is from what is expected.
+
+    Examples
+    --------
+    >>> said_of(0.035, 0.009), said_of(-2.0, 3.0), said_of(1.0, 9.0)
+    ('0.035, 3.9 times the expected 0.009', '-2, but 3 is expected', '1, 0.11 times the expected 9')
+    """
+    ratio = value / expected if expected else 0.0
+    if ratio > 0.0 and not 0.5 < ratio < 2.0:
+        return f"{number(value)}, {ratio:.2g} times the expected {number(expected)}"
+    return f"{number(value)}, but {number(expected)} is expected"
+
+
+def outlier_words(rows: Sequence[Record], cure: str) -> list[str]:
+    """Say for every target which rows hardly count, and what to do about it.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Of :func:`outlier_records`, with what each is called as "place".
+    cure : str
+        What counts them in full.
+
+    Examples
+    --------
+    >>> row = {"place": "line 9", "target": "drag", "value": 4.0, "expected": 1.0}
+    >>> print(outlier_words([row], "--keep-outliers")[0])  # doctest: +ELLIPSIS
+    drag: the other rows do not explain line 9 (4, 4 times the expected 1). It counts 1 % or less, and not for ...
+    """
+    lines = []
+    for name in dict.fromkeys(row["target"] for row in rows):
+        told = [f"{row['place']} ({said_of(row['value'], row['expected'])})" for row in rows if row["target"] == name]
+        shown = told[:_MOST_TOLD] + [f"{len(told) - _MOST_TOLD} more"] * (len(told) > _MOST_TOLD)
+        listed = " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
+        it, them = ("It counts 1 % or less", "it") if len(told) == 1 else ("They count 1 % or less each", "them")
+        lines.append(
+            f"{name}: the other rows do not explain {listed}. {it}, and not for scores and intervals. Check {them}; "
+            f"{cure} counts {them} in full."
+        )
+    return lines
+
+
+def warn_about_outliers(table: pd.DataFrame, stacklevel: int) -> None:
+    """Warn where rows hardly count; ``stacklevel`` is that of the caller."""
+    rows = [{"place": f"row {one['row']}"} | one for one in outlier_records(table)]
+    for line in outlier_words(rows, "outliers='keep'"):
+        warnings.warn(line, OutlierWarning, stacklevel=stacklevel + 1)
