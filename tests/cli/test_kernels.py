@@ -157,8 +157,8 @@ def test_info(case):
     assert facts["kind"] == "model"
     assert facts["kernel"] == repr(model.kernel_)
     assert facts["importance"]["turn"] == pytest.approx(model.importance_["turn"].to_dict())
-    assert {(row["target"], row["n"]) for row in facts["scores"]} == {("stretch", N_TRAIN), ("turn", N_TRAIN)}
-    assert "cross-validation" in swwl("info", path).stdout
+    assert facts["training_rows"] == N_TRAIN and facts["scores"] == []  # without calibration there are no folds
+    assert "how good it is cannot be said" in swwl("info", path).stdout
 
 
 def test_report(case, tmp_path):

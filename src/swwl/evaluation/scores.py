@@ -217,7 +217,7 @@ def score_rows(model: RobustGPRegressor) -> list[dict[str, Any]]:
     return rows
 
 
-class LeftOut(NamedTuple):
+class JudgedRows(NamedTuple):
     """Training rows that were left out of a fit: words for it, their places (J,), truth and predictions (J, k)."""
 
     kind: str
@@ -226,11 +226,11 @@ class LeftOut(NamedTuple):
     prediction: Prediction
 
 
-def left_out_of(model: RobustGPRegressor) -> LeftOut | None:
+def left_out_of(model: RobustGPRegressor) -> JudgedRows | None:
     """Return what a model says of training rows that were left out, or None where none were."""
     found = model.cross_validation()
     if found is None:
         return None
     rows, prediction = found
     kind = "cross-validation" if len(rows) == len(model.train_targets_) else "rows left out"
-    return LeftOut(kind, rows, model.train_targets_[rows], prediction)
+    return JudgedRows(kind, rows, model.train_targets_[rows], prediction)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import swwl
 from swwl.domain.verdict import far_from_others
 from swwl.evaluation.metadata import Cases, NumberData, data_of, held_out_of
-from swwl.evaluation.scores import LeftOut, left_out_of
+from swwl.evaluation.scores import JudgedRows, left_out_of
 from swwl.formatting import number, percent, place
 from swwl.gp.prediction import Prediction
 from swwl.plots.inputs import design_vectors
@@ -82,7 +82,7 @@ class ReportFacts:
         What ``swwl fit`` wrote.
     y, left_out : ndarray of shape (N, k) and predictions of the same
         From folds where they are known of all cases; else leave-one-out, by which nothing is judged.
-    judged : LeftOut or None
+    judged : JudgedRows or None
         What scores of training cases are made of.
     held_out : tuple (y, predictions) or None
     inputs : DataFrame
@@ -101,7 +101,7 @@ class ReportFacts:
     data: NumberData | None
     y: NDArray[np.float64]
     left_out: Prediction
-    judged: LeftOut | None
+    judged: JudgedRows | None
     held_out: tuple[NDArray[np.float64], Prediction] | None
     inputs: pd.DataFrame
     labels: list[str]
