@@ -101,8 +101,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     outliers : {"auto", "keep"}
         "auto" looks for rows that the others do not explain by far and that spoil the predictions of the others; they
         count 1 % or less then, and an :class:`~swwl.errors.OutlierWarning` names them, see
-        :mod:`swwl.regression.outliers`. Clean data are fitted as by "keep", which counts all rows in full, as does
-        ``solver="vecchia"``.
+        :mod:`swwl.regression.outliers`. Clean data are fitted as by "keep", which counts all rows in full, as do
+        ``solver="vecchia"`` and one kernel without ``calibrate``, whose rows nobody judges.
 
     Attributes
     ----------
@@ -260,7 +260,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             self.calibrate,
             self.random_state,
             effective_n_jobs(self.n_jobs),
-            find_outliers=self.outliers == "auto",
+            find_outliers=self.outliers == "auto" and (stacked or self.calibrate),
         )
         scales = choose_scales(self.target_scale, members, task)
         task = task.on_scales(scales)
