@@ -82,6 +82,7 @@ def show_model(out: Output, facts: Record) -> None:
     factors = ", ".join(f"{name} {value:.2f}" for name, value in facts["calibration"].items())
     out.say(f"\nwidth of intervals over that of the processes: {factors}")
     show_scores(out, facts["scores"])
+    _show_verdicts(out, facts)
     if not facts["scores"]:
         out.say(
             "\nhow good it is cannot be said: no rows were left out or held out. It takes 10 rows with calibration, "
@@ -93,6 +94,15 @@ def show_model(out: Output, facts: Record) -> None:
 
     for line in outlier_words(facts["outliers"], "swwl fit --keep-outliers"):
         out.note(line)
+
+
+def _show_verdicts(out: Output, facts: Record) -> None:
+    """Print what plain models give, and how good the model is."""
+    for name, words in facts["verdicts"].items():
+        plain = [f"{row['model']} {number(row['rmse'])}" for row in facts["spreadsheet"] if row["target"] == name]
+        if plain:
+            out.say(f"a spreadsheet would give: RMSE of {name}, left out: {', '.join(plain)}")
+        out.say(f"verdict   {name}: {words}")
 
 
 def show_scores(out: Output, rows: list[Record], title: str = "how good it is") -> None:

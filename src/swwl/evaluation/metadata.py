@@ -71,10 +71,19 @@ class TableData(msgspec.Struct):
     held_out: Cases | None = None
 
 
+class SpreadsheetRow(msgspec.Struct):
+    """The error of a plain model on plain numbers, see :mod:`swwl.regression.spreadsheet`."""
+
+    target: str
+    model: str
+    rmse: float
+
+
 class NumberData(TableData, kw_only=True):
-    """What a model of numbers knows of its data."""
+    """What a model of numbers knows of its data, and what a spreadsheet would have given."""
 
     held_out: HeldOutCases | None = None
+    spreadsheet: list[SpreadsheetRow] = []
 
 
 class ScoreRow(msgspec.Struct):

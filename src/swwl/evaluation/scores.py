@@ -14,7 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from swwl.evaluation.metadata import held_out_of
+from swwl.evaluation.metadata import data_of, held_out_of
+from swwl.formatting import number
 from swwl.gp.prediction import Prediction
 from swwl.regression.estimator import RobustGPRegressor
 
@@ -215,6 +216,53 @@ def score_rows(model: RobustGPRegressor) -> list[dict[str, Any]]:
             y, prediction = held_out
             rows.append({"target": name, "test": "held-out rows"} | score(y[:, k], prediction.column(k))._asdict())
     return rows
+
+
+_EXPLAINS = ((0.95, "very good"), (0.8, "good"), (0.5, "fair"), (0.1, "weak"))
+_INTERVALS = {
+    "few": "too few cases to say whether intervals hold",
+    "hold": "intervals hold",
+    "narrow": "intervals are too narrow",
+    "wide": "intervals are wider than they need be",
+}
+
+
+def verdicts(model: RobustGPRegressor) -> dict[str, str]:
+    """Return for every target one sentence: how good the model is, whether intervals hold, and what else would do.
+
+    Held-out rows tell where they are many enough, otherwise rows left out of folds. With the latter, by the same folds,
+    a linear and a boosted model are compared, where ``swwl fit`` has fitted them.
+    """
+    judged, held_out, data = left_out_of(model), held_out_of(model), data_of(model)
+    found = {}
+    for k, name in enumerate(model.target_names_):
+        tests = []
+        if held_out is not None:
+            tests.append((held_out[0][:, k], held_out[1].column(k)))
+        if judged is not None:
+            own = model.counted(k)[judged.rows]
+            tests.append((judged.y[own, k], judged.prediction.column(k).take(own)))
+        if not tests:
+            found[name] = "cannot be judged: no rows were left out or held out"
+            continue
+        y, prediction = next((test for test in tests if len(test[0]) >= FEWEST_CASES), max(tests, key=_size))
+        q2 = score(y, prediction).q2
+        word = next((word for least, word in _EXPLAINS if q2 >= least), "poor")
+        share = (
+            f"explains {100 * q2:.3g} % of the variance" if q2 >= _EXPLAINS[-1][0] else "hardly better than the mean"
+        )
+        words = [f"{word}: {share}", _INTERVALS[interval_verdict(y, prediction).kind]]
+        plain = [row for row in (data.spreadsheet if data is not None else []) if row.target == name]
+        if plain and judged is not None:
+            best = min(plain, key=lambda row: row.rmse)
+            if best.rmse <= score(*tests[-1]).rmse:
+                words.append(f"a {best.model} model of plain numbers does as well (RMSE {number(best.rmse)}, left out)")
+        found[name] = "; ".join(words)
+    return found
+
+
+def _size(test: tuple[NDArray[np.float64], Prediction]) -> int:
+    return len(test[0])
 
 
 class JudgedRows(NamedTuple):

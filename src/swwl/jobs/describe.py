@@ -6,6 +6,7 @@ import json
 import warnings
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -137,6 +138,7 @@ def model_file_facts(path: Path) -> Record:
 
 def model_facts(model: RobustGPRegressor) -> Record:
     """Return what people and scripts want to know of a fitted model."""
+    data = data_of(model)
     return {
         "kernel": repr(model.kernel_),
         "targets": model.target_names_,
@@ -150,6 +152,8 @@ def model_facts(model: RobustGPRegressor) -> Record:
         "scales": {name: own.facts() for name, own in model.target_scales_.items()},
         "calibration": model.calibration_.to_dict(),
         "scores": scores.score_rows(model),
+        "spreadsheet": [] if data is None else [msgspec.structs.asdict(row) for row in data.spreadsheet],
+        "verdicts": scores.verdicts(model),
         "outliers": outlier_facts(model),
     }
 

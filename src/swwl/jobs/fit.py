@@ -131,6 +131,8 @@ def fit_plan(
         with rows_named(plan.frame, plan.path, test):
             held_out = model.predict_with_domain(table.iloc[test], memory=kept, progress=label)[0].columns()
     data = about_data(plan, model_path, table, how)
+    plain_models = model.spreadsheet()
+    data["spreadsheet"] = [] if plain_models is None else plain_models.to_dict("records")
     if held_out is not None:
         data["held_out"] |= {
             "targets": plan.frame[plan.targets].iloc[test].to_numpy(),

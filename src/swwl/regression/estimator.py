@@ -40,6 +40,7 @@ from swwl.regression.fit_many_rows import ManyRows, choose_solver
 from swwl.regression.intervals import widened, widening
 from swwl.regression.outliers import check_outliers, outlier_table, warn_about_outliers
 from swwl.regression.sensitivity import Sensitivity, sensitivities
+from swwl.regression.spreadsheet import FEWEST_ROWS, MOST_ROWS, plain_columns, spreadsheet_errors
 from swwl.regression.stack import (
     Layout,
     Member,
@@ -412,6 +413,26 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         factors = widening(observed, reference)  # unsure of a new observation, whatever is asked for
         plain = observed if include_nugget else self.stack_.predict(cases, include_nugget=False)
         return plain.widened(factors), cases, factors
+
+    def spreadsheet(self) -> pd.DataFrame | None:
+        """Return how well a linear and a boosted model do on the numbers of the table and on sizes of its parts.
+
+        By folds, as ``candidates_`` and :meth:`cross_validation` are; None where fewer than ten or more than 3000 rows
+        are not worth it, or there are no plain numbers.
+
+        Returns
+        -------
+        DataFrame
+            ``target``, ``model`` ("linear" or "boosted") and ``rmse``.
+        """
+        check_is_fitted(self, "stack_")
+        n = len(self.train_targets_)
+        if not FEWEST_ROWS <= n <= MOST_ROWS:
+            return None
+        columns = plain_columns(self.stack_.kernel.factors, self.stack_.train_rows)
+        if not columns.shape[1]:
+            return None
+        return spreadsheet_errors(columns, self.train_targets_, self.target_names_, self.random_state)
 
     def domain(self, X: Table, *, progress: Progress | None = None, memory: MemoryLike = None) -> pd.DataFrame:
         """Say of new rows whether they are like the training cases, so that predictions may be trusted.

@@ -6,6 +6,8 @@ model itself is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -14,13 +16,44 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from swwl.domain.verdict import Representation
 from swwl.gp.folds import shuffled_folds
+from swwl.kernels import PartMeasures
+from swwl.kernels.base import Factor
 
 Array = NDArray[np.float64]
 
 _FOLDS = 5
+# Numbers of a mesh whose kernels have no simple ones: its leading components.
+_MOST_NUMBERS = 16
 _PENALTIES = np.logspace(-4, 4, 17)
 MODELS = ("linear", "boosted")
+FEWEST_ROWS, MOST_ROWS = 10, 3000
+
+
+def plain_columns(factors: Sequence[Factor], rows: Sequence[Representation]) -> Array:
+    """Return plain numbers of all training rows, (N, d): numbers, categories as zeros and ones, sizes of parts.
+
+    Parameters
+    ----------
+    factors : sequence of Factor
+        Fitted.
+    rows : sequence
+        What they made of the training columns.
+    """
+    found: dict[tuple[str, bool], Array] = {}
+    for factor, own in zip(factors, rows, strict=True):
+        numbers = factor.numbers(own)
+        key = (str(factor.column), isinstance(factor, PartMeasures))
+        if numbers is not None:
+            found[key] = numbers[:, None]
+        elif factor.takes == "categories":
+            found[key] = (np.asarray(own)[:, None] == np.unique(own)).astype(float)
+        elif (vectors := factor.vectors(own)) is not None and key not in found:
+            found[key] = np.asarray(vectors if key[1] else vectors[:, :_MOST_NUMBERS], dtype=float)
+    # Sizes of a part stand for its mesh where they are known.
+    chosen = [part for (name, measures), part in found.items() if measures or (name, True) not in found]
+    return np.hstack(chosen) if chosen else np.empty((len(rows[0]), 0))
 
 
 def spreadsheet_errors(columns: Array, targets: Array, names: list[str], seed: int = 0) -> pd.DataFrame:
