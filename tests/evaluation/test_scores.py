@@ -8,7 +8,7 @@ from scipy import stats
 from swwl import Matern52, RobustGPRegressor
 from swwl.errors import InputError, OutlierWarning
 from swwl.evaluation.curves import predict_curves
-from swwl.evaluation.scores import coverages, interval_score, interval_verdict, left_out_of, score, score_rows
+from swwl.evaluation.scores import coverages, interval_score, interval_verdict, left_out_of, score, score_rows, verdicts
 from swwl.gp.prediction import Prediction
 
 Y = np.array([0.0, 1.0, 2.0, 5.0])
@@ -105,3 +105,36 @@ def test_curves_need_a_value_for_the_trend():
     points, prediction = predict_curves(model, None, ("x", [0.2, 0.4]), fix={"slope": 0.5})
     np.testing.assert_array_equal(prediction.mean[:, 0], model.predict(points))
     assert points["slope"].tolist() == [0.5, 0.5]
+
+
+def numbers(n, seed=0, noise=0.0):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, (n, 2))
+    y = x @ [2.0, -1.0] + noise * rng.normal(size=n)
+    return pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": y})
+
+
+@pytest.mark.filterwarnings("ignore:The targets cannot be told from noise")
+def test_a_verdict_says_how_good_whether_intervals_hold_and_what_else_would_do():
+    model = RobustGPRegressor().fit(numbers(60), "y")
+    assert verdicts(model)["y"].startswith("very good: explains 100 % of the variance; intervals ")
+    table = numbers(60)
+    table["y"] = np.random.default_rng(1).normal(size=60)
+    assert verdicts(RobustGPRegressor().fit(table, "y"))["y"].startswith("poor: hardly better than the mean; ")
+    alone = RobustGPRegressor(Matern52("a"), calibrate=False).fit(table, "y")
+    assert verdicts(alone) == {"y": "cannot be judged: no rows were left out or held out"}
+    few = verdicts(RobustGPRegressor().fit(numbers(14), "y"))["y"]
+    assert few.endswith("too few cases to say whether intervals hold")
+
+
+def test_plain_models_are_told_where_they_do_as_well():
+    model = RobustGPRegressor().fit(numbers(40, noise=0.5), "y")
+    plain = model.spreadsheet()
+    assert plain["model"].tolist() == ["linear", "boosted"]
+    cases = {"rows": list(range(40)), "nodes": [None] * 40, "meshes": {}}
+    model.metadata_ = {"table": "t.csv", "n_rows": 40, "split": "all", "ignored": {}, "train": cases}
+    model.metadata_["spreadsheet"] = [{"target": "y", "model": "linear", "rmse": 0.01}]
+    assert "; a linear model of plain numbers does as well (RMSE 0.01, left out)" in verdicts(model)["y"]
+    model.metadata_["spreadsheet"] = [{"target": "y", "model": "linear", "rmse": 99.0}]
+    assert "plain numbers" not in verdicts(model)["y"]
+    assert RobustGPRegressor().fit(numbers(8), "y").spreadsheet() is None
