@@ -15,7 +15,7 @@ CONTOURS = {
     "same": "same rule",
     "uniform": "300 uniform points",
     "cosine": "40 cosine points",
-    "surfaces": "the solver's surfaces",
+    "surfaces": "solver's surfaces",
 }
 TARGETS = {"cl": "lift", "cd": "drag"}
 _LOOKS = {"same": (VERMILLION, "o"), "uniform": (BLUE, "^"), "cosine": (GREEN, "v"), "surfaces": (ORANGE, "s")}
@@ -65,10 +65,10 @@ def beside(same: pd.DataFrame, published: tuple[Figure, ...]) -> pd.DataFrame:
     lines = []
     for target, title in TARGETS.items():
         for n_train, row in means.loc[target].iterrows():
-            lines.append({"target": title, "model": "default", "N": str(n_train)} | _row(row))
+            lines.append({"model": f"{title}: default", "N": str(n_train)} | _row(row))
         for who in dict.fromkeys(figure.who for figure in published if figure.target == target):
             known = {one.metric: one.value for one in published if (one.who, one.target) == (who, target)}
-            lines.append({"target": title, "model": who, "N": "800"} | _row(pd.Series(known, dtype=float)))
+            lines.append({"model": f"{title}: {who}", "N": "800"} | _row(pd.Series(known, dtype=float)))
     return pd.DataFrame(lines)
 
 
