@@ -59,17 +59,17 @@ def lines(title: str, model: RobustGPRegressor, test: pd.DataFrame) -> Iterator[
     for change, function in exact.items():
         table, changed = with_meshes(test, function)
         if not changed.any():
-            yield Line(f"{title}, {change}: largest move", 0.0, note="no mesh can be changed so")
+            yield Line(f"{title}, {change}: largest move", 0.0, unit="std", note="no mesh has nodes that may move")
             continue
         moves = np.abs(model.predict(table, widen=False) - before.mean)[changed] / before.std[changed]
         note = f"median {np.median(moves):.2g}, {len(moves)} cases"
         yield Line(f"{title}, {change}: largest move", float(moves.max()), SAME, "std", note)
     table, changed = with_meshes(test, coarser)
     if not changed.any():
-        yield Line(f"{title}, coarsened: largest move", 0.0, note="not measured without pip install 'swwl[mmg]'")
+        yield Line(f"{title}, coarsened: largest move", 0.0, unit="std", note="not measured: pip install 'swwl[mmg]'")
         return
     after, found = model.predict_with_domain(table)
-    flagged = ((found["inside"] == False) | (found["widened"] != "")).to_numpy(bool)  # noqa: E712 - or missing
+    flagged = ~found["inside"].to_numpy(bool) | (found["widened"] != "").to_numpy()
     moves = np.abs(after.mean - before.mean) / before.std
     kept = moves[changed & ~flagged]
     note = f"{(changed & flagged).sum()} of {changed.sum()} flagged; all: {np.median(moves[changed]):.2g}"
