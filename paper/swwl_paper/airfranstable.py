@@ -198,6 +198,11 @@ def draw(frame: pd.DataFrame) -> Any:
             ax.set_yscale("log")
             ax.set_xticks(sizes, [str(n) for n in sizes])
             ax.set_xticks([], minor=True)
+            marks = [digit * 10.0**power for power in range(-6, 3) for digit in (1, 2, 5)]
+            low, high = ax.get_ylim()
+            ax.set_yticks(marks, [f"{mark:g}" for mark in marks])
+            ax.set_yticks([], minor=True)
+            ax.set_ylim(low, high)
             ax.set_title(title)
             ax.set_xlabel("training cases")
         axes[0].set_ylabel("RRMSE")

@@ -56,12 +56,12 @@ AIRFRANS = (
     Figure("MMGP", "cl", "rrmse", 0.0080, _MMGP),
     Figure("MMGP", "cd", "rrmse", 0.033, _MMGP),
     Figure("Transolver", "cl", "spearman", 0.9978, _TRANSOLVER),
-    Figure("linear", "cl", "spearman", 0.9821, _NULL),
-    Figure("linear", "cd", "spearman", 0.9318, _NULL),
+    Figure("linear model", "cl", "spearman", 0.9821, _NULL),
+    Figure("linear model", "cd", "spearman", 0.9318, _NULL),
 )
 AHMED = (
-    Figure("linear", "cd", "r2", 0.684, _NULL),
-    Figure("linear", "cl", "r2", 0.452, _NULL),
+    Figure("linear model", "cd", "r2", 0.684, _NULL),
+    Figure("linear model", "cl", "r2", 0.452, _NULL),
     Figure("best of a family", "cd", "r2", 0.775, _FAMILY),
     Figure("linear with squares", "cl", "r2", 0.630, _NULL),
 )
