@@ -12,6 +12,7 @@ MODULES = (
     "default",
     "scale",
     "domain",
+    "invariance",
     "design",
     "serve",
     "sensitivity",

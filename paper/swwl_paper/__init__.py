@@ -12,6 +12,8 @@ figure-gp       samples of a Gaussian process over graphs
 figure-meshes   meshes of the data sets
 rgasp           the robust Gaussian process beside R's
 defaults        the model that users get without naming a kernel beside others, on all data sets
+airfrans        lift and drag of AirfRANS by the default, official split, beside published figures
+ahmed           drag and lift of AhmedML by the default, from the shape alone, beside published figures
 fields          whole fields on new meshes: the field regressor beside nearest fields and transport
 comparison      the same tasks with other software
 ==============  ====================================================================================
@@ -44,6 +46,8 @@ EXPERIMENTS = (
     "table5",
     "scaling",
     "defaults",
+    "airfrans",
+    "ahmed",
     "fields",
     "comparison",
 )

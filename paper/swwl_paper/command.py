@@ -44,6 +44,7 @@ def reproduce(
     figure-meshes     meshes of the data sets
     rgasp             the robust Gaussian process beside R's
     defaults          the model without a named kernel beside others, on all data sets
+    airfrans ahmed    published boards: the default beside the figures of others
     fields            whole fields on new meshes, beside nearest fields and transport
     comparison        the same tasks with other software
 

@@ -86,14 +86,14 @@ def table_of(study: Study, name: str, n: int, nodes: tuple[int, int], wanted: Fi
     if wanted.read is not None:
         table, items = wanted.read()
         rows = np.sort(np.random.default_rng([study.seed, len(table)]).permutation(len(table))[:n])
-        return table.iloc[rows].assign(mesh=_written(study, name, rows, items)).reset_index(drop=True)
+        return table.iloc[rows].assign(mesh=written(study, name, rows, items)).reset_index(drop=True)
     table = made(study, wanted.generator, n, nodes[0], random_topology=wanted.random_topology)
     if wanted.coarsened:
         table = coarser(study, table, wanted.generator, nodes[1])
     return table[["mesh", *wanted.scalars, *wanted.targets]]
 
 
-def _written(study: Study, name: str, rows: Any, items: Sequence[Mesh | Graph]) -> list[str]:
+def written(study: Study, name: str, rows: Any, items: Sequence[Mesh | Graph]) -> list[str]:
     """Write the meshes or graphs of some rows, the same bytes each time; return the paths."""
     folder = study.work("data", name)
     paths = [str(folder / f"{row:05}.npz") for row in rows]

@@ -22,6 +22,8 @@ FILES = {
     "cars": "meshes/shapenet_car_plaid20.npz",
     "trusses": "regression/truss2d_8000.npz",
     "crystals": "regression/nomad2018_crystals.npz",
+    "airfrans-board": "boards/airfrans_board.npz",
+    "ahmed-board": "boards/ahmed_board.npz",
 }
 Item = TypeVar("Item")
 
