@@ -58,19 +58,7 @@ def show_model(out: Output, facts: Record) -> None:
     for name, scale in facts["scales"].items():
         if scale["kind"] != "identity":
             out.say(f"scale     {name}: fitted on its {scale['words']} ({scale['why']}); answers are in its own units")
-    for name, importance in facts["importance"].items():
-        of = f": {name}" if len(facts["importance"]) > 1 else ""
-        order = sorted(importance.items(), key=lambda pair: -pair[1])
-        shown = [(label, value) for label, value in order if value >= _NEGLIGIBLE]
-        if facts["candidates"]:
-            rows = [[label, f"{value:.2f}"] for label, value in shown]
-            out.table(f"importance of inputs (one on average){of}", ["input", "importance"], rows)
-        else:
-            ranges = facts["ranges"][name]
-            rows = [[label, float(ranges[label]), f"{value:.2f}"] for label, value in shown]
-            out.table(f"ranges and importance (one on average){of}", ["input", "range", "importance"], rows)
-        if len(order) > len(shown):
-            out.say(f"{len(order) - len(shown)} more below {_NEGLIGIBLE}")
+    _show_inputs(out, facts)
     for name in dict.fromkeys(row["target"] for row in facts["candidates"]):
         rows = [[r["candidate"], percent(r["weight"]), r["rmse"]] for r in facts["candidates"] if r["target"] == name]
         out.table(f"what it is made of: {name}", ["compares meshes by", "weight", "RMSE alone, left out"], rows)
@@ -94,6 +82,29 @@ def show_model(out: Output, facts: Record) -> None:
 
     for line in outlier_words(facts["outliers"], "swwl fit --keep-outliers"):
         out.note(line)
+
+
+def _show_inputs(out: Output, facts: Record) -> None:
+    """Print how much inputs matter: shares of the variance where they are known, and ranges of one kernel."""
+    for name in dict.fromkeys(row["target"] for row in facts["variance_shares"]):
+        own = sorted((r for r in facts["variance_shares"] if r["target"] == name), key=lambda r: -r["share"])
+        rows = [[r["input"], percent(r["share"]), f"± {percent(r['error'])}"] for r in own]
+        out.table(f"variance that goes when an input is averaged out: {name}", ["input", "share", ""], rows)
+    for name, importance in facts["importance"].items():
+        if facts["candidates"] and facts["variance_shares"]:
+            break  # shares of the variance say the same better
+        of = f": {name}" if len(facts["importance"]) > 1 else ""
+        order = sorted(importance.items(), key=lambda pair: -pair[1])
+        shown = [(label, value) for label, value in order if value >= _NEGLIGIBLE]
+        if facts["candidates"]:
+            rows = [[label, f"{value:.2f}"] for label, value in shown]
+            out.table(f"importance of inputs (one on average){of}", ["input", "importance"], rows)
+        else:
+            ranges = facts["ranges"][name]
+            rows = [[label, float(ranges[label]), f"{value:.2f}"] for label, value in shown]
+            out.table(f"ranges and importance (one on average){of}", ["input", "range", "importance"], rows)
+        if len(order) > len(shown):
+            out.say(f"{len(order) - len(shown)} more below {_NEGLIGIBLE}")
 
 
 def _show_verdicts(out: Output, facts: Record) -> None:

@@ -79,11 +79,21 @@ class SpreadsheetRow(msgspec.Struct):
     rmse: float
 
 
+class VarianceShare(msgspec.Struct):
+    """How much of the variance of a target goes with an input, see :mod:`swwl.regression.effects`."""
+
+    target: str
+    input: str
+    share: float
+    error: float
+
+
 class NumberData(TableData, kw_only=True):
-    """What a model of numbers knows of its data, and what a spreadsheet would have given."""
+    """What a model of numbers knows of its data, what plain models would have given, and which inputs matter."""
 
     held_out: HeldOutCases | None = None
     spreadsheet: list[SpreadsheetRow] = []
+    variance_shares: list[VarianceShare] = []
 
 
 class ScoreRow(msgspec.Struct):

@@ -152,6 +152,7 @@ def model_facts(model: RobustGPRegressor) -> Record:
         "scales": {name: own.facts() for name, own in model.target_scales_.items()},
         "calibration": model.calibration_.to_dict(),
         "scores": scores.score_rows(model),
+        "variance_shares": [] if data is None else [msgspec.structs.asdict(row) for row in data.variance_shares],
         "spreadsheet": [] if data is None else [msgspec.structs.asdict(row) for row in data.spreadsheet],
         "verdicts": scores.verdicts(model),
         "outliers": outlier_facts(model),

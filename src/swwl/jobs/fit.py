@@ -133,6 +133,8 @@ def fit_plan(
     data = about_data(plan, model_path, table, how)
     plain_models = model.spreadsheet()
     data["spreadsheet"] = [] if plain_models is None else plain_models.to_dict("records")
+    shares = model.variance_shares()
+    data["variance_shares"] = [] if shares is None else shares.to_dict("records")
     if held_out is not None:
         data["held_out"] |= {
             "targets": plan.frame[plan.targets].iloc[test].to_numpy(),

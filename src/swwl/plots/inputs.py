@@ -13,23 +13,28 @@ from swwl.domain.verdict import far_from_others
 from swwl.embedding.components import principal_components, project
 from swwl.errors import InputError
 from swwl.evaluation import scores
+from swwl.evaluation.metadata import data_of
 from swwl.formatting import percent
 from swwl.plots.arguments import pick_target
 from swwl.plots.style import BLACK, BLUE, GRAY, SCALE, VERMILLION, Display, words
 from swwl.regression.estimator import RobustGPRegressor
 
+_ON_AVERAGE = "importance (one on average)"
+
 
 class ImportanceDisplay(Display):
-    """Bars of importance, one on average; what hardly matters is summed up.
+    """Bars of importance; what hardly matters is summed up.
 
     Parameters
     ----------
     importance : Series
-        By the names of ranges.
+        By the names of ranges or inputs.
     name : str
         Of the target.
     most : int
         Bars to draw.
+    label : str
+        What importance is.
 
     Attributes
     ----------
@@ -37,14 +42,18 @@ class ImportanceDisplay(Display):
         Where it was drawn.
     """
 
-    def __init__(self, importance: pd.Series, name: str = "target", most: int = 12):
+    def __init__(self, importance: pd.Series, name: str = "target", most: int = 12, label: str = _ON_AVERAGE):
         self.importance, self.name, self.most = importance.sort_values(ascending=False), name, most
+        self.label = label
 
     @classmethod
     def from_estimator(
         cls, estimator: RobustGPRegressor, *, target: str | None = None, most: int = 12, ax: Any = None
     ) -> ImportanceDisplay:
-        """Draw the importance that a fit found; no data is needed.
+        """Draw what matters; no data is needed.
+
+        The share of the variance that goes when an input is averaged out, where a fit by ``swwl fit`` has it, and
+        otherwise how short the ranges are, one on average.
 
         Parameters
         ----------
@@ -57,6 +66,12 @@ class ImportanceDisplay(Display):
         ax : matplotlib axis, optional
         """
         k = pick_target(estimator, target)
+        name, data = estimator.target_names_[k], data_of(estimator)
+        shares = {row.input: row.share for row in (data.variance_shares if data else []) if row.target == name}
+        if shares:
+            return cls(pd.Series(shares), name, most, "share of the variance that goes when it is averaged out").plot(
+                ax
+            )
         table = scores.importance_table(estimator)
         return cls(table.iloc[:, min(k, table.shape[1] - 1)], estimator.target_names_[k], most).plot(ax)
 
@@ -72,12 +87,13 @@ class ImportanceDisplay(Display):
         ax.barh(places, values, color=[BLUE] * len(shown) + [GRAY] * bool(len(rest)), height=0.7)
         for place, value in zip(places, values, strict=True):
             ax.annotate(f"{value:.2f}", (value, place), (3, 0), textcoords="offset points", va="center", fontsize=8)
-        ax.axvline(1, color=BLACK, lw=0.8, ls=":")
+        if self.label == _ON_AVERAGE:
+            ax.axvline(1, color=BLACK, lw=0.8, ls=":")
         ax.set_yticks(places, names)
         ax.invert_yaxis()
         ax.grid(axis="y", visible=False)
         ax.set_xlim(0, 1.15 * max(1.0, float(values.max())))
-        ax.set_xlabel("importance (one on average)")
+        ax.set_xlabel(self.label)
         ax.set_title(f"what matters for {words(self.name)}")
 
 

@@ -35,6 +35,7 @@ from swwl.kernels.shared import Sampled, fit_kernels, keep_sampled
 from swwl.kernels.stored import stored
 from swwl.parallel import Progress
 from swwl.regression.candidates import default_kernels
+from swwl.regression.effects import variance_shares
 from swwl.regression.fit import FewRows, Task, fit_members
 from swwl.regression.fit_many_rows import ManyRows, choose_solver
 from swwl.regression.intervals import widened, widening
@@ -413,6 +414,30 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         factors = widening(observed, reference)  # unsure of a new observation, whatever is asked for
         plain = observed if include_nugget else self.stack_.predict(cases, include_nugget=False)
         return plain.widened(factors), cases, factors
+
+    def variance_shares(self) -> pd.DataFrame | None:
+        """Return how much of the variance of predictions goes when an input is averaged out, with its uncertainty.
+
+        See :mod:`swwl.regression.effects`; None for the solver for many rows, where it would take long.
+
+        Returns
+        -------
+        DataFrame
+            ``target``, ``input``, ``share`` and ``error``.
+
+        Examples
+        --------
+        >>> from swwl import Elliptic
+        >>> x = np.random.default_rng(0).uniform(-1, 1, (60, 2))
+        >>> table = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": 3 * x[:, 0] + x[:, 1]})
+        >>> shares = RobustGPRegressor(Elliptic("a", "b")).fit(table, "y").variance_shares()
+        >>> shares["share"].round(1).tolist()
+        [0.9, 0.1]
+        """
+        check_is_fitted(self, "stack_")
+        if any(member.large for member in self.stack_.members):
+            return None
+        return variance_shares(self.stack_, len(self.train_targets_), self.random_state)
 
     def spreadsheet(self) -> pd.DataFrame | None:
         """Return how well a linear and a boosted model do on the numbers of the table and on sizes of its parts.

@@ -284,13 +284,14 @@ class Represented:
 
     def take(self, cases: Positions) -> Represented:
         """Return some of the cases."""
-        rows = [[_some(own, cases) for own in member] for member in self.rows]
+        rows = [[some_rows(own, cases) for own in member] for member in self.rows]
         return Represented(rows, None if self.trend is None else self.trend[cases], len(cases))
 
 
-def _some(rows: Representation, cases: Positions) -> Representation:
+def some_rows(rows: Representation, cases: Positions) -> Representation:
+    """Return a representation of some of the cases."""
     if isinstance(rows, tuple):
-        return tuple(_some(part, cases) for part in rows)
+        return tuple(some_rows(part, cases) for part in rows)
     return [rows[case] for case in cases] if isinstance(rows, list) else rows[cases]
 
 
