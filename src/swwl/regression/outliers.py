@@ -3,9 +3,9 @@ r"""Rows that the others do not explain: found by what is said of them when they
 A bad row (a run that did not converge, a slip in a table) rules a Gaussian process more than its share: it raises the
 noise or shortens the ranges, and the width of all intervals follows. Two that are alike hide each other when one is
 left out. So rows are left out together with those that speak for them (:func:`group_scores`); those that look odd then
-lose their weight all at once, ranges are estimated again, and what the sound rows still do not explain by far remains
-(:func:`find_suspects`). Whether that helps is for the *other* rows to say: unless they are predicted clearly better
-without (:func:`is_clear_gain`), all stays as it was.
+lose their weight all at once, ranges are estimated again, and what is then as far off as all sound rows together
+remains (:func:`find_suspects`). Whether that helps is for the *other* rows to say: unless they are predicted clearly
+better without (:func:`is_clear_gain`), all stays as it was.
 
 What was found has noise of its own, a hundred times the variance of the process and more: it counts 1 % or less. It is
 never dropped silently: :class:`~swwl.errors.OutlierWarning` names it, and ``outliers="keep"`` counts it in full.
@@ -25,7 +25,6 @@ from swwl.errors import InputError, OutlierWarning
 from swwl.formatting import Record, number
 from swwl.gp import RobustGP
 from swwl.gp.prediction import Prediction
-from swwl.regression.mixture import log_densities
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -125,10 +124,13 @@ class Refit(NamedTuple):
         found[rows] = _NOISE * np.maximum(1.0, error[rows].max(axis=1, initial=0.0)) ** 2
         return found
 
-    def log_density(self, y: Array) -> Array:
-        """Return the log density of every row, (N,)."""
-        columns = enumerate(y.reshape(len(y), -1).T)
-        return np.sum([log_densities(own, [self.left_out.column(j)])[:, 0] for j, own in columns], axis=0)
+    def rules(self, y: Array, counted: Mask) -> Mask:
+        """Return which rows are as far off as all that are counted together: squared standardized errors, (N,).
+
+        Such a row alone would double the variance that intervals are made of; with less it does not rule.
+        """
+        squares = standardized(y, self.left_out) ** 2
+        return np.asarray((squares >= squares[counted].sum(axis=0)).any(axis=1))
 
 
 def can_be_odd(scores: Array) -> bool:
@@ -148,34 +150,20 @@ def find_suspects(y: Array, scores: Array, refit: Callable[[Array], Refit]) -> A
         Takes the noise of all rows, and fits again.
     """
     n = len(y)
-    nothing = np.zeros(n)
     if not can_be_odd(scores):
-        return nothing
+        return np.zeros(n)
     most = max(_AT_LEAST, int(_SHARE * n))
     suspects = _highest(scores, max(2 * most, int(_FIRST_SHARE * n)), 0.5 * _EXTREME)
     plain = np.max([robust_scores(column) for column in y.reshape(n, -1).T], axis=0)
     noise = np.where(np.isin(np.arange(n), suspects), _NOISE * np.maximum(1.0, plain) ** 2, 0.0)
     for _ in range(_ROUNDS):
         known = refit(noise)
-        odd = known.scores(y, noise == 0.0)
+        counted = noise == 0.0
+        odd = np.where(known.rules(y, counted), known.scores(y, counted), 0.0)
         found, before = _highest(odd, most, _EXTREME), suspects
         suspects, noise = found, known.noise(y, found)
-        if not len(found):
-            return nothing
-        if np.array_equal(found, before):
+        if not len(found) or np.array_equal(found, before):
             break
-    return _without_harmless(y, noise, suspects[np.argsort(odd[suspects], kind="stable")], refit)
-
-
-def _without_harmless(y: Array, noise: Array, suspects: Positions, refit: Callable[[Array], Refit]) -> Array:
-    """Return the noise without that of rows which the others hardly feel, the least odd of the suspects first."""
-    known = refit(noise)
-    for row in suspects:
-        again = np.where(np.arange(len(y)) == row, 0.0, noise)
-        other = refit(again)
-        if is_clear_gain(other.log_density(y), known.log_density(y), noise == 0.0):
-            break
-        noise, known = again, other
     return noise
 
 
