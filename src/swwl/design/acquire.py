@@ -104,7 +104,7 @@ def suggest(
     --------
     >>> from swwl import Matern52, RobustGPRegressor
     >>> x = np.array([0.0, 0.1, 0.2, 0.3, 0.8, 0.9, 1.0])
-    >>> model = RobustGPRegressor(Matern52("x")).fit(pd.DataFrame({"x": x, "y": np.sin(5 * x)}), "y")
+    >>> model = RobustGPRegressor(Matern52("x"), calibrate=False).fit(pd.DataFrame({"x": x, "y": np.sin(5 * x)}), "y")
     >>> pool = pd.DataFrame({"x": [0.05, 0.15, 0.55, 0.95]})
     >>> suggest(model, pool, 1)["row"].tolist(), suggest(model, pool, 1, goal="minimize")["row"].tolist()
     ([2], [3])
