@@ -103,8 +103,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     outliers : {"auto", "keep"}
         "auto" looks for rows that the others do not explain by far and that spoil the predictions of the others; they
         count 1 % or less then, and an :class:`~swwl.errors.OutlierWarning` names them, see
-        :mod:`swwl.regression.outliers`. Clean data are fitted as by "keep", which counts all rows in full, as do
-        ``solver="vecchia"`` and one kernel without ``calibrate``, whose rows nobody judges.
+        :mod:`swwl.regression.outliers`. Clean data are fitted as by "keep", which counts all rows in full. So do fits
+        to fewer than 30 rows, those without folds (one kernel and ``calibrate=False``), and ``solver="vecchia"``.
 
     Attributes
     ----------

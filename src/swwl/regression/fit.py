@@ -27,7 +27,7 @@ from swwl.kernels.base import Factor, HasComponents, Product
 from swwl.parallel import Progress
 from swwl.regression.intervals import FEW, Folds, few_rows_factor, fold_predictions, interval_factor, make_folds
 from swwl.regression.mixture import cross_fitted, log_densities, mixture
-from swwl.regression.outliers import SEARCH_STEPS, Refit, can_be_odd, find_suspects, first_scores, is_clear_gain
+from swwl.regression.outliers import FEWEST, SEARCH_STEPS, Refit, can_be_odd, find_suspects, first_scores, is_clear_gain
 from swwl.regression.stack import FitCounter, Layout, Member
 from swwl.regression.target_scale import TargetScale
 
@@ -420,7 +420,9 @@ def _without_outliers(
 
     Members keep the processes of the fit that is returned.
     """
-    noises = _search(members, task, found)
+    if found.together is None or len(task.targets) < FEWEST:  # nobody could say whether the others gain
+        return task, found
+    noises = _search(members, task, found, found.together)
     if not any(noise is not None for noise in noises):
         return task, found
     kept = [(member.gps, member.shares, member.notes) for member in members]
@@ -457,15 +459,14 @@ def _refused(tested: Task, before: _Weighed, after: _Weighed) -> list[int]:
     return refused
 
 
-def _search(members: Sequence[Member], task: Task, found: _Weighed) -> list[Array | None]:
+def _search(members: Sequence[Member], task: Task, found: _Weighed, together: Prediction) -> list[Array | None]:
     """Return the noise of suspects for every group of targets, None where nothing is odd, by the heaviest member."""
     noises: list[Array | None] = []
     for g, group in enumerate(task.groups):
         targets = list(range(task.targets.shape[1])) if len(task.groups) == 1 else [g]
         member = members[int(found.weights[:, targets].sum(axis=1).argmax())]
         gp = member.gps[g]
-        together = found.together
-        left_out = together and Prediction(together.mean[:, targets], together.scale[:, targets], together.df)
+        left_out = Prediction(together.mean[:, targets], together.scale[:, targets], together.df)
         scores = first_scores(group, gp, left_out)
         if not can_be_odd(scores):
             noises.append(None)

@@ -34,12 +34,14 @@ OUTLIERS = ("auto", "keep")
 COLUMNS = ["position", "target", "value", "expected", "weight"]
 _MOST_TOLD = 5
 # With fewer rows a strange one cannot be told from a function that is not known yet.
-FEWEST = 20
+FEWEST = 30
 # Robust standard deviations beyond which a row may be bad; clean data with heavy tails rarely get there.
 _EXTREME = 6.0
 # At most so large a share of the rows, but a pair in any case; the first guess may be larger, and is looked through.
 _SHARE, _FIRST_SHARE, _AT_LEAST = 0.03, 0.06, 2
-_ROUNDS = 6
+# What is off by less than this share of the range of all sound rows is not called bad, however exact these are: the top
+# of a peak and the rows at a step are off by less, and are what a model has to know.
+_SMALL = 0.7
 SEARCH_STEPS = 60  # iterations of a fit while rows are looked for
 # A row is left out with as many of those that determine it most.
 _GROUPS = (0, 1, 2, 4)
@@ -58,9 +60,12 @@ def robust_scores(z: Array, counted: Mask | None = None) -> Array:
     [1.1, 0.2, 0.7, 0.2, 0.7, 269.6]
     """
     known = z if counted is None else z[counted]
-    center = float(np.median(known))
-    spread = 1.4826 * float(np.median(np.abs(known - center)))
-    return np.abs(z - center) / max(spread, np.finfo(float).tiny)
+    return np.abs(z - np.median(known)) / max(_spread(known), np.finfo(float).tiny)
+
+
+def _spread(values: Array) -> float:
+    """Return a standard deviation by the median distance from the median."""
+    return 1.4826 * float(np.median(np.abs(values - np.median(values))))
 
 
 def standardized(y: Array, left_out: Prediction) -> Array:
@@ -91,14 +96,11 @@ def group_scores(gp: RobustGP) -> Array:
     return best
 
 
-def first_scores(y: Array, gp: RobustGP, left_out: Prediction | None) -> Array:
+def first_scores(y: Array, gp: RobustGP, left_out: Prediction) -> Array:
     """Return how odd every row looks at first, (N,): to a process, left out with others, and to folds without it."""
     if len(y) < FEWEST:
         return np.zeros(len(y))
-    found = group_scores(gp)
-    if left_out is None:
-        return found
-    return np.max([found, *(robust_scores(column) for column in standardized(y, left_out).T)], axis=0)
+    return np.max([group_scores(gp), *(robust_scores(column) for column in standardized(y, left_out).T)], axis=0)
 
 
 class Refit(NamedTuple):
@@ -112,7 +114,8 @@ class Refit(NamedTuple):
         error = y.reshape(len(y), -1) - self.left_out.columns().mean
         z = [robust_scores(column, counted) for column in standardized(y, self.left_out).T]
         plain = [robust_scores(column, counted) for column in error.T]
-        return np.max(np.minimum(z, plain), axis=0)
+        large = np.abs(error) > _SMALL * np.ptp(y.reshape(error.shape)[counted], axis=0)
+        return np.asarray(np.max(np.minimum(z, plain) * large.T, axis=0), dtype=float)
 
     def noise(self, y: Array, rows: Positions) -> Array:
         """Return noise that takes the weight of some rows; more where they are far off, so that no variance is theirs.
@@ -156,15 +159,17 @@ def find_suspects(y: Array, scores: Array, refit: Callable[[Array], Refit]) -> A
     suspects = _highest(scores, max(2 * most, int(_FIRST_SHARE * n)), 0.5 * _EXTREME)
     plain = np.max([robust_scores(column) for column in y.reshape(n, -1).T], axis=0)
     noise = np.where(np.isin(np.arange(n), suspects), _NOISE * np.maximum(1.0, plain) ** 2, 0.0)
-    for _ in range(_ROUNDS):
+    may_be = np.ones(n, bool)
+    while True:
         known = refit(noise)
         counted = noise == 0.0
-        odd = np.where(known.rules(y, counted), known.scores(y, counted), 0.0)
+        odd = np.where(known.rules(y, counted) & may_be, known.scores(y, counted), 0.0)
         found, before = _highest(odd, most, _EXTREME), suspects
         suspects, noise = found, known.noise(y, found)
         if not len(found) or np.array_equal(found, before):
-            break
-    return noise
+            return noise
+        # From now on rows only leave, so that in the end every one is bad by what those without noise say.
+        may_be = noise > 0.0
 
 
 def _highest(scores: Array, most: int, least: float) -> Positions:
