@@ -79,7 +79,7 @@ def test_kernels_and_rows(kernel, made, tmp_path):
     options = ["--kernel", kernel, "--inputs", "speed,pressure", "--json", "--no-cache", "--no-calibrate", *SMALL]
     arguments = ["fit", made / "table.csv", "--target", "massflow", "-o", tmp_path / "m.swwl", *options]
     facts = json.loads(swwl(*arguments, "--test-fraction", "0.25").stdout)
-    assert facts["training_rows"] == 30
+    assert facts["training_rows"] == 30 and [row["test"] for row in facts["scores"]] == ["held-out rows"]
     assert facts["inputs"] == (["speed", "pressure"] if kernel == "scalars" else ["mesh", "speed", "pressure"])
     assert facts["meshes"] == (0 if kernel == "scalars" else 40)
     again = json.loads(swwl(*arguments, "--all-rows").stdout)

@@ -124,7 +124,7 @@ def test_a_few_bytes_do_not_become_many_items():
         nested = [nested] * 10
     data = pickle.dumps(nested)
     assert len(data) < 400
-    with pytest.raises(InputError, match="stands for more items than it has bytes"):
+    with pytest.raises(InputError, match="declares more items than it has bytes"):
         loads_plain(data)
     array = np.zeros(100_000)
     found = loads_plain(pickle.dumps([array] * 1000))
