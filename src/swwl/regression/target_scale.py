@@ -46,6 +46,7 @@ _FIRST_STEPS, _STEPS = 40, 20
 _LEAST_RATIO = 1.5
 # What warps are tried: units over the median, and exponents.
 _UNITS, _EXPONENTS = (0.1, 0.3, 1.0), (0.0, 0.5, 1.5, 2.0)
+_BAD_SHARE = 0.02
 _LIMIT = 345.0  # exponents beyond this leave no room for squares
 _WORDS = {
     "identity": "own scale",
@@ -321,7 +322,10 @@ class Comparison:
         for promise, one in shortlist:
             if promise <= 0 and not insist and one.kind != "log":
                 continue
-            gains = self._judged(y, one, plain, steps) - base
+            left_out = self._left_out(y, one, plain, steps)
+            if one.kind != "log" and not insist and _trimmed(y - one.inverse(left_out.mean)) > _trimmed(y - own.mean):
+                continue  # sharper where it is right, and farther off where it is not
+            gains = _densities(y, one, left_out) - base
             gain, error = float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(len(gains)))
             needed = 0.0 if bound_matters and one.positive else _ERRORS * error
             extra = _ERRORS * error / 2 if not chosen.is_identity else 0.0  # the simpler scale comes first
@@ -331,7 +335,11 @@ class Comparison:
 
     def _judged(self, y: Array, scale: TargetScale, start: RobustGP, steps: int) -> Array:
         """Return the log densities (N,) of rows left out, in the units of the target."""
-        return _densities(y, scale, self._fitted(scale.forward(y), start, steps).leave_one_out())
+        return _densities(y, scale, self._left_out(y, scale, start, steps))
+
+    def _left_out(self, y: Array, scale: TargetScale, start: RobustGP, steps: int) -> Prediction:
+        """Return what a process on a scale says of rows left out, on that scale, (N,)."""
+        return self._fitted(scale.forward(y), start, steps).leave_one_out()
 
     def _fitted(self, y: Array, start: RobustGP | None = None, steps: int = 0) -> RobustGP:
         """Return a process; with a start it climbs from there, or keeps its ranges and nugget for no steps."""
@@ -349,6 +357,12 @@ def _densities(y: Array, scale: TargetScale, left_out: Prediction) -> Array:
     width = np.maximum(left_out.scale, np.finfo(float).tiny)
     z = (scale.forward(y) - left_out.mean) / width
     return np.asarray(student.logpdf(z, _JUDGE) - np.log(width) + np.log(scale.slope(y)))
+
+
+def _trimmed(errors: Array) -> float:
+    """Return the mean square of all errors but the largest ones, which bad rows may have."""
+    squares = np.sort(errors**2)
+    return float(squares[: max(1, len(squares) - int(_BAD_SHARE * len(squares)))].mean())
 
 
 def _reason(gain: float, error: float, n: int) -> str:
