@@ -15,14 +15,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from swwl.gp.prediction import Prediction, to_std
+from swwl.gp.mixed import MixedPrediction, mixed
+from swwl.gp.prediction import Interval, Prediction, to_std
 
 Array = NDArray[np.float64]
 
@@ -90,10 +91,22 @@ class CarriedPrediction(Prediction):
         """Take values (M, Q) of the process back to the units of the target, of predictions of shape (M,)."""
         return self.scales[0].inverse(x)
 
+    def log_density(self, y: Array) -> Array:
+        """Return the log density of answers in the units of the target, in the shape of the predictions."""
+        x = self.to_process(y)
+        return self.fitted.log_density(x) - np.log(_by_target(x, self.scales, "inverse_slope"))
+
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
         """Return the bounds (lower, upper) of the central interval, each of the shape of ``mean``."""
         lower, upper = self.fitted.interval(level)
         return _by_target(lower, self.scales, "inverse"), _by_target(upper, self.scales, "inverse")
+
+    def sets(self, level: float = 0.95) -> list[list[Interval]]:
+        """Return the likeliest values of every case of a single target: one interval, or two where that is shorter."""
+        found = self.fitted.sets(level)
+        flat = np.array([bound for case in found for one in case for bound in (one.lower, one.upper)])
+        bounds = iter(self.scales[0].inverse(flat).tolist())
+        return [[Interval(next(bounds), next(bounds), one.probability) for one in case] for case in found]
 
     def at(self, z: float) -> Array:
         """Return the value so many standard deviations of the process above its mean."""
@@ -141,6 +154,11 @@ def carried(prediction: Prediction, scales: Sequence[Monotone], mean: Array | No
     """
     if all(scale.is_identity for scale in scales):
         return prediction
+    if isinstance(prediction, MixedPrediction):
+        found = mixed([carried(part, scales) for part in prediction.parts], prediction.weights, prediction.df)
+        stated_mean = found.mean if mean is None else mean
+        spread = np.sqrt(found.scale**2 + ((found.mean - stated_mean) / _unit(found.df)) ** 2)
+        return CarriedPrediction(stated_mean, spread, prediction.df, prediction, tuple(scales))
     table = prediction.columns()
     unit = _unit(table.df)
     means, spreads = table.mean.copy(), table.scale.copy()
@@ -218,6 +236,48 @@ def moment_slopes(scale: Monotone, location: float, spread: float, df: float, wi
     of_mean = np.array([np.mean(slope), np.mean(slope * z) / width])
     of_std = [np.mean(apart * (steep - of_mean[0])) / std, np.mean(apart * (steep * z - of_mean[1])) / std]
     return np.array([of_mean, of_std])
+
+
+class CarriedMoments(NamedTuple):
+    """Mean and standard deviation of one case in the units of the target, and their derivatives.
+
+    Attributes
+    ----------
+    mean, std : float
+        As a prediction states them: the mean before intervals were widened, and deviations from it.
+    wide_mean, wide_std : float
+        Of the widened distribution itself.
+    of_both, of_wide : ndarray of shape (2, 2)
+        Derivatives of the former and the latter pair (rows) in mean and std of the process (columns).
+    """
+
+    mean: float
+    std: float
+    wide_mean: float
+    wide_std: float
+    of_both: Array
+    of_wide: Array
+
+    @classmethod
+    def of(cls, scale: Monotone, location: float, spread: float, df: float, width: float) -> CarriedMoments:
+        """Carry mean and standard deviation of a process back; ``width`` multiplies the latter.
+
+        Examples
+        --------
+        >>> from swwl.regression.target_scale import TargetScale
+        >>> CarriedMoments.of(TargetScale("identity"), 3.0, 0.5, np.inf, 2.0)[:4]
+        (3.0, 1.0, 3.0, 1.0)
+        """
+        if scale.is_identity:
+            slopes = np.diag([1.0, width])
+            return cls(location, width * spread, location, width * spread, slopes, slopes)
+        at, wide, unit = np.array([location]), np.array([width * spread]), np.array([1.0, width])
+        mean, _ = moments(scale, at, wide / width, df)
+        _, std = moments(scale, at, wide, df, mean)
+        wide_mean, wide_std = moments(scale, at, wide, df)
+        of_both = moment_slopes(scale, location, width * spread, df, width) * unit
+        of_wide = moment_slopes(scale, location, width * spread, df) * unit
+        return cls(float(mean[0]), float(std[0]), float(wide_mean[0]), float(wide_std[0]), of_both, of_wide)
 
 
 def carried_covariance(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,14 @@ from scipy.stats import t as student
 from swwl.errors import InputError
 
 Array = NDArray[np.float64]
+
+
+class Interval(NamedTuple):
+    """Bounds, and the probability that the answer lies between them."""
+
+    lower: float
+    upper: float
+    probability: float
 
 
 @dataclass(frozen=True)
@@ -67,6 +75,19 @@ class Prediction:
         """Return the errors of known answers in standard deviations, on the scale of the process."""
         return (self.to_process(y) - self.process.mean) / self.process.std
 
+    def log_density(self, y: Array) -> Array:
+        """Return the log density of answers, in the shape of the predictions.
+
+        Examples
+        --------
+        >>> Prediction(np.zeros(1), np.ones(1), np.inf).log_density(np.zeros(1)).round(4).tolist()
+        [-0.9189]
+        """
+        scale = np.maximum(self.scale, np.finfo(float).tiny)
+        z = (y - self.mean) / scale
+        density = norm.logpdf(z) if np.isinf(self.df) else student.logpdf(z, self.df)
+        return np.asarray(density - np.log(scale))
+
     def at(self, z: float) -> Array:
         """Return the value so many standard deviations of the process above its mean."""
         return self.mean + z * self.std
@@ -75,6 +96,11 @@ class Prediction:
         """Return the bounds (lower, upper) of the central interval, each of the shape of ``mean``."""
         half = quantile(self.df, level) * self.scale
         return self.mean - half, self.mean + half
+
+    def sets(self, level: float = 0.95) -> list[list[Interval]]:
+        """Return the likeliest values of every case of a single target: one interval, or two where that is shorter."""
+        lower, upper = self.interval(level)
+        return [[Interval(float(a), float(b), level)] for a, b in zip(lower, upper, strict=True)]
 
     def widened(self, factor: Any) -> Prediction:
         """Return the same prediction with its scale times a factor, or one factor per target."""
@@ -109,8 +135,8 @@ class Prediction:
         >>> len(Prediction.joined([one, one])), Prediction.joined([one, one], targets=True).mean.shape
         (4, (2, 2))
         """
-        for part in parts:
-            if part.process is not part:  # a target was transformed for the fit
+        for part in sorted(parts, key=lambda part: part.process is part):  # targets that were transformed come first
+            if type(part) is not Prediction:
                 return type(part).joined(parts, targets=targets)
         join = np.column_stack if targets else np.concatenate
         return cls(join([part.mean for part in parts]), join([part.scale for part in parts]), parts[0].df)

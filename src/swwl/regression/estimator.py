@@ -38,6 +38,7 @@ from swwl.regression.candidates import default_kernels
 from swwl.regression.effects import variance_shares
 from swwl.regression.fit import FewRows, Task, fit_members
 from swwl.regression.fit_many_rows import ManyRows, choose_solver
+from swwl.regression.fit_regimes import check_regimes
 from swwl.regression.intervals import widened, widening
 from swwl.regression.outliers import check_outliers, outlier_table, warn_about_outliers
 from swwl.regression.sensitivity import Sensitivity, sensitivities
@@ -105,6 +106,11 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         count 1 % or less then, and an :class:`~swwl.errors.OutlierWarning` names them, see
         :mod:`swwl.regression.outliers`. Clean data are fitted as by "keep", which counts all rows in full. So do fits
         to fewer than 30 rows, those without folds (one kernel and ``calibrate=False``), and ``solver="vecchia"``.
+    regimes : {"auto", "one"}
+        "auto" looks for two branches that training cases follow, such as attached and separated flows, and fits two
+        experts and a gate where rows left out of folds are described better by them (see
+        :mod:`swwl.regression.regimes`); predictions of cases that may follow either have two humps then. For 60 to
+        1000 rows and several kernels, such as the default's; "one" never does.
 
     Attributes
     ----------
@@ -138,6 +144,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     outliers_ : DataFrame
         Rows that hardly count, by their labels: ``position`` among the training rows, ``target``, ``value``, what is
         ``expected`` from the others, and their ``weight``. Mostly empty.
+    regimes_ : Series or None
+        Which branch every training row follows, 1 or 2 (0 for rows that hardly count); None where there are not two.
     feature_names_in_ : ndarray of str
         Columns that predictions need.
     n_features_in_ : int
@@ -181,6 +189,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         solver: str = "auto",
         target_scale: str | list[str] | dict[str, str] | None = None,
         outliers: str = "auto",
+        regimes: str = "auto",
     ):
         self.kernel = kernel
         self.nugget = nugget
@@ -197,6 +206,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         self.solver = solver
         self.target_scale = target_scale
         self.outliers = outliers
+        self.regimes = regimes
 
     def fit(
         self,
@@ -236,6 +246,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             column(table, name)
         check_trend(self.trend)
         check_outliers(self.outliers)
+        check_regimes(self.regimes)
         solver = choose_solver(self.solver, len(targets), self.range_uncertainty)
         if len(targets) == 3:
             warnings.warn("With 3 rows, standard deviations come out infinite; use 4 or more.", GPWarning, stacklevel=2)
@@ -263,6 +274,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             self.random_state,
             effective_n_jobs(self.n_jobs),
             find_outliers=self.outliers == "auto" and (stacked or self.calibrate),
+            find_regimes=self.regimes == "auto" and stacked,
         )
         scales = choose_scales(self.target_scale, members, task)
         task = task.on_scales(scales)
@@ -279,6 +291,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             left_out=found.left_out,
             scales=scales,
             judged=found.judged,
+            regimes=found.regimes,
         )
         self.selection_, self.candidates_ = found.selection, found.candidates
         noises = [found.task.noise_of(k) for k in range(len(self.target_names_))]
@@ -415,6 +428,40 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         plain = observed if include_nugget else self.stack_.predict(cases, include_nugget=False)
         return plain.widened(factors), cases, factors
 
+    def predict_sets(
+        self, X: Table, level: float = 0.95, *, progress: Progress | None = None, memory: MemoryLike = None
+    ) -> pd.DataFrame:
+        """Return the likeliest values of every case: an interval, or two where two outcomes are possible.
+
+        Parameters
+        ----------
+        X, progress, memory
+            See :meth:`predict_distribution`.
+        level : float
+            Probability of the whole set, in (0, 1).
+
+        Returns
+        -------
+        DataFrame
+            ``row`` (counted from 0), ``target``, ``lower``, ``upper`` and ``probability``, a line for every interval.
+
+        Examples
+        --------
+        >>> table = pd.DataFrame({"a": np.linspace(0, 1, 12), "y": np.linspace(0, 2, 12)})
+        >>> model = RobustGPRegressor().fit(table, "y")
+        >>> model.predict_sets(pd.DataFrame({"a": [0.5]}))["probability"].tolist()
+        [0.95]
+        """
+        found = self._asked(X, True, widen=True, progress=progress, memory=memory, stacklevel=3)[0]
+        rows = [
+            {"row": row, "target": name, **one._asdict()}
+            for k, name in enumerate(self.target_names_)
+            for row, case in enumerate(found.column(k).sets(level) if len(found) else [])
+            for one in case
+        ]
+        table = pd.DataFrame(rows, columns=["row", "target", "lower", "upper", "probability"])
+        return table.sort_values(["row", "target", "lower"], ignore_index=True)
+
     def variance_shares(self) -> pd.DataFrame | None:
         """Return how much of the variance of predictions goes when an input is averaged out, with its uncertainty.
 
@@ -514,7 +561,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             See :meth:`predict_distribution`.
         """
         parts = self.stack_.parts(cases)
-        plain, reference = self.stack_.mixed(parts), self.domain_reference()
+        plain, reference = self.stack_.mixed(parts, cases), self.domain_reference()
         looks = self.look(cases) if looks is None else looks
         numbers = number_columns(self.kernel_.factors, self.stack_.kernel_rows(cases.rows))
         found = verdicts(reference, looks, self.stack_.shape_std(parts), numbers)
@@ -680,6 +727,12 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         """On which scale each target was fitted."""
         scales = self.stack_.scales or [TargetScale()] * len(self.target_names_)
         return dict(zip(self.target_names_, scales, strict=True))
+
+    @property
+    def regimes_(self) -> pd.Series | None:
+        """Which branch every training row follows."""
+        found = self.stack_.regimes
+        return None if found is None else pd.Series(np.where(found.known, 1 + found.second, 0), name="regime")
 
     @property
     def kernel_(self) -> Product:

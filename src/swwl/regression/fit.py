@@ -25,9 +25,11 @@ from swwl.gp.carried import carried
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor, HasComponents, Product
 from swwl.parallel import Progress
+from swwl.regression.fit_regimes import Question, find_regimes
 from swwl.regression.intervals import FEW, Folds, few_rows_factor, fold_predictions, interval_factor, make_folds
 from swwl.regression.mixture import cross_fitted, log_densities, mixture
 from swwl.regression.outliers import FEWEST, SEARCH_STEPS, Refit, can_be_odd, find_suspects, first_scores, is_clear_gain
+from swwl.regression.regimes import Regimes
 from swwl.regression.stack import FitCounter, Layout, Member
 from swwl.regression.target_scale import TargetScale
 
@@ -150,6 +152,8 @@ class Task:
         Whether to look for rows that the others do not explain.
     noise : tuple
         For every group of targets that are fitted together, the noise of rows that hardly count, (N,), or None.
+    find_regimes : bool
+        Whether to look for two branches.
     """
 
     targets: Array
@@ -163,6 +167,7 @@ class Task:
     scales: Sequence[TargetScale] = ()
     find_outliers: bool = False
     noise: tuple[Array | None, ...] = ()
+    find_regimes: bool = False
 
     @property
     def noises(self) -> list[Array | None]:
@@ -220,6 +225,8 @@ class Outcome:
         Which rows were predicted while they were left out, and how, before ``widths``; None where none were.
     task : Task
         What was fitted in the end: with the noise of rows that hardly count.
+    regimes : Regimes or None
+        Where rows follow two branches.
     """
 
     members: list[Member]
@@ -230,6 +237,7 @@ class Outcome:
     candidates: pd.DataFrame
     judged: tuple[Positions, Prediction] | None
     task: Task
+    regimes: Regimes | None = None
 
 
 class Way(Protocol):
@@ -343,6 +351,11 @@ def fit_members(members: Sequence[Member], task: Task, way: Way, progress: Progr
     if task.find_outliers and way.takes_noise:
         task, found = _without_outliers(members, task, way, found, counter)
     weights, together, names = found.weights, found.together, task.layout.names
+    branches = None
+    if task.find_regimes and way.takes_noise and together is not None:
+        branches = find_regimes(_question(members, task, way, weights, together), counter)
+    if branches is not None:
+        together = branches[1]
     candidates = candidate_table(members, task, way.judged, weights, found.left_out) if stacked else pd.DataFrame()
     for note in members[int(weights.sum(axis=1).argmax())].notes:  # the heaviest one speaks for all
         warnings.warn(note.message, note.category, stacklevel=4)
@@ -359,7 +372,21 @@ def fit_members(members: Sequence[Member], task: Task, way: Way, progress: Progr
     table = pd.DataFrame(weights[weights.any(axis=1)], index=[member.name for member in used], columns=names)
     kept = together if stacked and way.keeps_left_out else None
     judged = None if together is None else (way.judged, together)
-    return Outcome(used, table, widths, kept, selection, candidates, judged, task)
+    regimes = None
+    if branches is not None:  # members that do not count are gone
+        regimes = replace(branches[0], base=next(i for i, m in enumerate(used) if m is members[branches[0].base]))
+    return Outcome(used, table, widths, kept, selection, candidates, judged, task, regimes)
+
+
+def _question(members: Sequence[Member], task: Task, way: Way, weights: Array, plain: Prediction) -> Question:
+    """Return what :func:`~swwl.regression.fit_regimes.find_regimes` has to know; the heaviest member is asked."""
+    base = int(weights.sum(axis=1).argmax())
+    counted = np.ones(len(task.targets), bool)
+    for k in range(task.targets.shape[1]):
+        own = task.counted(k)
+        counted &= True if own is None else own
+    make_gp = partial(task.make_gp, members[base].kernel)
+    return Question(members[base], base, task.targets, task.trend_columns, counted, way.folds, plain, make_gp)
 
 
 class _Weighed(NamedTuple):

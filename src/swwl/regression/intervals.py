@@ -160,7 +160,7 @@ def interval_factor(y: Array, left_out: Prediction) -> float:
     n = len(y)
     if n < FEW:
         return 1.0
-    z = (y - left_out.mean) / left_out.std
+    z = left_out.standardized(y)
     size = float(np.sqrt(np.mean(z**2)))
     if not size > 0:
         return 1.0

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
-from scipy.stats import t as student
 
 from swwl.gp.prediction import Prediction
 
@@ -25,13 +23,7 @@ def log_densities(y: Array, predictions: Sequence[Prediction]) -> Array:
     >>> log_densities(np.zeros(1), [flat]).round(4).tolist()
     [[-0.9189]]
     """
-    columns = []
-    for found in predictions:
-        scale = np.maximum(found.scale, np.finfo(float).tiny)
-        z = (y - found.mean) / scale
-        density = norm.logpdf(z) if np.isinf(found.df) else student.logpdf(z, found.df)
-        columns.append(density - np.log(scale))
-    return np.column_stack(columns)
+    return np.column_stack([found.log_density(y) for found in predictions])
 
 
 def stacking_weights(densities: Array) -> Array:

@@ -17,13 +17,15 @@ from swwl.domain.verdict import Reference, Representation, make_reference, numbe
 from swwl.errors import InputError
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
-from swwl.gp.carried import carried, carried_covariance, moment_slopes, moments
+from swwl.gp.carried import CarriedMoments, carried, carried_covariance
+from swwl.gp.mixed import mixed
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor, Product, as_product, differentiable
 from swwl.kernels.numeric import Gaussian
 from swwl.kernels.shared import distinct_factors, represent_columns
 from swwl.parallel import Progress
 from swwl.regression.mixture import choose_members, mixture, mixture_covariance
+from swwl.regression.regimes import Regimes, Slopes, branches_together, mixed_slopes
 from swwl.regression.target_scale import TargetScale
 from swwl.storage.memory import MemoryLike
 from swwl.tables.inputs import column
@@ -323,6 +325,8 @@ class Stack:
     judged : tuple of ndarray of int (J,) and Prediction (J, k), or None
         Which training rows were predicted while they were left out, by fits of their own, and how, before ``widths``;
         None where none were.
+    regimes : Regimes or None
+        Two experts and a gate beside the members, where training rows follow two branches.
     """
 
     members: list[Member]
@@ -334,6 +338,7 @@ class Stack:
     left_out: Prediction | None = None
     scales: list[TargetScale] = field(default_factory=list)
     judged: tuple[Positions, Prediction] | None = None
+    regimes: Regimes | None = None
 
     @cached_property
     def kernel(self) -> Product:
@@ -386,14 +391,10 @@ class Stack:
 
     def predict(self, cases: Represented, include_nugget: bool = True) -> Prediction:
         """Predict cases, arrays of shape (M,) or (M, k)."""
-        return self.mixed(self.parts(cases, include_nugget))
+        return self.mixed(self.parts(cases, include_nugget), cases, include_nugget)
 
     def parts(self, cases: Represented, include_nugget: bool = True) -> list[Prediction]:
         """Return what every member by itself predicts."""
-        if cases.blocks is None:
-            known = cases.known or [{}] * len(self.members)
-            triples = zip(self.members, cases.rows, known, strict=True)
-            cases.blocks = [member.new_blocks(rows, known=own)[0] for member, rows, own in triples]
         return [
             self.layout.join_predictions(
                 [
@@ -401,13 +402,28 @@ class Stack:
                     for gp in member.gps
                 ]
             )
-            for member, cross in zip(self.members, cases.blocks, strict=True)
+            for member, cross in zip(self.members, self._cross(cases), strict=True)
         ]
 
-    def mixed(self, parts: Sequence[Prediction]) -> Prediction:
-        """Make one prediction of those of all members."""
+    def mixed(self, parts: Sequence[Prediction], cases: Represented, include_nugget: bool = True) -> Prediction:
+        """Make one prediction of those of all members, and of the experts where there are two regimes."""
+        found = mixture(parts, self._weights())
+        if self.regimes is not None:
+            cross = self._cross(cases)[self.regimes.base]
+            experts, second = self.regimes.predict(cross, cases.trend, include_nugget)
+            weights = self.regimes.weights(second)
+            whole = mixed([found.columns(), *experts], weights)
+            found = whole.column(0) if self.layout.single else whole
         # Means are carried back before widths are applied: how wide intervals have to be must not move them.
-        return carried(mixture(parts, self._weights()), self.scales).widened(self.layout.widths(self.widths))
+        return carried(found, self.scales).widened(self.layout.widths(self.widths))
+
+    def _cross(self, cases: Represented) -> list[list[Block]]:
+        """Return joined blocks from cases to the training rows for every member; they are computed once."""
+        if cases.blocks is None:
+            known = cases.known or [{}] * len(self.members)
+            triples = zip(self.members, cases.rows, known, strict=True)
+            cases.blocks = [member.new_blocks(rows, known=own)[0] for member, rows, own in triples]
+        return cases.blocks
 
     def joint(
         self, cases: Represented, include_nugget: bool = True, factors: Array | None = None
@@ -418,16 +434,27 @@ class Stack:
             for member, blocks in self._joint_blocks(cases)
         ]
         means, covs = (np.stack(parts) for parts in zip(*pairs, strict=True))
-        mean, plain = mixture_covariance(means, covs, self.weights.to_numpy())
+        mean, cov = self._carried_joint(*mixture_covariance(means, covs, self.weights.to_numpy()), self._df, factors)
+        if self.regimes is None:
+            return mean, cov
+        experts, second = self.regimes.joint(*self._of_base(cases), cases.trend, include_nugget)
+        gps = self.regimes.experts
+        every = [self._carried_joint(*own, gps[e][0].df_, factors) for e, own in enumerate(experts)]
+        own_mean, own_cov = branches_together(*(np.stack(parts) for parts in zip(*every, strict=True)), second)
+        shares = np.stack([1.0 - self.regimes.shares, self.regimes.shares])
+        return mixture_covariance(np.stack([mean, own_mean]), np.stack([cov, own_cov]), shares)
+
+    def _carried_joint(self, mean: Array, cov: Array, df: float, factors: Array | None) -> tuple[Array, Array]:
+        """Return mean (M, k) and covariances (k, M, M) in the units of the targets, as wide as they should be."""
         widths = self.widths.to_numpy()
-        cov = plain * widths[:, None, None] ** 2
         across = np.ones(mean.shape).T if factors is None else factors.reshape(mean.shape).T
+        wide = cov * widths[:, None, None] ** 2
         if factors is not None:
-            cov = cov * across[:, :, None] * across[:, None, :]
+            wide = wide * across[:, :, None] * across[:, None, :]
         for k, scale in enumerate(self.scales):
             if not scale.is_identity:
-                mean[:, k], cov[k] = carried_covariance(scale, mean[:, k], plain[k], self._df, widths[k] * across[k])
-        return mean, cov
+                mean[:, k], wide[k] = carried_covariance(scale, mean[:, k], cov[k], df, widths[k] * across[k])
+        return mean, wide
 
     def sample(
         self, cases: Represented, n_samples: int, rng: np.random.Generator, include_nugget: bool = False
@@ -441,12 +468,32 @@ class Stack:
         weights = self._weights()
         mean: Array = (weights[:, None] * np.stack(means)).sum(axis=0)
         drawn = draws[0] if len(draws) == 1 else choose_members(np.stack(draws), weights, rng)
+        if self.regimes is not None:
+            drawn, mean = self._with_regimes(cases, drawn, mean, rng, include_nugget)
         found = mean + self.layout.widths(self.widths) * (drawn - mean)
         if self.layout.single:
             return self.scales[0].inverse(found) if self.scales else found
         for k, scale in enumerate(self.scales):
             found[..., k] = scale.inverse(found[..., k])
         return found
+
+    def _with_regimes(
+        self, cases: Represented, draws: Array, mean: Array, rng: np.random.Generator, include_nugget: bool
+    ) -> tuple[Array, Array]:
+        """Return samples and mean of the stack with those of the experts, which take the place of some draws."""
+        regimes = self.regimes
+        assert regimes is not None
+        drawn, own = regimes.sample(*self._of_base(cases), cases.trend, len(draws), rng, include_nugget)
+        shares = regimes.shares
+        if self.layout.single:
+            drawn, own, shares = drawn[..., 0], own[..., 0], shares[0]
+        pairs = np.stack([1.0 - shares, shares])
+        return choose_members(np.stack([draws, drawn]), pairs, rng), (1.0 - shares) * mean + shares * own
+
+    def _of_base(self, cases: Represented) -> tuple[list[Block], list[Block]]:
+        """Return the blocks, to the training rows and among the cases, that the experts predict with."""
+        assert self.regimes is not None
+        return self.members[self.regimes.base].new_blocks(cases.rows[self.regimes.base], joint=True)
 
     def leave_one_out(self) -> Prediction:
         """Predict every training row from others, arrays of shape (N,) or (N, k)."""
@@ -470,7 +517,7 @@ class Stack:
     def shape_std(self, parts: Sequence[Prediction]) -> Array:
         """Return the standard deviations (M, k) that members on shapes alone give; those of all if there are none."""
         chosen = [i for i, member in enumerate(self.members) if shapes_alone(member.kernel)]
-        chosen = chosen or list(range(len(parts)))
+        chosen = chosen or list(range(len(self.members)))
         weights = self.weights.to_numpy()[chosen] + np.finfo(float).tiny
         return mixture([parts[i].columns() for i in chosen], weights / weights.sum(axis=0)).columns().std
 
@@ -509,14 +556,15 @@ class Stack:
             Gradients of both, target by target, in what every column holds: (n, d, m) of graphs and (m,) of numbers,
             m = 2 t, or t without those of the standard deviations.
         """
-        factors, places = distinct_factors([member.kernel for member in self.members])
+        members = [*self.members, *self._expert_members()]
+        factors, places = distinct_factors([member.kernel for member in members])
         linear = [  # a category cannot change by little
             None if factor.takes == "categories" else differentiable(factor).linear(values[factor.column])
             for factor in factors
         ]
         trend = trend_matrix(self.trend, row)
         rows, predictions = [], []
-        for member, own in zip(self.members, places, strict=True):
+        for member, own in zip(members, places, strict=True):
             new = [
                 factor.represent([values[factor.column]])
                 if (known := linear[place]) is None
@@ -525,30 +573,19 @@ class Stack:
             ]
             cross, _ = member.new_blocks(new)
             rows.append(new)
-            inner = std or self._carried
+            inner = std or self._carried or self.regimes is not None
             predictions.append([gp.linearize(cross, std=inner, trend_columns=trend) for gp in member.gps])
-        means = np.array([np.concatenate([p.mean for p in own]) for own in predictions])
-        stds = np.array([np.concatenate([p.std for p in own]) for own in predictions])
-        weights, widths = self.weights.to_numpy(), self.widths.to_numpy()
-        mean = (weights * means).sum(axis=0)
-        total = widths * np.sqrt((weights * (stds**2 + (means - mean) ** 2)).sum(axis=0))
-        slopes = {
-            t: moment_slopes(self.scales[t], mean[t], total[t], self._df, widths[t]) for t in chosen if self._moved(t)
-        }
+        found = [(np.concatenate([p.mean for p in own]), np.concatenate([p.std for p in own])) for own in predictions]
+        slopes = [self._slopes(found, t) for t in chosen]
         n_columns = (1 + std) * len(chosen)
         in_rows = [None if known is None else np.zeros((len(known.row), n_columns)) for known in linear]
         in_trend = np.zeros((trend.shape[1] if trend is not None else 0, n_columns))
-        for i, (member, own) in enumerate(zip(self.members, places, strict=True)):
-            in_mean, in_std = np.zeros((len(mean), n_columns)), np.zeros((len(mean), n_columns))
+        for i, (member, own) in enumerate(zip(members, places, strict=True)):
+            in_mean, in_std = (np.zeros((len(found[i][0]), n_columns)) for _ in range(2))
             for j, t in enumerate(chosen):
                 own_columns = slice((1 + std) * j, (1 + std) * (j + 1))
-                of_both = np.array([[weights[i, t], 0.0], [0.0, 0.0]])  # mean and std, in those of the member
-                if std or t in slopes:  # of widths * sqrt(variance)
-                    share = weights[i, t] * widths[t] ** 2 / total[t]
-                    of_both[1] = share * (means[i, t] - mean[t]), share * stds[i, t]
-                if t in slopes:
-                    of_both = slopes[t] @ of_both
-                in_mean[t, own_columns], in_std[t, own_columns] = of_both[: 1 + std].T
+                target = t if len(in_mean) > 1 else 0  # the gate has one, whatever the targets
+                in_mean[target, own_columns], in_std[target, own_columns] = slopes[j].of_parts[i][: 1 + std].T
             start = 0
             for prediction in predictions[i]:
                 stop = start + len(prediction.mean)
@@ -562,19 +599,57 @@ class Stack:
                 columns[factor.column] = columns.get(factor.column, np.zeros(())) + known.pull_back(gradient)
         for factor, slope in zip(self.trend, in_trend, strict=True):
             columns[factor.column] = columns.get(factor.column, np.zeros(())) + slope / factor.units()[0]
-        for t in slopes:
-            scale, at, spread = self.scales[t], mean[t : t + 1].copy(), total[t : t + 1].copy()
-            mean[t : t + 1], _ = moments(scale, at, spread / widths[t], self._df)
-            _, total[t : t + 1] = moments(scale, at, spread, self._df, mean[t : t + 1])
-        return np.stack([mean, total])[:, list(chosen)], columns
+        return np.array([[own.mean, own.std] for own in slopes]).T, columns
+
+    def _slopes(self, found: Sequence[tuple[Array, Array]], t: int) -> Slopes:
+        """Return mean and std of target t, and their derivatives in those of all members and experts.
+
+        Parameters
+        ----------
+        found : sequence of pairs of ndarrays
+            Means and standard deviations of every member, (k,), of both experts and of the gate, (1,).
+        t : int
+        """
+        scale = self.scales[t] if self.scales else TargetScale()
+        width = float(self.widths.to_numpy()[t])
+        weights = self.weights.to_numpy()[:, t]
+        means, stds = (np.array([one[i][t] for one in found[: len(weights)]]) for i in range(2))
+        mean = float(weights @ means)
+        spread = float(np.sqrt(weights @ (stds**2 + (means - mean) ** 2)))
+        tame = 0.0 < spread < np.inf  # otherwise nobody asks for its derivative
+        share = weights / spread if tame else np.zeros(len(weights))
+        own_stds = stds if tame else np.zeros(len(stds))
+        in_plain = [
+            np.array([[w, 0.0], [s * (m - mean), s * own]])
+            for w, s, m, own in zip(weights, share, means, own_stds, strict=True)
+        ]
+        plain = CarriedMoments.of(scale, mean, spread, self._df, width)
+        if self.regimes is None:
+            return Slopes(plain.mean, plain.std, [plain.of_both @ own for own in in_plain])
+        experts = [
+            CarriedMoments.of(scale, float(m[t]), float(s[t]), gps[t].df_, width)
+            for (m, s), gps in zip(found[len(weights) : -1], self.regimes.experts, strict=True)
+        ]
+        gate = Prediction.from_std(*found[-1], self.regimes.gate.df_)
+        whole = mixed_slopes([plain, *experts], float(self.regimes.shares[t]), gate)
+        of_plain, *of_others = whole.of_parts
+        return Slopes(whole.mean, whole.std, [*(of_plain @ own for own in in_plain), *of_others])
+
+    def _expert_members(self) -> list[Member]:
+        """Return both experts and the gate as members with the rows they were fitted to; none without regimes."""
+        if self.regimes is None:
+            return []
+        base, groups = self.members[self.regimes.base], [*self.regimes.experts, [self.regimes.gate]]
+        every = [*self.regimes.branches(), np.flatnonzero(self.regimes.known)]
+        return [
+            Member(base.name, base.kernel, [some_rows(own, rows) for own in base.rows], gps)
+            for rows, gps in zip(every, groups, strict=True)
+        ]
 
     @property
     def _carried(self) -> bool:
         """Whether any target is fitted on another scale than its own."""
         return any(not scale.is_identity for scale in self.scales)
-
-    def _moved(self, t: int) -> bool:
-        return bool(self.scales) and not self.scales[t].is_identity
 
     @property
     def _df(self) -> float:

@@ -19,12 +19,14 @@ from swwl.errors import InputError
 from swwl.formatting import Record
 from swwl.gp import RobustGP
 from swwl.gp.inputs import check_correlations, training_terms
+from swwl.gp.mixed import MixedPrediction
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor
 from swwl.kernels.elliptic import make_kernel
 from swwl.regression.fit import selection_table
 from swwl.regression.outliers import outlier_records, outliers_from_records
-from swwl.regression.stack import Layout, Member, Stack, check_trend, trend_factors
+from swwl.regression.regimes import Regimes
+from swwl.regression.stack import Layout, Member, Stack, check_trend, some_rows, trend_factors
 from swwl.regression.target_scale import TargetScale
 from swwl.storage.checks import AnyNumber, Array, Count, Names, Positive, Shape, Sizes, arguments, restored, shown
 
@@ -81,6 +83,19 @@ class _Outlier(msgspec.Struct):
     weight: Positive
 
 
+class _Regimes(msgspec.Struct):
+    """Two experts and a gate, and what they and the stack say of rows left out, (n, k) each, with their weights."""
+
+    base: Count
+    second: Annotated[NDArray[np.bool_], Shape("n", "b")]
+    known: Annotated[NDArray[np.bool_], Shape("n", "b")]
+    experts: list[list[Record]]
+    gate: Record
+    shares: Annotated[Array, Shape("k", least=0)]
+    left_out: list[_LeftOut]
+    weights: Annotated[Array, Shape("cnk", least=0)]
+
+
 class RegressorState(msgspec.Struct):
     """A fitted :class:`swwl.RobustGPRegressor`: m members, k targets, n training rows.
 
@@ -105,6 +120,7 @@ class RegressorState(msgspec.Struct):
     values: Annotated[Array, Shape("nk")] | None = None
     judged: _Judged | None = None
     outliers: list[_Outlier] = []
+    regimes: _Regimes | None = None
 
 
 def regressor_state(model: RobustGPRegressor) -> RegressorState:
@@ -132,7 +148,54 @@ def regressor_state(model: RobustGPRegressor) -> RegressorState:
         values=model.train_targets_ if moved else None,
         judged=_judged_state(stack),
         outliers=[_Outlier(**row) for row in outlier_records(model.outliers_)],
+        regimes=_regimes_state(stack),
     )
+
+
+def _regimes_state(stack: Stack) -> _Regimes | None:
+    """Collect the state of two experts and their gate."""
+    found, told = stack.regimes, stack.left_out
+    if found is None or not isinstance(told, MixedPrediction):
+        return None
+    return _Regimes(
+        base=found.base,
+        second=found.second,
+        known=found.known,
+        experts=[[gp.get_state() for gp in gps] for gps in found.experts],
+        gate=found.gate.get_state(),
+        shares=found.shares,
+        left_out=[_LeftOut(part.mean, part.scale, part.df) for part in told.parts],
+        weights=told.weights,
+    )
+
+
+def _regimes_from_state(state: RegressorState, n: int) -> Regimes | None:
+    """Undo :func:`_regimes_state`; refuse what no fit leaves behind."""
+    found, k = state.regimes, len(state.targets)
+    if found is None:
+        return None
+    sizes = Sizes(n=n, k=k, c=3)
+    sizes.array("regimes", found.second, "n", "b")
+    sizes.array("known rows of regimes", found.known, "n", "b")
+    sizes.array("shares of regimes", found.shares, "k")
+    sizes.array("weights of regimes", found.weights, "cnk")
+    for part in found.left_out:
+        sizes.array("rows left out of regimes", part.mean, "nk")
+        sizes.array("rows left out of regimes", part.scale, "nk")
+    counts = [len(own) for own in found.experts]
+    if found.base >= len(state.members) or counts != [k, k] or len(found.left_out) != 3:
+        raise InputError(f"regimes have experts of {counts} targets on member {found.base}, but there are {k} targets")
+    first, second = ([RobustGP.from_state(own) for own in gps] for gps in found.experts)
+    regimes = Regimes(
+        found.base, found.second, found.known, (first, second), RobustGP.from_state(found.gate), found.shares
+    )
+    lengths = [*(len(rows) for rows in regimes.branches()), int(found.known.sum())]
+    for gps, length in zip([first, second, [regimes.gate]], lengths, strict=True):
+        if any(gp.train_targets_.shape != (length, 1) for gp in gps):
+            raise InputError(f"regimes have processes that were not fitted to the {length} rows of their branch")
+    if (found.shares > 1).any() or not np.allclose(found.weights.sum(axis=0), 1):
+        raise InputError("regimes have weights that are not shares of one")
+    return regimes
 
 
 def _judged_state(stack: Stack) -> _Judged | None:
@@ -168,7 +231,7 @@ def regressor_from_state(kind: type[RobustGPRegressor], values: Record) -> Robus
     for member in members:
         check_member(member, len(model.train_targets_), len(trend))
     check_factors(trend, [np.zeros(len(model.train_targets_))] * len(trend), len(model.train_targets_))
-    left_out = state.left_out
+    left_out = _left_out_from_state(state)
     model.stack_ = Stack(
         members,
         pd.DataFrame(state.weights, index=list(kernels), columns=state.targets),
@@ -176,10 +239,13 @@ def regressor_from_state(kind: type[RobustGPRegressor], values: Record) -> Robus
         trend,
         layout,
         stacked=len(state.candidates) > 0,
-        left_out=None if left_out is None else Prediction(left_out.mean, left_out.scale, left_out.df),
+        left_out=left_out,
         scales=state.scales,
         judged=_judged_from_state(state, len(model.train_targets_)),
+        regimes=_regimes_from_state(state, len(model.train_targets_)),
     )
+    if model.stack_.regimes is not None:
+        _check_experts(model.stack_, len(trend))
     model.outliers_ = outliers_from_records([msgspec.structs.asdict(row) for row in state.outliers])
     model.n_features_in_ = state.n_features
     model.target_names_ = state.targets
@@ -189,10 +255,34 @@ def regressor_from_state(kind: type[RobustGPRegressor], values: Record) -> Robus
     return model
 
 
+def _check_experts(stack: Stack, n_trend: int) -> None:
+    """Let experts and gate predict the first training row; refuse those that cannot."""
+    assert stack.regimes is not None
+    member = stack.members[stack.regimes.base]
+    cross, _ = member.new_blocks([some_rows(rows, np.arange(1)) for rows in member.rows])
+    trend = np.zeros((1, n_trend)) if n_trend else None
+    found, second = stack.regimes.predict(cross, trend)
+    values = [second, *(np.ravel(array) for one in found for array in (one.mean, one.scale))]
+    Sizes().array("a prediction of regimes", np.concatenate(values), "p")
+
+
+def _left_out_from_state(state: RegressorState) -> Prediction | None:
+    """Return what is said of rows left out, as a mixture where there are two regimes."""
+    if state.left_out is None:
+        return None
+    mean, scale, df = state.left_out.mean, state.left_out.scale, state.left_out.df
+    if state.regimes is None:
+        return Prediction(mean, scale, df)
+    parts = tuple(Prediction(part.mean, part.scale, part.df) for part in state.regimes.left_out)
+    return MixedPrediction(mean, scale, df, parts, state.regimes.weights)
+
+
 def _judged_from_state(state: RegressorState, n: int) -> tuple[NDArray[np.intp], Prediction] | None:
     """Undo :func:`_judged_state`."""
     if state.left_out is not None:
-        return np.arange(n), Prediction(state.left_out.mean, state.left_out.scale, state.left_out.df)
+        whole = _left_out_from_state(state)
+        assert whole is not None
+        return np.arange(n), whole
     found = state.judged
     return None if found is None else (found.rows, Prediction(found.mean, found.scale, found.df))
 
