@@ -103,3 +103,38 @@ def test_meshes_are_named_by_column():
     assert predict.meshes_by_column(["mesh"], ["a.vtu"]) == {"mesh": Path("a.vtu")}
     with pytest.raises(InputError, match="--mesh COLUMN=FILE for the columns a, b"):
         predict.meshes_by_column(["a", "b"], ["x.vtu"])
+
+
+def test_two_outcomes_are_the_same_everywhere(tmp_path):
+    from starlette.testclient import TestClient
+
+    from swwl.evaluation.scores import regime_words
+    from swwl.jobs.curves import draw_curves, plan_curves
+    from swwl.plots import ParityDisplay
+    from swwl.serve.http.app import make_app
+    from swwl.serve.models import load_served
+    from tests.regression.test_regimes import flows
+
+    table, _ = flows()
+    model = RobustGPRegressor(Matern52("a") * Matern52("b"), regimes="auto", n_starts=1).fit(table, ["lift", "drag"])
+    assert regime_words(model).startswith("Training cases follow two branches (")
+    new = pd.DataFrame({"a": [0.1, 0.5], "b": [0.5, 0.5]})
+    new.to_csv(tmp_path / "new.csv", index=False)
+    prediction, domain = predict.predict_table(model, new, tmp_path / "new.csv")
+    found = predict.prediction_table(model, new, prediction, None, domain)
+    ends = found.loc[1, ["lift_lower95", "lift_gap_from95", "lift_gap_to95", "lift_upper95"]].to_numpy(float)
+    assert np.isnan(found.loc[0, "lift_gap_from95"]) and (np.diff(ends) > 0).all()
+    sets = model.predict_sets(new)
+    own = sets[(sets["row"] == 1) & (sets["target"] == "lift")][["lower", "upper"]].to_numpy()
+    np.testing.assert_allclose(own.ravel(), ends)
+    with pytest.raises(InputError, match="already has a column 'lift_gap_to95'"):
+        predict.check_names(model, new.assign(lift_gap_to95=0), tmp_path / "new.csv")
+    drawn = draw_curves(model, plan_curves(model, ("a", [0.1, 0.5]), None, {"b": 0.5}), tmp_path / "c.png")
+    np.testing.assert_allclose(drawn.loc[1, ["lift_gap_from95", "lift_gap_to95"]].to_numpy(float), ends[1:3])
+    model.save(tmp_path / "m.swwl")
+    with TestClient(make_app(load_served([tmp_path / "m.swwl"], None), None), base_url="http://127.0.0.1") as client:
+        told = client.post("/api/predict", json={"inputs": {"a": 0.5, "b": 0.5}}).json()["targets"]["lift"]
+    np.testing.assert_allclose([told["lower"], told["gap_from"], told["gap_to"], told["upper"]], ends)
+    truth = table["lift"].to_numpy()
+    bars = ParityDisplay.from_predictions(truth, model.leave_one_out().column(0)).ax_.collections
+    assert sum(len(bar.get_segments()) for bar in bars) > len(truth)  # two bars where two outcomes are possible

@@ -112,6 +112,10 @@ def fit(
     keep_outliers: Annotated[
         bool, typer.Option("--keep-outliers", help="Count rows in full that the others do not explain. For --target.")
     ] = False,
+    one_regime: Annotated[
+        bool,
+        typer.Option("--one-regime", help="Do not look for two branches that cases may follow. For --target."),
+    ] = False,
     merge_nodes: Annotated[
         bool, typer.Option("--merge-nodes", help="Make nodes at exactly the same place one, as swwl check may advise.")
     ] = False,
@@ -173,6 +177,7 @@ def fit(
         embeddings=embeddings,
         target_scale=scales_by_target(target or [], log or [], target_scale),
         outliers="keep" if keep_outliers else "auto",
+        one_regime=one_regime,
         cache=cache,
         force=force,
     )

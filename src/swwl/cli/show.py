@@ -70,6 +70,8 @@ def show_model(out: Output, facts: Record) -> None:
     factors = ", ".join(f"{name} {value:.2f}" for name, value in facts["calibration"].items())
     out.say(f"\nwidth of intervals over that of the processes: {factors}")
     show_scores(out, facts["scores"])
+    if facts["regimes"]:
+        out.say(f"regimes   {facts['regimes']}")
     _show_verdicts(out, facts)
     if not facts["scores"]:
         out.say(

@@ -261,6 +261,22 @@ def verdicts(model: RobustGPRegressor) -> dict[str, str]:
     return found
 
 
+def regime_words(model: RobustGPRegressor) -> str:
+    """Say which branches training cases follow, and how many have two intervals; nothing where there is one branch."""
+    found, judged = model.stack_.regimes, left_out_of(model)
+    if found is None:
+        return ""
+    first, second = (len(rows) for rows in found.branches())
+    words = f"Training cases follow two branches ({first} and {second} cases)"
+    if judged is not None:
+        counts = [
+            f"{int(np.isfinite(judged.prediction.column(k).gap(0.95)[0]).sum())} for {name}"
+            for k, name in enumerate(model.target_names_)
+        ]
+        words += f"; of {len(judged.rows)} left-out cases, two intervals are given {' and '.join(counts)}"
+    return f"{words}."
+
+
 def _size(test: tuple[NDArray[np.float64], Prediction]) -> int:
     return len(test[0])
 

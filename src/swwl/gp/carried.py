@@ -101,6 +101,11 @@ class CarriedPrediction(Prediction):
         lower, upper = self.fitted.interval(level)
         return _by_target(lower, self.scales, "inverse"), _by_target(upper, self.scales, "inverse")
 
+    def gap(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Return where the unlikely stretch between two intervals begins and ends; nan where there is one interval."""
+        start, stop = self.fitted.gap(level)
+        return _by_target(start, self.scales, "inverse"), _by_target(stop, self.scales, "inverse")
+
     def sets(self, level: float = 0.95) -> list[list[Interval]]:
         """Return the likeliest values of every case of a single target: one interval, or two where that is shorter."""
         found = self.fitted.sets(level)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ Array = NDArray[np.float64]
 
 _HALVINGS = 60
 _GRID = 801
-# Two intervals are shown where they are shorter than one by at least a tenth, and neither is hardly likely.
+# The likeliest values are given where they are shorter than the central interval by at least a tenth.
 _SHORTER, _LEAST = 0.9, 0.02
 
 
@@ -83,19 +84,41 @@ class MixedPrediction(Prediction):
         return np.asarray(0.5 * (lower + upper))
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
-        """Return the bounds (lower, upper) of the central interval: quantiles of the mixture."""
-        quantile(self.df, level)  # refuses levels that are none
-        return self.quantile(0.5 - 0.5 * level), self.quantile(0.5 + 0.5 * level)
+        """Return the bounds (lower, upper) of the central interval, or of :meth:`sets` where these are shorter."""
+        lower, upper = self._central(level)
+        for place, humps in self._shorter_sets(level).items():
+            lower[place], upper[place] = humps[0].lower, humps[-1].upper
+        return lower, upper
+
+    def gap(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Return where the unlikely stretch between two intervals begins and ends; nan where there is one interval."""
+        start, stop = np.full(self.mean.shape, np.nan), np.full(self.mean.shape, np.nan)
+        for place, humps in self._shorter_sets(level).items():
+            stretches = [(one.upper, other.lower) for one, other in pairwise(humps)]
+            if stretches:
+                start[place], stop[place] = max(stretches, key=lambda stretch: stretch[1] - stretch[0])
+        return start, stop
 
     def sets(self, level: float = 0.95) -> list[list[Interval]]:
         """Return the likeliest values of every case of a single target: one interval, or two where that is shorter."""
-        lower, upper = self.interval(level)
-        found = [[Interval(float(a), float(b), level)] for a, b in zip(lower, upper, strict=True)]
-        for case in np.flatnonzero(self._may_have_humps()):
-            humps = self._humps(int(case), level)
+        found = super().sets(level)
+        for place, humps in self._shorter_sets(level).items():
+            found[place[0]] = humps
+        return found
+
+    def _central(self, level: float) -> tuple[Array, Array]:
+        quantile(self.df, level)  # refuses levels that are none
+        return self.quantile(0.5 - 0.5 * level), self.quantile(0.5 + 0.5 * level)
+
+    def _shorter_sets(self, level: float) -> dict[tuple[int, ...], list[Interval]]:
+        """Return the sets of highest density, by their place in the arrays, that are shorter than central intervals."""
+        lower, upper = self._central(level)
+        found = {}
+        for place in map(tuple, np.argwhere(self._may_have_humps()).tolist()):
+            humps = self._humps(place, level)
             length = sum(hump.upper - hump.lower for hump in humps)
-            if len(humps) > 1 and length < _SHORTER * (upper[case] - lower[case]):
-                found[case] = humps
+            if humps and length < _SHORTER * (upper[place] - lower[place]):
+                found[place] = humps
         return found
 
     def _may_have_humps(self) -> NDArray[np.bool_]:
@@ -106,10 +129,10 @@ class MixedPrediction(Prediction):
         narrow = np.where(counts, scales, np.inf).min(axis=0)
         return np.asarray(gap > 2.0 * narrow)
 
-    def _humps(self, case: int, level: float) -> list[Interval]:
+    def _humps(self, place: tuple[int, ...], level: float) -> list[Interval]:
         """Return the set of highest density of one case, as intervals; hardly likely ones are left out."""
-        parts = tuple(Prediction(part.mean[case], part.scale[case], part.df) for part in self.parts)
-        weights = self.weights[:, case]
+        parts = tuple(Prediction(part.mean[place], part.scale[place], part.df) for part in self.parts)
+        weights = np.moveaxis(self.weights, 0, -1)[place]
         reach = np.linspace(-8.0, 8.0, _GRID)
         # a grid that is fine around every part, however narrow
         near = [part.mean + part.scale * reach for part in parts]

@@ -97,6 +97,10 @@ class Prediction:
         half = quantile(self.df, level) * self.scale
         return self.mean - half, self.mean + half
 
+    def gap(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Return where the unlikely stretch between two intervals begins and ends; nan where there is one interval."""
+        return np.full(self.mean.shape, np.nan), np.full(self.mean.shape, np.nan)
+
     def sets(self, level: float = 0.95) -> list[list[Interval]]:
         """Return the likeliest values of every case of a single target: one interval, or two where that is shorter."""
         lower, upper = self.interval(level)

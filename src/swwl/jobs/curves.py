@@ -15,7 +15,7 @@ from swwl.errors import InputError
 from swwl.evaluation.curves import check_inputs, predict_curves
 from swwl.formatting import Record, plain
 from swwl.jobs.outputs import picture_metadata
-from swwl.jobs.predict import PREDICTED, graph_columns
+from swwl.jobs.predict import GAP, PREDICTED, graph_columns
 from swwl.plots import CurvesDisplay
 from swwl.plots.style import new_figure, style
 from swwl.regression.estimator import RobustGPRegressor
@@ -108,7 +108,8 @@ def draw_curves(model: RobustGPRegressor, plan: CurvesPlan, output: Path, title:
     Returns
     -------
     DataFrame
-        Inputs, and mean, std, lower95 and upper95 of every target, curve after curve.
+        Inputs, and mean, std, lower95 and upper95 of every target, curve after curve; gap_from95 and gap_to95, too,
+        where two outcomes are possible.
     """
     sweep, each = plan.sweep[0], None if plan.each is None else plan.each[0]
     try:
@@ -128,7 +129,7 @@ def draw_curves(model: RobustGPRegressor, plan: CurvesPlan, output: Path, title:
         numbers[name] = [json.dumps(plain(value)) for value in numbers[name]]
     for axis, name in zip(axes, plan.targets, strict=False):
         display = CurvesDisplay.from_prediction(model, table, prediction, sweep, each, target=name, ax=axis)
-        for key in PREDICTED:
+        for key in (*PREDICTED, *(key for key in GAP if key in display.table)):
             numbers[f"{name}_{key}"] = display.table[key]
     for axis in axes[n:]:
         axis.remove()

@@ -156,6 +156,7 @@ def model_facts(model: RobustGPRegressor) -> Record:
         "spreadsheet": [] if data is None else [msgspec.structs.asdict(row) for row in data.spreadsheet],
         "verdicts": scores.verdicts(model),
         "outliers": outlier_facts(model),
+        "regimes": scores.regime_words(model),
     }
 
 

@@ -70,6 +70,8 @@ class FitOptions:
         Of columns, see :class:`swwl.RobustGPRegressor`.
     outliers : {"auto", "keep"}
         Of columns: whether rows that the others do not explain hardly count, or count in full.
+    regimes : {"auto", "one"} or None
+        Of columns: whether to look for two branches, see :class:`swwl.RobustGPRegressor`.
     n_modes : int or None
         Of fields.
     progress : callable
@@ -85,6 +87,7 @@ class FitOptions:
     embeddings: Path | None = None
     target_scale: str | dict[str, str] | None = None
     outliers: str = "auto"
+    regimes: str | None = None
     n_modes: int | None = None
     progress: Callable[[str], Progress | None] = no_progress
 
@@ -113,6 +116,7 @@ def fit_plan(
         n_jobs=how.n_jobs,
         target_scale=how.target_scale,
         outliers=how.outliers,
+        regimes=how.regimes,
     )
     train, test = plan.split.train, plan.split.test
     with rows_named(plan.frame, plan.path, train):
@@ -330,6 +334,8 @@ class FitRequest:
     rows : HoldOut
     n_modes, calibrate, solver, embeddings, target_scale, outliers
         See :class:`FitOptions`.
+    one_regime : bool
+        Never look for two branches; by default kernels "auto" and "scalars" do.
     cache : bool
         Keep embeddings beside the table.
     force : bool
@@ -350,6 +356,7 @@ class FitRequest:
     embeddings: Path | None = None
     target_scale: str | dict[str, str] | None = None
     outliers: str = "auto"
+    one_regime: bool = False
     cache: bool = True
     force: bool = False
 
@@ -450,8 +457,14 @@ class FitJob:
             kernel, store = self._kernel_and_store(progress)
             if store is not None:
                 self.memory.n_nodes.update(Store(store).nodes())
-            scale, outliers = request.target_scale, request.outliers
-            options = replace(options, solver=self.solver.name, embeddings=store, target_scale=scale, outliers=outliers)
+            options = replace(
+                options,
+                solver=self.solver.name,
+                embeddings=store,
+                target_scale=request.target_scale,
+                outliers=request.outliers,
+                regimes="auto" if self.kernel in ("auto", "scalars") and not request.one_regime else "one",
+            )
             model = fit_plan(self.plan, kernel, request.numbers_output, options)
             model.save(request.numbers_output)
             yield WrittenModel(request.numbers_output, model_facts(model))

@@ -34,6 +34,8 @@ from swwl.tables.places import mesh_paths, require_numbers, require_rows, requir
 
 # What predictions of a target add to its name, and the column that says which inputs were never tried so far out.
 PREDICTED = ("mean", "std", "lower95", "upper95")
+# Where two outcomes are possible, the interval has a gap.
+GAP = ("gap_from95", "gap_to95")
 OUTSIDE = "outside_training_range"
 # Whether a case is like the training cases, and which targets have intervals twice as wide for being less sure.
 SCORE, INSIDE, DOMAIN, WIDENED = DOMAIN_COLUMNS = ("domain_score", "inside_domain", "domain", "widened")
@@ -127,7 +129,8 @@ def predict_table(
 
 def check_names(model: RobustGPRegressor, frame: pd.DataFrame, path: Path) -> None:
     """Refuse a table that has columns where predictions go."""
-    for name in [*(f"{target}_{key}" for target in model.target_names_ for key in PREDICTED), OUTSIDE, *DOMAIN_COLUMNS]:
+    keys = (*PREDICTED, *(GAP if model.stack_.regimes is not None else ()))
+    for name in [*(f"{target}_{key}" for target in model.target_names_ for key in keys), OUTSIDE, *DOMAIN_COLUMNS]:
         if name in frame.columns:
             raise InputError(f"{path}: already has a column {name!r}, which is where predictions go; rename it.")
 
@@ -157,6 +160,8 @@ def prediction_table(
     for k, name in enumerate(model.target_names_):
         found = (prediction.mean, prediction.std, lower, upper)
         columns |= {f"{name}_{key}": values[:, k] for key, values in zip(PREDICTED, found, strict=True)}
+        if model.stack_.regimes is not None:
+            columns |= {f"{name}_{key}": values[:, k] for key, values in zip(GAP, prediction.gap(0.95), strict=True)}
     columns[OUTSIDE] = outside_inputs(model, frame, apart)
     if domain is not None:
         columns |= domain_columns(domain)

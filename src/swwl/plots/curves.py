@@ -22,7 +22,8 @@ class CurvesDisplay(Display):
     Parameters
     ----------
     table : DataFrame
-        One row per point, curve after curve: the inputs, then ``mean``, ``std``, ``lower95`` and ``upper95``.
+        One row per point, curve after curve: the inputs, then ``mean``, ``std``, ``lower95`` and ``upper95``; where two
+        outcomes are possible, ``gap_from95`` and ``gap_to95``, between which the answer is hardly likely to be.
     sweep : str
         Column along the curves.
     each : str or None
@@ -101,6 +102,9 @@ class CurvesDisplay(Display):
         lower, upper = one.interval(0.95)
         train, y = estimator.train_inputs_, estimator.train_targets_[:, k]
         shown = table[numeric_inputs(estimator)].assign(mean=one.mean, std=one.std, lower95=lower, upper95=upper)
+        start, stop = one.gap(0.95)
+        if np.isfinite(start).any():
+            shown = shown.assign(gap_from95=start, gap_to95=stop)
         # The training values of a column that only the trend uses are not known.
         x = train[sweep].to_numpy() if sweep in train else np.full(len(y), np.nan)
         return cls(shown, sweep, each, estimator.target_names_[k], x, y).plot(ax)
@@ -110,7 +114,8 @@ class CurvesDisplay(Display):
         for number, (value, curve) in enumerate(curves):
             color, marker = CYCLE[number % len(CYCLE)], MARKERS[number % len(MARKERS)]
             x = curve[self.sweep]
-            ax.fill_between(x, curve["lower95"], curve["upper95"], color=color, alpha=0.16, lw=0)
+            for lower, upper, where in _bands(curve):
+                ax.fill_between(x, lower, upper, where=where, color=color, alpha=0.16, lw=0)
             label = "prediction, 95 % band" if value is None else f"{words(str(self.each))} {value:g}"
             ax.plot(x, curve["mean"], color=color, label=label, marker=marker, ms=4, markevery=max(1, len(x) // 6))
         low, high = limits(self.table[self.sweep])
@@ -122,3 +127,13 @@ class CurvesDisplay(Display):
             bottom, top = min(bottom, np.quantile(shown, 0.02)), max(top, np.quantile(shown, 0.98))
         ax.set(xlim=(low, high), ylim=(bottom, top), xlabel=words(self.sweep), ylabel=words(self.name))
         ax.legend(loc="best")
+
+
+def _bands(curve: pd.DataFrame) -> list[tuple[pd.Series, pd.Series, pd.Series]]:
+    """Return lower and upper ends of the bands to fill, and where: two where two outcomes are possible."""
+    lower, upper = curve["lower95"], curve["upper95"]
+    if "gap_from95" not in curve:
+        return [(lower, upper, lower.notna())]
+    start, stop = curve["gap_from95"], curve["gap_to95"]
+    two = start.notna()
+    return [(lower, upper, ~two), (lower, start, two), (stop, upper, two)]

@@ -141,13 +141,19 @@ class ParityDisplay(_PredictionsDisplay):
     def _draw(self, ax: Any) -> None:
         mean = self.prediction.mean
         lower, upper = self.prediction.interval(0.95)
+        start, stop = self.prediction.gap(0.95)
+        two = np.isfinite(start)
         outside = (self.y < lower) | (self.y > upper)
         low, high = limits(self.y, mean)
         ax.plot([low, high], [low, high], color=GRAY, lw=1, zorder=1)
         looks: dict[str, Any] = {"inside": {"marker": "o", "ms": 3.5}, "outside": {"marker": "X", "ms": 5.5}}
         for chosen, color, text in ((~outside, BLUE, "inside"), (outside, VERMILLION, "outside")):
             if chosen.any():
-                ax.vlines(self.y[chosen], lower[chosen], upper[chosen], color=color, lw=1, alpha=0.35, zorder=2)
+                one, both = chosen & ~two, chosen & two  # bars of two intervals leave the gap free
+                x = np.concatenate([self.y[one], self.y[both], self.y[both]])
+                bottom = np.concatenate([lower[one], lower[both], stop[both]])
+                top = np.concatenate([upper[one], start[both], upper[both]])
+                ax.vlines(x, bottom, top, color=color, lw=1, alpha=0.35, zorder=2)
                 label = f"{text} its interval ({chosen.sum()})"
                 dots = looks[text] | {"color": color, "mew": 0, "ls": "", "label": label, "zorder": 3}
                 ax.plot(self.y[chosen], mean[chosen], **dots)

@@ -106,11 +106,12 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         count 1 % or less then, and an :class:`~swwl.errors.OutlierWarning` names them, see
         :mod:`swwl.regression.outliers`. Clean data are fitted as by "keep", which counts all rows in full. So do fits
         to fewer than 30 rows, those without folds (one kernel and ``calibrate=False``), and ``solver="vecchia"``.
-    regimes : {"auto", "one"}
+    regimes : {"auto", "one"}, optional
         "auto" looks for two branches that training cases follow, such as attached and separated flows, and fits two
         experts and a gate where rows left out of folds are described better by them (see
         :mod:`swwl.regression.regimes`); predictions of cases that may follow either have two humps then. For 60 to
-        1000 rows and several kernels, such as the default's; "one" never does.
+        1000 rows, and with folds (several kernels or ``calibrate``); "one" never does. By default "auto" for several
+        kernels, "one" for one.
 
     Attributes
     ----------
@@ -189,7 +190,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         solver: str = "auto",
         target_scale: str | list[str] | dict[str, str] | None = None,
         outliers: str = "auto",
-        regimes: str = "auto",
+        regimes: str | None = None,
     ):
         self.kernel = kernel
         self.nugget = nugget
@@ -246,7 +247,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             column(table, name)
         check_trend(self.trend)
         check_outliers(self.outliers)
-        check_regimes(self.regimes)
+        check_regimes(self.regimes or "auto")
         solver = choose_solver(self.solver, len(targets), self.range_uncertainty)
         if len(targets) == 3:
             warnings.warn("With 3 rows, standard deviations come out infinite; use 4 or more.", GPWarning, stacklevel=2)
@@ -274,7 +275,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             self.random_state,
             effective_n_jobs(self.n_jobs),
             find_outliers=self.outliers == "auto" and (stacked or self.calibrate),
-            find_regimes=self.regimes == "auto" and stacked,
+            find_regimes=(self.regimes or ("auto" if stacked else "one")) == "auto" and (stacked or self.calibrate),
         )
         scales = choose_scales(self.target_scale, members, task)
         task = task.on_scales(scales)

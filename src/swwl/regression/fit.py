@@ -370,7 +370,7 @@ def fit_members(members: Sequence[Member], task: Task, way: Way, progress: Progr
         for factor in member.kernel.factors:
             factor.forget()
     table = pd.DataFrame(weights[weights.any(axis=1)], index=[member.name for member in used], columns=names)
-    kept = together if stacked and way.keeps_left_out else None
+    kept = together if (stacked or branches is not None) and way.keeps_left_out else None
     judged = None if together is None else (way.judged, together)
     regimes = None
     if branches is not None:  # members that do not count are gone

@@ -440,7 +440,8 @@ class Stack:
         experts, second = self.regimes.joint(*self._of_base(cases), cases.trend, include_nugget)
         gps = self.regimes.experts
         every = [self._carried_joint(*own, gps[e][0].df_, factors) for e, own in enumerate(experts)]
-        own_mean, own_cov = branches_together(*(np.stack(parts) for parts in zip(*every, strict=True)), second)
+        means, covs = (np.stack(parts) for parts in zip(*every, strict=True))
+        own_mean, own_cov = branches_together(means, covs, second)
         shares = np.stack([1.0 - self.regimes.shares, self.regimes.shares])
         return mixture_covariance(np.stack([mean, own_mean]), np.stack([cov, own_cov]), shares)
 

@@ -177,6 +177,7 @@ def intervals(facts: ReportFacts) -> Section:
         "pictures": pictures,
         "verdicts": verdicts,
         "factors": facts.model.calibration_,
+        "regimes": scores.regime_words(facts.model),
         "scales": [(name, own) for name, own in facts.model.target_scales_.items() if not own.is_identity],
     }
 
@@ -213,10 +214,13 @@ def unsure(facts: ReportFacts) -> Section:
         for kind, y, prediction, labels in _tests(facts, k):
             one = prediction.column(k)
             lower, upper = one.interval(0.95)
+            start, stop = one.gap(0.95)
             half = (upper - lower) / 2
             for i in np.argsort(-half)[:_MOST_ROWS]:
                 lopsided = f", {number(lower[i])} to {number(upper[i])}"
-                said = number(one.mean[i]) + (f" ± {half[i]:.2g}" if one.process is one else lopsided)
+                said = number(one.mean[i]) + (f" ± {half[i]:.2g}" if type(one) is Prediction else lopsided)
+                if np.isfinite(start[i]):
+                    said = f"{number(lower[i])} to {number(start[i])}, or {number(stop[i])} to {number(upper[i])}"
                 rows.append((half[i], [labels[i], kind, number(y[i, k]), said]))
         widest.append((name, [row for _, row in sorted(rows, key=lambda row: -row[0])[:_MOST_ROWS]]))
     return {"pictures": pictures, "widest": widest}

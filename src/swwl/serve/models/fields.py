@@ -178,6 +178,7 @@ class ServedFields(Served):
             "fields": self.fields,
             "field_scores": tested,
             "importance": {},
+            "variance_shares": {},
             "train": {},
             "map": self.design and self.design.facts(),
             "cases": self._known("train", train, n) + self._known("test", held_out, m),

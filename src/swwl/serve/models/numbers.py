@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from swwl.errors import located
@@ -131,14 +132,24 @@ class ServedNumbers(Served):
             ],
             "fields": self.fields,
             "importance": {str(name): importance[name].to_dict() for name in importance.columns},
+            "variance_shares": self._variance_shares(),
             "train": {name: y[:, k] for k, name in enumerate(self.targets)},
             "map": self.design and self.design.facts(),
             "cases": self.cases("train", model.train_inputs_, y) + self.cases("test", self.given(held_out), tested_on),
             "sensitivity": len(self.mesh_columns) == 1,
         }
 
+    def _variance_shares(self) -> dict[str, dict[str, float]]:
+        """Return the share of the variance that goes with every input of every target, as far as it is known."""
+        found: dict[str, dict[str, float]] = {}
+        for row in [] if self.data is None else self.data.variance_shares:
+            found.setdefault(row.target, {})[row.input] = row.share
+        return found
+
 
 def _told(prediction: Prediction, level: float) -> Told:
     """Return what a prediction says, arrays of shape (M, k)."""
     lower, upper = prediction.interval(level)
-    return {"mean": prediction.mean, "std": prediction.std, "lower": lower, "upper": upper}
+    told = {"mean": prediction.mean, "std": prediction.std, "lower": lower, "upper": upper}
+    start, stop = prediction.gap(level)
+    return told | ({"gap_from": start, "gap_to": stop} if np.isfinite(start).any() else {})

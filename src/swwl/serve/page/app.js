@@ -126,16 +126,28 @@ function showAnswers() {
     card.type = "button";
     const [left, right] = [element("div", "told"), element("div", "drawn")];
     left.append(element("div", "name", label(target.name)), element("div", "mean", rounded(found.mean, found.std)));
-    left.append(element("div", "interval", `95 %: ${rounded(found.lower, found.std)} to ${rounded(found.upper, found.std)}`));
+    const two = Number.isFinite(found.gap_from);
+    const ends_of = (lower, upper) => `${rounded(lower, found.std)} to ${rounded(upper, found.std)}`;
+    const either = `95 %: ${ends_of(found.lower, found.gap_from)}, or ${ends_of(found.gap_to, found.upper)}`;
+    left.append(element("div", "interval", two ? either : `95 %: ${ends_of(found.lower, found.upper)}`));
+    if (two) left.append(element("div", "interval", "two outcomes are possible; the mean lies between them"));
     const low = Math.min(target.least ?? found.lower, found.lower);
     const high = Math.max(target.largest ?? found.upper, found.upper);
     const share = (value) => `${(100 * (value - low)) / (high - low || 1)}%`;
     const gauge = element("div", "gauge");
     const [span, mark] = [element("i"), element("b")];
-    span.style.left = share(found.lower);
-    span.style.width = `${(100 * (found.upper - found.lower)) / (high - low || 1)}%`;
+    const stretch = (part, lower, upper) => {
+      part.style.left = share(lower);
+      part.style.width = `${(100 * (upper - lower)) / (high - low || 1)}%`;
+    };
+    stretch(span, found.lower, two ? found.gap_from : found.upper);
     mark.style.left = share(found.mean);
     gauge.append(span, mark);
+    if (two) {
+      const other = element("i");
+      stretch(other, found.gap_to, found.upper);
+      gauge.prepend(other);
+    }
     gauge.title = "the interval, on the range of the training cases";
     const told = same && known.targets[target.name] !== undefined;
     if (told) {
@@ -173,13 +185,14 @@ function chooseTarget(name) {
 
 /** Show what does not depend on the case: importance and scores. */
 function showFixed() {
-  const columns = facts.importance[state.target] ?? Object.values(facts.importance)[0] ?? {};
+  const shares = facts.variance_shares[state.target];
+  const columns = shares ?? facts.importance[state.target] ?? Object.values(facts.importance)[0] ?? {};
   const entries = Object.entries(columns).sort((a, b) => b[1] - a[1]).slice(0, 12);
   const most = Math.max(...entries.map(([, value]) => value), 1e-9);
   at("importance").replaceChildren(...entries.flatMap(([name, value]) => {
     const bar = element("i");
     bar.style.width = `${(100 * value) / most}%`;
-    return [element("span", "", label(name)), bar, element("em", "", value.toFixed(2))];
+    return [element("span", "", label(name)), bar, element("em", "", shares ? `${Math.round(100 * value)} %` : value.toFixed(2))];
   }));
   const lines = (facts.targets.find((one) => one.name === state.target)?.scores ?? []).map((one) =>
     `${label(state.target)}, ${one.test}: Q² ${one.q2.toFixed(3)}, typical error ${number(one.rmse)}, ${Math.round(100 * one.coverage)} % of ${one.n} inside their 95 % intervals`);
@@ -189,6 +202,7 @@ function showFixed() {
   at("scores").replaceChildren(...lines.map((text) => element("div", "", text)));
   at("importance").hidden = entries.length === 0;
   at("matters").textContent = entries.length ? "What matters most" : "How good the model is";
+  at("matters").title = shares ? "share of the variance of predictions that goes when an input is averaged out" : "";
 }
 
 function chooseCase(key) {

@@ -25,6 +25,23 @@ function layout(more) {
 
 const faded = (hex, alpha) => `rgba(${[1, 3, 5].map((k) => parseInt(hex.slice(k, k + 2), 16)).join(",")},${alpha})`;
 
+/** Split a band where two outcomes are possible: lower and upper ends, and the places of the points they reach over. */
+function bands(lower, upper, start, stop) {
+  const two = lower.map((_, i) => Number.isFinite(start?.[i]));
+  const found = [];
+  let places = [];
+  lower.forEach((_, i) => {
+    places.push(i);
+    const last = i === lower.length - 1;
+    if (last || two[i] !== two[i + 1]) {
+      if (two[i]) found.push([lower, start, places], [stop, upper, places]);
+      else found.push([lower, upper, places]);
+      places = [];
+    }
+  });
+  return found;
+}
+
 /** Draw curves with bands, the training range of the input, and where the case is. */
 export function drawCurves(box, found, target, input, now) {
   const { ink, quiet, card } = look();
@@ -32,12 +49,15 @@ export function drawCurves(box, found, target, input, now) {
   const traces = [];
   found.curves.forEach((curve, k) => {
     const color = cycle()[k % cycle().length];
-    const { mean, lower, upper } = curve.targets[target];
+    const { mean, lower, upper, gap_from: start, gap_to: stop } = curve.targets[target];
     const name = found.each === null ? "95 % band" : `${label(found.each)} = ${number(curve.each)}`;
-    traces.push({
-      x: [...x, ...[...x].reverse()], y: [...upper, ...[...lower].reverse()], fill: "toself", fillcolor: faded(color, 0.16),
-      line: { width: 0 }, hoverinfo: "skip", showlegend: false, type: "scatter", mode: "lines",
-    });
+    for (const [low, high, places] of bands(lower, upper, start, stop)) {
+      const along = places.map((i) => x[i]);
+      traces.push({
+        x: [...along, ...[...along].reverse()], y: [...places.map((i) => high[i]), ...[...places].reverse().map((i) => low[i])], fill: "toself", fillcolor: faded(color, 0.16),
+        line: { width: 0 }, hoverinfo: "skip", showlegend: false, type: "scatter", mode: "lines",
+      });
+    }
     traces.push({
       x, y: mean, name, line: { color, width: 2.2, dash: ["solid", "dash", "dot", "dashdot"][k % 4] }, type: "scatter", mode: "lines",
       customdata: lower.map((low, i) => [number(low), number(upper[i])]), showlegend: found.each !== null,
