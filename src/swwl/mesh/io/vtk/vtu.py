@@ -7,7 +7,7 @@ numbers, ``cells.py`` sorts the cells.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import IO
 from xml.sax.saxutils import quoteattr
@@ -212,12 +212,15 @@ def write_vtu(file: IO[bytes], mesh: Mesh, compress: bool = False) -> None:
         "Points": {"Points": points},
         "Cells": _cells(mesh),
     }
-    blobs = _blobs([array for arrays in sections.values() for array in arrays.values()], compress)
+    arrays = [array for part in sections.values() for array in part.values()]
+    blobs = [_packed(array) if compress else _raw(array) for array in arrays]
+    order = _order(arrays, blobs, compress)
+    starts = np.cumsum([0, *(len(blobs[k]) for k in order)]).tolist()
+    offsets = iter([start for _, start in sorted(zip(order, starts, strict=False))])
     lines = []
-    offsets = iter(_offsets(blobs))
-    for section, arrays in sections.items():
+    for section, named in sections.items():
         lines.append(f"<{section}>")
-        for name, array in arrays.items():
+        for name, array in named.items():
             width = f' NumberOfComponents="{array.shape[1]}"' if array.ndim == 2 else ""
             lines.append(
                 f'<DataArray type="{_type(array)}" Name={_quoted(name)}{width} '
@@ -239,27 +242,37 @@ def write_vtu(file: IO[bytes], mesh: Mesh, compress: bool = False) -> None:
     ).encode()
     start = b'<AppendedData encoding="raw">_'
     file.write(head + b" " * (-(len(head) + len(start)) % 8) + start)
-    for _, blob in sorted(blobs, key=_place):
-        file.write(blob)
+    for k in order:
+        file.write(blobs[k])
     file.write(b"\n</AppendedData>\n</VTKFile>\n")
 
 
-def _blobs(arrays: list[AnyArray], compress: bool) -> list[tuple[int, bytes]]:
-    """Return the bytes of arrays, each with the size of its numbers."""
-    return [(array.dtype.itemsize, _packed(array) if compress else _raw(array)) for array in arrays]
+def _order(arrays: Sequence[AnyArray], blobs: Sequence[bytes], compress: bool) -> list[int]:
+    """Return in which order arrays that are named one after another are written, so that all programs read them.
+
+    meshio walks through the data, looks for the first element that names the place where it is, and writes over that
+    the place where the array is to stand in its own text of base64. An element that it has been to may so come to name
+    the place of another one, which it then misses: arrays are exchanged. That cannot be where every element stands
+    before those whose data come first. Only long numbers first, however, are read without a copy (all of them stand at
+    multiples of their size then, without gaps, which meshio does not read), so that this order is taken if meshio
+    finds its way through it.
+    """
+    backward = list(range(len(arrays)))[::-1]
+    aligned = sorted(backward, key=lambda k: -arrays[k].dtype.itemsize)
+    return aligned if not compress and _is_found(aligned, blobs) else backward
 
 
-def _place(blob: tuple[int, bytes]) -> int:
-    # Long numbers come first: then all stand at multiples of their size, without gaps (which meshio does not read).
-    return -blob[0]
-
-
-def _offsets(blobs: list[tuple[int, bytes]]) -> list[int]:
-    """Return where each of them begins when they are written in their places."""
-    order = sorted(range(len(blobs)), key=lambda k: _place(blobs[k]))
-    starts = np.cumsum([0, *(len(blobs[k][1]) for k in order)]).tolist()
-    offsets = dict(zip(order, starts, strict=False))
-    return [offsets[k] for k in range(len(blobs))]
+def _is_found(order: Sequence[int], blobs: Sequence[bytes]) -> bool:
+    """Whether meshio finds the right element for all arrays, where these are not compressed."""
+    start = moved = 0
+    passed: dict[int, int] = {}  # where the first element stands that names a place since meshio has been to it
+    for k in order:
+        if passed.get(start, len(blobs)) < k:
+            return False
+        passed[moved] = min(k, passed.get(moved, k))
+        start += len(blobs[k])
+        moved += 4 * -(-len(blobs[k]) // 3)
+    return True
 
 
 def _cells(mesh: Mesh) -> dict[str, AnyArray]:
