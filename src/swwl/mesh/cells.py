@@ -201,11 +201,24 @@ def joined_order(cells: CellsLike, dimension: int) -> NDArray[np.intp] | None:
     [0, 2, 1]
     """
     blocks = list(_named_blocks(cells, dimension))
-    names = [f"polygon{np.shape(block)[1]}" if _is_polygon(kind) else kind for kind, block in blocks]
+    names = block_names(blocks)
     if len(set(names)) == len(names):
         return None
     sizes = [len(np.asarray(block)) for _, block in blocks]
     return np.argsort(np.repeat([names.index(name) for name in names], sizes), kind="stable")
+
+
+def block_names(blocks: Sequence[tuple[str, ArrayLike]]) -> list[str]:
+    """Return under which type :func:`collect_cells` keeps every block.
+
+    Examples
+    --------
+    >>> block_names([("polygon", [[0, 1, 2, 3, 4]]), ("line", [[0, 1]]), ("polygon", [[0, 1, 2, 3, 4, 5]])])
+    ['polygon5', 'line', 'polygon6']
+    """
+    names = [f"polygon{np.shape(block)[1]}" if _is_polygon(kind) else kind for kind, block in blocks]
+    lone = len({name for name in names if _is_polygon(name)}) == 1
+    return ["polygon" if lone and _is_polygon(name) else name for name in names]
 
 
 def _named_blocks(cells: CellsLike, dimension: int) -> Iterable[tuple[str, ArrayLike]]:
