@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from swwl.errors import InputError
 from swwl.mesh.arrays import AnyArray, release
+from swwl.mesh.cells import cell_dimension
 from swwl.mesh.groups import cells_by_type, unique_name
 from swwl.mesh.mesh import Mesh
 
@@ -97,6 +98,30 @@ class NamedSets:
         """Add numbers of cells (m,) to a set of cells."""
         self.cells.setdefault(name, []).append(np.asarray(cells, np.int64))
 
+    def add_elements(self, name: str, blocks: Sequence[tuple[str, AnyArray]], chosen: AnyArray) -> None:
+        """Add elements of files that list the boundary among the cells.
+
+        Parameters
+        ----------
+        name : str
+        blocks : sequence of (type, ndarray)
+            All cells.
+        chosen : ndarray of ints
+            Numbers of cells. Those of the highest dimension that there is are cells; others are faces, or nodes.
+        """
+        chosen = np.unique(np.asarray(chosen, np.int64))
+        top = max(cell_dimension(kind) for kind, _ in blocks)
+        start = 0
+        for kind, block in blocks:
+            here = chosen[np.searchsorted(chosen, start) : np.searchsorted(chosen, start + len(block))]
+            if len(here) and cell_dimension(kind) == top:
+                self.add_cells(name, here)
+            elif len(here) and kind == "vertex":
+                self.add_nodes(name, block[here - start].ravel())
+            elif len(here):
+                self.add_faces(name, kind, block[here - start])
+            start += len(block)
+
     def extend(self, other: NamedSets, first_node: int, first_cell: int) -> None:
         """Take in the sets of a piece whose nodes and cells are counted on from others."""
         for name, parts in other.nodes.items():
@@ -126,6 +151,33 @@ class NamedSets:
             chosen = cells_by_type(blocks, np.concatenate(parts))
             found[unique_name(name, found, "elements")] = chosen or {"vertex": np.empty(0, np.int64)}
         return found
+
+
+def tagged_groups(
+    tags: AnyArray, dimensions: AnyArray, names: Mapping[tuple[int, int], str], word: str = "physical"
+) -> Iterator[tuple[str, AnyArray]]:
+    """Yield groups that cells name by a number, such as the physical groups of Gmsh, with their cells.
+
+    Parameters
+    ----------
+    tags : ndarray of shape (m,)
+        Of all cells; zero for those of no group.
+    dimensions : ndarray of shape (m,)
+        Of the cells: groups of different dimensions may have one number.
+    names : mapping of (dimension, number) to str
+    word : str
+        What others are called, before their number.
+
+    Examples
+    --------
+    >>> found = tagged_groups(np.array([1, 1, 2, 0]), np.array([1, 1, 2, 2]), {(1, 1): "wall"})
+    >>> [(name, cells.tolist()) for name, cells in found]
+    [('wall', [0, 1]), ('physical 2', [2])]
+    """
+    for number in np.unique(tags[tags > 0]):
+        for dimension in np.unique(dimensions[tags == number]):
+            name = names.get((int(dimension), int(number)), f"{word} {number}")
+            yield name, np.flatnonzero((tags == number) & (dimensions == dimension))
 
 
 @dataclass
