@@ -90,6 +90,8 @@ def read(path: Path, module: str) -> Mesh:
         raise InputError("it defines XML entities, which mesh files do not")
     # meshio.read prints and exits on a bad file; the readers behind it raise.
     reader: Any = _read_xdmf if module == "xdmf" else _module(module).read
+    if module == "gmsh":
+        _tag_all_entities()
     try:
         with ExitStack() as stack, np.errstate(all="ignore"):  # some of meshio's readers overflow on their way
             stack.enter_context(_hushed(module))
@@ -129,6 +131,25 @@ def _hushed(module: str) -> Iterator[None]:
         yield
     finally:
         _QUIET.now = False
+
+
+def _tag_all_entities() -> None:
+    """Make meshio give entities of Gmsh that are in no physical group the number 0; it fails where only some are."""
+    for name in ("gmsh._gmsh40", "gmsh._gmsh41"):
+        functions = vars(_module(name))
+        if hasattr(functions["_read_entities"], "of_swwl"):
+            continue
+
+        def tagged(*args: Any, entities: Any = functions["_read_entities"], **options: Any) -> Any:
+            found = entities(*args, **options)
+            by_dimension = found[0] if isinstance(found[0], tuple) else found
+            if any(tags for entity in by_dimension for tags in entity.values()):
+                for entity in by_dimension:
+                    entity.update({number: tags or [0] for number, tags in entity.items()})
+            return found
+
+        tagged.of_swwl = True  # type: ignore[attr-defined]
+        functions["_read_entities"] = tagged
 
 
 def _old_med(path: Path) -> str:
