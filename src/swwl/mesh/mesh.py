@@ -231,6 +231,19 @@ class Mesh(Frozen):
         """
         return united(chosen_groups(self.groups, pattern).values(), self.cells)
 
+    def part_group(self, pattern: str) -> Group:
+        """Return the group of faces or cells that :meth:`part` makes a mesh of; its nodes are those of that mesh."""
+        chosen = {name: group for name, group in chosen_groups(self.groups, pattern).items() if group.kind != "nodes"}
+        if len({group.kind for group in chosen.values()}) > 1:
+            found = ", ".join(f"{name} ({group.kind})" for name, group in chosen.items())
+            raise InputError(f"{pattern!r} means groups of faces and of cells, one kind is expected: {found}.")
+        group = united(chosen.values(), self.cells) if chosen else None
+        if group is None or not group.size:
+            what = "holds nodes alone, which no cells join" if group is None else "is empty"
+            others = [f"{name} ({one.words})" for name, one in self.groups.items() if one.kind != "nodes" and one.size]
+            raise InputError(f"Group {pattern!r} {what}; groups of faces or cells: {', '.join(others) or 'none'}.")
+        return group
+
     def part(self, pattern: str) -> Mesh:
         """Return the mesh that the cells of a group make or, where it is a group of faces, those faces as cells.
 
@@ -258,15 +271,7 @@ class Mesh(Frozen):
         >>> mesh.part("inlet")
         Mesh(2 nodes in 2 dimensions; cells: 1 line; fields: T; groups: inlet)
         """
-        chosen = {name: group for name, group in chosen_groups(self.groups, pattern).items() if group.kind != "nodes"}
-        if len({group.kind for group in chosen.values()}) > 1:
-            found = ", ".join(f"{name} ({group.kind})" for name, group in chosen.items())
-            raise InputError(f"{pattern!r} means groups of faces and of cells, one kind is expected: {found}.")
-        group = united(chosen.values(), self.cells) if chosen else None
-        if group is None or not group.size:
-            what = "holds nodes alone, which no cells join" if group is None else "is empty"
-            others = [f"{name} ({one.words})" for name, one in self.groups.items() if one.kind != "nodes" and one.size]
-            raise InputError(f"Group {pattern!r} {what}; groups of faces or cells: {', '.join(others) or 'none'}.")
+        group = self.part_group(pattern)
         number = np.full(self.n_nodes, -1, np.int32)
         number[group.nodes] = np.arange(len(group.nodes), dtype=np.int32)
         places = {kind: np.full(len(block), -1, np.int32) for kind, block in self.cells.items()}
