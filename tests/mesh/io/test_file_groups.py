@@ -264,6 +264,22 @@ def test_sets_of_included_abaqus_files_and_equal_names(tmp_path):
         read_mesh(tmp_path / "a.inp")
 
 
+def test_surfaces_without_labels_are_the_free_faces(tmp_path):
+    """Two hexahedra and a wedge on top of one of them: faces between them are not free."""
+    nodes = [(x, y, z) for z in (0, 1) for y in (0, 1) for x in (0, 1, 2)] + [(0, 0.5, 2), (1, 0.5, 2)]
+    text = "*NODE\n" + "".join(f"{k}, {x}, {y}, {z}\n" for k, (x, y, z) in enumerate(nodes, 1))
+    text += "*ELEMENT, TYPE=C3D8, ELSET=all\n1, 1,2,5,4,7,8,11,10\n2, 2,3,6,5,8,9,12,11\n"
+    text += "*ELEMENT, TYPE=C3D6, ELSET=all\n3, 7,10,13,8,11,14\n*ELEMENT, TYPE=SAX1, ELSET=line\n4, 1, 2\n"
+    text += "*SURFACE, NAME=skin\nall,\n*SURFACE, NAME=second\n2,\n*SURFACE, NAME=shell\nline, SPOS\n"
+    (tmp_path / "a.inp").write_text(text)
+    mesh = read_mesh(tmp_path / "a.inp")
+    found = {kind: len(faces) for kind, faces in mesh.groups["skin"].faces.items()}
+    assert found == {"quad": 11, "triangle": 2}  # 2 * 6 + 3 quadrilaterals, less two pairs
+    assert mesh.groups["second"].size == 5 and mesh.groups["shell"].faces["line"].tolist() == [[0, 1]]
+    corner = mesh.points[mesh.cells["hexahedron"][1]]
+    assert corners(mesh.groups["second"].faces) >= {frozenset([2, 5, 11, 8])} and corner[:, 0].max() == 2
+
+
 GMSH = """$MeshFormat
 4.1 0 8
 $EndMeshFormat

@@ -169,8 +169,8 @@ def _names(file: _Variables, stem: str, word: str) -> list[str]:
 
 def _side(kind: str, side: int, flat: bool) -> tuple[str, list[int]]:
     """Return the type of a side and the places of its nodes; surface cells in space have two faces first."""
-    if cell_dimension(kind) < 2:
-        raise UnsupportedError(f"it has sides of elements of type {kind}, which is not supported")
+    if cell_dimension(kind) < 2:  # the ends of lines
+        return "vertex", [min(side, 1 + cell_dimension(kind)) - 1]
     linear = kind.rstrip("0123456789")
     corners = _SIDES[linear]
     if cell_dimension(kind) == 2 and not flat:

@@ -254,6 +254,7 @@ class _Members:
         self._scope, self._top, self._blocks = scope, top, blocks
         self._ids = {"NSET": np.array(scope.ids, np.int64), "ELSET": np.array(scope.numbers, np.int64)}
         self._known: dict[tuple[bool, str, str], NDArray[np.bool_] | None] = {}
+        self._free: set[tuple[int, ...]] | None = None  # faces of one solid
 
     def sets(self, several: bool) -> NamedSets:
         """Return the sets that there are; those of its own with its name where there are several pieces."""
@@ -333,18 +334,42 @@ class _Members:
             for start, (kind, block) in zip(self._starts(), self._blocks, strict=True):
                 rows = chosen[(chosen >= start) & (chosen < start + len(block))] - start
                 types = np.array([self._scope.elements[start + row][0] for row in rows.tolist()], str)
+                if not label and cell_dimension(kind) == 3:
+                    self._add_free_faces(found, name, kind, block[rows])
+                    continue
                 for element in np.unique(types):
                     for face, corners in _faces(kind, str(element), label):
                         found.add_faces(name, face, block[rows[types == element]][:, corners])
+
+    def _add_free_faces(self, found: NamedSets, name: str, kind: str, cells: NDArray[np.int64]) -> None:
+        """Add the faces of solid cells that no other solid of the piece has."""
+        if self._free is None:
+            sides = [
+                side for other, block in self._blocks if cell_dimension(other) == 3 for side in _padded(other, block)
+            ]
+            keys, counts = np.unique(np.concatenate(sides), axis=0, return_counts=True)
+            self._free = {tuple(key) for key in keys[counts == 1].tolist()}
+        for corners, keys in zip(_FACES[kind.rstrip("0123456789")], _padded(kind, cells), strict=True):
+            free = [tuple(key) in self._free for key in keys.tolist()]
+            face, places = side_of(kind, corners)
+            found.add_faces(name, face, cells[np.array(free, bool)][:, places])
+
+
+def _padded(kind: str, cells: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return the corners of every face of cells, sorted, (m, 4) each: a triangle begins with -1."""
+    sides = [cells[:, corners] for corners in _FACES[kind.rstrip("0123456789")]]
+    return [np.sort(np.hstack([side, np.full((len(side), 4 - side.shape[1]), -1)]), axis=1) for side in sides]
 
 
 def _faces(kind: str, element: str, label: str) -> list[tuple[str, list[int]]]:
     """Return the type of the face of an element that a label means, and the places of its nodes.
 
     Shells have faces SPOS and SNEG (CalculiX: S2 and S1) and edges E1, E2, ... (CalculiX: S3, S4, ...). No label means
-    the face of a shell.
+    the face of a shell. Lines of axisymmetric shells are faces themselves.
     """
     linear = kind.rstrip("0123456789")
+    if linear == "line" and label in ("", "SPOS", "SNEG"):
+        return [side_of(kind, (0, 1))]
     if linear not in _FACES:
         return []
     if cell_dimension(kind) == 2 and _SHELL.match(element):
