@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 import swwl as package
-from swwl import datasets, load_model, read_mesh
+from swwl import Mesh, datasets, load_model, read_mesh
 from tests.cli.conftest import SMALL, start, swwl
 from tests.fielddata import QUICK, write_plates
 from tests.helpers import plate, write_cgns
@@ -164,6 +164,16 @@ def test_info_of_cgns(tmp_path):
     assert facts["nodes"] == 60
     assert facts["cells"] == {"triangle": len(triangles)}
     assert facts["node_fields"]["pressure"]["largest"] == 59
+
+
+def test_info_lists_groups(tmp_path):
+    points, triangles = plate(60)
+    groups = {"inlet": [[0, 1], [1, 2]], "body": {"triangle": [3]}, "fix": [4, 5]}
+    Mesh(points, triangles, groups=groups).write(tmp_path / "a.vtu")
+    text = swwl("info", tmp_path / "a.vtu").stdout
+    assert "group     inlet: 2 faces with 3 nodes\n" in text and "group     fix: 2 nodes\n" in text
+    facts = json.loads(swwl("info", tmp_path / "a.vtu", "--json").stdout)
+    assert facts["groups"]["body"] == {"kind": "cells", "size": 1, "nodes": 3}
 
 
 @pytest.mark.slow

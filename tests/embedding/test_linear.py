@@ -8,7 +8,7 @@ from swwl import Graph, InputError, Mesh, SWWLEmbedding
 from swwl.embedding.linear import Source, linearize
 from swwl.embedding.summaries import SummaryEmbedding
 from swwl.mesh.mesh import trusted_mesh
-from tests.helpers import assert_slope
+from tests.helpers import assert_slope, plate
 
 
 def disc(seed=0, n=60):
@@ -159,6 +159,46 @@ def test_nodes_that_became_one_share_a_gradient():
     assert np.array_equal(gradient[1], gradient[3])
     whole = linearize(SWWLEmbedding(1, **options).fit([soup.merged()]), soup.merged()).pull_back(functions)[:, :, 0]
     assert np.allclose(gradient.sum(axis=0), whole.sum(axis=0))
+
+
+_TAKEN = [{}, {"node_weights": "area"}, {"merge_nodes": True}, {"measure": "edges"}, {"measure": "area"}]
+_PARTS = [("faces", own) for own in _TAKEN] + [("cells", own) for own in [*_TAKEN, {"measure": "skin"}]]
+
+
+@pytest.mark.parametrize(("group", "options"), _PARTS)
+def test_nodes_outside_of_a_group_have_no_influence(group, options):
+    points, cells = plate(40)
+    edges = np.unique(np.sort(cells[:9, :2], axis=1), axis=0)
+    mesh = Mesh(points, {"triangle": cells}, groups={"cells": {"triangle": np.arange(9)}, "faces": edges, "fix": [39]})
+    options = {
+        "n_projections": 4,
+        "n_quantiles": 5,
+        "quantiles": "mean" if "measure" in options else "linear",
+    } | options
+    iterations = 0 if "measure" in options else 1
+    part = mesh.part(group)
+    of_part = linearize(SWWLEmbedding(iterations, **options).fit([part]), part)
+    of_group = linearize(SWWLEmbedding(iterations, group=group, **options).fit([mesh]), mesh)
+    np.testing.assert_array_equal(of_group.row, of_part.row)
+    functions = np.random.default_rng(0).normal(size=(len(of_part.row), 2))
+    gradient = of_group.pull_back(functions)
+    nodes = mesh.groups[group].nodes
+    assert gradient.shape == (40, 2, 2) and len(nodes) < 40
+    np.testing.assert_array_equal(gradient[nodes], of_part.pull_back(functions))
+    assert not np.delete(gradient, nodes, axis=0).any()
+
+
+@pytest.mark.parametrize("kind", ["part", "mesh", "graph"])
+def test_summaries_of_a_group(kind):
+    points, cells = plate(40)
+    mesh = Mesh(points, {"triangle": cells}, groups={"a": {"triangle": np.arange(30)}})
+    other = Mesh(2 * points, {"triangle": cells}, groups=mesh.groups)
+    parts = [mesh.part("a"), other.part("a")]
+    whole, alone = SummaryEmbedding(kind, group="a"), SummaryEmbedding(kind)
+    np.testing.assert_array_equal(whole.fit_transform([mesh, other]), alone.fit_transform(parts))
+    functions = np.random.default_rng(0).normal(size=(len(whole.mean_), 1))
+    found, expected = (linearize(e, m).pull_back(functions) for e, m in ((whole, mesh), (alone, parts[0])))
+    np.testing.assert_array_equal(found[mesh.groups["a"].nodes], expected)
 
 
 def test_a_shift_of_all_nodes_moves_every_quantile_alike():

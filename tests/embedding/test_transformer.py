@@ -340,6 +340,34 @@ def test_merged_nodes_give_the_rows_of_the_whole_mesh(tmp_path):
         SWWLEmbedding(merge_nodes="yes").fit([whole])
 
 
+@pytest.mark.parametrize("measure", [None, "edges", "area"])
+def test_a_group_gives_the_rows_of_its_part(measure, tmp_path):
+    points, cells = plate(60)
+    mesh = Mesh(points, {"triangle": cells}, groups={"body 1": {"triangle": [0, 1, 2]}, "body 2": {"triangle": [7, 9]}})
+    mesh.write(tmp_path / "a.vtu")
+    options = {
+        "n_iterations": 1,
+        "n_projections": 8,
+        "n_quantiles": 20,
+        "memory": tmp_path / "kept",
+        "measure": measure,
+    }
+    row = SWWLEmbedding(**options).fit([mesh.part("body*")]).transform([mesh.part("body*")])
+    grouped = SWWLEmbedding(**options, group="body*").fit([mesh])
+    for _ in range(2):  # the second time from what was kept, under a name of its own
+        np.testing.assert_array_equal(grouped.transform([tmp_path / "a.vtu", mesh]), row.repeat(2, axis=0))
+    whole = SWWLEmbedding(**options).fit([mesh])
+    assert not np.allclose(whole.transform([tmp_path / "a.vtu"]), row, atol=1e-3)
+    Mesh(points, {"triangle": cells}, groups={"other": [0]}).write(tmp_path / "b.vtu")
+    with pytest.raises(InputError, match=r"b.vtu: The mesh has no group 'body\*'; its groups are: other"):
+        grouped.transform([tmp_path / "b.vtu"])
+    if measure != "area":
+        with pytest.raises(InputError, match="a finished graph has no groups"):
+            grouped.transform([mesh.graph()])
+    with pytest.raises(InputError, match="group must be the name or a pattern of groups"):
+        SWWLEmbedding(group=3).fit([mesh])
+
+
 def test_a_loose_node_changes_no_row():
     points, cells = plate(60)
     whole, stray = Mesh(points, {"triangle": cells}), Mesh([*points, [5.0, 5.0]], {"triangle": cells}, name="stray")

@@ -114,6 +114,20 @@ def test_meshes_carry_what_is_predicted(fitted):
 
 
 @pytest.mark.slow
+def test_nothing_simulated_passes_for_predicted(fitted):
+    model, table = fitted
+    bare = table["mesh"][20]
+    cells = {"T": np.ones(bare.n_cells), "part": np.arange(bare.n_cells)}
+    mesh = Mesh(bare.points, bare.cells, {**bare.fields, "U": bare.points, "number": np.arange(bare.n_nodes)},
+                cell_fields=cells, groups={"fix": [0]})  # fmt: skip
+    (found,) = model.predict_meshes(table[20:21].assign(mesh=[mesh]))
+    endings = ("", "_std", "_lower95", "_upper95")
+    assert set(found.fields) == {"number", *(name + end for name in model.field_names_ for end in endings)}
+    assert set(found.cell_fields) == {"part"} and list(found.groups) == ["fix"]
+    np.testing.assert_array_equal(found.fields["T"], model.predict(table[20:21])[0]["T"])
+
+
+@pytest.mark.slow
 def test_samples_spread_as_predictions_say(fitted):
     model, table = fitted
     mean, std = model.predict(table[20:21], return_std=True)

@@ -1,11 +1,14 @@
 """From a request to model files that know their data."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from swwl import RobustGPRegressor
+from swwl import Mesh, RobustGPRegressor, read_mesh
 from swwl.errors import InputError
+from swwl.jobs.check import Reading, check_table
 from swwl.jobs.fit import FitJob, FitRequest
 from swwl.jobs.plan import HoldOut, KernelOptions, plan_fit
 from tests.jobs.conftest import QUICK, quick, run
@@ -53,6 +56,45 @@ def test_steps_say_what_was_found(folder, tmp_path):
     assert (folder / ".swwl-cache").is_dir()
 
 
+def with_groups(folder, name="body 1"):
+    """Give every mesh a group of its first cells."""
+    for file in sorted((folder / "meshes").glob("*.vtu")):
+        mesh = read_mesh(file)
+        kind, block = next(iter(mesh.cells.items()))
+        groups = {name: {kind: np.arange(len(block) // 2)}, "fix": [0]}
+        Mesh(mesh.points, mesh.cells, mesh.fields, cell_fields=mesh.cell_fields, groups=groups).write(file)
+    return folder / "table.csv"
+
+
+@pytest.mark.parametrize("kernel", [QUICK, KernelOptions(n_projections=4, n_quantiles=10, n_jobs=1)])
+@pytest.mark.filterwarnings("ignore::swwl.errors.MeshWarning")
+def test_a_model_remembers_its_group(folder, tmp_path, kernel):
+    table = with_groups(folder)
+    options = {"kernel": replace(kernel, group="body*"), "calibrate": False}
+    (model,) = run(FitRequest(table, tmp_path / "m.swwl", ["top"], **options))
+    read = plan_fit(table, ["top"]).table()
+    parts = read.assign(mesh=[read_mesh(file).part("body*") for file in read["mesh"]])
+    alone = read.assign(mesh=[read_mesh(file) for file in read["mesh"]])
+    np.testing.assert_array_equal(model.predict(read), model.predict(parts))  # a part has its group
+    np.testing.assert_array_equal(model.predict(read), model.predict(alone))
+    bare = alone.assign(mesh=[Mesh(mesh.points, mesh.cells, mesh.fields, "bare") for mesh in alone["mesh"]])
+    with pytest.raises(InputError, match=r"The mesh has no group 'body\*'; it has no groups"):
+        model.predict(bare)
+    (whole,) = run(FitRequest(table, tmp_path / "w.swwl", ["top"], kernel=kernel, calibrate=False))
+    assert not np.allclose(whole.predict(read), model.predict(read), rtol=1e-9)
+
+
+def test_a_mesh_without_the_group_is_named(folder, tmp_path):
+    table = with_groups(folder)
+    mesh = read_mesh(folder / "meshes/003.vtu")
+    Mesh(mesh.points, mesh.cells, mesh.fields, groups={"wall": [0]}).write(folder / "meshes/003.vtu")
+    job = FitJob(FitRequest(table, tmp_path / "m.swwl", ["top"], kernel=quick(group="body*"), calibrate=False))
+    with pytest.raises(InputError, match=r"table.csv: line 5: .*003.vtu: .*no group 'body\*'; its groups are: wall"):
+        job.check()
+    found = check_table(table, ["top"], reading=Reading(group="body*"))
+    assert [(finding.kind, finding.place) for finding in found] == [("mesh file", "line 5")]
+
+
 def test_nothing_is_kept_without_a_cache(folder, tmp_path):
     run(FitRequest(folder / "table.csv", tmp_path / "m.swwl", ["top"], kernel=QUICK, calibrate=False, cache=False))
     assert not (folder / ".swwl-cache").exists()
@@ -64,6 +106,7 @@ def test_nothing_is_kept_without_a_cache(folder, tmp_path):
         ({"targets": ()}, "Nothing to learn"),
         ({"targets": (), "fields": ["heat"], "solver": "exact"}, "do not apply to --target-field"),
         ({"fields": ["heat"], "kernel": quick(merge_nodes=True)}, "--merge-nodes does not apply"),
+        ({"fields": ["heat"], "kernel": quick(group="body")}, "--group does not apply"),
         ({"fields": ["het"]}, "Did you mean 'heat'"),
         ({"targets": ["tops"]}, "Did you mean 'top'"),
         ({"rows": HoldOut(fraction=0.99)}, "at least 5 training rows are needed"),

@@ -27,6 +27,10 @@ def check(
     drop_incomplete: Annotated[
         bool, typer.Option("--drop-incomplete", help="Leave out rows in which a mesh, an input or a target is missing.")
     ] = False,
+    group: Annotated[
+        str | None,
+        typer.Option(help="A group of cells or faces that every mesh must have, as for swwl fit."),
+    ] = None,
     cache: Annotated[bool, typer.Option(help="Keep what is found about meshes beside the table.")] = True,
     jobs: Annotated[int, typer.Option(help="Threads; -1 is one per core.")] = -1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of --test-fraction.")] = 0,
@@ -46,7 +50,7 @@ def check(
       swwl check d/table.csv --target efficiency
     """
     from swwl.cli.fit import named_inputs
-    from swwl.jobs.check import check_table
+    from swwl.jobs.check import Reading, check_table
     from swwl.jobs.plan import HoldOut
     from swwl.jobs.table import memory_beside
 
@@ -57,9 +61,7 @@ def check(
         list(dict.fromkeys(mesh or [])),
         named_inputs(inputs),
         rows=HoldOut(split, test_fraction, all_rows, seed, drop_incomplete),
-        memory=memory_beside(table, cache),
-        n_jobs=jobs,
-        progress=out.progress("checks"),
+        reading=Reading(memory_beside(table, cache), jobs, out.progress("checks"), group),
     )
     show_findings(out, findings)
     errors = sum(finding.severity == "error" for finding in findings)

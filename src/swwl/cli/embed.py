@@ -37,6 +37,10 @@ def embed(
     node_weights: Annotated[Weights | None, typer.Option(help="Weights of nodes. Not for auto.")] = None,
     field: Annotated[list[str] | None, typer.Option(help="Node field to use beside coordinates; may repeat.")] = None,
     merge_nodes: Annotated[bool, typer.Option("--merge-nodes", help="Make nodes at the same place one.")] = False,
+    group: Annotated[
+        str | None,
+        typer.Option(help="Embed this part of every mesh: a group of cells or faces, such as 'body*'."),
+    ] = None,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="List meshes that cannot be used and go on; without, they are an error.")
     ] = False,
@@ -88,6 +92,7 @@ def embed(
         n_iterations=iterations,
         fields=tuple(field or ()),
         merge_nodes=merge_nodes,
+        group=group,
         seed=seed,
     )
     work = find_work(table, frame, columns, rows.rows, rows.train, [], skip_bad)

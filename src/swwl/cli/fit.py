@@ -119,6 +119,10 @@ def fit(
     merge_nodes: Annotated[
         bool, typer.Option("--merge-nodes", help="Make nodes at exactly the same place one, as swwl check may advise.")
     ] = False,
+    group: Annotated[
+        str | None,
+        typer.Option(help="Learn from this part of every mesh: a group of cells or faces, such as 'body*'."),
+    ] = None,
     solver: Annotated[
         SolverName, typer.Option(help="exact, or vecchia for many rows; auto takes it from 3000 rows on.")
     ] = SolverName.auto,
@@ -159,6 +163,7 @@ def fit(
         n_iterations=iterations,
         fields=tuple(field or ()),
         merge_nodes=merge_nodes,
+        group=group,
         seed=seed,
         n_jobs=jobs,
     )

@@ -41,6 +41,9 @@ def _show_mesh(out: Output, file: Path, facts: Record) -> None:
         for name, field in facts["node_fields"].items():
             size = "" if field["components"] == 1 else f"{field['components']} components, "
             out.say(f"field     {name}: {size}{number(field['least'])} to {number(field['largest'])}")
+        for name, group in facts["groups"].items():
+            nodes = "" if group["kind"] == "nodes" else f" with {group['nodes']} nodes"
+            out.say(f"group     {name}: {group['size']} {group['kind']}{nodes}")
     names = "xyz" if facts["kind"] == "mesh" and facts["features"] <= 3 else None
     for k, (low, high) in enumerate(zip(facts["least"], facts["largest"], strict=True)):
         out.say(f"{names[k] if names else f'feature {k}':<10}{number(low)} to {number(high)}")

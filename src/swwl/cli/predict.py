@@ -152,8 +152,9 @@ def predict(
     (inside_domain, domain), and where intervals are doubled because the model is less sure (widened). Where the table
     holds a target already, the predictions are scored against it, and tested for whether the answers still agree.
     A model of fields fills a folder: one .vtu file per row, which ParaView opens, with FIELD, FIELD_std, FIELD_lower95,
-    FIELD_upper95 and, where the row's mesh has the field, FIELD_true and FIELD_error; and predictions.csv with the
-    largest value and the mean of every field. Of one case it writes one file, -o case.vtu.
+    FIELD_upper95 and, where the row's mesh has the field, FIELD_true and FIELD_error, and none of its other simulated
+    fields; and predictions.csv with the largest value and the mean of every field. Of one case it writes one file,
+    -o case.vtu.
 
     \b
     Example:

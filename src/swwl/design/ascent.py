@@ -131,7 +131,7 @@ def improve(
     count = 0
 
     def moved(c: Array) -> Mesh:
-        return trusted_mesh(start.points + modes.move(c - origin), start.cells, {}, start.name)
+        return trusted_mesh(start.points + modes.move(c - origin), start.cells, {}, start.name, groups=start.groups)
 
     def predicted(shape: Mesh, slopes: bool = True) -> Any:
         row = pd.DataFrame({column: [shape]} | {name: [value] for name, value in (inputs or {}).items()})

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputTypeError, located
 from swwl.mesh.graph import Graph
-from swwl.mesh.io import as_graph, as_mesh
+from swwl.mesh.io import as_graph, as_mesh, prepared
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.sampling import cell_samples, skin_samples
 from swwl.mesh.shape.skin import Skin
@@ -79,7 +79,12 @@ class Cloud:
 
 
 def cloud_of(
-    item: Any, measure: str, fields: Sequence[str] = (), merge_nodes: bool = False, found: Skin | None = None
+    item: Any,
+    measure: str,
+    fields: Sequence[str] = (),
+    merge_nodes: bool = False,
+    found: Skin | None = None,
+    group: str | None = None,
 ) -> Cloud:
     """Make a cloud of an item.
 
@@ -97,6 +102,8 @@ def cloud_of(
         Make nodes of a mesh at the same place one.
     found : Skin, optional
         Of the mesh, where it is known.
+    group : str, optional
+        Of a mesh: the part to take, see :meth:`swwl.Mesh.part`.
 
     Examples
     --------
@@ -104,17 +111,17 @@ def cloud_of(
     [[0.5, 1.0], [2.0, 2.0]]
     """
     if measure == "edges":
-        return _edges(as_graph(item, fields=fields, merge_nodes=merge_nodes))
+        return _edges(as_graph(item, fields=fields, merge_nodes=merge_nodes, group=group))
     if isinstance(item, Graph):
         raise InputTypeError(
             f'measure="{measure}" needs the cells of a mesh, which a Graph does not have; '
             f"give the Mesh, its file or (points, cells)."
         )
-    mesh = as_mesh(item).merged() if merge_nodes else as_mesh(item)
+    whole = as_mesh(item)
     if isinstance(item, (str, os.PathLike)):
         with located(str(item)):
-            return _sampled(mesh, measure, found)
-    return _sampled(mesh, measure, found)
+            return _sampled(prepared(whole, merge_nodes, group), measure, found)
+    return _sampled(prepared(whole, merge_nodes, group), measure, found)
 
 
 def _sampled(mesh: Mesh, measure: str, found: Skin | None) -> Cloud:

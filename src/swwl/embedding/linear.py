@@ -26,7 +26,7 @@ from swwl.errors import InputError
 from swwl.mesh.arrays import first_at_place
 from swwl.mesh.cells import used_nodes
 from swwl.mesh.graph import Graph
-from swwl.mesh.io import as_graph, as_mesh
+from swwl.mesh.io import as_graph, as_mesh, prepared
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.adjoints import cell_samples_back, lumped_measures_back, skin_samples_back
 from swwl.mesh.shape.part import part_row, part_row_back
@@ -65,35 +65,39 @@ class Source:
         self.given = given
         self._known: dict[Any, Any] = {}
 
-    def thing(self, merge: bool) -> Mesh | Graph:
-        """Return what was given, with nodes at one place made one where that is requested."""
+    def thing(self, merge: bool, group: str | None = None) -> Mesh | Graph:
+        """Return what was given, or a part of it, with nodes at one place made one where that is requested."""
         given = self.given
-        return given if isinstance(given, Graph) or not merge else self._once("merged", given.merged)
+        if isinstance(given, Graph) or not (merge or group):
+            return given
+        return self._once(("thing", merge, group), lambda: prepared(given, merge, group))
 
-    def mesh(self, merge: bool, what: str) -> Mesh:
+    def mesh(self, merge: bool, what: str, group: str | None = None) -> Mesh:
         """Return the mesh, or say that there is none and what needs it."""
-        mesh = self.thing(merge)
+        mesh = self.thing(merge, group)
         if isinstance(mesh, Graph):
             raise InputError(
                 f"{what} needs the cells of a mesh, which a Graph does not have: give the Mesh or its file."
             )
         return mesh
 
-    def graph(self, merge: bool, weights: str | None = None, fields: tuple[str, ...] = ()) -> Graph:
+    def graph(
+        self, merge: bool, weights: str | None = None, fields: tuple[str, ...] = (), group: str | None = None
+    ) -> Graph:
         """Return the graph of the mesh, see :meth:`swwl.Mesh.graph`, or the graph that was given."""
-        thing = self.thing(merge)
+        thing = self.thing(merge, group)
         if isinstance(thing, Graph):
             return thing
-        return self._once(("graph", merge, weights, fields), lambda: thing.graph(weights, fields))
+        return self._once(("graph", merge, weights, fields, group), lambda: thing.graph(weights, fields))
 
-    def skin(self, merge: bool) -> Skin | None:
+    def skin(self, merge: bool, group: str | None = None) -> Skin | None:
         """Return the skin of the mesh; None where there is none."""
-        mesh = self.thing(merge)
-        return None if isinstance(mesh, Graph) else self._once(("skin", merge), lambda: _skin_or_none(mesh))
+        mesh = self.thing(merge, group)
+        return None if isinstance(mesh, Graph) else self._once(("skin", merge, group), lambda: _skin_or_none(mesh))
 
-    def from_graph(self, gradient: Array, merge: bool) -> Array:
+    def from_graph(self, gradient: Array, merge: bool, group: str | None = None) -> Array:
         """Bring gradients (k, d, m) in the features of the graph to all nodes of what was given."""
-        mesh = self.thing(merge)
+        mesh = self.thing(merge, group)
         if isinstance(mesh, Graph):
             return gradient
         gradient = gradient[:, : mesh.dimension]
@@ -102,15 +106,24 @@ class Source:
             whole = np.zeros((mesh.n_nodes, *gradient.shape[1:]))
             whole[used] = gradient
             gradient = whole
-        return self.from_mesh(gradient, merge)
+        return self.from_mesh(gradient, merge, group)
 
-    def from_mesh(self, gradient: Array, merge: bool) -> Array:
-        """Bring gradients in the nodes of the merged mesh to those that became one, in equal shares."""
-        given = self.given
-        if isinstance(given, Graph) or not merge or len(gradient) == given.n_nodes:
+    def from_mesh(self, gradient: Array, merge: bool, group: str | None = None) -> Array:
+        """Bring gradients in the nodes of the merged mesh, or of a part of it, to all nodes of what was given.
+
+        Nodes that became one get equal shares; those outside of the part have no influence.
+        """
+        part = self.thing(False, group)
+        if isinstance(part, Graph) or isinstance(self.given, Graph):
             return gradient
-        number = np.unique(first_at_place(given.points), return_inverse=True)[1]
-        return gradient[number] / np.bincount(number)[number][:, None, None]
+        if merge and len(gradient) != part.n_nodes:
+            number = np.unique(first_at_place(part.points), return_inverse=True)[1]
+            gradient = gradient[number] / np.bincount(number)[number][:, None, None]
+        if group is None:
+            return gradient
+        whole = np.zeros((self.given.n_nodes, *gradient.shape[1:]))
+        whole[self.given.part_group(group).nodes] = gradient
+        return whole
 
     def _once(self, key: Any, find: Callable[[], Found]) -> Found:
         if key not in self._known:
@@ -177,13 +190,14 @@ def linearize(embedding: SWWLEmbedding | SummaryEmbedding, item: Any) -> Linear:
 
 
 def _nodes(embedding: SWWLEmbedding, recipe: Recipe, source: Source) -> Linear:
-    thing, merge = source.thing(recipe.merge_nodes), recipe.merge_nodes
+    merge, group = recipe.merge_nodes, recipe.group
+    thing = source.thing(merge, group)
     by_area = recipe.node_weights == "area"
     if isinstance(thing, Graph) and recipe.node_weights != "uniform" and (by_area or thing.node_weights is not None):
         raise InputError(
             "The weights of the nodes change when nodes move, and a Graph does not know how: give the Mesh or its file."
         )
-    graph = source.graph(merge, "area" if by_area else None, recipe.fields)
+    graph = source.graph(merge, "area" if by_area else None, recipe.fields, group)
     check_rule(recipe.quantiles, by_area)
     averaging = is_averaging(graph, recipe.normalization)
     (n, d), count = graph.features.shape, recipe.n_iterations + 1
@@ -208,12 +222,12 @@ def _nodes(embedding: SWWLEmbedding, recipe: Recipe, source: Source) -> Linear:
         total = total.reshape(n, d, m)
         if averaging:  # the mean is taken away before the iterations, and added again behind them
             total = total + (in_offset.reshape(count, d, m).sum(axis=0) - total.sum(axis=0)) / n
-        back = source.from_graph(total / scale[:, None], merge)
+        back = source.from_graph(total / scale[:, None], merge, group)
         if in_masses is not None:
             assert isinstance(thing, Mesh)
             whole = np.zeros((thing.n_nodes, m))
             whole[used_nodes(thing.cells, thing.n_nodes)] = in_masses
-            back = back + source.from_mesh(lumped_measures_back(thing.points, thing.cells, whole), merge)
+            back = back + source.from_mesh(lumped_measures_back(thing.points, thing.cells, whole), merge, group)
         return back
 
     return Linear(_row(found, recipe, offset), pull_back)
@@ -240,12 +254,12 @@ def _quantiles_back(found: list[Quantiles], recipe: Recipe, gradient: Array) -> 
 
 
 def _cloud(embedding: SWWLEmbedding, recipe: Recipe, source: Source) -> Linear:
-    merge = recipe.merge_nodes
+    merge, group = recipe.merge_nodes, recipe.group
     if recipe.measure == "edges":
-        item: Any = source.thing(merge)
+        item: Any = source.thing(merge, group)
     else:
-        item = source.mesh(merge, f'measure="{recipe.measure}"')
-    found_skin = source.skin(merge) if recipe.measure == "skin" else None
+        item = source.mesh(merge, f'measure="{recipe.measure}"', group)
+    found_skin = source.skin(merge, group) if recipe.measure == "skin" else None
     cloud = cloud_of(item, recipe.measure, recipe.fields, found=found_skin)
     plain = cloud if recipe.directed else cloud.without_directions()
     scale = np.asarray(recipe.scale)
@@ -260,13 +274,13 @@ def _cloud(embedding: SWWLEmbedding, recipe: Recipe, source: Source) -> Linear:
         if not recipe.directed:
             in_points = _without_directions_back(cloud, in_points)
         if recipe.measure == "edges":
-            return source.from_graph(_edges_back(as_graph(item, fields=recipe.fields), in_points), merge)
+            return source.from_graph(_edges_back(as_graph(item, fields=recipe.fields), in_points), merge, group)
         assert in_masses is not None
         if recipe.measure == "area":
-            return source.from_mesh(cell_samples_back(item, in_points, in_masses), merge)
+            return source.from_mesh(cell_samples_back(item, in_points, in_masses), merge, group)
         d = item.dimension
         back = skin_samples_back(item, in_points[:, :d], in_masses, in_points[:, d:], found=found_skin)
-        return source.from_mesh(back, merge)
+        return source.from_mesh(back, merge, group)
 
     return Linear(_row([found], recipe, -embedding.center_[None]), pull_back)
 
@@ -294,12 +308,13 @@ def _without_directions_back(cloud: Cloud, gradient: Array) -> Array:
 
 
 def _summaries(embedding: SummaryEmbedding, source: Source) -> Linear:
-    thing = source.thing(embedding.merge_nodes)
+    merge, group = embedding.merge_nodes, embedding.group
+    thing = source.thing(merge, group)
     if embedding.kind != "graph":
-        thing = source.mesh(embedding.merge_nodes, "The summary of a mesh")
+        thing = source.mesh(merge, "The summary of a mesh", group)
     elif isinstance(thing, Mesh):
-        thing = source.graph(embedding.merge_nodes)
-    found = source.skin(embedding.merge_nodes) if isinstance(thing, Mesh) else None
+        thing = source.graph(merge, group=group)
+    found = source.skin(merge, group) if isinstance(thing, Mesh) else None
     numbers: Callable[..., Array] = part_row if embedding.kind == "part" else summaries
     back_of: Callable[..., Array] = part_row_back if embedding.kind == "part" else summaries_back
     raw = numbers(thing, found)
@@ -308,7 +323,7 @@ def _summaries(embedding: SummaryEmbedding, source: Source) -> Linear:
 
     def pull_back(gradient: Array) -> Array:
         back = back_of(thing, moving[:, None] * gradient, found)
-        merge = embedding.merge_nodes
-        return source.from_mesh(back, merge) if isinstance(thing, Mesh) else source.from_graph(back, merge)
+        bring = source.from_mesh if isinstance(thing, Mesh) else source.from_graph
+        return bring(back, merge, group)
 
     return Linear(row, pull_back)

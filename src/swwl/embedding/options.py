@@ -93,6 +93,10 @@ _RULES: dict[str, tuple[Callable[[object], bool], str]] = {
         lambda value: isinstance(value, (bool, np.bool_)),
         "merge_nodes must be True or False, not {value!r}.",
     ),
+    "group": (
+        lambda value: value is None or (isinstance(value, str) and bool(value.strip())),
+        "group must be the name or a pattern of groups, such as 'body*', not {value!r}.",
+    ),
     "fields": (
         lambda value: not isinstance(value, str),
         "fields must be a sequence of names, such as [{value!r}], not one string.",

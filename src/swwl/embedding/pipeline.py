@@ -47,11 +47,13 @@ class Recipe:
     measure: str = "nodes"
     directed: bool = True  # whether normals count with their sign
     merge_nodes: bool = False
+    group: str | None = None
 
     @cached_property
     def reading_key(self) -> str:
         """Under which name the moments of a file are kept: all that they depend on besides the file."""
         merged = ["merged"] if self.merge_nodes else []
+        merged += [] if self.group is None else ["group", self.group]
         if self.measure in CLOUDS:
             return fingerprint("cloud 2", self.measure, self.fields, *merged)
         return fingerprint(self.fields, self.node_weights == "area", self.normalization, *merged)

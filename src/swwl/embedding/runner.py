@@ -24,16 +24,16 @@ from numpy.typing import NDArray
 from swwl.embedding import pipeline
 from swwl.embedding.clouds import CLOUDS, Cloud, cloud_of
 from swwl.embedding.pipeline import EmbeddedGraph, Moments, Recipe
-from swwl.errors import InputError, InputTypeError, MeshWarning
+from swwl.errors import InputError, InputTypeError, MeshWarning, located
 from swwl.mesh.arrays import AnyArray
 from swwl.mesh.graph import Graph
-from swwl.mesh.io import as_graph, as_mesh
+from swwl.mesh.io import as_graph, as_mesh, prepared
 from swwl.mesh.io.convert import MeshFile
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.part import part_row
 from swwl.mesh.shape.summaries import summaries
 from swwl.parallel import Progress, check_memory, each_once, in_threads
-from swwl.storage.memory import Memory, MemoryLike, as_memory
+from swwl.storage.memory import Memory, MemoryLike, as_memory, fingerprint
 
 Found = TypeVar("Found")
 Made = TypeVar("Made", bound=Graph | Cloud | Mesh)
@@ -150,12 +150,13 @@ def _guarded(items: Iterable[object]) -> Iterator[object]:
 def load(item: Entry, recipe: Recipe) -> Graph | Cloud:
     """Return an item as the graph or the cloud that a recipe takes."""
     graph: Graph | Cloud
-    key = (recipe.measure, recipe.fields, recipe.node_weights == "area", recipe.merge_nodes)
+    key = (recipe.measure, recipe.fields, recipe.node_weights == "area", recipe.merge_nodes, recipe.group)
     if recipe.measure in CLOUDS:
-        graph = item.once(key, lambda given: cloud_of(given, recipe.measure, recipe.fields, recipe.merge_nodes))
+        graph = item.once(key, lambda given: _cloud(given, recipe))
     else:
         weights = "area" if recipe.node_weights == "area" else None
-        options: dict[str, Any] = {"fields": recipe.fields, "node_weights": weights, "merge_nodes": recipe.merge_nodes}
+        options: dict[str, Any] = {"fields": recipe.fields, "node_weights": weights}
+        options |= {"merge_nodes": recipe.merge_nodes, "group": recipe.group}
         graph = item.once(key, lambda given: as_graph(given, **options))
     if isinstance(graph, Cloud) and not recipe.directed:
         graph = graph.without_directions()
@@ -167,6 +168,10 @@ def load(item: Entry, recipe: Recipe) -> Graph | Cloud:
         error = InputError(f"has {graph.n_features} {what}, but fit saw {recipe.n_features}.")
         raise error.of_item(item.number, _title(item, graph), continues=True)
     return graph
+
+
+def _cloud(given: object, recipe: Recipe) -> Cloud:
+    return cloud_of(given, recipe.measure, recipe.fields, recipe.merge_nodes, group=recipe.group)
 
 
 def _title(item: Entry, graph: Graph | Cloud) -> str:
@@ -240,16 +245,19 @@ def _kept(path: Path | None, recipe: Recipe, memory: Memory) -> EmbeddedGraph | 
     return EmbeddedGraph(quantiles, center)
 
 
-def summaries_of(items: Sequence[Entry], kind: str, merge_nodes: bool, memory: Memory) -> list[NDArray[np.float64]]:
+def summaries_of(
+    items: Sequence[Entry], kind: str, merge_nodes: bool, memory: Memory, group: str | None = None
+) -> list[NDArray[np.float64]]:
     """Return the summaries of every item as a "mesh", a "graph" or a "part", from memory where they are known there."""
     results = []
     key = {"mesh": "mesh-2", "graph": "graph-2", "part": "part-1"}[kind] + "-merged" * merge_nodes
+    key += "" if group is None else "-group-" + fingerprint(group)
     for item in items:
         kept = None if item.path is None else memory.get(item.path, "summaries", key)
         if kept is not None and "summaries" in kept and np.isfinite(kept["summaries"]).all():
             results.append(kept["summaries"])
             continue
-        thing = item.once((kind == "graph", merge_nodes), partial(_thing, kind=kind, merge_nodes=merge_nodes))
+        thing = item.once((kind == "graph", merge_nodes, group), lambda given: _thing(given, kind, merge_nodes, group))
         try:
             found = part_row(thing) if kind == "part" and isinstance(thing, Mesh) else summaries(thing)
         except InputError as error:
@@ -260,11 +268,14 @@ def summaries_of(items: Sequence[Entry], kind: str, merge_nodes: bool, memory: M
     return results
 
 
-def _thing(given: object, kind: str, merge_nodes: bool) -> Mesh | Graph:
+def _thing(given: object, kind: str, merge_nodes: bool, group: str | None) -> Mesh | Graph:
     if kind == "graph":
-        return as_graph(given, merge_nodes=merge_nodes)
+        return as_graph(given, merge_nodes=merge_nodes, group=group)
     mesh = as_mesh(given)
-    return mesh.merged() if merge_nodes else mesh
+    if isinstance(given, (str, os.PathLike)):
+        with located(str(given)):
+            return prepared(mesh, merge_nodes, group)
+    return prepared(mesh, merge_nodes, group)
 
 
 # The run

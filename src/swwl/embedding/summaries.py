@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from swwl.embedding.options import check_options
 from swwl.embedding.runner import Entry, Run, summaries_of
 from swwl.errors import InputError
 from swwl.parallel import Progress
@@ -37,6 +38,8 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
         of its nodes and cells, see :func:`swwl.mesh.shape.summaries.summaries`.
     merge_nodes : bool
         Make nodes of a mesh at the same place one, see :meth:`swwl.Mesh.merged`.
+    group : str, optional
+        Name or shell pattern of groups: describe the part that they make, see :meth:`swwl.Mesh.part`.
     n_jobs : int or None
         Threads.
     memory : Memory, path or None
@@ -64,11 +67,13 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
         kind: str = "mesh",
         *,
         merge_nodes: bool = False,
+        group: str | None = None,
         n_jobs: int | None = None,
         memory: MemoryLike = None,
     ):
         self.kind = kind
         self.merge_nodes = merge_nodes
+        self.group = group
         self.n_jobs = n_jobs
         self.memory = memory
 
@@ -119,7 +124,7 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
 
     def take(self, items: Sequence[Entry], memory: Memory) -> list[Array]:
         """Return the raw numbers of every distinct mesh, (K,) each."""
-        return summaries_of(items, self.kind, self.merge_nodes, memory)
+        return summaries_of(items, self.kind, self.merge_nodes, memory, self.group)
 
     def finish(self, pieces: list[Array], inverse: list[int] | None = None, *, fit: bool) -> Array:
         """Return the numbers of all meshes, standardized; with ``fit``, by their own means and spreads."""
@@ -142,6 +147,7 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
         check_declared(self, Sizes())
         if self.kind not in ("part", "mesh", "graph"):
             raise InputError(f"kind is {shown(self.kind)}, but 'part', 'mesh' or 'graph' is expected")
+        check_options({"group": self.group})
         return len(self.mean_)
 
     def _run(self, X: object, progress: Progress | None, memory: MemoryLike) -> Run:

@@ -93,6 +93,9 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     merge_nodes : bool
         Make nodes of a mesh at exactly the same place one, for files in which every triangle has corners of its own;
         see :meth:`swwl.Mesh.merged`.
+    group : str, optional
+        Name or shell pattern of groups, such as ``"body*"``: embed the part of every mesh that their cells or faces
+        make, see :meth:`swwl.Mesh.part`.
     memory : Memory, path or None
         A folder in which the embeddings of mesh files are kept from one run to the next, keyed by what a file holds
         and by the options here. Rows are bit for bit those of a run without.
@@ -178,6 +181,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         per_iteration: bool = False,
         fields: Sequence[str] = (),
         merge_nodes: bool = False,
+        group: str | None = None,
         memory: MemoryLike = None,
     ):
         self.n_iterations = n_iterations
@@ -197,6 +201,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.per_iteration = per_iteration
         self.fields = fields
         self.merge_nodes = merge_nodes
+        self.group = group
         self.memory = memory
 
     def fit(
@@ -281,7 +286,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _options(self) -> Recipe:
         """Return the options as a recipe, enough to read graphs."""
-        names = ("node_weights", "normalization", "tolerance", "n_quantiles", "quantiles", "merge_nodes")
+        names = ("node_weights", "normalization", "tolerance", "n_quantiles", "quantiles", "merge_nodes", "group")
         given = {name: getattr(self, name) for name in names}
         return Recipe(
             fields=tuple(self.fields), n_iterations=self._kept_iterations, measure=self.measure or "nodes", **given

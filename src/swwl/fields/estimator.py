@@ -318,8 +318,9 @@ class FieldRegressor(BaseEstimator):
     ) -> list[Mesh]:
         """Return the meshes of new rows with ``name``, ``name_std``, ``name_lower95`` and ``name_upper95``.
 
-        A field of that name that a mesh has already is replaced; the ending follows the level. For ``widen`` see
-        :meth:`predict`.
+        The ending follows the level. Fields that a mesh has already are left out, of nodes and of cells: they are of a
+        simulation, perhaps of another case. Those of integers (numbers of parts, tags) and groups are kept. For
+        ``widen`` see :meth:`predict`.
         """
         return self._asked(X, widen, progress, memory).predict_meshes(level, widen)
 

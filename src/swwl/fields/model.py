@@ -8,7 +8,7 @@ here and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, Protocol, TypeVar
@@ -28,6 +28,7 @@ from swwl.fields.values import FieldKind, Warp
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.prediction import Prediction, to_std
+from swwl.mesh.arrays import AnyArray
 from swwl.mesh.mesh import Mesh
 from swwl.regression.intervals import widening
 from swwl.regression.stack import Member
@@ -249,6 +250,11 @@ class RowMeshes(Protocol):
         """Return the nodes of a row's mesh, as each of the models sees them."""
 
 
+def _tags(fields: Mapping[str, AnyArray], taken: Collection[str]) -> dict[str, AnyArray]:
+    """Return the fields of integers, which number parts; others are of a simulation, and not of the prediction."""
+    return {name: field for name, field in fields.items() if field.dtype.kind in "iub" and name not in taken}
+
+
 @dataclass(frozen=True)
 class FieldCases:
     """M new rows, read, described and represented: all that is predicted of them is asked here.
@@ -312,11 +318,9 @@ class FieldCases:
             mesh = next(iter(row.values()))[0]
             of_nodes = {name: values for _, cells, own in row.values() if not cells for name, values in own.items()}
             of_cells = {name: values for _, cells, own in row.values() if cells for name, values in own.items()}
-            mesh = mesh.with_fields(of_nodes)
-            if of_cells:
-                mesh = Mesh(mesh.points, dict(mesh.cells), dict(mesh.fields), mesh.name,
-                            cell_fields={**mesh.cell_fields, **of_cells})  # fmt: skip
-            meshes.append(mesh)
+            tags, cell_tags = (_tags(home, {*of_nodes, *of_cells}) for home in (mesh.fields, mesh.cell_fields))
+            meshes.append(Mesh(mesh.points, mesh.cells, tags | of_nodes, mesh.name, cell_fields=cell_tags | of_cells,
+                               groups=mesh.groups))  # fmt: skip
         return meshes
 
     def sample(self, n_samples: int = 1, random_state: int | None = None) -> Fields:

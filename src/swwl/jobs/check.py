@@ -23,6 +23,7 @@ from swwl.jobs.plan import FitPlan, HoldOut, RowSplit, plan_fit, split_rows
 from swwl.jobs.predict import Model, factors_of
 from swwl.jobs.table import known_outputs, read_table
 from swwl.mesh.io.formats import read_file
+from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.screening import MeshFacts, Typical, apart, facts_of, typical_of
 from swwl.parallel import Progress, check_jobs, each_once, one_blas_thread
 from swwl.storage.memory import Memory, fingerprint
@@ -116,7 +117,11 @@ _KEY = fingerprint("facts 2")
 
 
 def read_facts(
-    files: Iterable[Path], memory: Memory, n_jobs: int | None = None, progress: Progress | None = None
+    files: Iterable[Path],
+    memory: Memory,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    group: str | None = None,
 ) -> dict[Path, MeshFacts | InputError]:
     """Return the facts of mesh files, or why one cannot be used; what is known from an earlier run is not read.
 
@@ -129,21 +134,26 @@ def read_facts(
         Threads.
     progress : callable, optional
         Called as ``progress(done, total)``.
+    group : str, optional
+        A group that every mesh must have cells or faces of, see :meth:`swwl.Mesh.part`. Facts are those of whole
+        meshes all the same.
     """
     check_jobs(1 if n_jobs is None else n_jobs)
     distinct, _ = each_once(files)
     found: dict[Path, MeshFacts | InputError] = {}
     with one_blas_thread():
         parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-        for file, facts in zip(distinct, parallel(delayed(_facts)(file, memory) for file in distinct), strict=True):
+        tasks = (delayed(_facts)(file, memory, group) for file in distinct)
+        for file, facts in zip(distinct, parallel(tasks), strict=True):
             found[file] = facts
             if progress is not None:
                 progress(len(found), len(distinct))
     return found
 
 
-def _facts(file: Path, memory: Memory) -> MeshFacts | InputError:
-    kept = memory.get(file, "facts", _KEY)
+def _facts(file: Path, memory: Memory, group: str | None = None) -> MeshFacts | InputError:
+    key = _KEY if group is None else f"{_KEY}-group-{fingerprint(group)}"
+    kept = memory.get(file, "facts", key)
     if kept is not None and kept.keys() >= {"content", "counts", "shape"}:
         n_loose, n_repeated, has_cells = kept["counts"].tolist()
         shape, sizes = kept["shape"], (int(kept["n_nodes"]), n_loose, n_repeated)
@@ -152,14 +162,17 @@ def _facts(file: Path, memory: Memory) -> MeshFacts | InputError:
         return MeshFacts(*sizes, str(kept["content"]), quantiles, covariance, looks, bool(has_cells))
     try:
         with located(str(file)):
-            facts = facts_of(read_file(file, ()))
+            content = read_file(file, ())
+            facts = facts_of(content)
+            if group is not None and isinstance(content, Mesh):
+                content.part_group(group)
     except InputError as error:
         return error
     except OSError as error:
         return InputError(f"{file}: {error.strerror or error}")
     counts = np.array([facts.n_loose, facts.n_repeated, facts.has_cells])
     shape = np.hstack([facts.covariance, facts.looks, facts.quantiles])  # one array is read faster than three
-    memory.put(file, "facts", _KEY, facts.n_nodes, content=np.array(facts.key), counts=counts, shape=shape)
+    memory.put(file, "facts", key, facts.n_nodes, content=np.array(facts.key), counts=counts, shape=shape)
     return facts
 
 
@@ -264,12 +277,23 @@ class Checked:
     typical: dict[str, Typical] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How meshes are looked at: where facts are kept, threads, what shows progress, a group that each must have."""
+
+    memory: Memory = field(default_factory=lambda: Memory(None))
+    n_jobs: int | None = None
+    progress: Progress | None = None
+    group: str | None = None
+
+
 def check_plan(
     plan: FitPlan,
     memory: Memory,
     *,
     n_jobs: int | None = None,
     merge_nodes: bool = False,
+    group: str | None = None,
     progress: Progress | None = None,
 ) -> Checked:
     """Look for what is odd in the rows and meshes of a plan; refuse the first mesh that cannot be read.
@@ -283,10 +307,13 @@ def check_plan(
         Threads.
     merge_nodes : bool
         Whether nodes at the same place will be made one.
+    group : str, optional
+        The part of the meshes that will be learned from.
     progress : callable, optional
     """
     files = {name: plan.mesh_files(name) for name in plan.meshes}
-    facts = read_facts((file for name in files for file in files[name] if file is not None), memory, n_jobs, progress)
+    named = (file for name in files for file in files[name] if file is not None)
+    facts = read_facts(named, memory, n_jobs, progress, group)
     for row in map(int, plan.split.rows):
         for name in plan.meshes:
             found = facts[files[name].iloc[row]]
@@ -308,16 +335,14 @@ def check_table(
     inputs: Sequence[str] | None = None,
     *,
     rows: HoldOut | None = None,
-    memory: Memory | None = None,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
+    reading: Reading | None = None,
 ) -> list[Finding]:
     """Look for all that is odd in a table and its meshes; without a target, for what can be told without one.
 
-    Parameters are those of :func:`swwl.jobs.plan.plan_fit`.
+    Parameters are those of :func:`swwl.jobs.plan.plan_fit`, and how meshes are read.
     """
     frame = read_table(path)
-    memory = Memory(None) if memory is None else memory
+    reading = reading or Reading()
     names = list(meshes) or mesh_columns(frame)
     how = rows or HoldOut()
     complete = replace(how, drop_incomplete=True)
@@ -331,7 +356,7 @@ def check_table(
     if plan is not None and not how.drop_incomplete:
         refused += _incomplete(frame, path, plan, split_rows(frame, path, complete))
     looked_at = range(len(frame)) if plan is None or not how.drop_incomplete else map(int, plan.split.rows)
-    unreadable, columns = _readable(frame, path, names, list(looked_at), memory, n_jobs, progress)
+    unreadable, columns = _readable(frame, path, names, list(looked_at), reading)
     found, _ = _of_meshes(columns)
     if plan is not None:
         few = len(plan.split.train) < 5
@@ -406,9 +431,7 @@ def _readable(
     path: Path,
     names: Sequence[str],
     rows: Sequence[int],
-    memory: Memory,
-    n_jobs: int | None,
-    progress: Progress | None,
+    reading: Reading,
 ) -> tuple[list[Finding], list[MeshColumn]]:
     """Return every mesh that is not there or cannot be read as an error, and columns of the others."""
     refused: dict[tuple[int, str], InputError] = {}
@@ -419,7 +442,8 @@ def _readable(
                 files[name][row] = mesh_of_row(frame, path, name, row)
             except InputError as error:
                 refused[row, name] = error
-    facts = read_facts((file for column in files.values() for file in column.values()), memory, n_jobs, progress)
+    named = (file for column in files.values() for file in column.values())
+    facts = read_facts(named, reading.memory, reading.n_jobs, reading.progress, reading.group)
     for name, column in files.items():
         for row, file in column.items():
             found = facts[file]

@@ -58,6 +58,10 @@ def mesh_file_facts(path: Path) -> Record:
     }
     if not isinstance(content, Graph):
         facts["cells"] = {kind: len(cells) for kind, cells in content.cells.items()}
+        facts["groups"] = {
+            name: {"kind": group.kind, "size": group.size, "nodes": len(group.nodes)}
+            for name, group in content.groups.items()
+        }
         facts["node_fields"] = {
             name: summary(values) | {"components": 1 if values.ndim == 1 else values.shape[1]}
             for name, values in content.fields.items()

@@ -410,6 +410,8 @@ class FitJob:
         if request.fields:
             if request.kernel.merge_nodes:
                 raise InputError("--merge-nodes does not apply to --target-field: fields are predicted at all nodes.")
+            if request.kernel.group is not None:
+                raise InputError("--group does not apply to --target-field: fields are predicted at all nodes.")
             check_fields(self.plan, request.fields)
         outputs = [
             *([request.output] if request.fields else []),
@@ -431,7 +433,12 @@ class FitJob:
         if request.embeddings is not None:
             few = replace(few, meshes=[])  # those that could be read are in the store, and are not read again
         checked = check_plan(
-            few, self.memory, n_jobs=request.kernel.n_jobs, merge_nodes=request.kernel.merge_nodes, progress=progress
+            few,
+            self.memory,
+            n_jobs=request.kernel.n_jobs,
+            merge_nodes=request.kernel.merge_nodes,
+            group=request.kernel.group,
+            progress=progress,
         )
         self.findings, self.typical = checked.findings, checked.typical
         return self.findings

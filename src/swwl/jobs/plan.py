@@ -364,7 +364,7 @@ class KernelOptions:
     ----------
     name : str or None
         One of ``KERNELS``. None is "auto", or "principal" where an option is given that "auto" has no use for.
-    n_projections, n_quantiles, n_iterations, step, node_weights, fields, merge_nodes
+    n_projections, n_quantiles, n_iterations, step, node_weights, fields, merge_nodes, group
         See :class:`swwl.SWWLEmbedding`.
     n_components : int, "auto" or None
         For "principal".
@@ -381,6 +381,7 @@ class KernelOptions:
     n_components: int | str | None = None
     fields: tuple[str, ...] = ()
     merge_nodes: bool = False
+    group: str | None = None
     seed: int = 0
     n_jobs: int | None = None
 
@@ -411,6 +412,7 @@ class KernelOptions:
     def embedding(self) -> Record:
         """Return what is given to the embeddings."""
         names = ["n_projections", "n_quantiles", "n_iterations", "step", "node_weights", "fields", "merge_nodes"]
+        names += ["group"]
         names += ["n_components"] if self.kernel == "principal" else []
         given = {name: getattr(self, name) for name in names}
         given |= {"random_state": self.seed, "n_jobs": self.n_jobs}

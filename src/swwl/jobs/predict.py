@@ -336,7 +336,8 @@ def predict_fields(
         Of the table: paths of meshes are relative to it.
     write : callable
         Called with the number of a row and its mesh, which has NAME, NAME_std, NAME_lower95, NAME_upper95 and, where
-        the mesh of the table has the field, NAME_true and NAME_error, for every field.
+        the mesh of the table has the field, NAME_true and NAME_error, for every field; none of the fields that were
+        simulated otherwise.
     compare : bool
         Whether fields that the meshes hold are the truth of these rows.
     apart : mapping, optional
@@ -433,4 +434,4 @@ def with_truth(mesh: Mesh, truth: Mapping[str, NDArray[np.float64]]) -> Mesh:
         more = {f"{name}_true": true, f"{name}_error": predicted_parts(mesh, name)[0] - true}
         (of_nodes if f"{name}_std" in mesh.fields else of_cells).update(more)
     found = mesh.with_fields(of_nodes)
-    return trusted_mesh(found.points, found.cells, found.fields, found.name, of_cells)
+    return trusted_mesh(found.points, found.cells, found.fields, found.name, of_cells, found.groups)

@@ -259,6 +259,8 @@ class Summaries(KeptComponents):
         Which numbers; see :func:`swwl.mesh.shape.summaries.summaries`.
     merge_nodes : bool
         Make nodes of a mesh at the same place one, see :meth:`swwl.Mesh.merged`.
+    group : str, optional
+        Name or shell pattern of groups: compare the parts that they make, see :meth:`swwl.Mesh.part`.
     n_jobs : int or None
         Threads.
 
@@ -282,17 +284,19 @@ class Summaries(KeptComponents):
         n_components: int = 6,
         kind: str = "mesh",
         merge_nodes: bool = False,
+        group: str | None = None,
         n_jobs: int | None = None,
     ):
         self.column = column
         self.n_components = n_components
         self.kind = kind
         self.merge_nodes = merge_nodes
+        self.group = group
         self.n_jobs = n_jobs
 
     def make_embedding(self) -> SummaryEmbedding:
         """Return an unfitted table of summaries."""
-        return SummaryEmbedding(self.kind, merge_nodes=self.merge_nodes, n_jobs=self.n_jobs)
+        return SummaryEmbedding(self.kind, merge_nodes=self.merge_nodes, group=self.group, n_jobs=self.n_jobs)
 
 
 @storable
@@ -310,6 +314,8 @@ class PartMeasures(KeptComponents):
         Which numbers.
     merge_nodes : bool
         Make nodes of a mesh at the same place one, see :meth:`swwl.Mesh.merged`.
+    group : str, optional
+        Name or shell pattern of groups: compare the parts that they make, see :meth:`swwl.Mesh.part`.
     n_jobs : int or None
         Threads.
 
@@ -332,11 +338,13 @@ class PartMeasures(KeptComponents):
         *,
         measures: Sequence[str] = ("sizes", "corners"),
         merge_nodes: bool = False,
+        group: str | None = None,
         n_jobs: int | None = None,
     ):
         self.column = column
         self.measures = measures
         self.merge_nodes = merge_nodes
+        self.group = group
         self.n_jobs = n_jobs
 
     def check(self) -> None:
@@ -347,11 +355,11 @@ class PartMeasures(KeptComponents):
 
     def make_embedding(self) -> SummaryEmbedding:
         """Return an unfitted table of the numbers of parts."""
-        return SummaryEmbedding("part", merge_nodes=self.merge_nodes, n_jobs=self.n_jobs)
+        return SummaryEmbedding("part", merge_nodes=self.merge_nodes, group=self.group, n_jobs=self.n_jobs)
 
     def source(self) -> Hashable:
         """Return what representations depend on: all numbers are kept, whichever have ranges."""
-        return type(self).__name__, self.merge_nodes
+        return type(self).__name__, self.merge_nodes, self.group
 
     def fit_rows(self, rows: AnyArray) -> Kept:
         """Find the numbers that vary; return those of the training rows, and the norms of the others."""

@@ -36,6 +36,8 @@ def recipe(factor: Factor) -> str:
     False
     """
     params = {name: value for name, value in factor.get_params(deep=False).items() if name not in _OTHERWISE}
+    if params.get("group") is None:
+        params.pop("group", None)  # stores are older than groups
     return fingerprint(type(factor).__name__, [[name, _plain(params[name])] for name in sorted(params)])
 
 

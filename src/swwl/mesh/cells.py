@@ -129,7 +129,7 @@ def guess_cell_type(n_nodes: int, dimension: int) -> str:
 def check_cells(kind: str, cells: ArrayLike, n_points: int) -> NDArray[np.int32]:
     """Return the connectivity of one cell type as a frozen (m, k) array, or say what is wrong with it."""
     array = _as_array(cells, f"Cells of type {kind!r} must be an (m, k) array of node numbers")
-    if kind not in _NODES and not _is_polygon(kind):
+    if not is_cell_type(kind):
         raise InputError(f"Cells of type {kind!r} are not known. Known types: {', '.join(CELL_TYPES)}.")
     if kind == "vertex" and array.ndim == 1:
         array = array[:, None]
@@ -152,6 +152,11 @@ def check_cells(kind: str, cells: ArrayLike, n_points: int) -> NDArray[np.int32]
 def _is_polygon(kind: str) -> bool:
     corners = kind.removeprefix("polygon")
     return kind.startswith("polygon") and (not corners or (corners.isdecimal() and int(corners) >= 3))
+
+
+def is_cell_type(kind: str) -> bool:
+    """Whether cells of a type are known."""
+    return kind in _NODES or _is_polygon(kind)
 
 
 def collect_cells(cells: CellsLike, n_points: int, dimension: int) -> dict[str, NDArray[np.int32]]:
@@ -201,11 +206,24 @@ def joined_order(cells: CellsLike, dimension: int) -> NDArray[np.intp] | None:
     [0, 2, 1]
     """
     blocks = list(_named_blocks(cells, dimension))
-    names = [f"polygon{np.shape(block)[1]}" if _is_polygon(kind) else kind for kind, block in blocks]
+    names = block_names(blocks)
     if len(set(names)) == len(names):
         return None
     sizes = [len(np.asarray(block)) for _, block in blocks]
     return np.argsort(np.repeat([names.index(name) for name in names], sizes), kind="stable")
+
+
+def block_names(blocks: Sequence[tuple[str, ArrayLike]]) -> list[str]:
+    """Return under which type :func:`collect_cells` keeps every block.
+
+    Examples
+    --------
+    >>> block_names([("polygon", [[0, 1, 2, 3, 4]]), ("line", [[0, 1]]), ("polygon", [[0, 1, 2, 3, 4, 5]])])
+    ['polygon5', 'line', 'polygon6']
+    """
+    names = [f"polygon{np.shape(block)[1]}" if _is_polygon(kind) else kind for kind, block in blocks]
+    lone = len({name for name in names if _is_polygon(name)}) == 1
+    return ["polygon" if lone and _is_polygon(name) else name for name in names]
 
 
 def _named_blocks(cells: CellsLike, dimension: int) -> Iterable[tuple[str, ArrayLike]]:
@@ -296,6 +314,32 @@ def cell_sides(kind: str, cells: NDArray[np.int32]) -> list[NDArray[np.int32]]:
         return [corners[:, face] for face in _SOLID_FACES[_LINEAR_RELATIVE[kind]]]
     n = corners.shape[1]
     return [corners[:, [a, (a + 1) % n]] for a in range(n)]
+
+
+def side_of(kind: str, corners: Sequence[int]) -> tuple[str, list[int]]:
+    """Return the type of a side of a cell, and the places of its nodes among those of the cell.
+
+    Parameters
+    ----------
+    kind : str
+    corners : sequence of int
+        Places of the corners of the side, in order around it; all corners of a surface cell are its face.
+
+    Examples
+    --------
+    >>> side_of("tetra", [0, 1, 3]), side_of("tetra10", [0, 1, 3])
+    (('triangle', [0, 1, 3]), ('triangle6', [0, 1, 3, 4, 8, 7]))
+    """
+    linear = _LINEAR_RELATIVE[kind]
+    if len(corners) == _CORNERS[linear] and cell_dimension(kind) < 3:
+        return kind, list(range(_NODES[kind]))
+    names = {2: ("line", "line3"), 3: ("triangle", "triangle6"), 4: ("quad", "quad8")}[len(corners)]
+    edges = [tuple(sorted(edge)) for edge in _LINEAR[linear]]
+    ring = [tuple(sorted((a, corners[(k + 1) % len(corners)]))) for k, a in enumerate(corners)]
+    middles = [_CORNERS[linear] + edges.index(edge) for edge in ring[: 1 if len(corners) == 2 else None]]
+    if max(middles) >= _NODES[kind] or kind in ("quad6", "wedge12", "line4"):
+        return names[0], list(corners)
+    return names[1], [*corners, *middles]
 
 
 def top_cells(cells: Cells) -> dict[str, NDArray[np.int32]]:

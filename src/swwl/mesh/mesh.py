@@ -1,4 +1,4 @@
-"""What a simulation hands over: points, the cells that join them, fields on the nodes and cells.
+"""What a simulation hands over: points, the cells that join them, fields on the nodes and cells, named groups.
 
 ``io/`` reads meshes and :meth:`Mesh.write` writes them, by the ending of a file (:class:`Endings`); :meth:`Mesh.graph`
 makes the graph that kernels take.
@@ -19,6 +19,7 @@ from swwl.errors import InputError, located
 from swwl.mesh.arrays import AnyArray, Frozen, check_features, check_field, counted, first_at_place, own
 from swwl.mesh.cells import CellsLike, collect_cells, cut_into_triangles, joined_order
 from swwl.mesh.graph import Graph, graph_of_cells
+from swwl.mesh.groups import Group, chosen_groups, collect_groups, united
 from swwl.storage.atomic import atomic_write
 
 
@@ -41,6 +42,10 @@ class Mesh(Frozen):
         What to call the mesh in messages, such as its file name.
     cell_fields : dict of array-likes of shape (m,) or (m, c), optional
         Numbers of the cells, one row for each of all m cells in the order in which ``cells`` gives them.
+    groups : dict of named parts, optional
+        Nodes: an array (k,) of their numbers, or a mask (n,) of bools. Faces: an array (m, k) of their nodes, or a dict
+        of those by type. Cells: a dict of arrays (m,), which of ``cells[type]``. Or a
+        :class:`~swwl.mesh.groups.Group`.
 
     Attributes
     ----------
@@ -51,6 +56,8 @@ class Mesh(Frozen):
     fields : mapping of str to ndarray of shape (n,) or (n, c)
     cell_fields : mapping of str to ndarray of shape (m,) or (m, c)
         One row per cell, in the order of :attr:`cells`: all cells of its first type, then all of the second, ...
+    groups : mapping of str to Group
+        Nodes, faces or cells that the solver's file names: where it is held, loaded, wetted.
     name : str or None
 
     Examples
@@ -63,12 +70,13 @@ class Mesh(Frozen):
     Graph(square: 4 nodes, 5 edges, 3 features, node weights)
     """
 
-    __slots__ = ("cell_fields", "cells", "fields", "name", "points")
+    __slots__ = ("cell_fields", "cells", "fields", "groups", "name", "points")
 
     points: NDArray[np.float64]
     cells: Mapping[str, NDArray[np.int32]]
     fields: Mapping[str, AnyArray]
     cell_fields: Mapping[str, AnyArray]
+    groups: Mapping[str, Group]
     name: str | None
 
     def __init__(
@@ -79,6 +87,7 @@ class Mesh(Frozen):
         name: str | None = None,
         *,
         cell_fields: Mapping[str, ArrayLike] | None = None,
+        groups: Mapping[str, object] | None = None,
     ):
         checked = check_features(points, "Point coordinates")
         blocks = collect_cells(cells, *checked.shape)
@@ -93,6 +102,7 @@ class Mesh(Frozen):
             {key: check_field(key, field, len(checked)) for key, field in (fields or {}).items()},
             name,
             of_cells,
+            collect_groups(groups or {}, len(checked), blocks),
         )
 
     def _fill(
@@ -102,12 +112,14 @@ class Mesh(Frozen):
         fields: Mapping[str, AnyArray],
         name: str | None,
         cell_fields: Mapping[str, AnyArray],
+        groups: Mapping[str, Group],
     ) -> None:
         arrays: list[AnyArray] = [points, *cells.values(), *fields.values(), *cell_fields.values()]
         for array in arrays:
             array.setflags(write=False)
         # dict(...): nobody else may hold what the read-only mappings show
-        mappings = {"cells": cells, "fields": fields, "cell_fields": cell_fields}
+        mappings: dict[str, Mapping[str, Any]] = {"cells": cells, "fields": fields, "cell_fields": cell_fields}
+        mappings["groups"] = groups
         self._set(points=points, name=name, **{key: MappingProxyType(dict(value)) for key, value in mappings.items()})
 
     @classmethod
@@ -191,13 +203,103 @@ class Mesh(Frozen):
         Mesh(2 nodes in 1 dimension; cells: 1 line; fields: T, p)
         """
         new = {key: check_field(key, field, self.n_nodes) for key, field in fields.items()}
-        return trusted_mesh(self.points, self.cells, {**self.fields, **new}, self.name, self.cell_fields)
+        return trusted_mesh(self.points, self.cells, {**self.fields, **new}, self.name, self.cell_fields, self.groups)
+
+    def group(self, pattern: str) -> Group:
+        """Return one group, or the union of several.
+
+        Parameters
+        ----------
+        pattern : str
+            Its name, or a shell pattern such as ``"body*"``; several stand between ``|``.
+
+        Returns
+        -------
+        Group
+            That of groups of different kinds is a group of nodes.
+
+        Raises
+        ------
+        InputError
+            If there is none; the message names those that there are.
+
+        Examples
+        --------
+        >>> ends = Mesh([0.0, 1.0, 2.0], {"line": [[0, 1], [1, 2]]}, groups={"end a": [0], "end b": [2]})
+        >>> ends.group("end*").nodes.tolist()
+        [0, 2]
+        """
+        return united(chosen_groups(self.groups, pattern).values(), self.cells)
+
+    def part_group(self, pattern: str) -> Group:
+        """Return the group of faces or cells that :meth:`part` makes a mesh of; its nodes are those of that mesh."""
+        chosen = {name: group for name, group in chosen_groups(self.groups, pattern).items() if group.kind != "nodes"}
+        if len({group.kind for group in chosen.values()}) > 1:
+            found = ", ".join(f"{name} ({group.kind})" for name, group in chosen.items())
+            raise InputError(f"{pattern!r} means groups of faces and of cells, one kind is expected: {found}.")
+        group = united(chosen.values(), self.cells) if chosen else None
+        if group is None or not group.size:
+            what = "holds nodes alone, which no cells join" if group is None else "is empty"
+            others = [f"{name} ({one.words})" for name, one in self.groups.items() if one.kind != "nodes" and one.size]
+            raise InputError(f"Group {pattern!r} {what}; groups of faces or cells: {', '.join(others) or 'none'}.")
+        return group
+
+    def part(self, pattern: str) -> Mesh:
+        """Return the mesh that the cells of a group make or, where it is a group of faces, those faces as cells.
+
+        Parameters
+        ----------
+        pattern : str
+            As of :meth:`group`. Groups of nodes that it means besides do not count.
+
+        Returns
+        -------
+        Mesh
+            Of the same name, with the nodes of the group alone, in their order, and what fields and other groups have
+            there. Faces have no cell fields.
+
+        Raises
+        ------
+        InputError
+            If there is no such group, if it has nodes alone, which no cells join, or is empty, and where the pattern
+            means faces and cells.
+
+        Examples
+        --------
+        >>> square = [[0, 0], [1, 0], [1, 1], [0, 1]]
+        >>> mesh = Mesh(square, [[0, 1, 2], [0, 2, 3]], {"T": [1.0, 2, 3, 4]}, groups={"inlet": [[3, 0]]})
+        >>> mesh.part("inlet")
+        Mesh(2 nodes in 2 dimensions; cells: 1 line; fields: T; groups: inlet)
+        """
+        group = self.part_group(pattern)
+        number = np.full(self.n_nodes, -1, np.int32)
+        number[group.nodes] = np.arange(len(group.nodes), dtype=np.int32)
+        places = {kind: np.full(len(block), -1, np.int32) for kind, block in self.cells.items()}
+        if group.kind == "faces":
+            cells = {kind: number[faces] for kind, faces in group.faces.items()}
+            of_cells = {}
+        else:
+            cells = {kind: number[self.cells[kind][rows]] for kind, rows in group.cells.items()}
+            for kind, rows in group.cells.items():
+                places[kind][rows] = np.arange(len(rows), dtype=np.int32)
+            # in the order of the mesh, which the rows of cell fields are in
+            cells = {kind: cells[kind] for kind in self.cells if kind in cells}
+            kept = np.concatenate([place >= 0 for place in places.values()])
+            of_cells = {key: field[kept] for key, field in self.cell_fields.items()}
+        fields = {key: field[group.nodes] for key, field in self.fields.items()}
+        moved = {
+            name: one.within(cells, places) if one.kind == "cells" else one.renumbered(number)
+            for name, one in self.groups.items()
+        }
+        groups = {name: one for name, one in moved.items() if one.size}
+        return trusted_mesh(self.points[group.nodes], cells, fields, self.name, of_cells, groups)
 
     def merged(self) -> Mesh:
         """Return the mesh with nodes at exactly the same place made one, so that the cells around it are joined.
 
         Many programs write every triangle with corners of its own, or repeat nodes along seams. Fields of floats get
         the mean of the nodes that become one, others the value of the first. The two sides of a crack are joined too.
+        Groups lose faces that shrink to nothing.
 
         Examples
         --------
@@ -219,11 +321,12 @@ class Mesh(Frozen):
 
         cells = {kind: number.astype(np.int32)[block] for kind, block in self.cells.items()}
         fields = {key: joined(field) for key, field in self.fields.items()}
-        return trusted_mesh(self.points[kept], cells, fields, self.name, self.cell_fields)
+        groups = {name: group.renumbered(number) for name, group in self.groups.items()}
+        return trusted_mesh(self.points[kept], cells, fields, self.name, self.cell_fields, groups)
 
     def renamed(self, name: str | None) -> Mesh:
         """Return the same mesh under another name."""
-        return trusted_mesh(self.points, self.cells, self.fields, name, self.cell_fields)
+        return trusted_mesh(self.points, self.cells, self.fields, name, self.cell_fields, self.groups)
 
     def write(self, path: str | os.PathLike[str], compress: bool = False) -> None:
         """Write the mesh to a file, under a temporary name until it is complete; the ending names the format.
@@ -233,7 +336,7 @@ class Mesh(Frozen):
         path : str or path
             ``.vtu`` (for ParaView and most other programs, and quick to read), ``.npz`` (for NumPy and swwl), or an
             ending of another format that meshio writes and reads again. Formats other than these two may not hold the
-            fields.
+            fields, and do not hold the groups.
         compress : bool
             Make ``.vtu`` and ``.npz`` files about half as large, which then take several times as long to read.
 
@@ -263,16 +366,23 @@ class Mesh(Frozen):
     def parts(self) -> list[Any]:
         """Return all that makes the mesh what it is, for :func:`swwl.storage.memory.fingerprint`."""
         mappings = (self.cells, self.fields, *([self.cell_fields] if self.cell_fields else []))
-        return [self.points, *([*mapping, *mapping.values()] for mapping in mappings)]
+        groups = [[name, *group.parts()] for name, group in self.groups.items()]
+        return [
+            self.points,
+            *([*mapping, *mapping.values()] for mapping in mappings),
+            *(["groups", *groups] * bool(groups)),
+        ]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return trusted_mesh, (self.points, dict(self.cells), dict(self.fields), self.name, dict(self.cell_fields))
+        mappings = dict(self.cell_fields), dict(self.groups)
+        return trusted_mesh, (self.points, dict(self.cells), dict(self.fields), self.name, *mappings)
 
     def __repr__(self) -> str:
         parts = [f"{counted(self.n_nodes, 'node')} in {counted(self.dimension, 'dimension')}"]
         parts += ["cells: " + (", ".join(f"{len(b)} {kind}" for kind, b in self.cells.items()) or "none")]
         parts += ["fields: " + ", ".join(self.fields)] if self.fields else []
         parts += ["cell fields: " + ", ".join(self.cell_fields)] if self.cell_fields else []
+        parts += ["groups: " + ", ".join(self.groups)] if self.groups else []
         return f"Mesh({self.name + ': ' if self.name else ''}{'; '.join(parts)})"
 
 
@@ -316,13 +426,14 @@ def trusted_mesh(
     fields: Mapping[str, AnyArray],
     name: str | None = None,
     cell_fields: Mapping[str, AnyArray] | None = None,
+    groups: Mapping[str, Group] | None = None,
 ) -> Mesh:
     """Make a mesh of parts that have been checked, without a look at them and without a copy; they are frozen."""
-    return Mesh.trusted(points, cells, fields, name, cell_fields or {})
+    return Mesh.trusted(points, cells, fields, name, cell_fields or {}, groups or {})
 
 
 def in_plane(mesh: Mesh) -> Mesh:
     """Drop the third coordinate where it is zero at all nodes."""
     if mesh.dimension != 3 or mesh.points[:, 2].any():
         return mesh
-    return trusted_mesh(own(mesh.points[:, :2]), mesh.cells, mesh.fields, mesh.name, mesh.cell_fields)
+    return trusted_mesh(own(mesh.points[:, :2]), mesh.cells, mesh.fields, mesh.name, mesh.cell_fields, mesh.groups)

@@ -19,7 +19,7 @@ from swwl.errors import InputError, MeshWarning
 from swwl.kernels import Categories, Components, Elliptic, Matern52, PartMeasures, Product, Summaries
 from swwl.kernels.base import Factor
 from swwl.kernels.elliptic import Scalar
-from swwl.mesh.io import as_mesh
+from swwl.mesh.io import as_mesh, prepared
 from swwl.mesh.shape.skin import skin
 from swwl.tables.columns import kind_of, require_meshes
 from swwl.tables.inputs import column
@@ -101,7 +101,7 @@ def default_kernels(table: pd.DataFrame, *, few_rows: bool = True, **options: An
             "numbers, smooth": Elliptic(*map(clone, scalars), *map(Categories, others), correlation="gaussian"),
             "numbers one by one": plain,
         }
-    meshes = [_has_skin(table[name], name) for name in graphs]
+    meshes = [_has_skin(table[name], name, options.get("group")) for name in graphs]
     few = few_rows and len(table) < FEW_ROWS
     lists = [
         (_MESHES | (_MESHES_IF_FEW if few else {})) if mesh else (_GRAPHS | (_GRAPHS_IF_FEW if few else {}))
@@ -140,7 +140,7 @@ def shape_factors(table: pd.DataFrame, n_components: int, **options: Any) -> lis
     numbers, graphs, others = _sorted_columns(table)
     factors: list[Factor] = []
     for name in graphs:
-        with_skin = _has_skin(table[name], name)
+        with_skin = _has_skin(table[name], name, options.get("group"))
         kind, given = ("mesh", _SKIN) if with_skin else ("graph", dict[str, Any]())
         factors.append(_factor(name, n_components, kind, given, options))
     return [*factors, *map(Scalar, numbers), *map(Categories, others)]
@@ -150,7 +150,7 @@ def _factor(
     name: str, k: int, kind: str, given: dict[str, Any] | tuple[str, ...] | None, options: dict[str, Any]
 ) -> Factor:
     if not isinstance(given, dict):
-        plain = {key: options[key] for key in ("merge_nodes", "n_jobs") if key in options}
+        plain = {key: options[key] for key in ("merge_nodes", "group", "n_jobs") if key in options}
         if given is not None:
             return PartMeasures(name, measures=given, **plain)
         return Summaries(name, n_components=k, kind=kind, **plain)
@@ -189,11 +189,11 @@ def _sorted_columns(table: pd.DataFrame) -> tuple[list[str], list[str], list[str
     return numbers, graphs, categories
 
 
-def _has_skin(values: pd.Series, name: str) -> bool:
+def _has_skin(values: pd.Series, name: str, group: str | None = None) -> bool:
     """Whether a column holds meshes that have a skin, going by the first; graphs without cells have none."""
     first = values.iloc[0]
     try:
-        mesh = as_mesh(first)
+        mesh = prepared(as_mesh(first), group=group)
     except InputError:
         return False  # a graph; what cannot be read at all is told when it is embedded
     try:

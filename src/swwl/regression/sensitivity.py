@@ -310,6 +310,6 @@ def _points(mesh: Mesh | Graph | None) -> Array:
 
 def _moved(mesh: Mesh | Graph | None, by: Array) -> Mesh | Graph:
     if isinstance(mesh, Mesh):
-        return trusted_mesh(mesh.points + by, mesh.cells, mesh.fields, mesh.name)
+        return trusted_mesh(mesh.points + by, mesh.cells, mesh.fields, mesh.name, groups=mesh.groups)
     assert mesh is not None
     return mesh.with_features(mesh.features + by)

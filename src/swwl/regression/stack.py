@@ -372,7 +372,9 @@ class Stack:
         """Return the range of every part of the kernels, in the units of its column."""
         units, n_processes = self.kernel.units(), len(self.members[0].gps)
         betas = [np.concatenate([member.gps[j].beta_ for member in self.members]) for j in range(n_processes)]
-        return self.layout.by_name(self.kernel.range_names(), [units / beta for beta in betas])
+        with np.errstate(over="ignore"):  # units of a crafted file
+            found = [units / beta for beta in betas]
+        return self.layout.by_name(self.kernel.range_names(), found)
 
     def importance(self) -> pd.Series | pd.DataFrame:
         """Return how much every range of one kernel, or every column of several, matters; one on average."""

@@ -74,7 +74,7 @@ def read(path: str | os.PathLike[str]) -> Mesh | Graph:
         return read_file(path)
 
 
-def read_mesh(path: str | os.PathLike[str], fields: Collection[str] | None = None) -> Mesh:
+def read_mesh(path: str | os.PathLike[str], fields: Collection[str] | None = None, *, group: str | None = None) -> Mesh:
     """Read a mesh file.
 
     Parameters
@@ -85,12 +85,16 @@ def read_mesh(path: str | os.PathLike[str], fields: Collection[str] | None = Non
         (:func:`swwl.mesh.io.register_reader`).
     fields : collection of str, optional
         Names of the requested fields, which makes reading faster; others may be missing. All by default.
+    group : str, optional
+        Name or shell pattern of a group, such as ``"body*"``: return the mesh of its cells or faces alone, see
+        :meth:`swwl.Mesh.part`.
 
     Returns
     -------
     Mesh
-        With all node and cell fields that hold numbers, tensors as (n, 9). Its ``name`` is the file's. A mesh in the
-        plane z = 0 gets two coordinates.
+        With all node and cell fields that hold numbers, tensors as (n, 9), and the groups of the file: sets of nodes
+        and elements, surfaces, patches, physical groups. Its ``name`` is the file's. A mesh in the plane z = 0 gets two
+        coordinates.
 
     Raises
     ------
@@ -98,7 +102,19 @@ def read_mesh(path: str | os.PathLike[str], fields: Collection[str] | None = Non
         With the path and what is wrong with it; :class:`FileNotFoundError` as well, if there is no such file.
     """
     with located(str(path)):
-        return _as_mesh_content(read_file(path, fields))
+        return prepared(_as_mesh_content(read_file(path, fields)), group=group)
+
+
+def prepared(mesh: Mesh, merge_nodes: bool = False, group: str | None = None) -> Mesh:
+    """Return a part of a mesh, if one is asked for, with nodes at the same place made one, if that is.
+
+    Examples
+    --------
+    >>> prepared(Mesh([0.0, 1.0, 1.0], {"line": [[0, 1]]}), merge_nodes=True)
+    Mesh(2 nodes in 1 dimension; cells: 1 line)
+    """
+    mesh = mesh if group is None else mesh.part(group)
+    return mesh.merged() if merge_nodes else mesh
 
 
 def _read_fields(path: str | os.PathLike[str], fields: Collection[str] | None) -> Mesh | Graph:
@@ -120,6 +136,7 @@ def read_graph(
     fields: Sequence[str] = (),
     node_weights: str | None = None,
     merge_nodes: bool = False,
+    group: str | None = None,
 ) -> Graph:
     """Read a graph from a mesh file, or from an ``.npz`` file of :func:`swwl.write_graph`.
 
@@ -133,6 +150,8 @@ def read_graph(
         "area" gives each node its share of the lengths, areas or volumes around it.
     merge_nodes : bool
         Make nodes at the same place one, see :meth:`swwl.Mesh.merged`.
+    group : str, optional
+        Name or shell pattern of the groups to make it of, see :meth:`swwl.Mesh.part`.
 
     Returns
     -------
@@ -147,8 +166,8 @@ def read_graph(
     with located(str(path)):
         content = _read_fields(path, fields)
         if isinstance(content, Graph):
-            return _with_options(content, fields, node_weights, merge_nodes)
-        return (content.merged() if merge_nodes else content).graph(node_weights, fields)
+            return _with_options(content, fields, node_weights, merge_nodes, group)
+        return prepared(content, merge_nodes, group).graph(node_weights, fields)
 
 
 def as_mesh(obj: object) -> Mesh:
@@ -182,7 +201,12 @@ def as_mesh(obj: object) -> Mesh:
 
 
 def as_graph(
-    obj: object, *, fields: Sequence[str] = (), node_weights: str | None = None, merge_nodes: bool = False
+    obj: object,
+    *,
+    fields: Sequence[str] = (),
+    node_weights: str | None = None,
+    merge_nodes: bool = False,
+    group: str | None = None,
 ) -> Graph:
     """Make a Graph of anything that describes one; the input is never changed.
 
@@ -199,6 +223,8 @@ def as_graph(
         "area" gives each node of a mesh its share of the lengths, areas or volumes around it.
     merge_nodes : bool
         Make nodes of a mesh at the same place one, see :meth:`swwl.Mesh.merged`.
+    group : str, optional
+        Name or shell pattern of the groups of a mesh to make it of, see :meth:`swwl.Mesh.part`.
 
     Examples
     --------
@@ -206,32 +232,32 @@ def as_graph(
     Graph(3 nodes, 3 edges, 2 features)
     """
     if isinstance(obj, Graph):
-        return _with_options(obj, fields, node_weights, merge_nodes)
+        return _with_options(obj, fields, node_weights, merge_nodes, group)
     if isinstance(obj, MeshFile):
         with located(str(obj)):
-            return as_graph(obj.read(), fields=fields, node_weights=node_weights, merge_nodes=merge_nodes)
+            return as_graph(obj.read(), fields=fields, node_weights=node_weights, merge_nodes=merge_nodes, group=group)
     if isinstance(obj, (str, os.PathLike)):
-        return read_graph(obj, fields=fields, node_weights=node_weights, merge_nodes=merge_nodes)
+        return read_graph(obj, fields=fields, node_weights=node_weights, merge_nodes=merge_nodes, group=group)
     if isinstance(obj, tuple) and len(obj) == 2:
         first, second = obj
         if sparse.issparse(first) or sparse.issparse(second):
             adjacency, features = (first, second) if sparse.issparse(first) else (second, first)
-            return _with_options(from_sparse(adjacency, features), fields, node_weights, merge_nodes)
+            return _with_options(from_sparse(adjacency, features), fields, node_weights, merge_nodes, group)
         if fields:
             raise InputError(f"(points, cells) carries no node fields, but fields={list(fields)} was requested.")
         mesh = Mesh(first, second)
-        return (mesh.merged() if merge_nodes else mesh).graph(node_weights)
+        return prepared(mesh, merge_nodes, group).graph(node_weights)
     if hasattr(obj, "edge_index"):
-        return _with_options(from_pyg(obj, fields), (), node_weights, merge_nodes)
+        return _with_options(from_pyg(obj, fields), (), node_weights, merge_nodes, group)
     if hasattr(obj, "nodes") and hasattr(obj, "edges") and hasattr(obj, "adj"):
-        return _with_options(from_networkx(obj, fields), (), node_weights, merge_nodes)
+        return _with_options(from_networkx(obj, fields), (), node_weights, merge_nodes, group)
     found = _mesh_of(obj)
     if found is None:
         raise InputTypeError(
             f"Cannot make a graph of {type(obj).__name__}; expected a Graph, a Mesh, a file path, (points, cells), a "
             f"meshio or pyvista mesh, a networkx graph, PyTorch Geometric Data or (sparse adjacency, features)."
         )
-    return (found.merged() if merge_nodes else found).graph(node_weights, fields)
+    return prepared(found, merge_nodes, group).graph(node_weights, fields)
 
 
 def _mesh_of(obj: object) -> Mesh | None:
@@ -251,12 +277,16 @@ def _mesh_of(obj: object) -> Mesh | None:
     return None
 
 
-def _with_options(graph: Graph, fields: Sequence[str], node_weights: str | None, merge_nodes: bool = False) -> Graph:
+def _with_options(
+    graph: Graph, fields: Sequence[str], node_weights: str | None, merge_nodes: bool, group: str | None
+) -> Graph:
     """Refuse options that only a mesh can serve."""
     if fields:
         raise InputError(f"A finished graph carries no named fields, but fields={list(fields)} was requested.")
     if merge_nodes:
         raise InputError("merge_nodes needs the cells of a mesh, which a finished graph does not have.")
+    if group is not None:
+        raise InputError(f"group={group!r} needs a mesh, and a finished graph has no groups.")
     if node_weights not in (None, "area"):
         raise InputError(f'node_weights must be None or "area", not {node_weights!r}.')
     if node_weights == "area" and graph.node_weights is None:

@@ -19,7 +19,8 @@ import numpy as np
 
 from swwl.errors import InputError, MissingPackageError
 from swwl.mesh.arrays import AnyArray, release
-from swwl.mesh.io.shared import refuse_empty
+from swwl.mesh.cells import cell_dimension, is_cell_type
+from swwl.mesh.io.shared import NamedSets, refuse_empty, tagged_groups
 from swwl.mesh.mesh import Mesh, in_plane
 
 # meshio's modules by ending.
@@ -89,6 +90,8 @@ def read(path: Path, module: str) -> Mesh:
         raise InputError("it defines XML entities, which mesh files do not")
     # meshio.read prints and exits on a bad file; the readers behind it raise.
     reader: Any = _read_xdmf if module == "xdmf" else _module(module).read
+    if module == "gmsh":
+        _tag_all_entities()
     try:
         with ExitStack() as stack, np.errstate(all="ignore"):  # some of meshio's readers overflow on their way
             stack.enter_context(_hushed(module))
@@ -103,6 +106,7 @@ def read(path: Path, module: str) -> Mesh:
         raise InputError(f"it has {len(found.points)} points, but no cells (is it cut off?)")
     if module == "su2":
         _check_su2(path, sum(len(block.data) for block in found.cells))
+        found.markers = _su2_names(path)
     return _mesh(found, release)
 
 
@@ -127,6 +131,25 @@ def _hushed(module: str) -> Iterator[None]:
         yield
     finally:
         _QUIET.now = False
+
+
+def _tag_all_entities() -> None:
+    """Make meshio give entities of Gmsh that are in no physical group the number 0; it fails where only some are."""
+    for name in ("gmsh._gmsh40", "gmsh._gmsh41"):
+        functions = vars(_module(name))
+        if hasattr(functions["_read_entities"], "of_swwl"):
+            continue
+
+        def tagged(*args: Any, entities: Any = functions["_read_entities"], **options: Any) -> Any:
+            found = entities(*args, **options)
+            by_dimension = found[0] if isinstance(found[0], tuple) else found
+            if any(tags for entity in by_dimension for tags in entity.values()):
+                for entity in by_dimension:
+                    entity.update({number: tags or [0] for number, tags in entity.items()})
+            return found
+
+        tagged.of_swwl = True  # type: ignore[attr-defined]
+        functions["_read_entities"] = tagged
 
 
 def _old_med(path: Path) -> str:
@@ -195,6 +218,17 @@ def _check_su2(path: Path, n_cells: int) -> None:
         raise InputError(f"it declares {sum(map(int, declared))} cells, but has {n_cells} (is it cut off?)")
 
 
+def _su2_names(path: Path) -> dict[int, list[str]]:
+    """Return the names of markers by the numbers that meshio gives them."""
+    found: dict[int, list[str]] = {}
+    number = 0
+    for match in re.finditer(rb"^MARKER_TAG\s*=[ \t]*(\S+)", path.read_bytes(), re.MULTILINE):
+        name = match[1].decode("utf-8", "replace")
+        number = int(name) if re.fullmatch(r"[+-]?\d+", name) else number + 1
+        found.setdefault(number, []).append(name)
+    return found
+
+
 def _module(name: str) -> Any:
     return importlib.import_module(f"meshio.{name}")  # 60 ms, when the first file is read
 
@@ -211,7 +245,50 @@ def _mesh(mesh: Any, take: Callable[[AnyArray], AnyArray]) -> Mesh:
         array = np.asarray(values)
         if array.dtype.kind in "biuf" and array.size:  # some formats carry texts
             fields[name] = take(array if array.ndim == 1 else array.reshape(len(array), -1))
-    return Mesh(take(np.asarray(mesh.points)), cells or {}, fields, cell_fields=_cell_fields(mesh))
+    of_cells = _cell_fields(mesh)
+    groups = _sets(mesh, cells, fields, of_cells).groups(cells)
+    return Mesh(take(np.asarray(mesh.points)), cells or {}, fields, cell_fields=of_cells, groups=groups)
+
+
+def _sets(
+    mesh: Any, cells: list[tuple[str, AnyArray]], fields: dict[str, AnyArray], of_cells: dict[str, AnyArray]
+) -> NamedSets:
+    """Return the named sets of a meshio mesh: its own, physical groups of Gmsh, groups of MED, markers of SU2."""
+    sets = NamedSets()
+    if not cells or not all(is_cell_type(kind) for kind, _ in cells):  # which the mesh refuses
+        return sets
+    starts = np.cumsum([0, *(len(block) for _, block in cells)])
+    for name, nodes in (getattr(mesh, "point_sets", None) or {}).items():
+        sets.add_nodes(str(name), np.asarray(nodes))
+    for name, parts in (getattr(mesh, "cell_sets", None) or {}).items():
+        if not str(name).startswith("gmsh:"):
+            chosen = [np.asarray(part) + start for part, start in zip(parts, starts, strict=False) if part is not None]
+            sets.add_elements(str(name), cells, np.concatenate([np.empty(0, np.int64), *chosen]))
+    _add_tagged(sets, mesh, cells, of_cells)
+    # Families of MED: each belongs to several groups.
+    for number, given in (getattr(mesh, "point_tags", {}) if "point_tags" in fields else {}).items():
+        for name in given:
+            sets.add_nodes(name, np.flatnonzero(fields["point_tags"] == number))
+    for number, given in (getattr(mesh, "cell_tags", {}) if "cell_tags" in of_cells else {}).items():
+        for name in given:
+            sets.add_elements(name, cells, np.flatnonzero(of_cells["cell_tags"] == number))
+    return sets
+
+
+def _add_tagged(sets: NamedSets, mesh: Any, cells: list[tuple[str, AnyArray]], of_cells: dict[str, AnyArray]) -> None:
+    """Add the groups that cells name by numbers, unless they are there under their names."""
+    dimensions = np.concatenate([np.full(len(block), cell_dimension(kind)) for kind, block in cells])
+    named = {str(name): pair for name, pair in getattr(mesh, "field_data", {}).items() if np.shape(pair) == (2,)}
+    names = {(int(pair[1]), int(pair[0])): name for name, pair in named.items()}
+    known = sets.cells.keys() | sets.faces.keys() | sets.nodes.keys()
+    for key, word in (("gmsh:physical", "physical"), ("netgen:index", "index")):
+        if key in of_cells:
+            for name, chosen in tagged_groups(of_cells[key], dimensions, names, word):
+                if name not in known:
+                    sets.add_elements(name, cells, chosen)
+    for number, given in getattr(mesh, "markers", {}).items():
+        chosen = np.flatnonzero((of_cells["su2:tag"] == number) & (dimensions < dimensions.max()))
+        sets.add_elements(" or ".join(given), cells, chosen)
 
 
 def _cell_fields(mesh: Any) -> dict[str, AnyArray]:

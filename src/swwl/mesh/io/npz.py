@@ -6,7 +6,7 @@ import os
 import zipfile
 from collections.abc import Collection
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -52,11 +52,17 @@ def write_graph(path: str | os.PathLike[str], graph: Graph) -> None:
 
 
 def write_npz(file: IO[bytes], mesh: Mesh, compress: bool = False) -> None:
-    """Write points, cells and fields of a mesh to an open file."""
+    """Write points, cells, fields and groups of a mesh to an open file."""
     arrays = {"format": np.array(_MESH), "points": mesh.points}
     arrays |= {f"cells_{kind}": cells for kind, cells in mesh.cells.items()}
     arrays |= {f"field_{name}": values for name, values in mesh.fields.items()}
     arrays |= {f"cell_field_{name}": values for name, values in mesh.cell_fields.items()}
+    for name, group in mesh.groups.items():
+        if group.kind == "nodes":
+            arrays[f"group_nodes_{name}"] = group.nodes
+        empty = {"line": np.empty((0, 2) if group.kind == "faces" else 0, np.int32)}
+        for kind, numbers in ((group.faces or group.cells or empty) if group.kind != "nodes" else {}).items():
+            arrays[f"group_{group.kind}_{kind}_{name}"] = numbers
     (np.savez_compressed if compress else np.savez)(file, **arrays)  # type: ignore[arg-type]
 
 
@@ -78,12 +84,25 @@ def read_npz(path: Path, fields: Collection[str] | None = None) -> Graph | Mesh:
             _parts(arrays, "cells_"),
             _parts(arrays, "field_"),
             cell_fields=_parts(arrays, "cell_field_"),
+            groups=_groups(arrays),
         )
     raise InputError(f"it is not a file of this version: expected {_GRAPH!r} or {_MESH!r}, found {found}")
 
 
 def _parts(arrays: dict[str, AnyArray], prefix: str) -> dict[str, AnyArray]:
     return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
+
+
+def _groups(arrays: dict[str, AnyArray]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, array in _parts(arrays, "group_").items():
+        kind, _, name = key.partition("_")
+        if kind == "nodes":
+            found[name] = array
+        else:
+            cells, _, name = name.partition("_")
+            found.setdefault(name, {})[cells] = array
+    return found
 
 
 def read_arrays(file: IO[bytes]) -> dict[str, AnyArray]:

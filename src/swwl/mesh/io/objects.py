@@ -13,6 +13,7 @@ from swwl.mesh.arrays import AnyArray
 from swwl.mesh.graph import Graph
 from swwl.mesh.io.shared import Piece, join
 from swwl.mesh.io.vtk.cells import SortedCells, one_type, sort_cells
+from swwl.mesh.io.vtk.groups import take_groups
 from swwl.mesh.mesh import Mesh, in_plane
 
 _FEATURE_NAMES = ("features", "x", "pos")
@@ -32,13 +33,10 @@ def piece_of_pyvista(mesh: Any) -> Piece:
     else:
         parts = [one_type(int(number), np.asarray(block).ravel()) for number, block in grid.cells_dict.items()]
         cells = SortedCells([block for part in parts for block in part.blocks], None)
-    of_cells = _numbers(getattr(grid, "cell_data", {}))
-    return Piece(
-        np.asarray(grid.points),
-        cells.blocks,
-        _numbers(grid.point_data),
-        {name: cells.of_cells(field) for name, field in of_cells.items()},
-    )
+    of_nodes = _numbers(grid.point_data)
+    of_cells = {name: cells.of_cells(field) for name, field in _numbers(getattr(grid, "cell_data", {})).items()}
+    sets = take_groups(of_nodes, of_cells, _numbers(getattr(grid, "field_data", {})))
+    return Piece(np.asarray(grid.points), cells.blocks, of_nodes, of_cells, sets)
 
 
 def _numbers(data: Any) -> dict[str, AnyArray]:

@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from swwl.errors import InputError, MissingPackageError
 from swwl.mesh.io.objects import piece_of_pyvista
 from swwl.mesh.io.shared import Piece, UnsupportedError, join
@@ -27,7 +29,7 @@ _LOCK = threading.Lock()  # VTK's errors go to one window for all threads
 
 
 def read_pyvista(path: Path, fields: Collection[str] | None = None) -> Mesh:
-    """Read a file by pyvista: its last time, the inside of all blocks."""
+    """Read a file by pyvista: its last time, the inside of all blocks; where there are several, as groups."""
     try:
         pyvista: Any = importlib.import_module("pyvista")
     except ImportError as error:
@@ -40,7 +42,10 @@ def read_pyvista(path: Path, fields: Collection[str] | None = None) -> Mesh:
         _set_up(reader)
         data = reader.read()
     told = [str(event.alert) for event in errors.error_events]
-    pieces = [piece_of_pyvista(block) for block in _blocks(data, ()) if block.n_points]
+    named = [(names, piece_of_pyvista(block)) for names, block in _blocks(data, ()) if block.n_points]
+    pieces = [piece for _, piece in named]
+    for names, piece in named if len(named) > 1 else ():
+        piece.sets.add_cells("/".join(names), np.arange(sum(len(block) for _, block in piece.cells)))
     if not pieces or not any(piece.cells for piece in pieces):
         raise InputError(f"VTK finds no cells in it{': ' + told[0][:200] if told else ''}")
     if told:
@@ -58,11 +63,11 @@ def _set_up(reader: Any) -> None:
         reader.set_active_time_value(max(times))
 
 
-def _blocks(data: Any, names: tuple[str, ...]) -> Iterator[Any]:
-    """Yield the grids inside of nested blocks, without their boundaries."""
+def _blocks(data: Any, names: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the grids inside of nested blocks with the names of these, without their boundaries."""
     if not hasattr(data, "keys") or hasattr(data, "points"):
         if data is not None:
-            yield data
+            yield names, data
         return
     for name, block in zip(data.keys(), data, strict=True):
         if str(name) not in ("Patches", "boundary", "zones"):

@@ -1,11 +1,15 @@
 import base64
 import itertools
 import sys
+import tempfile
 import zlib
+from contextlib import suppress
 
 import meshio
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from swwl import Mesh, as_graph, read_graph, read_mesh
 from swwl.errors import InputError
@@ -235,6 +239,41 @@ def test_other_programs_read_our_files(compress, tmp_path):
     np.testing.assert_array_equal(grid.cells_dict[5], cells)
     np.testing.assert_array_equal(grid.point_data["v"], mesh.fields["v"])
     np.testing.assert_array_equal(grid.cell_data["n"], mesh.cell_fields["n"])
+
+
+_KINDS = ("f8", "f4", "i8", "i4", "u1")
+_ARRAYS = st.lists(st.tuples(st.sampled_from(_KINDS), st.integers(1, 4)), max_size=9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(3, 40), st.integers(1, 25), _ARRAYS, _ARRAYS, st.booleans())
+@example(6, 1, [("f8", 3), *[("f8", 1)] * 6], [], False)  # meshio exchanged two of these
+def test_other_programs_find_every_array(n_nodes, n_cells, of_nodes, of_cells, compress):
+    """Whatever their number, sizes and types: meshio exchanges arrays whose places coincide with its own."""
+    rng = np.random.default_rng(0)
+
+    def fields(length, chosen):
+        shapes = [(length, width) if width > 1 else (length,) for _, width in chosen]
+        pairs = zip(shapes, chosen, strict=True)
+        return {f"a{k}": rng.integers(0, 255, shape).astype(kind) for k, (shape, (kind, _)) in enumerate(pairs)}
+
+    triangles = rng.permuted(np.tile(np.arange(n_nodes), (n_cells, 1)), axis=1)[:, :3]
+    mesh = Mesh(rng.random((n_nodes, 3)), triangles, fields(n_nodes, of_nodes), cell_fields=fields(n_cells, of_cells))
+    with tempfile.TemporaryDirectory() as folder:
+        mesh.write(f"{folder}/a.vtu", compress=compress)
+        _same(read_mesh(f"{folder}/a.vtu"), mesh)
+        found = [] if _refuses_padding() else [meshio.read(f"{folder}/a.vtu")]
+        with suppress(ImportError):
+            import pyvista
+
+            found.append(pyvista.to_meshio(pyvista.read(f"{folder}/a.vtu")))
+    for theirs in found:
+        np.testing.assert_array_equal(theirs.points, mesh.points)
+        np.testing.assert_array_equal(theirs.cells_dict["triangle"], triangles)
+        for name, field in mesh.fields.items():
+            np.testing.assert_array_equal(theirs.point_data[name].reshape(field.shape), field)
+        for name, field in mesh.cell_fields.items():
+            np.testing.assert_array_equal(theirs.cell_data[name][0].reshape(field.shape), field)
 
 
 @pytest.mark.parametrize("mode", ["Ascii", "Binary", "Appended", "AppendedBase64"])

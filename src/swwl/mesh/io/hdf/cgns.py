@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from swwl.errors import InputError, located
 from swwl.mesh.arrays import AnyArray, release
 from swwl.mesh.cells import cell_dimension
-from swwl.mesh.io.shared import Budget, Piece, UnsupportedError, join
+from swwl.mesh.io.shared import Budget, NamedSets, Piece, UnsupportedError, join
 from swwl.mesh.io.vtk.cells import UPRIGHT_FIRST, grid_cells
 from swwl.mesh.mesh import Mesh, in_plane
 from swwl.storage.atomic import atomic_write
@@ -123,7 +123,11 @@ def _text(value: Any) -> str:
 
 
 def read_cgns(path: str | os.PathLike[str], fields: Collection[str] | None = None) -> Mesh:
-    """Read the zones of the base of highest dimension that has coordinates, with their fields."""
+    """Read the zones of the base of highest dimension that has coordinates, with their fields and groups.
+
+    Groups are boundary conditions and their families, sections of boundary elements, families of zones and, where there
+    are several, zones.
+    """
     with _opened(path) as root:
         return _mesh(root, fields)
 
@@ -198,9 +202,12 @@ def _mesh(root: _Node, wanted: Collection[str] | None) -> Mesh:
     bases.sort(key=lambda base: -int(base.values().ravel()[0]))
     zones = 0
     for base in bases:
-        pieces = [piece for zone in base.children("Zone_t") if (piece := _piece(zone, wanted)) is not None]
+        found = [(zone.name, _piece(zone, wanted)) for zone in base.children("Zone_t")]
+        pieces = [(name, piece) for name, piece in found if piece is not None]
+        for name, piece in pieces if len(pieces) > 1 else ():
+            piece.sets.add_cells(name, np.flatnonzero(_is_inner(piece.cells)))
         if pieces:
-            return join(pieces)
+            return join([piece for _, piece in pieces])
         zones += len(base.children("Zone_t"))
     raise InputError(f"none of its {zones} zones has grid coordinates")
 
@@ -215,20 +222,26 @@ def _piece(zone: _Node, wanted: Collection[str] | None) -> Piece | None:
         return None
     points = release(np.column_stack([axis.values().ravel() for axis in axes]))
     kinds = [node.text() for node in zone.children("ZoneType_t")]
+    sets = NamedSets()
     if kinds == ["Structured"]:
         shape = zone.values().reshape(3, -1)[0].tolist()
         if math.prod(shape) != len(points):
             raise InputError(f"its zone {zone.name!r} is a grid of {shape} nodes, but has {len(points)}")
         cells: list[tuple[str, AnyArray]] = list(grid_cells(shape))
+        _add_grid_conditions(sets, zone, shape)
     else:
-        cells = _cells(zone)
+        cells, numbers, sections = _cells(zone)
+        _add_conditions(sets, zone, len(points), cells, numbers)
+        _add_sections(sets, cells, sections)
     inner = _is_inner(cells)
+    for name in _families(zone):
+        sets.add_cells(name, np.flatnonzero(inner))
     of_cells = {}
     for name, values in _fields(zone, "CellCenter", int(inner.sum()), wanted).items():
         of_cells[name] = values if inner.all() else np.full(len(inner), np.nan)
         if not inner.all():
             of_cells[name][inner] = values
-    return Piece(points, cells, _fields(zone, "Vertex", len(points), wanted), of_cells)
+    return Piece(points, cells, _fields(zone, "Vertex", len(points), wanted), of_cells, sets)
 
 
 def _is_inner(cells: list[tuple[str, AnyArray]]) -> NDArray[np.bool_]:
@@ -238,9 +251,13 @@ def _is_inner(cells: list[tuple[str, AnyArray]]) -> NDArray[np.bool_]:
     return np.concatenate([np.empty(0, bool), *flags])
 
 
-def _cells(zone: _Node) -> list[tuple[str, AnyArray]]:
-    blocks = []
+def _cells(zone: _Node) -> tuple[list[tuple[str, AnyArray]], AnyArray, dict[str, AnyArray]]:
+    """Return the cells of a zone, their numbers in the file (m,), and by section which of them it has."""
+    blocks: list[tuple[str, AnyArray]] = []
+    numbers = [np.empty(0, np.int64)]
+    sections = {}
     for elements in sorted(zone.children("Elements_t"), key=_first_number):
+        before, start = len(blocks), sum(map(len, numbers))
         number = int(elements.values().ravel()[0])
         nodes = elements.child("ElementConnectivity").values().ravel() if number not in _REFUSED else np.empty(0)
         if number == _MIXED:
@@ -250,7 +267,81 @@ def _cells(zone: _Node) -> list[tuple[str, AnyArray]]:
         else:
             what = _REFUSED.get(number, f"of CGNS type {number}")
             raise UnsupportedError(f"its elements {elements.name!r} are {what}, which is not supported")
-    return blocks
+        count = sum(len(block) for _, block in blocks[before:])
+        numbers.append(np.arange(count) + (_first_number(elements) or start + 1))
+        sections[elements.name] = np.arange(count) + start
+    return blocks, np.concatenate(numbers), sections
+
+
+def _families(node: _Node) -> list[str]:
+    """Return the families that a zone or a boundary condition belongs to."""
+    found = [*node.children("FamilyName_t"), *node.children("AdditionalFamilyName_t")]
+    return list(dict.fromkeys(name for name in (child.text().strip() for child in found) if name))
+
+
+def _conditions(zone: _Node) -> Iterator[tuple[list[str], str, str, AnyArray]]:
+    """Yield the boundary conditions: its name and families, where it is, how that is given, and numbers."""
+    for home in zone.children("ZoneBC_t"):
+        for condition in home.children("BC_t"):
+            names = list(dict.fromkeys([condition.name, *_families(condition)]))
+            for form in ("PointList", "PointRange", "ElementList", "ElementRange"):
+                if condition.has(form):
+                    where = "FaceCenter" if form.startswith("Element") else _location(condition)
+                    yield names, where, form, condition.child(form).values()
+                    break
+
+
+def _add_conditions(
+    sets: NamedSets, zone: _Node, n_nodes: int, cells: list[tuple[str, AnyArray]], numbers: AnyArray
+) -> None:
+    """Add the boundary conditions of an unstructured zone, which name nodes or elements by their numbers."""
+    for names, where, form, values in _conditions(zone):
+        flat = np.asarray(values.ravel(), np.int64)
+        known = np.arange(1, n_nodes + 1) if where == "Vertex" else numbers
+        if form.endswith("Range") and len(flat) == 2:
+            chosen = np.flatnonzero((known >= flat[0]) & (known <= flat[1]))
+        else:
+            chosen = np.flatnonzero(np.isin(known, flat))
+        for name in names:
+            if where == "Vertex":
+                sets.add_nodes(name, chosen)
+            elif cells:
+                sets.add_elements(name, cells, chosen)
+
+
+def _add_sections(sets: NamedSets, cells: list[tuple[str, AnyArray]], sections: dict[str, AnyArray]) -> None:
+    """Add sections of boundary elements, unless a boundary condition has their name."""
+    inner = _is_inner(cells)
+    for name, chosen in sections.items():
+        if len(chosen) and not inner[chosen].any() and name not in sets.nodes.keys() | sets.faces.keys():
+            sets.add_elements(name, cells, chosen)
+
+
+def _add_grid_conditions(sets: NamedSets, zone: _Node, shape: list[int]) -> None:
+    """Add the boundary conditions of a structured zone: faces where they are a side of a box, else nodes."""
+    numbers = np.arange(math.prod(shape)).reshape(shape, order="F")
+    for names, where, form, values in _conditions(zone):
+        if form == "PointRange" and values.size == 2 * len(shape):
+            low, high = values.reshape(2, -1).astype(np.int64)
+            low, high = np.minimum(low, high) - 1, np.maximum(low, high)
+            flat = high - low == 1
+            if where != "Vertex":
+                high += ~flat  # faces end a node later
+            box = numbers[tuple(slice(*pair) for pair in zip(low, high, strict=True))]
+            if flat.sum() == 1 and box.size and len(shape) > 1:
+                ((kind, faces),) = grid_cells(box.shape)
+                for name in names:
+                    sets.add_faces(name, kind, box.ravel(order="F")[faces])
+                continue
+            chosen = box.ravel()
+        elif where == "Vertex" and values.size % len(shape) == 0:
+            places = values.reshape(-1, len(shape)).astype(np.int64) - 1
+            inside = ((places >= 0) & (places < shape)).all(axis=1)
+            chosen = numbers[tuple(places[inside].T)]
+        else:
+            continue
+        for name in names:
+            sets.add_nodes(name, chosen)
 
 
 def _first_number(elements: _Node) -> int:

@@ -11,7 +11,8 @@ import numpy as np
 
 from swwl.errors import InputError
 from swwl.mesh.arrays import AnyArray, release
-from swwl.mesh.io.shared import UnsupportedError, refuse_empty
+from swwl.mesh.cells import cell_dimension, side_of
+from swwl.mesh.io.shared import NamedSets, Piece, UnsupportedError, join, refuse_empty
 from swwl.mesh.io.vtk.cells import UPRIGHT_FIRST
 from swwl.mesh.mesh import Mesh
 
@@ -34,6 +35,17 @@ _FAMILIES: dict[str, dict[int, str]] = {
     "HEX": {8: "hexahedron", 20: "hexahedron20", 27: "hexahedron27"},
 }
 _ORDER = UPRIGHT_FIRST | {"hexahedron27": [*UPRIGHT_FIRST["hexahedron20"], 23, 24, 25, 26, 21, 22, 20]}
+
+
+# Corners of the sides of cells, in the order in which side sets count them.
+_SIDES: dict[str, list[tuple[int, ...]]] = {
+    "tetra": [(0, 1, 3), (1, 2, 3), (0, 3, 2), (0, 2, 1)],
+    "pyramid": [(0, 1, 4), (1, 2, 4), (2, 3, 4), (0, 4, 3), (0, 3, 2, 1)],
+    "wedge": [(0, 1, 4, 3), (1, 2, 5, 4), (0, 3, 5, 2), (0, 2, 1), (3, 4, 5)],
+    "hexahedron": [(0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (0, 4, 7, 3), (0, 3, 2, 1), (4, 5, 6, 7)],
+    "triangle": [(0, 1), (1, 2), (2, 0)],
+    "quad": [(0, 1), (1, 2), (2, 3), (3, 0)],
+}
 
 
 class _Variables:
@@ -113,7 +125,60 @@ def _mesh(file: _Variables, wanted: Collection[str] | None) -> Mesh:
         if (wanted is None or name in wanted) and blocks:
             parts = [_of_block(file, number, k, len(block)) for k, (_, block) in blocks.items()]
             of_cells[name] = release(np.concatenate(parts))
-    return Mesh(points, list(blocks.values()) or {}, of_nodes, cell_fields=of_cells)
+    sets = _sets(file, blocks, flat=points.shape[1] == 2)
+    return join([Piece(points, list(blocks.values()), of_nodes, of_cells, sets)])
+
+
+def _sets(file: _Variables, blocks: dict[int, tuple[str, AnyArray]], flat: bool) -> NamedSets:
+    """Return the blocks of elements, the sets of nodes and the sets of sides, by names or else by numbers."""
+    sets = NamedSets()
+    starts = np.cumsum([0, *(len(block) for _, block in blocks.values())])
+    names = _names(file, "eb", "block")
+    for start, (number, (_, block)) in zip(starts, blocks.items(), strict=False):
+        sets.add_cells(names[number - 1], np.arange(len(block)) + start)
+    for number, name in enumerate(_names(file, "ns", "node set"), 1):
+        found = file.array(f"node_ns{number}") if f"node_ns{number}" in file else np.empty(0, np.int64)
+        sets.add_nodes(name, found - 1)
+    for number, name in enumerate(_names(file, "ss", "side set"), 1):
+        if f"elem_ss{number}" not in file or f"side_ss{number}" not in file:
+            sets.add_faces(name, "line", np.empty((0, 2), np.int64))
+            continue
+        elements, sides = file.array(f"elem_ss{number}") - 1, file.array(f"side_ss{number}")
+        if elements.shape != sides.shape or elements.min(initial=0) < 0 or elements.max(initial=-1) >= starts[-1]:
+            raise InputError(f"its side set {name!r} names elements that it does not have")
+        for start, (kind, block) in zip(starts, blocks.values(), strict=False):
+            here = (elements >= start) & (elements < start + len(block))
+            for side in np.unique(sides[here]):
+                places = elements[here & (sides == side)] - start
+                face, corners = _side(kind, int(side), flat)
+                sets.add_faces(name, face, block[places][:, corners])
+    return sets
+
+
+def _names(file: _Variables, stem: str, word: str) -> list[str]:
+    """Return what blocks or sets are called: their names or, where they have none, a word and their number."""
+    count = max(file.shape(f"{stem}_{end}")[0] if f"{stem}_{end}" in file else 0 for end in ("prop1", "status"))
+    numbers = file.array(f"{stem}_prop1").tolist() if f"{stem}_prop1" in file else []
+    given = file.texts(f"{stem}_names")
+    found = []
+    for k in range(count):
+        number = numbers[k] if k < len(numbers) and numbers[k] > 0 else k + 1
+        found.append(given[k] if k < len(given) and given[k] else f"{word} {number}")
+    return found
+
+
+def _side(kind: str, side: int, flat: bool) -> tuple[str, list[int]]:
+    """Return the type of a side and the places of its nodes; surface cells in space have two faces first."""
+    if cell_dimension(kind) < 2:  # the ends of lines
+        return "vertex", [min(side, 1 + cell_dimension(kind)) - 1]
+    linear = kind.rstrip("0123456789")
+    corners = _SIDES[linear]
+    if cell_dimension(kind) == 2 and not flat:
+        ring = tuple(range(len(corners)))
+        corners = [ring, ring, *corners]
+    if not 1 <= side <= len(corners):
+        raise InputError(f"it has side {side} of an element of type {kind}, which has {len(corners)}")
+    return side_of(kind, corners[side - 1])
 
 
 def _points(file: _Variables) -> AnyArray:

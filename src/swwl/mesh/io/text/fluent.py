@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swwl.errors import InputError
-from swwl.mesh.io.shared import UnsupportedError
+from swwl.mesh.io.shared import NamedSets, Piece, UnsupportedError, join
 from swwl.mesh.mesh import Mesh
 
 Ints = NDArray[np.int64]
@@ -152,6 +152,8 @@ def _need(found: NDArray[np.bool_]) -> None:
 
 _SECTION = re.compile(rb"\(\s*+(\d++)\s*+(?:\(([^()]*+)\)\s*+(\()?)?")
 _NODES, _CELLS, _FACES = 10, 12, 13
+_INTERIOR = 2
+_NAME = re.compile(rb"\(\s*(?:39|45)\s*\(\s*(\d+)\s+[^\s()]+\s+([^\s()]+)")
 _DIMENSION = re.compile(rb"\(\s*2\s+([23])\s*\)")
 
 
@@ -162,6 +164,8 @@ def read_fluent(path: Path) -> Mesh:
     d = int(found[1]) if found else 3
     points: list[tuple[int, NDArray[np.float64]]] = []
     faces: list[tuple[Ints, Ints]] = []
+    zones: list[tuple[int, list[tuple[Ints, Ints]]]] = []  # boundary faces
+    ranges: list[tuple[int, int, int]] = []  # of cells
     n_nodes = n_cells = 0
     for number, head, body in _sections(data):
         if number in (2010, 3010, 2012, 3012, 2013, 3013):
@@ -174,8 +178,11 @@ def read_fluent(path: Path) -> Mesh:
                 points.append((head[1], _points(body, head, d)))
         elif number == _CELLS:
             n_cells = max(n_cells, head[2])
+            ranges += [(head[0], head[1], head[2])] if head[0] else []
         elif number == _FACES and body is not None:
-            faces += _faces(body, head)
+            some = _faces(body, head)
+            faces += some
+            zones += [(head[0], some)] if len(head) < 4 or head[3] != _INTERIOR else []
     if not points or not faces or not n_cells:
         raise InputError("it is a mesh of Fluent without nodes, faces or cells (is it cut off?)")
     coordinates = np.full((n_nodes, d), np.nan) if n_nodes <= len(data) else np.empty((0, d))
@@ -183,10 +190,37 @@ def read_fluent(path: Path) -> Mesh:
         coordinates[first - 1 : first - 1 + len(block)] = block
     if not np.isfinite(coordinates.sum()):
         raise InputError(f"it declares {n_nodes} nodes, but not all of them have coordinates (is it cut off?)")
-    return _mesh(coordinates, faces, n_cells, d)
+    blocks, source = _blocks(coordinates, faces, n_cells, d)
+    return join([Piece(coordinates, list(blocks), {}, {}, _sets(_names(data), zones, ranges, source))])
 
 
-def _mesh(points: NDArray[np.float64], faces: list[tuple[Ints, Ints]], n_cells: int, d: int) -> Mesh:
+def _names(data: bytes) -> dict[int, str]:
+    """Return the names of zones by their numbers, which the sections of names give in decimal digits."""
+    return {int(match[1]): match[2].decode("utf-8", "replace") for match in _NAME.finditer(data)}
+
+
+def _sets(
+    names: dict[int, str],
+    zones: list[tuple[int, list[tuple[Ints, Ints]]]],
+    ranges: list[tuple[int, int, int]],
+    source: Ints,
+) -> NamedSets:
+    """Return the zones of boundary faces and of cells; ``source`` says which cell of the file each one is."""
+    sets = NamedSets()
+    for zone, faces in zones:
+        for nodes, _ in faces:
+            if nodes.shape[1] <= 4:
+                kind = {2: "line", 3: "triangle", 4: "quad"}[nodes.shape[1]]
+                sets.add_faces(names.get(zone, f"zone {zone}"), kind, nodes)
+    for zone, first, last in ranges:
+        chosen = np.flatnonzero((source >= first - 1) & (source < last))
+        sets.add_cells(names.get(zone, f"zone {zone}"), chosen)
+    return sets
+
+
+def _blocks(
+    points: NDArray[np.float64], faces: list[tuple[Ints, Ints]], n_cells: int, d: int
+) -> tuple[list[tuple[str, Ints]], Ints]:
     most = max(int(cells.max(initial=0)) for _, cells in faces)
     if most >= n_cells or max(int(nodes.max(initial=0)) for nodes, _ in faces) >= len(points):
         raise InputError(f"its faces name more than the {n_cells} cells and {len(points)} nodes it declares")
@@ -196,10 +230,8 @@ def _mesh(points: NDArray[np.float64], faces: list[tuple[Ints, Ints]], n_cells: 
         edges, sides = (np.concatenate(part) for part in zip(*faces, strict=True))
         if edges.shape[1] != 2:
             raise InputError("it is a plane mesh of Fluent with faces that are not lines")
-        blocks, _ = plane_cells(edges, sides[:, 0], sides[:, 1], n_cells)
-    else:
-        blocks, _ = solid_cells(faces, n_cells)
-    return Mesh(points, blocks)
+        return plane_cells(edges, sides[:, 0], sides[:, 1], n_cells)
+    return solid_cells(faces, n_cells)
 
 
 def _sections(data: bytes) -> list[tuple[int, list[int], bytes | None]]:

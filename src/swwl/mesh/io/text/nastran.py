@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from swwl.errors import InputError
 from swwl.mesh.arrays import release
-from swwl.mesh.io.shared import UnsupportedError, refuse_empty
+from swwl.mesh.io.shared import NamedSets, Piece, UnsupportedError, join, refuse_empty
 from swwl.mesh.io.text.lines import blocks_of, included, text_of
 from swwl.mesh.io.vtk.cells import UPRIGHT_FIRST
 from swwl.mesh.mesh import Mesh
@@ -40,6 +41,7 @@ def read_nastran(path: Path, fields: Collection[str] | None = None) -> Mesh:
     refuse_empty(path)
     ids, points, cells, properties = [], [], [], []
     others: set[str] = set()
+    held = _Held()
     for card in _cards(path):
         name = card[0]
         if name == "GRID":
@@ -52,6 +54,8 @@ def read_nastran(path: Path, fields: Collection[str] | None = None) -> Mesh:
         elif name in _ELEMENTS:
             cells.append(_cell(card))
             properties.append(0 if name == "CONROD" else _integer(card, 2, default=_integer(card, 1)))
+        elif name in ("SPC", "SPC1", "SPCADD", "SET1"):
+            held.add(card)
         elif _UNKNOWN.match(name):
             others.add(name)
     if others:
@@ -60,7 +64,45 @@ def read_nastran(path: Path, fields: Collection[str] | None = None) -> Mesh:
     if points and not blocks:
         raise InputError(f"it has {len(points)} grid points, but no elements that are known")
     tags = {"nastran:ref": np.array(properties)} if properties else {}
-    return Mesh(release(np.array(points).reshape(-1, 3)), blocks or {}, cell_fields=tags)
+    sets = held.sets(np.array(ids, np.int64))
+    for number in np.unique(tags["nastran:ref"]) if properties else ():
+        if number:
+            sets.add_cells(f"property {number}", np.flatnonzero(tags["nastran:ref"] == number))
+    return join([Piece(release(np.array(points).reshape(-1, 3)), list(blocks), {}, tags, sets)])
+
+
+class _Held:
+    """Sets of grid points: those that single-point constraints hold, and SET1."""
+
+    def __init__(self) -> None:
+        self._ranges: dict[str, list[tuple[int, int]]] = {}
+        self._sums: dict[str, list[str]] = {}
+
+    def add(self, card: list[str]) -> None:
+        """Take in a card."""
+        kind, number = card[0], _integer(card, 1)
+        name = f"{'SET1' if kind == 'SET1' else 'SPC'} {number}"
+        if kind == "SPCADD":
+            self._sums[name] = [f"SPC {int(word)}" for word in card[2:] if word.isdecimal()]
+            return
+        words = [word.upper() for word in (card[2::3] if kind == "SPC" else card[2 if kind == "SET1" else 3 :]) if word]
+        found = self._ranges.setdefault(name, [])
+        for place, word in enumerate(words):
+            if word == "THRU" and found and place + 1 < len(words) and words[place + 1].isdecimal():
+                found[-1] = found[-1][0], int(words[place + 1])
+            elif word.isdecimal():
+                found.append((int(word), int(word)))
+
+    def sets(self, ids: NDArray[np.int64]) -> NamedSets:
+        """Return the sets of those points that there are, given the numbers of all."""
+        found = NamedSets()
+        for name in (*self._ranges, *(name for name in self._sums if name not in self._ranges)):
+            inside = np.zeros(len(ids), bool)
+            for one in (name, *self._sums.get(name, ())):
+                for first, last in self._ranges.get(one, ()):
+                    inside |= (ids >= first) & (ids <= last)
+            found.add_nodes(name, np.flatnonzero(inside))
+        return found
 
 
 def is_nastran(path: Path) -> bool:

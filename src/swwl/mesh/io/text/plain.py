@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError, MissingFileError
 from swwl.mesh.arrays import AnyArray, release
-from swwl.mesh.io.shared import Budget, UnsupportedError, refuse_empty
+from swwl.mesh.cells import cell_dimension
+from swwl.mesh.io.shared import Budget, NamedSets, Piece, UnsupportedError, join, refuse_empty, tagged_groups
 from swwl.mesh.io.text.lines import blocks_of, floats, integers, places, text_of
 from swwl.mesh.mesh import Mesh
 
@@ -143,7 +144,12 @@ def read_gmsh1(path: Path) -> Mesh:
             physical.append(phys)
             geometrical.append(geom)
     tags = {"gmsh:physical": np.array(physical), "gmsh:geometrical": np.array(geometrical)} if cells else {}
-    return Mesh(release(points), blocks_of(cells, ids) or {}, cell_fields=tags)
+    blocks, sets = blocks_of(cells, ids), NamedSets()
+    if cells:
+        dimensions = np.array([cell_dimension(kind) for kind, _ in cells])
+        for name, chosen in tagged_groups(tags["gmsh:physical"], dimensions, {}):
+            sets.add_elements(name, blocks, chosen)
+    return join([Piece(release(points), list(blocks), {}, tags, sets)])
 
 
 def read_tetgen(path: Path) -> Mesh:

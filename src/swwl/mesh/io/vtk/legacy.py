@@ -15,8 +15,9 @@ import numpy as np
 
 from swwl.errors import InputError
 from swwl.mesh.arrays import AnyArray
-from swwl.mesh.io.shared import Budget
+from swwl.mesh.io.shared import Budget, Piece, join
 from swwl.mesh.io.vtk.cells import SortedCells, grid_cells, sort_cells, surface_cells
+from swwl.mesh.io.vtk.groups import PREFIX, take_groups
 from swwl.mesh.mesh import Mesh
 
 _MAGIC = re.compile(rb"\s*#\s*vtk\s+DataFile\s+Version\s+(\d+)\.(\d+)", re.IGNORECASE)
@@ -155,7 +156,8 @@ class _File:
         points = self._grid_points()
         cells = self._cells(len(points))
         of_cells = {name: cells.of_cells(field) for name, field in self._data["CELL_DATA"].items()}
-        return Mesh(points, cells.blocks or {}, self._data["POINT_DATA"], cell_fields=of_cells)
+        sets = take_groups(self._data["POINT_DATA"], of_cells, {})
+        return join([Piece(points, cells.blocks, self._data["POINT_DATA"], of_cells, sets)])
 
     def _read(self, key: str, words: list[str]) -> None:
         """Read one section."""
@@ -245,7 +247,8 @@ class _File:
     def _keep(self, name: str, length: int, width: int, kind: str) -> None:
         name = unquote(name)
         values = self._tape.numbers(length * width, kind, f"its field {name!r}")
-        if self._section and length == self._length and width and (self._wanted is None or name in self._wanted):
+        asked = self._wanted is None or name in self._wanted or name.startswith(PREFIX)
+        if self._section and length == self._length and width and asked:
             self._data[self._section][name] = values if width == 1 else values.reshape(length, width)
 
     def _grid_points(self) -> AnyArray:

@@ -7,7 +7,7 @@ numbers, ``cells.py`` sorts the cells.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 from xml.sax.saxutils import quoteattr
@@ -19,6 +19,7 @@ from swwl.mesh.arrays import AnyArray
 from swwl.mesh.io.shared import Fields, Piece, join, refuse_empty
 from swwl.mesh.io.vtk.cells import NUMBERS, SortedCells, one_type, size_of, sort_cells, surface_cells
 from swwl.mesh.io.vtk.data import Decoder, Element, parse
+from swwl.mesh.io.vtk.groups import PREFIX, group_arrays, take_groups
 from swwl.mesh.mesh import Mesh
 
 
@@ -51,11 +52,20 @@ def _pieces(path: Path, fields: Collection[str] | None, parallel: bool) -> list[
             raise InputError("a piece of a parallel file cannot itself be parallel")
         return [piece for source in _sources(path, body) for piece in _named(source, fields)]
     decoder = Decoder(data, root, appended)
-    return [
-        _READERS[kind](element, decoder, fields, root)
-        for element in body.all("Piece")
-        if element.integer("NumberOfPoints")
-    ]
+    elements = [element for element in body.all("Piece") if element.integer("NumberOfPoints")]
+    others = _others(body, decoder) if len(elements) == 1 else {}
+    return [_READERS[kind](element, decoder, fields, root, others) for element in elements]
+
+
+def _others(body: Element, decoder: Decoder) -> Fields:
+    """Return the arrays of the field data that belong to groups."""
+    found = {}
+    for array in _arrays(body, "FieldData"):
+        name = array.attributes.get("Name", "")
+        if name.startswith(PREFIX) and decoder.is_numeric(array):
+            width, length = array.integer("NumberOfComponents", 1), array.integer("NumberOfTuples")
+            found[name] = decoder.array(array, width * length, f"its array {name!r}").reshape(length, width)
+    return found
 
 
 def _sources(path: Path, body: Element) -> list[Path]:
@@ -82,7 +92,7 @@ def _version(root: Element) -> tuple[int, ...]:
         return (0, 1)
 
 
-def _grid(piece: Element, decoder: Decoder, fields: Collection[str] | None, root: Element) -> Piece:
+def _grid(piece: Element, decoder: Decoder, fields: Collection[str] | None, root: Element, others: Fields) -> Piece:
     """Read a piece of an unstructured grid."""
     points = _points(piece, decoder)
     n_cells = piece.integer("NumberOfCells", 0)
@@ -93,7 +103,7 @@ def _grid(piece: Element, decoder: Decoder, fields: Collection[str] | None, root
         cells = _one_type(types, arrays, decoder) or sort_cells(
             types, *_lists(arrays, n_cells, decoder), old_hexahedra=_version(root) < (2, 1)
         )
-    return _piece(piece, points, cells, n_cells, decoder, fields)
+    return _piece(piece, points, cells, n_cells, decoder, fields, others)
 
 
 def _one_type(types: AnyArray, arrays: dict[str, Element], decoder: Decoder) -> SortedCells | None:
@@ -107,7 +117,7 @@ def _one_type(types: AnyArray, arrays: dict[str, Element], decoder: Decoder) -> 
     return one_type(int(types[0]), nodes)
 
 
-def _surface(piece: Element, decoder: Decoder, fields: Collection[str] | None, root: Element) -> Piece:
+def _surface(piece: Element, decoder: Decoder, fields: Collection[str] | None, root: Element, others: Fields) -> Piece:
     """Read a piece of a PolyData: lists of vertices, lines, strips and polygons."""
     points = _points(piece, decoder)
     lists = {}
@@ -118,7 +128,7 @@ def _surface(piece: Element, decoder: Decoder, fields: Collection[str] | None, r
             lists[kind] = _lists(arrays, count, decoder)
     cells = surface_cells(lists)
     n_cells = sum(len(ends) for ends, _ in lists.values())
-    return _piece(piece, points, cells, n_cells, decoder, fields)
+    return _piece(piece, points, cells, n_cells, decoder, fields, others)
 
 
 def _piece(
@@ -128,14 +138,17 @@ def _piece(
     n_cells: int,
     decoder: Decoder,
     fields: Collection[str] | None,
+    others: Fields,
 ) -> Piece:
-    """Add the fields."""
+    """Add the fields and the groups."""
     of_nodes = _fields(piece, "PointData", decoder, len(points), fields)
-    of_cells = _fields(piece, "CellData", decoder, n_cells, fields) if n_cells else {}
-    return Piece(points, cells.blocks, of_nodes, {name: cells.of_cells(field) for name, field in of_cells.items()})
+    found = _fields(piece, "CellData", decoder, n_cells, fields) if n_cells else {}
+    of_cells = {name: cells.of_cells(field) for name, field in found.items()}
+    sets = take_groups(of_nodes, of_cells, others)
+    return Piece(points, cells.blocks, of_nodes, of_cells, sets)
 
 
-_READERS: dict[str, Callable[[Element, Decoder, Collection[str] | None, Element], Piece]] = {
+_READERS: dict[str, Callable[[Element, Decoder, Collection[str] | None, Element, Fields], Piece]] = {
     "UnstructuredGrid": _grid,
     "PolyData": _surface,
 }
@@ -177,7 +190,9 @@ def _fields(piece: Element, section: str, decoder: Decoder, count: int, wanted: 
     for array in _arrays(piece, section):
         name = array.attributes.get("Name", "")
         step = array.attributes.get("TimeStep", "0").split()
-        if not decoder.is_numeric(array) or (wanted is not None and name not in wanted) or step[:1] not in ([], ["0"]):
+        if wanted is not None and name not in wanted and not name.startswith(PREFIX):
+            continue
+        if not decoder.is_numeric(array) or step[:1] not in ([], ["0"]):
             continue
         width = array.integer("NumberOfComponents", 1)
         if width:
@@ -206,24 +221,20 @@ def write_vtu(file: IO[bytes], mesh: Mesh, compress: bool = False) -> None:
         raise InputError(f"cannot be written: a mesh of {mesh.dimension} coordinates has no place in a .vtu file")
     points = np.zeros((mesh.n_nodes, 3))
     points[:, : mesh.dimension] = mesh.points
+    nodes_in, cells_in, faces = group_arrays(mesh)
     sections = {
-        "PointData": {name: _plain(field) for name, field in mesh.fields.items()},
-        "CellData": {name: _plain(field) for name, field in mesh.cell_fields.items()},
+        "PointData": nodes_in | {name: _plain(field) for name, field in mesh.fields.items()},
+        "CellData": cells_in | {name: _plain(field) for name, field in mesh.cell_fields.items()},
         "Points": {"Points": points},
         "Cells": _cells(mesh),
+        "FieldData": faces,
     }
-    blobs = _blobs([array for arrays in sections.values() for array in arrays.values()], compress)
-    lines = []
-    offsets = iter(_offsets(blobs))
-    for section, arrays in sections.items():
-        lines.append(f"<{section}>")
-        for name, array in arrays.items():
-            width = f' NumberOfComponents="{array.shape[1]}"' if array.ndim == 2 else ""
-            lines.append(
-                f'<DataArray type="{_type(array)}" Name={_quoted(name)}{width} '
-                f'format="appended" offset="{next(offsets)}"/>'
-            )
-        lines.append(f"</{section}>")
+    arrays = [array for part in sections.values() for array in part.values()]
+    blobs = [_packed(array) if compress else _raw(array) for array in arrays]
+    order = _order(arrays, blobs, compress)
+    starts = np.cumsum([0, *(len(blobs[k]) for k in order)]).tolist()
+    offsets = iter([start for _, start in sorted(zip(order, starts, strict=False))])
+    *piece, others = [_section(section, named, offsets) for section, named in sections.items()]
     packer = ' compressor="vtkZLibDataCompressor"' if compress else ""
     head = "\n".join(
         [
@@ -231,35 +242,57 @@ def write_vtu(file: IO[bytes], mesh: Mesh, compress: bool = False) -> None:
             f'<VTKFile type="UnstructuredGrid" version="1.0" byte_order="LittleEndian" header_type="UInt64"{packer}>',
             "<UnstructuredGrid>",
             f'<Piece NumberOfPoints="{mesh.n_nodes}" NumberOfCells="{mesh.n_cells}">',
-            *lines,
+            *(line for lines in piece for line in lines),
             "</Piece>",
+            *(others if faces else []),
             "</UnstructuredGrid>",
             "",
         ]
     ).encode()
     start = b'<AppendedData encoding="raw">_'
     file.write(head + b" " * (-(len(head) + len(start)) % 8) + start)
-    for _, blob in sorted(blobs, key=_place):
-        file.write(blob)
+    for k in order:
+        file.write(blobs[k])
     file.write(b"\n</AppendedData>\n</VTKFile>\n")
 
 
-def _blobs(arrays: list[AnyArray], compress: bool) -> list[tuple[int, bytes]]:
-    """Return the bytes of arrays, each with the size of its numbers."""
-    return [(array.dtype.itemsize, _packed(array) if compress else _raw(array)) for array in arrays]
+def _section(section: str, arrays: Mapping[str, AnyArray], offsets: Iterator[int]) -> list[str]:
+    """Return the element of a section and of its arrays, in lines."""
+    lines = [f"<{section}>"]
+    for name, array in arrays.items():
+        shape = f' NumberOfComponents="{array.shape[1]}"' if array.ndim == 2 else ""
+        shape += f' NumberOfTuples="{len(array)}"' if section == "FieldData" else ""
+        kind = f'type="{_type(array)}" Name={_quoted(name)}{shape}'
+        lines.append(f'<DataArray {kind} format="appended" offset="{next(offsets)}"/>')
+    return [*lines, f"</{section}>"]
 
 
-def _place(blob: tuple[int, bytes]) -> int:
-    # Long numbers come first: then all stand at multiples of their size, without gaps (which meshio does not read).
-    return -blob[0]
+def _order(arrays: Sequence[AnyArray], blobs: Sequence[bytes], compress: bool) -> list[int]:
+    """Return in which order arrays that are named one after another are written, so that all programs read them.
+
+    meshio walks through the data, looks for the first element that names the place where it is, and writes over that
+    the place where the array is to stand in its own text of base64. An element that it has been to may so come to name
+    the place of another one, which it then misses: arrays are exchanged. That cannot be where every element stands
+    before those whose data come first. Only long numbers first, however, are read without a copy (all of them stand at
+    multiples of their size then, without gaps, which meshio does not read), so that this order is taken if meshio
+    finds its way through it.
+    """
+    backward = list(range(len(arrays)))[::-1]
+    aligned = sorted(backward, key=lambda k: -arrays[k].dtype.itemsize)
+    return aligned if not compress and _is_found(aligned, blobs) else backward
 
 
-def _offsets(blobs: list[tuple[int, bytes]]) -> list[int]:
-    """Return where each of them begins when they are written in their places."""
-    order = sorted(range(len(blobs)), key=lambda k: _place(blobs[k]))
-    starts = np.cumsum([0, *(len(blobs[k][1]) for k in order)]).tolist()
-    offsets = dict(zip(order, starts, strict=False))
-    return [offsets[k] for k in range(len(blobs))]
+def _is_found(order: Sequence[int], blobs: Sequence[bytes]) -> bool:
+    """Whether meshio finds the right element for all arrays, where these are not compressed."""
+    start = moved = 0
+    passed: dict[int, int] = {}  # where the first element stands that names a place since meshio has been to it
+    for k in order:
+        if passed.get(start, len(blobs)) < k:
+            return False
+        passed[moved] = min(k, passed.get(moved, k))
+        start += len(blobs[k])
+        moved += 4 * -(-len(blobs[k]) // 3)
+    return True
 
 
 def _cells(mesh: Mesh) -> dict[str, AnyArray]:
