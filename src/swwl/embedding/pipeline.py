@@ -53,7 +53,7 @@ class Recipe:
         """Under which name the moments of a file are kept: all that they depend on besides the file."""
         merged = ["merged"] if self.merge_nodes else []
         if self.measure in CLOUDS:
-            return fingerprint("cloud 2", self.measure, self.fields, *merged)
+            return fingerprint("cloud 3", self.measure, self.fields, *merged)
         return fingerprint(self.fields, self.node_weights == "area", self.normalization, *merged)
 
     @cached_property

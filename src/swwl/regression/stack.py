@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,9 @@ from swwl.regression.mixture import choose_members, mixture, mixture_covariance
 from swwl.regression.target_scale import TargetScale
 from swwl.storage.memory import MemoryLike
 from swwl.tables.inputs import column
+
+if TYPE_CHECKING:
+    from swwl.regression.influence import Influence
 
 Array = NDArray[np.float64]
 Positions = NDArray[np.intp]
@@ -271,6 +274,8 @@ class Represented:
         For every member, blocks from the cases to the training rows that are known already, by the places of factors.
     blocks : list of list of Block, optional
         For every member, joined blocks from the cases to the training rows, once they have been asked for.
+    sizes : ndarray of shape (M, c), optional
+        How coarse the meshes of c columns are, where that matters; see :mod:`swwl.regression.influence`.
     """
 
     rows: list[list[Representation]]
@@ -278,6 +283,7 @@ class Represented:
     n: int
     known: Sequence[Mapping[int, list[Block]]] | None = None
     blocks: list[list[Block]] | None = None
+    sizes: Array | None = None
 
     def __len__(self) -> int:
         return self.n
@@ -285,7 +291,8 @@ class Represented:
     def take(self, cases: Positions) -> Represented:
         """Return some of the cases."""
         rows = [[some_rows(own, cases) for own in member] for member in self.rows]
-        return Represented(rows, None if self.trend is None else self.trend[cases], len(cases))
+        sizes = None if self.sizes is None else self.sizes[cases]
+        return Represented(rows, None if self.trend is None else self.trend[cases], len(cases), sizes=sizes)
 
 
 def some_rows(rows: Representation, cases: Positions) -> Representation:
@@ -323,6 +330,8 @@ class Stack:
     judged : tuple of ndarray of int (J,) and Prediction (J, k), or None
         Which training rows were predicted while they were left out, by fits of their own, and how, before ``widths``;
         None where none were.
+    influence : Influence or None
+        By how far predictions move with how coarse meshes are, as far as that has been measured.
     """
 
     members: list[Member]
@@ -334,6 +343,7 @@ class Stack:
     left_out: Prediction | None = None
     scales: list[TargetScale] = field(default_factory=list)
     judged: tuple[Positions, Prediction] | None = None
+    influence: Influence | None = None
 
     @cached_property
     def kernel(self) -> Product:
@@ -381,8 +391,12 @@ class Stack:
         self, table: pd.DataFrame, progress: Progress | None = None, memory: MemoryLike = None
     ) -> Represented:
         """Return what the factors of every member make of a table."""
-        rows = represent_columns([member.kernel for member in self.members], partial(column, table), progress, memory)
-        return Represented(rows, trend_matrix(self.trend, table), len(table))
+        kernels = [member.kernel for member in self.members]
+        if self.influence is not None:
+            kernels.append(self.influence.kernel)
+        rows = represent_columns(kernels, partial(column, table), progress, memory)
+        sizes = None if self.influence is None else np.hstack(rows.pop())
+        return Represented(rows, trend_matrix(self.trend, table), len(table), sizes=sizes)
 
     def predict(self, cases: Represented, include_nugget: bool = True) -> Prediction:
         """Predict cases, arrays of shape (M,) or (M, k)."""

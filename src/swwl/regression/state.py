@@ -23,6 +23,7 @@ from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor
 from swwl.kernels.elliptic import make_kernel
 from swwl.regression.fit import selection_table
+from swwl.regression.influence import Influence
 from swwl.regression.outliers import outlier_records, outliers_from_records
 from swwl.regression.stack import Layout, Member, Stack, check_trend, trend_factors
 from swwl.regression.target_scale import TargetScale
@@ -105,6 +106,7 @@ class RegressorState(msgspec.Struct):
     values: Annotated[Array, Shape("nk")] | None = None
     judged: _Judged | None = None
     outliers: list[_Outlier] = []
+    influence: Influence | None = None
 
 
 def regressor_state(model: RobustGPRegressor) -> RegressorState:
@@ -132,6 +134,7 @@ def regressor_state(model: RobustGPRegressor) -> RegressorState:
         values=model.train_targets_ if moved else None,
         judged=_judged_state(stack),
         outliers=[_Outlier(**row) for row in outlier_records(model.outliers_)],
+        influence=stack.influence,
     )
 
 
@@ -179,6 +182,7 @@ def regressor_from_state(kind: type[RobustGPRegressor], values: Record) -> Robus
         left_out=None if left_out is None else Prediction(left_out.mean, left_out.scale, left_out.df),
         scales=state.scales,
         judged=_judged_from_state(state, len(model.train_targets_)),
+        influence=state.influence,
     )
     model.outliers_ = outliers_from_records([msgspec.structs.asdict(row) for row in state.outliers])
     model.n_features_in_ = state.n_features
@@ -233,6 +237,9 @@ def _check_sizes(state: RegressorState, members: Sequence[Member], layout: Layou
     if state.left_out is not None:
         Sizes(n=n, k=k).array("left_out", state.left_out.mean, "nk")
     _check_judged(state, n)
+    columns = {str(name) for member in members for name in member.kernel.columns}
+    if state.influence is not None and not columns.issuperset(state.influence.columns):
+        raise InputError(f"influence is that of {shown(state.influence.columns)}, which the kernels do not have")
     for member in members:
         if len(member.gps) != (1 if together else k) or any(gp.single_ is together for gp in member.gps):
             raise InputError(f"there are {len(member.gps)} processes for {k} targets")
