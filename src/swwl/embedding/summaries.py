@@ -160,7 +160,8 @@ class CoarsenessEmbedding(SummaryEmbedding):
     --------
     >>> from swwl import Graph, Mesh
     >>> square = Mesh([[0, 0], [1, 0], [1, 1], [0, 1]], [[0, 1, 2], [0, 2, 3]])
-    >>> CoarsenessEmbedding().transform([square, Graph([[0.0], [1.0]], [(0, 1)])]).ravel().tolist()  # a graph has no skin
+    >>> rod = Graph([[0.0], [1.0]], [(0, 1)])  # a graph has no skin
+    >>> CoarsenessEmbedding().transform([square, rod]).ravel().tolist()
     [0.25, nan]
     """
 

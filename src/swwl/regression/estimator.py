@@ -412,7 +412,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             plain = self.stack_.predict(cases, include_nugget)
             return plain, cases, np.ones(plain.mean.shape)
         observed, columns = self.judge(cases, widen=False)
-        moves = self._expected(cases, observed).moves
+        moves = self._expected(cases).moves
         domain = pd.DataFrame(columns)
         reference, n_train = self.domain_reference(), len(self.train_targets_)
         notes = surprising_notes(domain, n_train, len(reference.bounds))
@@ -505,7 +505,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     def predict_represented(self, cases: Represented) -> Prediction:
         """Return :meth:`predict_distribution` of cases that :attr:`stack_` has represented already."""
         plain = self.stack_.predict(cases)
-        return widened(plain, self.domain_reference(), self._expected(cases, plain).moves)
+        return widened(plain, self.domain_reference(), self._expected(cases).moves)
 
     def judge(
         self, cases: Represented, looks: Looks | None = None, *, widen: bool = True
@@ -525,7 +525,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         plain, reference = self.stack_.mixed(parts), self.domain_reference()
         looks = self.look(cases) if looks is None else looks
         numbers = number_columns(self.kernel_.factors, self.stack_.kernel_rows(cases.rows))
-        expected = self._expected(cases, plain)
+        expected = self._expected(cases)
         found = verdicts(reference, looks, self.stack_.shape_std(parts), numbers, expected.notes)
         names = self.target_names_
         found["widened"] = [
@@ -534,12 +534,12 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         ]
         return widened(plain, reference, expected.moves) if widen else plain, found
 
-    def _expected(self, cases: Represented, plain: Prediction) -> Expected:
+    def _expected(self, cases: Represented) -> Expected:
         """Return what the meshes of cases are expected to do to their predictions, as far as that is known."""
         influence = self.stack_.influence
         if influence is None or cases.sizes is None:
             return Expected(None, [])
-        return influence.expected(cases.sizes, plain)
+        return influence.expected(cases.sizes)
 
     def look(self, cases: Represented) -> Looks:
         """Compare the meshes alone of cases with the training meshes."""

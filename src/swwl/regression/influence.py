@@ -1,15 +1,17 @@
-r"""What is left of a mesh's influence: by how far predictions move when the same part is meshed more coarsely or finely.
+r"""What is left of a mesh's influence: how far predictions move when the same part has a coarser or a finer mesh.
 
 Candidates of the default see the part, and nearly nothing of its mesh; what there is left is measured. After the fit, a
 few training meshes are made coarser and finer (``mesh/remesh/thin.py``, ``refine.py``), and the fitted stack is asked
-again. A mesh whose pieces of skin have the mean size h (:func:`swwl.mesh.shape.skin.coarseness`) is taken to move a
-prediction by :math:`c\,h^p`; what training meshes of all sizes from :math:`h_0` to :math:`h_1` do is in the fit
-already, so that a new case is expected to move by
+again. Answers are taken to be off by :math:`c\,h`, at random, where the pieces of the skin have the mean size h
+(:func:`swwl.mesh.shape.skin.coarseness`), in standard deviations: where a coarse mesh makes a case look strange, its
+prediction is less sure already. What training meshes do, whose sizes go up to :math:`h_1`, is in the fit
+already, so that the prediction for a coarser mesh is expected to move by
 
-.. math:: c\,(h^p - h_1^p) \text{ where } h > h_1, \qquad c\,(h_0^p - h^p) \text{ where } h < h_0,
+.. math:: c\,\sqrt{h^2 - h_1^2},
 
-and by nothing in between. This widens intervals (``intervals.py``), and where it is more than a part of a standard
-deviation, or nothing as coarse has been tried, the case is not like the training cases.
+and that for others by nothing, if meshes of the same part with more nodes do not move it. This widens intervals
+(``intervals.py``), and where it is more than a part of a standard deviation, or nothing as coarse has been tried, the
+case is not like the training cases.
 """
 
 from __future__ import annotations
@@ -23,31 +25,32 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import chi2
 
 from swwl.embedding.summaries import CoarsenessEmbedding
 from swwl.errors import InputError
 from swwl.formatting import number
-from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Product
 from swwl.kernels.sliced import EmbeddingFactor
 from swwl.mesh.arrays import AnyArray
+from swwl.mesh.cells import top_cells
 from swwl.mesh.io import as_mesh
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.remesh.refine import subdivided
 from swwl.mesh.remesh.thin import thinned
-from swwl.regression.stack import Stack
+from swwl.regression.stack import Represented, Stack, trend_matrix
 from swwl.storage.checks import Names, Shape
 
 Array = NDArray[np.float64]
 Positions = NDArray[np.intp]
 
-# Training meshes that are changed, and the shares of their nodes that are left.
-_MESHES, _SHARES = 4, (0.5, 0.25)
-# Powers of the size of pieces to choose from.
-_POWERS = (1.0, 1.5, 2.0, 2.5, 3.0)
+# Training meshes that are changed, and the shares of their nodes that are left: of contours, which take no time, and of
+# other meshes.
+_MESHES, _OF_LINES, _OF_OTHERS = 4, (0.5, 0.25, 0.125), (0.35,)
+_SHARE = 0.1
 # A case is unlike the training cases from so many standard deviations on, or where pieces are so many times larger than
-# any that were tried. Moves of single cases are up to twice as large as what is expected.
-_MOST_MOVE, _BEYOND = 0.3, 1.25
+# any that were tried. Moves of single cases are up to three times as large as what is expected.
+_MOST_MOVE, _BEYOND = 0.2, 1.25
 # Meshes of more nodes take too long to be changed.
 _MOST_NODES = 200_000
 
@@ -118,11 +121,11 @@ class Influence:
     ----------
     columns : list of str
     finest, coarsest : ndarray of shape (c,)
-        Sizes of pieces of the training meshes, :math:`h_0` and :math:`h_1`.
+        Least and largest size of pieces of the training meshes, :math:`h_0` and :math:`h_1`.
     tried : ndarray of shape (c,)
         The largest size that was tried.
-    factor, power : ndarray of shape (c, k)
-        c and p, on the scales of the processes.
+    factor : ndarray of shape (c, k)
+        c, in standard deviations of predictions.
     finer : ndarray of shape (c, k)
         By how far predictions move when every edge is halved, for another half each.
     """
@@ -132,7 +135,6 @@ class Influence:
     coarsest: Annotated[Array, Shape("c", above=0)]
     tried: Annotated[Array, Shape("c", above=0)]
     factor: Annotated[Array, Shape("ck", least=0)]
-    power: Annotated[Array, Shape("ck", above=0)]
     finer: Annotated[Array, Shape("ck", least=0)]
 
     @cached_property
@@ -141,35 +143,27 @@ class Influence:
         return coarseness_kernel(self.columns)
 
     def moves(self, sizes: Array) -> Array:
-        """Return by how far cases of so large pieces (M, c) move, (M, k), on the scales of the processes.
+        """Return by how many standard deviations cases of so large pieces (M, c) move, (M, k).
 
         Examples
         --------
         >>> one = np.ones((1, 1))
-        >>> influence = Influence(["mesh"], one[0], 2 * one[0], 8 * one[0], 0.1 * one, 2 * one, 0 * one)
-        >>> influence.moves(np.array([[0.5], [1.0], [2.0], [4.0]])).round(3).ravel().tolist()
-        [0.075, 0.0, 0.0, 1.2]
+        >>> influence = Influence(["mesh"], one[0], 3 * one[0], 8 * one[0], 0.1 * one, 0.2 * one)
+        >>> influence.moves(np.array([[0.5], [1.0], [3.0], [5.0], [np.nan]])).round(3).ravel().tolist()
+        [0.2, 0.0, 0.0, 0.4, 0.0]
         """
-        known = np.where(np.isfinite(sizes), np.clip(sizes, self.finest, self.coarsest), 0.0)
-        h = np.where(np.isfinite(sizes), sizes, known)[:, :, None]
-        apart = np.abs(h**self.power - known[:, :, None] ** self.power)
-        halved = np.log2(np.maximum(self.finest / np.maximum(h[:, :, 0], 1e-300), 1.0))
-        halved[~np.isfinite(sizes)] = 0.0
-        moved = np.maximum(self.factor * apart, self.finer * halved[:, :, None])
+        h = np.where(np.isfinite(sizes), sizes, self.coarsest)
+        coarser = np.sqrt(np.maximum(h**2 - self.coarsest**2, 0.0))
+        halved = np.log2(np.maximum(self.finest / h, 1.0))
+        moved = self.factor * coarser[:, :, None] + self.finer * halved[:, :, None]
         return np.asarray(np.sqrt((moved**2).sum(axis=1)))
 
-    def expected(self, sizes: Array, plain: Prediction) -> Expected:
-        """Return by how far cases move in standard deviations of their predictions, and what is to be said of it.
+    def expected(self, sizes: Array) -> Expected:
+        """Return by how far cases of so large pieces (M, c) move, and what is to be said of it.
 
-        Parameters
-        ----------
-        sizes : ndarray of shape (M, c)
-            Nan where they are not known.
-        plain : Prediction
-            Of the cases, arrays of shape (M,) or (M, k).
+        Sizes are nan where they are not known.
         """
-        std = plain.process.columns().std
-        moves = self.moves(sizes) / np.where(std > 0, std, np.inf)
+        moves = self.moves(sizes)
         notes = []
         for own, moved in zip(sizes, moves.max(axis=1), strict=True):
             beyond = bool((own > _BEYOND * self.tried).any())
@@ -213,13 +207,13 @@ def measure_influence(stack: Stack, table: pd.DataFrame, columns: Sequence[str],
         known = np.flatnonzero(np.isfinite(sizes[:, k]))
         changed = list(_changed(table[name], known[_spread(sizes[known, k])])) if len(known) else []
         if any(one.coarser for one in changed):
-            found.append((str(name), sizes[known, k], _measured(stack, table, str(name), changed)))
+            found.append((str(name), sizes[known, k], _measured(stack, table, str(name), sizes[:, k], changed)))
     if not found:
         return None
     names, own, measured = zip(*found, strict=True)
-    tried, factor, power, finer = (np.array(part) for part in zip(*measured, strict=True))
+    tried, factor, finer = (np.array(part) for part in zip(*measured, strict=True))
     finest, coarsest = np.array([h.min() for h in own]), np.array([h.max() for h in own])
-    return Influence(list(names), finest, coarsest, np.maximum(tried, coarsest), factor, power, finer)
+    return Influence(list(names), finest, coarsest, np.maximum(tried, coarsest), factor, finer)
 
 
 def _spread(sizes: Array) -> Positions:
@@ -230,10 +224,9 @@ def _spread(sizes: Array) -> Positions:
 
 
 class _Changed(NamedTuple):
-    """A training row, its mesh and others of the same part."""
+    """A training row, and other meshes of the same part."""
 
     row: int
-    given: Mesh
     coarser: list[Mesh]
     finer: list[Mesh]
 
@@ -249,57 +242,50 @@ def _changed(values: pd.Series, rows: Positions) -> Iterator[_Changed]:
             continue
         coarser, finer, last = list[Mesh](), list[Mesh](), mesh
         try:
-            for share in _SHARES:
+            for share in _OF_LINES if mesh.dimension == 2 and "line" in top_cells(mesh.cells) else _OF_OTHERS:
                 last = thinned(last, share * mesh.n_nodes / last.n_nodes)
                 coarser.append(last)
-            if place % 2:
+            if place == len(rows) - 1:  # the coarsest: a finer one takes least time
                 finer.append(subdivided(mesh))
         except InputError:  # other cells
             pass
-        yield _Changed(row, mesh, coarser, finer)
+        yield _Changed(row, coarser, finer)
 
 
 def _measured(
-    stack: Stack, table: pd.DataFrame, name: str, changed: Sequence[_Changed]
-) -> tuple[float, Array, Array, Array]:
-    """Return the largest size that was tried, and factors, powers and moves of finer meshes, (k,) each."""
-    meshes = [mesh for one in changed for mesh in (one.given, *one.coarser, *one.finer)]
-    rows = [one.row for one in changed for _ in (one.given, *one.coarser, *one.finer)]
-    first = {one.row: rows.index(one.row) for one in changed}
+    stack: Stack, table: pd.DataFrame, name: str, sizes: Array, changed: Sequence[_Changed]
+) -> tuple[float, Array, Array]:
+    """Return the largest size that was tried, the factors, and the moves of finer meshes, (k,) each."""
+    pairs = [(one.row, mesh) for one in changed for mesh in (*one.coarser, *one.finer)]
+    rows, meshes = np.array([row for row, _ in pairs]), [mesh for _, mesh in pairs]
     cases = table.iloc[rows].assign(**{name: pd.Series(meshes, index=table.index[rows], dtype=object)})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to say of meshes has been said of the training meshes
         h = Coarseness(name).represent(meshes)[:, 0]
-        mean = stack.predict(stack.represent(cases)).process.columns().mean
-    origin = np.array([first[row] for row in rows])
-    moves = np.abs(mean - mean[origin])
-    coarser = np.isfinite(h) & (h > 1.01 * h[origin])
-    finer = np.isfinite(h) & (h < 0.99 * h[origin])
-    pairs = [_law(h[coarser], h[origin][coarser], own[coarser]) for own in moves.T]
+        after = stack.predict(stack.represent(cases)).process.columns()
+    known = Represented([member.rows for member in stack.members], trend_matrix(stack.trend, table), len(table))
+    before = stack.predict(known.take(rows)).process.columns()
+    usual = stack.leave_one_out().process.columns().std[rows]  # as sure as of a new case, not of a training case
+    moves = np.abs(after.mean - before.mean) / np.maximum(after.std, usual)
+    coarser, finer = (np.isfinite(h) & (sign * h > sign * (1 + sign * 0.01) * sizes[rows]) for sign in (1, -1))
+    factor = random_error(h[coarser], sizes[rows][coarser], moves[coarser], len(changed))
     still = np.sqrt((moves[finer] ** 2).mean(axis=0)) if finer.any() else np.zeros(moves.shape[1])
-    factor, power = (np.array(part) for part in zip(*pairs, strict=True))
-    return float(h[coarser].max(initial=0.0)), factor, power, still
+    return float(h[coarser].max(initial=0.0)), factor, still
 
 
-def _law(coarse: Array, given: Array, moves: Array) -> tuple[float, float]:
-    r"""Return c and p of :math:`c\,(h^p - h_0^p)`, of the size of moves (m,) from :math:`h_0` to :math:`h`.
+def random_error(coarse: Array, given: Array, moves: Array, n: int) -> Array:
+    r"""Return c (k,) of errors :math:`c\,h`, of moves (m, k) from meshes of size :math:`h_0` to those of size h, (m,).
 
-    The power is that by which moves over differences of powers vary least; the factor is their root mean square.
+    The root mean square of moves over :math:`\sqrt{h^2 - h_0^2}`, or rather what it may well be with so few meshes: the
+    largest in nine of ten, given n of them: :math:`\sqrt{n / \chi^2_{n, 1/10}}` times as much.
 
     Examples
     --------
-    >>> h0, h = np.array([1.0, 1.0, 2.0]), np.array([2.0, 4.0, 8.0])
-    >>> factor, power = _law(h, h0, 0.3 * (h**2 - h0**2))
-    >>> round(factor, 3), power
-    (0.3, 2.0)
+    >>> h, h0 = np.array([5.0, 5.0]), np.array([3.0, 3.0])
+    >>> random_error(h, h0, np.array([[0.4], [-0.4]]), 1000).round(2).tolist()
+    [0.1]
     """
-    if not moves.any():
-        return 0.0, _POWERS[0]
-    least = 0.1 * moves.max()  # one that happens to be small says little
-    tries = []
-    for power in _POWERS:
-        apart = coarse**power - given**power
-        spread = float(np.log(np.maximum(moves, least) / apart).std())
-        tries.append((spread, power, float(np.sqrt(np.mean((moves / apart) ** 2)))))
-    _, power, factor = min(tries)
-    return factor, power
+    if not len(moves):
+        return np.zeros(moves.shape[1])
+    ratio = moves / np.sqrt(coarse**2 - given**2)[:, None]
+    return np.asarray(np.sqrt(n / chi2.ppf(_SHARE, n)) * np.sqrt((ratio**2).mean(axis=0)))

@@ -49,7 +49,16 @@ _CUTS = {
     # What the four corners leave of a tetrahedron is an octahedron; four tetrahedra around its diagonal fill it.
     "tetra": _Cut(
         [(0,), (1,), (2,), (3,), (0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3)],
-        [[0, 4, 6, 7], [4, 1, 5, 8], [6, 5, 2, 9], [7, 8, 9, 3], [6, 8, 4, 5], [6, 8, 5, 9], [6, 8, 9, 7], [6, 8, 7, 4]],
+        [
+            [0, 4, 6, 7],
+            [4, 1, 5, 8],
+            [6, 5, 2, 9],
+            [7, 8, 9, 3],
+            [6, 8, 4, 5],
+            [6, 8, 5, 9],
+            [6, 8, 9, 7],
+            [6, 8, 7, 4],
+        ],
     ),
     "hexahedron": _cut_of_box([(*xy, z) for z in (0, 1) for xy in _SQUARE]),
 }

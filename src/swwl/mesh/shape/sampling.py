@@ -64,7 +64,7 @@ def skin_samples(mesh: Mesh, least: int | None = None, found: Skin | None = None
     ----------
     mesh : Mesh
     least : int, optional
-        No point stands for more than one part in so many of the whole. By default 2000 in the plane and 10 000 in space.
+        No point stands for more than one part in so many of the whole: by default 2000 in the plane, 10 000 in space.
     found : Skin, optional
         Of the mesh, where it is known.
 

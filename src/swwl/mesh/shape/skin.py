@@ -146,7 +146,8 @@ def coarseness(mesh: Mesh, found: Skin | None = None) -> float:
     Examples
     --------
     >>> angle = 2 * np.pi * np.arange(50) / 50
-    >>> round(coarseness(Mesh(np.column_stack([np.cos(angle), np.sin(angle)]), [(k, (k + 1) % 50) for k in range(50)])), 4)
+    >>> circle = Mesh(np.column_stack([np.cos(angle), np.sin(angle)]), [(k, (k + 1) % 50) for k in range(50)])
+    >>> round(coarseness(circle), 4)
     0.02
     """
     masses = (found or skin(mesh)).masses
