@@ -78,7 +78,8 @@ def test_meshes_as_fine_as_those_of_training_change_nothing(model, table):
     influence, test = model.stack_.influence, table[110:]
     assert influence.columns == ["mesh"] and influence.finest < influence.coarsest < influence.tried
     told, domain = model.predict_with_domain(test)
-    inside = model.stack_.represent(test).sizes[:, 0] <= influence.coarsest[0]
+    sizes = model.stack_.represent(test).sizes[:, 0]
+    inside = (influence.finest[0] <= sizes) & (sizes <= influence.coarsest[0])
     model.stack_.influence = None
     try:
         plain, without = model.predict_with_domain(test)
@@ -95,15 +96,18 @@ def test_coarse_meshes_widen_intervals_and_are_outside(model, coarse):
     cases = model.stack_.represent(coarse)
     moves = model.stack_.influence.moves(cases.sizes)
     assert (np.diff(moves, axis=0) > 0).all() and not moves[0].any()  # less and less with more nodes
-    doubled = np.array([[2.0 if name in text.split(", ") else 1.0 for name in ("y", "z")] for text in domain["widened"]])
+    doubled = np.array(
+        [[2.0 if name in text.split(", ") else 1.0 for name in ("y", "z")] for text in domain["widened"]]
+    )
     plain = model.stack_.predict(cases)
     np.testing.assert_allclose(told.scale, plain.scale * doubled * np.sqrt(1 + moves**2))
     assert domain["meshing"][0] == "" and "coarser than the training meshes" in domain["meshing"][3]
     assert not domain["inside"][3] and domain["meshing"][3] in domain["why"][3]
     real = np.abs(plain.mean - plain.mean[0])
     assert (real[3] > real[1]).all()
-    with pytest.warns(CaseWarning, match="coarser than the training meshes"):
-        mean, std = model.predict(coarse[3:], return_std=True)
+    with pytest.warns(CaseWarning) as caught:
+        _, std = model.predict(coarse[3:], return_std=True)
+    assert any("coarser than the training meshes" in str(one.message) for one in caught)
     np.testing.assert_allclose(std, told.std[3:])
 
 
