@@ -9,7 +9,7 @@ import pytest
 from swwl import SWWL, InputError, Matern52, Mesh, RobustGPRegressor, load_model
 from swwl.domain.notes import case_notes
 from swwl.errors import CaseWarning
-from swwl.regression.influence import Influence, embedded_columns, random_error
+from swwl.regression.influence import MeshInfluence, embedded_columns, random_error
 from swwl.regression.one_mesh import OneMesh
 from swwl.regression.state import regressor_from_state, regressor_state
 from tests.helpers import SMALL, plain_state, plates
@@ -68,7 +68,7 @@ def test_errors_that_grow_with_the_size_of_pieces_are_recovered():
 
 def test_columns_of_meshes_add_their_variances():
     one = np.ones(2)
-    both = Influence(["a", "b"], one, 3 * one, 9 * one, np.array([[0.3], [0.4]]), np.zeros((2, 1)))
+    both = MeshInfluence(["a", "b"], one, 3 * one, 9 * one, np.array([[0.3], [0.4]]), np.zeros((2, 1)))
     np.testing.assert_allclose(both.moves(np.array([[5.0, 5.0], [5.0, 2.0], [np.nan, 1.0]])), [[2.0], [1.2], [0.0]])
     assert both.expected(np.array([[1.0, 2.0], [3.0, 3.0], [np.nan, np.nan]])).notes == ["", "", ""]
     assert "in 'b' is about 4 times coarser" in both.expected(np.array([[3.0, 12.0]])).notes[0]

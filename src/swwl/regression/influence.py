@@ -51,6 +51,8 @@ _SHARE = 0.1
 # A case is unlike the training cases from so many standard deviations on, or where pieces are so many times larger than
 # any that were tried. Moves of single cases are up to three times as large as what is expected.
 _MOST_MOVE, _BEYOND = 0.2, 1.25
+# Only of meshes that are coarser or finer by so much is anything said.
+_CLEARLY = 1.2
 # Meshes of more nodes take too long to be changed.
 _MOST_NODES = 200_000
 
@@ -114,7 +116,7 @@ class Expected(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Influence:
+class MeshInfluence:
     """How predictions depend on how coarse meshes are, for c columns of meshes and k targets.
 
     Attributes
@@ -148,7 +150,7 @@ class Influence:
         Examples
         --------
         >>> one = np.ones((1, 1))
-        >>> influence = Influence(["mesh"], one[0], 3 * one[0], 8 * one[0], 0.1 * one, 0.2 * one)
+        >>> influence = MeshInfluence(["mesh"], one[0], 3 * one[0], 8 * one[0], 0.1 * one, 0.2 * one)
         >>> influence.moves(np.array([[0.5], [1.0], [3.0], [5.0], [np.nan]])).round(3).ravel().tolist()
         [0.2, 0.0, 0.0, 0.4, 0.0]
         """
@@ -164,10 +166,13 @@ class Influence:
         Sizes are nan where they are not known.
         """
         moves = self.moves(sizes)
-        notes = []
-        for own, moved in zip(sizes, moves.max(axis=1), strict=True):
-            beyond = bool((own > _BEYOND * self.tried).any())
-            notes.append(self._words(own, float(moved), beyond) if beyond or moved > _MOST_MOVE else "")
+        apart = ((sizes > _CLEARLY * self.coarsest) | (sizes < self.finest / _CLEARLY)).any(axis=1)
+        beyond = (sizes > _BEYOND * self.tried).any(axis=1)
+        told = apart & (beyond | (moves.max(axis=1) > _MOST_MOVE))
+        notes = [
+            self._words(own, float(move.max()), bool(far)) if tell else ""
+            for own, move, far, tell in zip(sizes, moves, beyond, told, strict=True)
+        ]
         return Expected(moves, notes)
 
     def _words(self, sizes: Array, move: float, beyond: bool) -> str:
@@ -183,7 +188,7 @@ class Influence:
         return f"{text}, and its prediction may move by {number(float(f'{move:.1g}'))} standard deviations"
 
 
-def measure_influence(stack: Stack, table: pd.DataFrame, columns: Sequence[str], sizes: Array) -> Influence | None:
+def measure_influence(stack: Stack, table: pd.DataFrame, columns: Sequence[str], sizes: Array) -> MeshInfluence | None:
     """Change a few training meshes and see how far predictions move.
 
     Parameters
@@ -199,7 +204,7 @@ def measure_influence(stack: Stack, table: pd.DataFrame, columns: Sequence[str],
 
     Returns
     -------
-    Influence or None
+    MeshInfluence or None
         None where no mesh can be made coarser.
     """
     found = []
@@ -213,7 +218,7 @@ def measure_influence(stack: Stack, table: pd.DataFrame, columns: Sequence[str],
     names, own, measured = zip(*found, strict=True)
     tried, factor, finer = (np.array(part) for part in zip(*measured, strict=True))
     finest, coarsest = np.array([h.min() for h in own]), np.array([h.max() for h in own])
-    return Influence(list(names), finest, coarsest, np.maximum(tried, coarsest), factor, finer)
+    return MeshInfluence(list(names), finest, coarsest, np.maximum(tried, coarsest), factor, finer)
 
 
 def _spread(sizes: Array) -> Positions:

@@ -18,7 +18,7 @@ from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor, Product
 from swwl.kernels.shared import distinct_factors, represent_columns
 from swwl.regression.estimator import RobustGPRegressor, Table
-from swwl.regression.influence import Influence
+from swwl.regression.influence import MeshInfluence
 from swwl.regression.stack import Member, Represented, trend_matrix
 from swwl.tables.inputs import as_rows, column
 
@@ -34,7 +34,7 @@ class OneMesh:
         By column: anything :func:`swwl.as_graph` takes.
     trend : sequence of Factor
         The stack's.
-    influence : Influence, optional
+    influence : MeshInfluence, optional
         The stack's.
 
     Examples
@@ -57,7 +57,7 @@ class OneMesh:
         members: Sequence[Member],
         meshes: Mapping[str, object],
         trend: Sequence[Factor] = (),
-        influence: Influence | None = None,
+        influence: MeshInfluence | None = None,
     ):
         self._members, self._trend = members, trend
         self._factors, self._places = distinct_factors([member.kernel for member in members])

@@ -29,7 +29,7 @@ from swwl.storage.memory import MemoryLike
 from swwl.tables.inputs import column
 
 if TYPE_CHECKING:
-    from swwl.regression.influence import Influence
+    from swwl.regression.influence import MeshInfluence
 
 Array = NDArray[np.float64]
 Positions = NDArray[np.intp]
@@ -330,7 +330,7 @@ class Stack:
     judged : tuple of ndarray of int (J,) and Prediction (J, k), or None
         Which training rows were predicted while they were left out, by fits of their own, and how, before ``widths``;
         None where none were.
-    influence : Influence or None
+    influence : MeshInfluence or None
         By how far predictions move with how coarse meshes are, as far as that has been measured.
     """
 
@@ -343,7 +343,7 @@ class Stack:
     left_out: Prediction | None = None
     scales: list[TargetScale] = field(default_factory=list)
     judged: tuple[Positions, Prediction] | None = None
-    influence: Influence | None = None
+    influence: MeshInfluence | None = None
 
     @cached_property
     def kernel(self) -> Product:

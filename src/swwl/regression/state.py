@@ -23,7 +23,7 @@ from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor
 from swwl.kernels.elliptic import make_kernel
 from swwl.regression.fit import selection_table
-from swwl.regression.influence import Influence
+from swwl.regression.influence import MeshInfluence
 from swwl.regression.outliers import outlier_records, outliers_from_records
 from swwl.regression.stack import Layout, Member, Stack, check_trend, trend_factors
 from swwl.regression.target_scale import TargetScale
@@ -106,7 +106,7 @@ class RegressorState(msgspec.Struct):
     values: Annotated[Array, Shape("nk")] | None = None
     judged: _Judged | None = None
     outliers: list[_Outlier] = []
-    influence: Influence | None = None
+    influence: MeshInfluence | None = None
 
 
 def regressor_state(model: RobustGPRegressor) -> RegressorState:
