@@ -167,7 +167,7 @@ class MeshInfluence:
         """
         moves = self.moves(sizes)
         apart = ((sizes > _CLEARLY * self.coarsest) | (sizes < self.finest / _CLEARLY)).any(axis=1)
-        beyond = (sizes > _BEYOND * self.tried).any(axis=1)
+        beyond = np.asarray((sizes > _BEYOND * self.tried).any(axis=1))
         told = apart & (beyond | (moves.max(axis=1) > _MOST_MOVE))
         notes = [
             self._words(own, float(move.max()), bool(far)) if tell else ""
