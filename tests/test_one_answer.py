@@ -18,6 +18,7 @@ from swwl.evaluation.curves import predict_curves
 from swwl.evaluation.metadata import held_out_of
 from swwl.jobs.predict import predict_table, prediction_table
 from swwl.jobs.table import read_table
+from swwl.mesh.remesh.thin import thinned
 from swwl.plots import CurvesDisplay
 from swwl.plots.style import new_figure
 from swwl.regression.one_mesh import OneMesh
@@ -135,6 +136,28 @@ def test_cases_like_the_training_cases_bring_no_warning(model, folder):
         for rows in (table, table[table["split"] == "train"].iloc[:1], table[table["split"] != "train"]):
             model.predict(rows)
             model.predict_interval(rows)
+
+
+def test_a_coarse_mesh_is_said_to_be_one_by_all(model, cases, folder, tmp_path):
+    thinned(read_mesh(cases["mesh"][0]), 0.25).write(folder / "d/meshes/coarse.vtu")
+    table = cases.iloc[:1].assign(mesh=str(folder / "d/meshes/coarse.vtu"))
+    told, domain = model.predict_with_domain(table)
+    note = domain["meshing"].iloc[0]
+    assert "times coarser than the training meshes" in note and not domain["inside"].iloc[0]
+    with pytest.warns(CaseWarning) as caught:
+        _, std = model.predict(table, return_std=True)
+    np.testing.assert_array_equal(std, told.std)
+    assert any(note in str(one.message) for one in caught)
+    table.to_csv(tmp_path / "coarse.csv", index=False)
+    printed = swwl("predict", folder / "m.swwl", tmp_path / "coarse.csv", "-o", tmp_path / "p.csv").output
+    assert note in printed
+    found = pd.read_csv(tmp_path / "p.csv")
+    assert note in found["domain"][0] and not found["inside_domain"][0]
+    close(found["massflow_std"], told.std[:, 1])
+    one = OneMesh.of(model, {"mesh": table["mesh"].iloc[0]})
+    prediction, verdict = one.predict_with_domain(model, table[["speed", "pressure"]])
+    np.testing.assert_array_equal(prediction.std, told.std)
+    assert verdict["why"][0] == domain["why"].iloc[0]  # what the server shows
 
 
 def test_a_triangle_soup_is_said_to_be_one(model, cases, folder):

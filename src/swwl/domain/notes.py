@@ -37,7 +37,8 @@ def case_notes(domain: pd.DataFrame) -> dict[str, str]:
     -------
     dict of str to str
         ``outside``: cases that leave the training range; ``unlike``: those that are not like the training cases;
-        ``widened``: those whose interval is doubled.
+        ``meshing``: those whose mesh is much coarser or finer than the training meshes; ``widened``: those whose
+        interval is doubled.
 
     Examples
     --------
@@ -62,6 +63,11 @@ def case_notes(domain: pd.DataFrame) -> dict[str, str]:
         notes["unlike"] = (
             f"{len(kinds)} of {n} cases {are} unlike the training cases, so that predictions may be wrong ({told})"
         )
+    coarse = [text for text in domain.get("meshing", ()) if text]
+    if coarse:
+        are, meshes = ("is", "a mesh") if len(coarse) == 1 else ("are", "meshes")
+        told = coarse[0] if len(coarse) == 1 else f"such as: {coarse[0]}"
+        notes["meshing"] = f"{len(coarse)} of {n} cases {are} {meshes} unlike those of the training cases ({told})"
     wide = int((domain["widened"] != "").sum())
     if wide:
         have, them = ("has", "it") if wide == 1 else ("have", "them")
@@ -91,6 +97,7 @@ def surprising_notes(domain: pd.DataFrame, n_train: int, n_inputs: int) -> list[
     surprises = {
         "outside": far or _chance(int((domain["outside"] != "").sum()), n, leave) < _RARE,
         "unlike": far or _chance(len(_unlike(domain)), n, _STRANGE) < _UNUSUAL,
+        "meshing": True,
         "widened": _chance(int((domain["widened"] != "").sum()), n, _UNSURE) < _RARE,
     }
     return [note for kind, note in case_notes(domain).items() if surprises[kind]]

@@ -230,20 +230,35 @@ def judge(
     return pd.DataFrame(verdicts(reference, looks, shape_std, numbers))
 
 
-def verdicts(reference: Reference, looks: Looks, shape_std: Array, numbers: Mapping[str, ArrayLike]) -> Columns:
-    """Return the columns that :func:`judge` makes a table of, given what meshes alone say."""
+def verdicts(
+    reference: Reference,
+    looks: Looks,
+    shape_std: Array,
+    numbers: Mapping[str, ArrayLike],
+    meshing: Sequence[str] = (),
+) -> Columns:
+    """Return the columns that :func:`judge` makes a table of, given what meshes alone say.
+
+    ``meshing`` says of each case in words why its mesh is too coarse or too fine to be trusted; nothing where it is
+    not, or where that is not known.
+    """
     n = len(shape_std)
+    coarse = list(meshing) or [""] * n
     parts, words = looks.parts | {"std": reference.unsure(shape_std)}, looks.words
     score = harmonic_mean(np.column_stack(list(parts.values())))
     beyond = _beyond(reference.bounds, numbers, n)
-    inside = (score > LEVEL) & np.array([not names for names in beyond], dtype=bool)
+    inside = (score > LEVEL) & np.array([not (a or b) for a, b in zip(beyond, coarse, strict=True)], dtype=bool)
     kinds, reasons = [], []
     for row in range(n):
-        kind, why = _verdict(bool(inside[row]), words[row], beyond[row], float(parts["std"][row]))
+        own = words[row] + [text for text in [coarse[row]] if text]
+        kind, why = _verdict(bool(inside[row]), own, beyond[row], float(parts["std"][row]))
+        if coarse[row] and kind == "unlike any training case" and own[0] == coarse[row]:
+            kind = "coarser or finer mesh"
         kinds.append(kind)
         reasons.append(why)
     found: Columns = {"score": score, "inside": inside, "kind": kinds, "why": reasons} | parts
     found["outside"] = outside_ranges(reference.bounds, numbers, n)
+    found["meshing"] = coarse
     found["far"] = [bool(far) or _in_other_units(text) for far, text in zip(beyond, words, strict=True)]
     if reference.n_cases < FEWEST:
         few = f"{reference.n_cases} training cases are too few, at least {FEWEST} are needed"

@@ -55,7 +55,7 @@ class Recipe:
         merged = ["merged"] if self.merge_nodes else []
         merged += [] if self.group is None else ["group", self.group]
         if self.measure in CLOUDS:
-            return fingerprint("cloud 2", self.measure, self.fields, *merged)
+            return fingerprint("cloud 3", self.measure, self.fields, *merged)
         return fingerprint(self.fields, self.node_weights == "area", self.normalization, *merged)
 
     @cached_property

@@ -31,12 +31,13 @@ from swwl.mesh.io import as_graph, as_mesh, prepared
 from swwl.mesh.io.convert import MeshFile
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.part import part_row
+from swwl.mesh.shape.skin import Skin, coarseness, skin
 from swwl.mesh.shape.summaries import summaries
 from swwl.parallel import Progress, check_memory, each_once, in_threads
 from swwl.storage.memory import Memory, MemoryLike, as_memory, fingerprint
 
 Found = TypeVar("Found")
-Made = TypeVar("Made", bound=Graph | Cloud | Mesh)
+Made = TypeVar("Made", bound=Graph | Cloud | Mesh | Skin)
 Rows = AnyArray
 
 # A thread takes a few items at a time: few enough to hold in memory, enough that small ones are not all overhead.
@@ -76,7 +77,7 @@ class Entry:
         self.given = given
         if isinstance(given, MeshFile) or (isinstance(given, (str, os.PathLike)) and fields is not None):
             self.given = MeshFile(given, fields)  # another one's content is shared, and released here alone
-        self._made: dict[Hashable, Graph | Cloud | Mesh] = {}
+        self._made: dict[Hashable, Graph | Cloud | Mesh | Skin] = {}
 
     def once(self, key: Hashable, make: Callable[[Any], Made]) -> Made:
         """Return what a function makes of the item, made now unless it is at hand under that key."""
@@ -115,7 +116,9 @@ class Entry:
             self.given.release()
 
 
-def _size(made: Graph | Cloud | Mesh) -> int:
+def _size(made: Graph | Cloud | Mesh | Skin) -> int:
+    if isinstance(made, Skin):
+        return len(made.pieces)
     return made.n_points if isinstance(made, Cloud) else made.n_nodes
 
 
@@ -152,7 +155,9 @@ def load(item: Entry, recipe: Recipe) -> Graph | Cloud:
     graph: Graph | Cloud
     key = (recipe.measure, recipe.fields, recipe.node_weights == "area", recipe.merge_nodes, recipe.group)
     if recipe.measure in CLOUDS:
-        graph = item.once(key, lambda given: _cloud(given, recipe))
+        shared = recipe.measure == "skin" and isinstance(item.given, (Mesh, MeshFile))
+        found = _skin(item, recipe.merge_nodes, recipe.group) if shared else None
+        graph = item.once(key, lambda given: _cloud(given, recipe, found))
     else:
         weights = "area" if recipe.node_weights == "area" else None
         options: dict[str, Any] = {"fields": recipe.fields, "node_weights": weights}
@@ -170,8 +175,8 @@ def load(item: Entry, recipe: Recipe) -> Graph | Cloud:
     return graph
 
 
-def _cloud(given: object, recipe: Recipe) -> Cloud:
-    return cloud_of(given, recipe.measure, recipe.fields, recipe.merge_nodes, group=recipe.group)
+def _cloud(given: object, recipe: Recipe, found: Skin | None) -> Cloud:
+    return cloud_of(given, recipe.measure, recipe.fields, recipe.merge_nodes, found, group=recipe.group)
 
 
 def _title(item: Entry, graph: Graph | Cloud) -> str:
@@ -248,9 +253,13 @@ def _kept(path: Path | None, recipe: Recipe, memory: Memory) -> EmbeddedGraph | 
 def summaries_of(
     items: Sequence[Entry], kind: str, merge_nodes: bool, memory: Memory, group: str | None = None
 ) -> list[NDArray[np.float64]]:
-    """Return the summaries of every item as a "mesh", a "graph" or a "part", from memory where they are known there."""
+    """Return the summaries of every item as a "mesh", a "graph" or a "part", from memory where they are known there.
+
+    Of "coarseness" there is one number, see :func:`swwl.mesh.shape.skin.coarseness`.
+    """
     results = []
-    key = {"mesh": "mesh-2", "graph": "graph-2", "part": "part-1"}[kind] + "-merged" * merge_nodes
+    names = {"mesh": "mesh-2", "graph": "graph-2", "part": "part-1", "coarseness": "coarseness-1"}
+    key = names[kind] + "-merged" * merge_nodes
     key += "" if group is None else "-group-" + fingerprint(group)
     for item in items:
         kept = None if item.path is None else memory.get(item.path, "summaries", key)
@@ -259,13 +268,24 @@ def summaries_of(
             continue
         thing = item.once((kind == "graph", merge_nodes, group), lambda given: _thing(given, kind, merge_nodes, group))
         try:
-            found = part_row(thing) if kind == "part" and isinstance(thing, Mesh) else summaries(thing)
+            if kind in ("part", "coarseness") and isinstance(thing, Mesh):
+                own = _skin(item, merge_nodes, group)
+                found = part_row(thing, own) if kind == "part" else np.array([coarseness(thing, own)])
+            else:
+                found = summaries(thing)
         except InputError as error:
             raise error.of_item(item.number, f"Graph {item.number}") from None
         if item.path is not None:
             memory.put(item.path, "summaries", key, thing.n_nodes, summaries=found)
         results.append(found)
     return results
+
+
+def _skin(item: Entry, merge_nodes: bool, group: str | None) -> Skin:
+    """Return the skin of a mesh, found once for all embeddings that need it."""
+    mesh = item.once((False, merge_nodes, group), lambda given: _thing(given, "mesh", merge_nodes, group))
+    assert isinstance(mesh, Mesh)
+    return item.once(("skin", merge_nodes, group), lambda _: skin(mesh))
 
 
 def _thing(given: object, kind: str, merge_nodes: bool, group: str | None) -> Mesh | Graph:

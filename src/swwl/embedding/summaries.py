@@ -152,3 +152,43 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
 
     def _run(self, X: object, progress: Progress | None, memory: MemoryLike) -> Run:
         return Run([self], X, progress=progress, memory=self.memory if memory is None else memory)
+
+
+class CoarsenessEmbedding(SummaryEmbedding):
+    """How coarse meshes are, a number each, as it is: see :func:`swwl.mesh.shape.skin.coarseness`.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        Threads.
+
+    Examples
+    --------
+    >>> from swwl import Graph, Mesh
+    >>> square = Mesh([[0, 0], [1, 0], [1, 1], [0, 1]], [[0, 1, 2], [0, 2, 3]])
+    >>> rod = Graph([[0.0], [1.0]], [(0, 1)])  # a graph has no skin
+    >>> CoarsenessEmbedding().transform([square, rod]).ravel().tolist()
+    [0.25, nan]
+    """
+
+    def __init__(self, *, n_jobs: int | None = None):
+        super().__init__("coarseness", n_jobs=n_jobs)
+
+    @property
+    def row_length(self) -> int:
+        """One number."""
+        return 1
+
+    def take(self, items: Sequence[Entry], memory: Memory) -> list[Array]:
+        """Return the number of every distinct mesh, (1,) each; nan where it has no skin."""
+        return [self._of(item, memory) for item in items]
+
+    def finish(self, pieces: list[Array], inverse: list[int] | None = None, *, fit: bool) -> Array:
+        """Return the numbers of all meshes, (N, 1)."""
+        return np.array(pieces if inverse is None else [pieces[k] for k in inverse]).reshape(-1, 1)
+
+    def _of(self, item: Entry, memory: Memory) -> Array:
+        try:
+            return summaries_of([item], self.kind, self.merge_nodes, memory)[0]
+        except InputError:
+            return np.array([np.nan])

@@ -251,6 +251,7 @@ def domain_words(domain: pd.DataFrame, n_train: int) -> list[str]:
     columns = {
         "outside": f"column {OUTSIDE}",
         "unlike": f"columns {INSIDE} and {DOMAIN}",
+        "meshing": f"column {DOMAIN}",
         "widened": f"column {WIDENED}",
     }
     return lines + [f"{text}: see {columns[kind]}" for kind, text in case_notes(domain).items()]

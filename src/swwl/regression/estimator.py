@@ -39,6 +39,7 @@ from swwl.regression.effects import variance_shares
 from swwl.regression.fit import FewRows, Task, fit_members
 from swwl.regression.fit_many_rows import ManyRows, choose_solver
 from swwl.regression.fit_regimes import check_regimes
+from swwl.regression.influence import Expected, coarseness_kernel, embedded_columns, measure_influence
 from swwl.regression.intervals import widened, widening
 from swwl.regression.outliers import check_outliers, outlier_table, warn_about_outliers
 from swwl.regression.sensitivity import Sensitivity, sensitivities
@@ -258,7 +259,10 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             sampled = stored(embeddings, read)
         elif solver.large:
             sampled = partial(keep_sampled, read, self.random_state, progress, memory)
-        rows = fit_kernels(list(kernels.values()), read, progress, memory, sampled=sampled)
+        measured = embedded_columns(kernels.values()) if sampled is None else []
+        extra = [coarseness_kernel(measured, self.n_jobs)] if measured else []
+        rows = fit_kernels([*kernels.values(), *extra], read, progress, memory, sampled=sampled)
+        sizes = np.hstack(rows.pop()) if measured else None
         members = [Member(name, kernel, own) for (name, kernel), own in zip(kernels.items(), rows, strict=True)]
         trend = trend_factors(self.trend, members[0].kernel.factors, table)
         for member in members:
@@ -294,6 +298,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             judged=found.judged,
             regimes=found.regimes,
         )
+        if sizes is not None:
+            self.stack_.influence = measure_influence(self.stack_, table, measured, sizes)
         self.selection_, self.candidates_ = found.selection, found.candidates
         noises = [found.task.noise_of(k) for k in range(len(self.target_names_))]
         expected = self.leave_one_out().columns().mean if any(n is not None for n in noises) else targets
@@ -420,12 +426,13 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             plain = self.stack_.predict(cases, include_nugget)
             return plain, cases, np.ones(plain.mean.shape)
         observed, columns = self.judge(cases, widen=False)
+        moves = self._expected(cases).moves
         domain = pd.DataFrame(columns)
         reference, n_train = self.domain_reference(), len(self.train_targets_)
         notes = surprising_notes(domain, n_train, len(reference.bounds))
         notes += mesh_notes(domain, n_train, table, self._typical())
         warn_about_cases(notes, stacklevel=stacklevel)
-        factors = widening(observed, reference)  # unsure of a new observation, whatever is asked for
+        factors = widening(observed, reference, moves)  # unsure of a new observation, whatever is asked for
         plain = observed if include_nugget else self.stack_.predict(cases, include_nugget=False)
         return plain.widened(factors), cases, factors
 
@@ -528,7 +535,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             of every mesh column and ``std``; ``outside``, the numbers that leave the training range; ``far``, whether
             one of them is well out of it, or a mesh several times farther away than any training mesh; ``widened``,
             the targets whose prediction is less sure than 95 % of those of left-out training cases: their intervals
-            are doubled.
+            are doubled; ``meshing``, why a mesh is too coarse or too fine, which is outside, too.
         """
         return self.predict_with_domain(X, progress=progress, memory=memory)[1]
 
@@ -545,7 +552,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
 
     def predict_represented(self, cases: Represented) -> Prediction:
         """Return :meth:`predict_distribution` of cases that :attr:`stack_` has represented already."""
-        return widened(self.stack_.predict(cases), self.domain_reference())
+        plain = self.stack_.predict(cases)
+        return widened(plain, self.domain_reference(), self._expected(cases).moves)
 
     def judge(
         self, cases: Represented, looks: Looks | None = None, *, widen: bool = True
@@ -565,13 +573,21 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         plain, reference = self.stack_.mixed(parts, cases), self.domain_reference()
         looks = self.look(cases) if looks is None else looks
         numbers = number_columns(self.kernel_.factors, self.stack_.kernel_rows(cases.rows))
-        found = verdicts(reference, looks, self.stack_.shape_std(parts), numbers)
+        expected = self._expected(cases)
+        found = verdicts(reference, looks, self.stack_.shape_std(parts), numbers, expected.notes)
         names = self.target_names_
         found["widened"] = [
             ", ".join(name for name, wide in zip(names, row, strict=True) if wide)
             for row in reference.widened(plain).tolist()
         ]
-        return widened(plain, reference) if widen else plain, found
+        return widened(plain, reference, expected.moves) if widen else plain, found
+
+    def _expected(self, cases: Represented) -> Expected:
+        """Return what the meshes of cases are expected to do to their predictions, as far as that is known."""
+        influence = self.stack_.influence
+        if influence is None or cases.sizes is None:
+            return Expected(None, [])
+        return influence.expected(cases.sizes)
 
     def look(self, cases: Represented) -> Looks:
         """Compare the meshes alone of cases with the training meshes."""

@@ -4,7 +4,8 @@ Student-t intervals take the estimated ranges for true ones. With many ranges an
 leave-one-out, which uses those same ranges, does not show it. Folds that estimate their own ranges do
 (:func:`interval_factor`; with fewer than 30 rows :func:`few_rows_factor`). Where a model is less sure of a case than of
 nearly all training cases that were left out, nothing has tested even that, and the interval is doubled
-(:func:`widened`).
+(:func:`widened`). Where a mesh is coarser or finer than the training meshes, what that is expected to do to the
+prediction (``influence.py``) adds to its variance.
 """
 
 from __future__ import annotations
@@ -206,7 +207,7 @@ def few_rows_factor(y: Array, own: Prediction, left_out: Prediction | None) -> f
     return max(1.0, error * float(np.sqrt(dof / chi2.ppf(_QUARTILE, dof))) / size)
 
 
-def widened(prediction: Prediction, reference: Reference) -> Prediction:
+def widened(prediction: Prediction, reference: Reference, moves: Array | None = None) -> Prediction:
     """Return predictions with twice the scale where the model is less sure than of 95 % of left-out training cases.
 
     This is the one rule: Python, the command line, reports and the server all state what it returns.
@@ -217,10 +218,18 @@ def widened(prediction: Prediction, reference: Reference) -> Prediction:
         Of new observations by the plain process, arrays of shape (M,) or (M, k).
     reference : Reference
         Of the same model.
+    moves : ndarray of shape (M, k), optional
+        By how many standard deviations predictions are expected to move with the mesh of a case.
     """
-    return prediction.widened(widening(prediction, reference))
+    return prediction.widened(widening(prediction, reference, moves))
 
 
-def widening(prediction: Prediction, reference: Reference) -> Array:
-    """Return by how much :func:`widened` multiplies scales, 1 or 2, in the shape of the predictions."""
-    return np.where(reference.widened(prediction), WIDER, 1.0).reshape(prediction.mean.shape)
+def widening(prediction: Prediction, reference: Reference, moves: Array | None = None) -> Array:
+    r"""Return by how much :func:`widened` multiplies scales, in the shape of the predictions.
+
+    1 or 2, times :math:`\sqrt{1 + a^2}` where the mesh is expected to move the prediction by a standard deviations.
+    """
+    found = np.where(reference.widened(prediction), WIDER, 1.0)
+    if moves is not None:
+        found = found * np.sqrt(1.0 + moves**2)
+    return found.reshape(prediction.mean.shape)

@@ -18,6 +18,7 @@ from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor, Product
 from swwl.kernels.shared import distinct_factors, represent_columns
 from swwl.regression.estimator import RobustGPRegressor, Table
+from swwl.regression.influence import MeshInfluence
 from swwl.regression.stack import Member, Represented, trend_matrix
 from swwl.tables.inputs import as_rows, column
 
@@ -32,6 +33,8 @@ class OneMesh:
     meshes : mapping of str to mesh
         By column: anything :func:`swwl.as_graph` takes.
     trend : sequence of Factor
+        The stack's.
+    influence : MeshInfluence, optional
         The stack's.
 
     Examples
@@ -49,12 +52,23 @@ class OneMesh:
     True
     """
 
-    def __init__(self, members: Sequence[Member], meshes: Mapping[str, object], trend: Sequence[Factor] = ()):
+    def __init__(
+        self,
+        members: Sequence[Member],
+        meshes: Mapping[str, object],
+        trend: Sequence[Factor] = (),
+        influence: MeshInfluence | None = None,
+    ):
         self._members, self._trend = members, trend
         self._factors, self._places = distinct_factors([member.kernel for member in members])
         graphs = [factor for factor in self._factors if factor.takes == "graphs"]
         table = pd.DataFrame({name: pd.Series([mesh], dtype=object) for name, mesh in meshes.items()})
-        found = represent_columns([Product(*graphs)], partial(column, table))[0] if graphs else []
+        kernels = [Product(*graphs)] if graphs else []
+        if influence is not None:
+            kernels.append(influence.kernel)
+        of_kernels = represent_columns(kernels, partial(column, table))
+        self._sizes = None if influence is None else np.hstack(of_kernels.pop())
+        found = of_kernels[0] if graphs else []
         self._known = dict(zip(map(id, graphs), found, strict=True))
         self._blocks = [self._held(member, own) for member, own in zip(members, self._places, strict=True)]
         self._looks: Looks | None = None  # of the meshes, when they are first asked for
@@ -62,7 +76,7 @@ class OneMesh:
     @classmethod
     def of(cls, model: RobustGPRegressor, meshes: Mapping[str, object]) -> OneMesh:
         """Make one for a fitted regressor."""
-        return cls(model.stack_.members, meshes, model.stack_.trend)
+        return cls(model.stack_.members, meshes, model.stack_.trend, model.stack_.influence)
 
     def represent(self, X: Table) -> Represented:
         """Return rows of other inputs, without the columns of meshes, as the members see them with the mesh.
@@ -75,7 +89,8 @@ class OneMesh:
         rows |= {id(factor): factor.represent(column(table, factor.column)) for factor in others}
         found = [[rows[id(self._factors[place])] for place in own] for own in self._places]
         known = self._blocks if len(table) == 1 else None
-        return Represented(found, trend_matrix(self._trend, table), len(table), known)
+        sizes = None if self._sizes is None else np.repeat(self._sizes, len(table), axis=0)
+        return Represented(found, trend_matrix(self._trend, table), len(table), known, sizes=sizes)
 
     def predict_with_domain(self, model: RobustGPRegressor, X: Table) -> tuple[Prediction, Columns]:
         """Predict rows of other inputs, and say of every row whether it is like the training cases.

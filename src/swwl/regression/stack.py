@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,9 @@ from swwl.regression.regimes import Regimes, Slopes, branches_together, mixed_sl
 from swwl.regression.target_scale import TargetScale
 from swwl.storage.memory import MemoryLike
 from swwl.tables.inputs import column
+
+if TYPE_CHECKING:
+    from swwl.regression.influence import MeshInfluence
 
 Array = NDArray[np.float64]
 Positions = NDArray[np.intp]
@@ -273,6 +276,8 @@ class Represented:
         For every member, blocks from the cases to the training rows that are known already, by the places of factors.
     blocks : list of list of Block, optional
         For every member, joined blocks from the cases to the training rows, once they have been asked for.
+    sizes : ndarray of shape (M, c), optional
+        How coarse the meshes of c columns are, where that matters; see :mod:`swwl.regression.influence`.
     """
 
     rows: list[list[Representation]]
@@ -280,6 +285,7 @@ class Represented:
     n: int
     known: Sequence[Mapping[int, list[Block]]] | None = None
     blocks: list[list[Block]] | None = None
+    sizes: Array | None = None
 
     def __len__(self) -> int:
         return self.n
@@ -287,7 +293,8 @@ class Represented:
     def take(self, cases: Positions) -> Represented:
         """Return some of the cases."""
         rows = [[some_rows(own, cases) for own in member] for member in self.rows]
-        return Represented(rows, None if self.trend is None else self.trend[cases], len(cases))
+        sizes = None if self.sizes is None else self.sizes[cases]
+        return Represented(rows, None if self.trend is None else self.trend[cases], len(cases), sizes=sizes)
 
 
 def some_rows(rows: Representation, cases: Positions) -> Representation:
@@ -327,6 +334,8 @@ class Stack:
         None where none were.
     regimes : Regimes or None
         Two experts and a gate beside the members, where training rows follow two branches.
+    influence : MeshInfluence or None
+        By how far predictions move with how coarse meshes are, as far as that has been measured.
     """
 
     members: list[Member]
@@ -339,6 +348,7 @@ class Stack:
     scales: list[TargetScale] = field(default_factory=list)
     judged: tuple[Positions, Prediction] | None = None
     regimes: Regimes | None = None
+    influence: MeshInfluence | None = None
 
     @cached_property
     def kernel(self) -> Product:
@@ -388,8 +398,12 @@ class Stack:
         self, table: pd.DataFrame, progress: Progress | None = None, memory: MemoryLike = None
     ) -> Represented:
         """Return what the factors of every member make of a table."""
-        rows = represent_columns([member.kernel for member in self.members], partial(column, table), progress, memory)
-        return Represented(rows, trend_matrix(self.trend, table), len(table))
+        kernels = [member.kernel for member in self.members]
+        if self.influence is not None:
+            kernels.append(self.influence.kernel)
+        rows = represent_columns(kernels, partial(column, table), progress, memory)
+        sizes = None if self.influence is None else np.hstack(rows.pop())
+        return Represented(rows, trend_matrix(self.trend, table), len(table), sizes=sizes)
 
     def predict(self, cases: Represented, include_nugget: bool = True) -> Prediction:
         """Predict cases, arrays of shape (M,) or (M, k)."""

@@ -24,6 +24,7 @@ from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor
 from swwl.kernels.elliptic import make_kernel
 from swwl.regression.fit import selection_table
+from swwl.regression.influence import MeshInfluence
 from swwl.regression.outliers import outlier_records, outliers_from_records
 from swwl.regression.regimes import Regimes
 from swwl.regression.stack import Layout, Member, Stack, check_trend, some_rows, trend_factors
@@ -121,6 +122,7 @@ class RegressorState(msgspec.Struct):
     judged: _Judged | None = None
     outliers: list[_Outlier] = []
     regimes: _Regimes | None = None
+    influence: MeshInfluence | None = None
 
 
 def regressor_state(model: RobustGPRegressor) -> RegressorState:
@@ -149,6 +151,7 @@ def regressor_state(model: RobustGPRegressor) -> RegressorState:
         judged=_judged_state(stack),
         outliers=[_Outlier(**row) for row in outlier_records(model.outliers_)],
         regimes=_regimes_state(stack),
+        influence=stack.influence,
     )
 
 
@@ -243,6 +246,7 @@ def regressor_from_state(kind: type[RobustGPRegressor], values: Record) -> Robus
         scales=state.scales,
         judged=_judged_from_state(state, len(model.train_targets_)),
         regimes=_regimes_from_state(state, len(model.train_targets_)),
+        influence=state.influence,
     )
     if model.stack_.regimes is not None:
         _check_experts(model.stack_, len(trend))
@@ -323,6 +327,9 @@ def _check_sizes(state: RegressorState, members: Sequence[Member], layout: Layou
     if state.left_out is not None:
         Sizes(n=n, k=k).array("left_out", state.left_out.mean, "nk")
     _check_judged(state, n)
+    columns = {str(name) for member in members for name in member.kernel.columns}
+    if state.influence is not None and not columns.issuperset(state.influence.columns):
+        raise InputError(f"influence is that of {shown(state.influence.columns)}, which the kernels do not have")
     for member in members:
         if len(member.gps) != (1 if together else k) or any(gp.single_ is together for gp in member.gps):
             raise InputError(f"there are {len(member.gps)} processes for {k} targets")

@@ -306,7 +306,7 @@ def test_points_are_as_many_as_skins_of_each_dimension_need():
     square = Mesh([[0, 0], [1, 0], [1, 1], [0, 1]], [[0, 1, 2], [0, 2, 3]])
     assert skin_samples(square).masses.max() <= 1 / 2000 * (1 + 1e-6) < skin_samples(square, least=1000).masses.max()
     cube = Mesh(CUBE, {"hexahedron": [range(8)]})
-    assert skin_samples(cube).masses.max() <= 1 / 5000 < skin_samples(cube, least=2000).masses.max()
+    assert skin_samples(cube).masses.max() <= 1 / 10_000 < skin_samples(cube, least=2000).masses.max()
 
 
 def test_sizes_of_simplices():

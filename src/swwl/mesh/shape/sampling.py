@@ -28,7 +28,7 @@ _Nodes = NDArray[np.int32]
 # of one set (plates, airfoils, blades of 400 to 2000 nodes) are then off by at most 0.005 of their median. Cells
 # need more points: those far from an airfoil are large, and the distances between such meshes small.
 LEAST = 10_000
-LEAST_SIDES, LEAST_TRIANGLES = 2000, 5000
+LEAST_SIDES, LEAST_TRIANGLES = 2000, 10_000
 # A side has so many points in any case: its projection is a line segment, of which one point is a poor picture.
 _PER_SIDE = 3
 
@@ -64,7 +64,7 @@ def skin_samples(mesh: Mesh, least: int | None = None, found: Skin | None = None
     ----------
     mesh : Mesh
     least : int, optional
-        No point stands for more than one part in so many of the whole. By default 2000 in the plane and 5000 in space.
+        No point stands for more than one part in so many of the whole: by default 2000 in the plane, 10 000 in space.
     found : Skin, optional
         Of the mesh, where it is known.
 
@@ -206,16 +206,15 @@ def _cuts(wanted: _Floats, dimension: int) -> NDArray[np.intp]:
     wanted = wanted * (1 - 1e-9)  # whole numbers must not be missed by rounding
     if dimension == 1:
         return np.maximum(np.ceil(wanted), _PER_SIDE).astype(np.intp)
-    if dimension == 2:
-        return np.maximum(np.ceil(np.sqrt(wanted)), 1).astype(np.intp)
-    return 2 ** np.ceil(np.log2(np.maximum(wanted, 1)) / 3).astype(np.intp)
+    # Powers of two: a simplex that is cut at the middles of its edges already has the same points as a whole one.
+    return 2 ** np.ceil(np.log2(np.maximum(wanted, 1)) / dimension).astype(np.intp)
 
 
 @cache
 def _centers(dimension: int, cuts: int) -> _Floats:
     """Return the centers of the equal parts of a simplex whose edges are cut: weights of its corners, (parts, corners).
 
-    A line is cut into as many parts, a triangle into the square, a tetrahedron into the cube, for powers of two.
+    A line is cut into as many parts, a triangle into the square, a tetrahedron into the cube; both by powers of two.
 
     Examples
     --------

@@ -131,6 +131,29 @@ def skin(mesh: Mesh) -> Skin:
     return Skin(pieces, normals, sizes / (totals * len(totals))[parts], parts, not reason, reason)
 
 
+def coarseness(mesh: Mesh, found: Skin | None = None) -> float:
+    r"""Return the mean size of the pieces of the skin over the size of the whole: small for a fine mesh.
+
+    With shares :math:`m_i` of its length or area, :math:`\sum_i m_i^{3/2}` in space and :math:`\sum_i m_i^2` in the
+    plane: that of n equal pieces is :math:`n^{-1/2}` or :math:`n^{-1}`.
+
+    Parameters
+    ----------
+    mesh : Mesh
+    found : Skin, optional
+        Of the mesh, where it is known.
+
+    Examples
+    --------
+    >>> angle = 2 * np.pi * np.arange(50) / 50
+    >>> circle = Mesh(np.column_stack([np.cos(angle), np.sin(angle)]), [(k, (k + 1) % 50) for k in range(50)])
+    >>> round(coarseness(circle), 4)
+    0.02
+    """
+    masses = (found or skin(mesh)).masses
+    return float((masses ** (1 + 1 / (mesh.dimension - 1))).sum())
+
+
 def extent(points: _Floats) -> float:
     """Return the longest side of the box around points; 1 where that is zero."""
     return float(np.ptp(points, axis=0).max()) or 1.0
