@@ -14,10 +14,10 @@ from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.factors import cross_correlation
 from swwl.gp.inputs import check_correlations, training_terms
-from swwl.gp.mixed import mixed
+from swwl.gp.mixed import log_mixture, mixed
 from swwl.gp.prediction import Prediction
 from swwl.regression.mixture import log_densities, stacking_weights
-from swwl.regression.regimes import Regimes, Split, branch_densities, split_rows
+from swwl.regression.regimes import Regimes, Split, branch_densities, process_densities, split_rows
 from swwl.regression.stack import FitCounter, Member
 
 Array = NDArray[np.float64]
@@ -27,10 +27,9 @@ Positions = NDArray[np.intp]
 REGIMES = ("auto", "one")
 # With fewer rows two branches cannot be told from chance; more than the most would take long.
 FEWEST, MOST = 60, 1000
-# Nats a row that both targets together have to gain before experts are fitted, and in standard errors.
-_GAIN, _ERRORS = 0.05, 2.0
-# Experts that weigh less for every target are not worth their time.
-_LEAST_SHARE = 0.05
+# Nats that a row and target has to gain before experts are fitted, and by them, and in standard errors. Two branches
+# gain half a nat and more; what experts gain by a noise that differs from place to place is not worth their time.
+_HOPE, _GAIN, _ERRORS = 0.2, 0.2, 2.0
 _STEPS, _FOLD_STEPS = 60, 30
 
 
@@ -112,7 +111,7 @@ def find_regimes(question: Question, counter: FitCounter) -> tuple[Regimes, Pred
             dfs[branch] = min(dfs[branch], one.df)
     left_out = [Prediction(parts[0], parts[1], dfs[0]), Prediction(parts[2], parts[3], dfs[1])]
     shares, together = _weighed(question, left_out, second)
-    if shares.max() < _LEAST_SHARE:
+    if not shares.any():
         return None
     return replace(_fitted(question, joined, every, split.second, _STEPS, counter), shares=shares), together
 
@@ -130,12 +129,16 @@ def _split(
 
 
 def _promising(question: Question, correlations: Sequence[Array], start: int) -> bool:
-    """Whether two branches, ranges fixed, describe rows left out clearly better than the stack."""
+    """Whether two branches describe rows left out clearly better than the stack, and than one process as they are.
+
+    Ranges are fixed, those that the member has learned from all rows: one process gains by that, too.
+    """
     size = question.targets.std(axis=0)
     y = (question.targets - question.targets.mean(axis=0)) / size
-    gain = np.zeros(len(y))
+    plain = np.zeros(len(y))
     for k, column in enumerate(question.targets.T):
-        gain -= question.plain.column(k).log_density(column) + np.log(size[k])
+        plain += question.plain.column(k).log_density(column) + np.log(size[k])
+    one, two = np.zeros(len(y)), np.zeros(len(y))
     gate = np.mean(correlations, axis=0)
     for fold in question.folds:
         train = np.setdiff1d(np.flatnonzero(question.counted), fold)
@@ -145,9 +148,14 @@ def _promising(question: Question, correlations: Sequence[Array], start: int) ->
         known, second = np.zeros(len(y), bool), np.zeros(len(y), bool)
         known[train], second[train] = True, split.second
         densities, _ = branch_densities(correlations, question.noises, y, second, gate, known)
-        gain[fold] += np.logaddexp(densities[fold, 0], densities[fold, 1])
-    known = gain[question.counted]
-    return bool(known.mean() > max(_GAIN, _ERRORS * known.std() / np.sqrt(len(known))))
+        two[fold] = np.logaddexp(densities[fold, 0], densities[fold, 1])
+        one[fold] = process_densities(correlations, question.noises, y, known)[fold]
+    least = _HOPE * y.shape[1]
+    return all(_is_clear((two - other)[question.counted], least) for other in (plain, one))
+
+
+def _is_clear(gain: Array, least: float) -> bool:
+    return bool(gain.mean() > max(least, _ERRORS * gain.std() / np.sqrt(len(gain))))
 
 
 def _fitted(
@@ -183,6 +191,8 @@ def _fitted(
 def _weighed(question: Question, left_out: Sequence[Prediction], second: Array) -> tuple[Array, Prediction]:
     """Return the share (k,) of the experts for every target, and the mixture with the stack by shares of other folds.
 
+    It is zero for targets whose rows left out are not described clearly better, or whose means are farther off.
+
     Parameters
     ----------
     question : Question
@@ -200,6 +210,12 @@ def _weighed(question: Question, left_out: Sequence[Prediction], second: Array) 
         shares[j] = stacking_weights(densities[known])[1]
         for fold in question.folds:
             by_fold[fold, j] = stacking_weights(densities[np.setdiff1d(known, fold)])[1]
+        own = by_fold[:, j]
+        together = log_mixture(densities.T, np.stack([1.0 - own, own]))
+        mean = (1.0 - own) * question.plain.column(j).mean + own * experts.mean
+        errors = [np.mean((y - other)[known] ** 2) for other in (mean, question.plain.column(j).mean)]
+        if not _is_clear((together - densities[:, 0])[known], _GAIN) or errors[0] > errors[1]:
+            shares[j], by_fold[:, j] = 0.0, 0.0
     weights = np.stack([1.0 - by_fold, by_fold * (1.0 - second[:, None]), by_fold * second[:, None]])
     return shares, mixed([question.plain, *left_out], weights)
 

@@ -359,14 +359,28 @@ def branch_densities(
     for branch, rows in enumerate((known & ~second, known & second)):
         for correlation, noise, column in zip(correlations, noises, y.T, strict=True):
             told = _likeliest(correlation, column, rows, [max(noise * less, _LEAST_NOISE) for less in _LESS_NOISE])
-            scale = np.sqrt(told.variance)
-            df = max(int(rows.sum()) - 1, 1)
-            densities[:, branch] += student.logpdf((column - told.mean) / scale, df) - np.log(scale)
+            densities[:, branch] += _density(told, column, int(rows.sum()))
             total += told.evidence
     labels = np.where(second, 1.0, -1.0)
     told = _likeliest(gate, labels, known, _LABEL_NOISE)
     share = label_probability(Prediction(told.mean, np.sqrt(told.variance), np.inf))
     return densities + np.log(np.column_stack([1.0 - share, share])), total + told.evidence
+
+
+def process_densities(correlations: Sequence[Array], noises: Sequence[float], y: Array, known: Mask) -> Array:
+    """Return log densities (N,) of all targets together by one process each, fitted to the known rows."""
+    return np.sum(
+        [
+            _density(conditioned(correlation, column, known, max(noise, _LEAST_NOISE)), column, int(known.sum()))
+            for correlation, noise, column in zip(correlations, noises, y.T, strict=True)
+        ],
+        axis=0,
+    )
+
+
+def _density(told: _Told, y: Array, n: int) -> Array:
+    scale = np.sqrt(told.variance)
+    return np.asarray(student.logpdf((y - told.mean) / scale, max(n - 1, 1)) - np.log(scale))
 
 
 def _likeliest(correlation: Array, y: Array, rows: Mask, noises: Sequence[float]) -> _Told:
