@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from swwl import InputError, Mesh, read_graph, read_mesh
-from swwl.mesh.io.text.fluent import solid_cells
+from swwl.mesh.io.faces import solid_cells
 from tests.helpers import plate
 
 CUBE = np.array(list(itertools.product([0.0, 1.0], repeat=3)))[[0, 4, 6, 2, 1, 5, 7, 3]]  # VTK's order of corners
@@ -262,8 +262,8 @@ def test_fluent_in_space(tmp_path):
         mesh.graph(node_weights="area").node_weights, expected.graph(node_weights="area").node_weights
     )
     nodes = np.array([[0, 1, 2], [0, 1, 3], [0, 2, 3]])
-    with pytest.raises(InputError, match="polyhedra"):
-        solid_cells([(nodes, np.array([[0, -1]] * 3))], 1)
+    with pytest.raises(InputError, match="do not enclose"):
+        solid_cells(np.eye(4, 3), [(nodes, np.array([[0, -1]] * 3))], 1)
 
 
 def test_tetgen(tmp_path):
