@@ -160,9 +160,7 @@ def _upright(points: AnyArray, kind: str, cells: Ints) -> Ints:
     return np.where(down[:, None], cells[:, _MIRRORED[kind]], cells)
 
 
-def _parts(
-    faces: Sequence[tuple[Ints, Ints]], split: Ints, n_cells: int, first: int
-) -> list[tuple[str, Ints, Ints]]:
+def _parts(faces: Sequence[tuple[Ints, Ints]], split: Ints, n_cells: int, first: int) -> list[tuple[str, Ints, Ints]]:
     """Cut cells from their centers, the nodes from ``first`` on: types, nodes, and which cell of ``split`` it was."""
     place = np.full(n_cells + 1, -1, np.int64)  # the last stands for "no cell"
     place[split] = np.arange(len(split))
@@ -175,7 +173,9 @@ def _parts(
         edges.append(np.column_stack([np.repeat(owner, corners.shape[1]), ends]))
         if corners.shape[1] > 4:
             owner, corners = np.repeat(owner, corners.shape[1] - 2), fan(corners)
-        parts.append(("tetra" if corners.shape[1] == 3 else "pyramid", np.column_stack([corners, first + owner]), owner))
+        parts.append(
+            ("tetra" if corners.shape[1] == 3 else "pyramid", np.column_stack([corners, first + owner]), owner)
+        )
     _, counts = np.unique(np.concatenate(edges), axis=0, return_counts=True)
     complete = np.isin(np.arange(len(split)), np.concatenate(edges)[:, 0]).all()
     if not complete or (counts != 2).any():
