@@ -124,5 +124,3 @@ def _shortened(line):
     if line.startswith(" -1"):
         return line[:3] + line[8:13] + line[13:]
     return line[:3] + "".join(line[k + 5 : k + 10] for k in range(3, len(line), 10))
-
-

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Output
+from swwl.cli.console import AtTime, Output, given_time
 from swwl.cli.show import show_findings
 
 
@@ -27,6 +27,7 @@ def check(
     drop_incomplete: Annotated[
         bool, typer.Option("--drop-incomplete", help="Leave out rows in which a mesh, an input or a target is missing.")
     ] = False,
+    time: AtTime = None,
     cache: Annotated[bool, typer.Option(help="Keep what is found about meshes beside the table.")] = True,
     jobs: Annotated[int, typer.Option(help="Threads; -1 is one per core.")] = -1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of --test-fraction.")] = 0,
@@ -57,6 +58,7 @@ def check(
         list(dict.fromkeys(mesh or [])),
         named_inputs(inputs),
         rows=HoldOut(split, test_fraction, all_rows, seed, drop_incomplete),
+        time=given_time(time),
         memory=memory_beside(table, cache),
         n_jobs=jobs,
         progress=out.progress("checks"),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Output, show_note
+from swwl.cli.console import AtTime, Output, given_time, show_note
 from swwl.cli.fit import Kernel, Weights, kernel_options
 from swwl.errors import InputError
 
@@ -37,6 +37,7 @@ def embed(
     node_weights: Annotated[Weights | None, typer.Option(help="Weights of nodes. Not for auto.")] = None,
     field: Annotated[list[str] | None, typer.Option(help="Node field to use beside coordinates; may repeat.")] = None,
     merge_nodes: Annotated[bool, typer.Option("--merge-nodes", help="Make nodes at the same place one.")] = False,
+    time: AtTime = None,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="List meshes that cannot be used and go on; without, they are an error.")
     ] = False,
@@ -67,7 +68,7 @@ def embed(
     from swwl.jobs.plan import HoldOut, mesh_kernels, split_rows
     from swwl.jobs.table import read_table
     from swwl.tables.columns import mesh_columns
-    from swwl.tables.places import require_column
+    from swwl.tables.places import at_times, require_column
 
     out = Output(quiet, as_json)
     frame = read_table(table)
@@ -76,6 +77,7 @@ def embed(
         raise InputError(f"{table}: no column holds paths of meshes; name the column (--mesh).")
     for name in columns:
         require_column(frame, table, name, "meshes")
+    frame = at_times(frame, table, columns, given_time(time))
     if output.exists() and not output.is_dir():
         raise InputError(f"{output}: is a file, but the folder of a store is expected.")
     rows = split_rows(frame, table, HoldOut(split, test_fraction, all_rows, seed))

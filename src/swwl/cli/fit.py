@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from swwl.cli.console import Force, Output
+from swwl.cli.console import AtTime, Force, Output, given_time
 from swwl.cli.show import show_findings, show_fitted, show_plan
 from swwl.errors import InputError, LooseNodesWarning, OutlierWarning
 from swwl.formatting import Record
@@ -115,6 +115,7 @@ def fit(
     merge_nodes: Annotated[
         bool, typer.Option("--merge-nodes", help="Make nodes at exactly the same place one, as swwl check may advise.")
     ] = False,
+    time: AtTime = None,
     solver: Annotated[
         SolverName, typer.Option(help="exact, or vecchia for many rows; auto takes it from 3000 rows on.")
     ] = SolverName.auto,
@@ -167,6 +168,7 @@ def fit(
         inputs=named_inputs(inputs),
         kernel=wanted,
         rows=HoldOut(split, test_fraction, all_rows, seed, drop_incomplete),
+        time=given_time(time),
         n_modes=modes,
         calibrate=calibrate,
         solver=solver.value,

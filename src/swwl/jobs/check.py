@@ -23,11 +23,12 @@ from swwl.jobs.plan import FitPlan, HoldOut, RowSplit, plan_fit, split_rows
 from swwl.jobs.predict import Model, factors_of
 from swwl.jobs.table import known_outputs, read_table
 from swwl.mesh.io.formats import read_file
+from swwl.mesh.io.series import Time
 from swwl.mesh.shape.screening import MeshFacts, Typical, apart, facts_of, typical_of
 from swwl.parallel import Progress, check_jobs, each_once, one_blas_thread
 from swwl.storage.memory import Memory, fingerprint
 from swwl.tables.columns import as_numbers, mesh_columns
-from swwl.tables.places import mesh_of_row, mesh_paths, places, require_known, require_numbers, where
+from swwl.tables.places import at_times, mesh_of_row, mesh_paths, places, require_known, require_numbers, where
 
 # Where fewer rows are fitted, leave-one-out scores are rough.
 _FEW_ROWS = 10
@@ -308,6 +309,7 @@ def check_table(
     inputs: Sequence[str] | None = None,
     *,
     rows: HoldOut | None = None,
+    time: Time | None = None,
     memory: Memory | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -319,13 +321,14 @@ def check_table(
     frame = read_table(path)
     memory = Memory(None) if memory is None else memory
     names = list(meshes) or mesh_columns(frame)
+    frame = at_times(frame, path, names, time)
     how = rows or HoldOut()
     complete = replace(how, drop_incomplete=True)
     refused: list[Finding] = []
     plan = None
     try:
         kernel = "principal" if names else "scalars"
-        plan = plan_fit(path, targets, names, inputs, kernel=kernel, rows=complete)
+        plan = plan_fit(path, targets, names, inputs, kernel=kernel, rows=complete, time=time)
     except InputError as error:
         refused.append(_refusal("table", error))
     if plan is not None and not how.drop_incomplete:

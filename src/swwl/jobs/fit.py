@@ -33,6 +33,7 @@ from swwl.kernels import Product
 from swwl.kernels.shared import keeping_factors
 from swwl.kernels.stored import recipe
 from swwl.mesh.io import read_mesh
+from swwl.mesh.io.series import Time
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.screening import Typical
 from swwl.parallel import Progress
@@ -181,6 +182,7 @@ def about_data(plan: FitPlan, model_path: Path, table: pd.DataFrame, how: FitOpt
         "ignored": plan.ignored,
         "train": about(plan.split.train),
         "held_out": about(test) | {"inputs": inputs} if len(test) else None,
+        "time": plan.time,
         "typical": {name: found.plain() for name, found in how.typical.items()},
     }
 
@@ -328,6 +330,8 @@ class FitRequest:
         Columns, see :func:`swwl.jobs.plan.plan_fit`.
     kernel : KernelOptions
     rows : HoldOut
+    time : float, "first" or "last", optional
+        Of meshes that are series; the last by default.
     n_modes, calibrate, solver, embeddings, target_scale, outliers
         See :class:`FitOptions`.
     cache : bool
@@ -344,6 +348,7 @@ class FitRequest:
     inputs: Sequence[str] | None = None
     kernel: KernelOptions = KernelOptions()
     rows: HoldOut = HoldOut()
+    time: Time | None = None
     n_modes: int | None = None
     calibrate: bool = True
     solver: str = "auto"
@@ -398,7 +403,13 @@ class FitJob:
         self.request = request
         self.kernel = request.kernel.kernel
         self.plan = plan_fit(
-            request.table, request.targets, request.meshes, request.inputs, kernel=self.kernel, rows=request.rows
+            request.table,
+            request.targets,
+            request.meshes,
+            request.inputs,
+            kernel=self.kernel,
+            rows=request.rows,
+            time=request.time,
         )
         if request.fields:
             if request.kernel.merge_nodes:

@@ -17,9 +17,19 @@ from swwl.errors import InputError
 from swwl.formatting import Record
 from swwl.jobs.table import CHOSEN, known_outputs, read_table
 from swwl.kernels import ASWWL, SWWL, Categories, Matern52, PrincipalSWWL, Product
+from swwl.mesh.io.series import Time
 from swwl.regression.candidates import default_kernels
 from swwl.tables.columns import TEXTS, as_numbers, categories_of, kind_of, mesh_columns, reason_against, split_word
-from swwl.tables.places import is_missing, mesh_paths, places, require_column, require_known, require_numbers, where
+from swwl.tables.places import (
+    at_times,
+    is_missing,
+    mesh_paths,
+    places,
+    require_column,
+    require_known,
+    require_numbers,
+    where,
+)
 
 
 @dataclass(frozen=True)
@@ -155,6 +165,8 @@ class FitPlan:
     ignored : dict of str to str
         Columns left out, and why.
     split : RowSplit
+    time : float, "first" or "last", or None
+        Which time of series is read.
     """
 
     path: Path
@@ -165,6 +177,7 @@ class FitPlan:
     categories: list[str]
     ignored: dict[str, str]
     split: RowSplit
+    time: Time | None = None
 
     def mesh_files(self, name: str) -> pd.Series:
         """Return the mesh files of a column, for the rows that are used; they exist."""
@@ -208,6 +221,7 @@ def plan_fit(
     *,
     kernel: str = "auto",
     rows: HoldOut | None = None,
+    time: Time | None = None,
 ) -> FitPlan:
     """Read and check a table; settle columns and rows, without reading any mesh.
 
@@ -220,6 +234,8 @@ def plan_fit(
         of a few kinds. An empty list of inputs means meshes only.
     kernel : {"auto", "principal", "swwl", "aswwl", "scalars"}
     rows : HoldOut, optional
+    time : float, "first" or "last", optional
+        Of meshes that are series; the last by default.
     """
     if kernel not in KERNELS:
         raise InputError(f"There is no kernel {kernel!r}; choose from {', '.join(KERNELS)}.")
@@ -233,6 +249,7 @@ def plan_fit(
         )
     for name in chosen:
         require_column(frame, path, name, "meshes")
+    frame = at_times(frame, path, chosen, time)
     for name in targets:
         _require_target(frame, path, name)
     how = rows or HoldOut()
@@ -246,7 +263,9 @@ def plan_fit(
     for name in [*columns.inputs, *targets]:
         frame[name] = as_numbers(frame[name])
     _check_rows(frame, path, columns, split)
-    return FitPlan(path, frame, chosen, columns.targets, columns.inputs, columns.categories, columns.ignored, split)
+    return FitPlan(
+        path, frame, chosen, columns.targets, columns.inputs, columns.categories, columns.ignored, split, time
+    )
 
 
 def _require_target(frame: pd.DataFrame, path: Path, name: str) -> None:

@@ -16,8 +16,8 @@ from swwl.errors import InputError, InputTypeError, located
 from swwl.mesh.graph import Graph
 from swwl.mesh.io.formats import read_file, times_of
 from swwl.mesh.io.meshio_files import from_meshio
-from swwl.mesh.io.series import Time
 from swwl.mesh.io.objects import from_networkx, from_pyg, from_pyvista, from_sparse
+from swwl.mesh.io.series import Time
 from swwl.mesh.mesh import Mesh
 
 

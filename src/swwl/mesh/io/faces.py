@@ -152,7 +152,7 @@ _MIRRORED = {
 
 
 def _upright(points: AnyArray, kind: str, cells: Ints) -> Ints:
-    """Number cells so that their base, gone around, looks to the rest of the cell."""
+    """Turn cells so that their base, gone around, looks to the rest of the cell."""
     base = points[cells[:, : _BASE[kind]]]
     up = points[cells[:, _BASE[kind] :]].mean(axis=1) - base.mean(axis=1)
     around = np.cross(base[:, 1:-1] - base[:, :1], base[:, 2:] - base[:, :1]).sum(axis=1)

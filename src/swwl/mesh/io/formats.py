@@ -21,7 +21,7 @@ from swwl.mesh.io.foam import case
 from swwl.mesh.io.hdf.cgns import read_cgns
 from swwl.mesh.io.hdf.exodus import exodus_times, read_exodus
 from swwl.mesh.io.npz import read_npz, write_npz
-from swwl.mesh.io.series import Series, Time, split_time, step_of
+from swwl.mesh.io.series import Series, Time, at_time, split_time, step_of
 from swwl.mesh.io.shared import mesh_with_groups, refuse_empty
 from swwl.mesh.io.text import plain
 from swwl.mesh.io.text.abaqus import read_abaqus
@@ -124,8 +124,8 @@ WRITERS.update({".npz": write_npz, ".vtu": write_vtu})
 
 
 # Files of these endings refer to others, whose changes their own content does not show.
-SEVERAL_FILES = {".xdmf", ".xmf", ".xml", ".node", ".ele", ".pvtu", ".pvtp", ".pvd", ".vtm", ".vtmb", ".foam", ".case"}
-SEVERAL_FILES |= {".pvti", ".pvtr", ".pvts", ".encas", ".series", ".frd"}
+SEVERAL_FILES = {".xdmf", ".xmf", ".xml", ".node", ".ele", ".pvtu", ".pvtp", ".pvd", ".vtm", ".vtmb", ".case"}
+SEVERAL_FILES |= {".pvti", ".pvtr", ".pvts", ".encas", ".series"}
 # Text of these endings does so where a statement includes other files.
 _MAY_INCLUDE = {".inp", ".bdf", ".dat", ".fem", ".nas", ".k", ".key", ".dyn"}
 _INCLUDES = re.compile(rb"^\s*\*?\s*include\b|\binput\s*=", re.IGNORECASE | re.MULTILINE)
@@ -133,19 +133,28 @@ _INCLUDES = re.compile(rb"^\s*\*?\s*include\b|\binput\s*=", re.IGNORECASE | re.M
 
 def includes_others(path: Path) -> bool:
     """Whether a text format's statement makes the reader of a file open others."""
-    return path.suffix.lower() in _MAY_INCLUDE and _INCLUDES.search(path.read_bytes()) is not None
+    return path.suffix.lower() in _MAY_INCLUDE and path.is_file() and _INCLUDES.search(path.read_bytes()) is not None
 
 
 def _refers(path: Path) -> bool:
-    return path.suffix.lower() in SEVERAL_FILES or includes_others(path)
+    ending = path.suffix.lower()
+    beside = path.with_suffix(".inp")
+    if ending == ".frd" and beside.is_file():
+        return includes_others(beside)
+    return ending in SEVERAL_FILES or includes_others(path)
 
 
 REFERS.append(_refers)
 
 
 def _contents(path: Path) -> list[Path] | None:
-    """Return the files that a case folder is read from, whose changes it does not show itself."""
-    return case.files_of(path) if path.is_dir() else None
+    """Return the files that a case or a result with sets beside it is read from, whose changes it does not show."""
+    there, time = split_time(path)
+    if there.is_dir() or there.suffix.lower() == ".foam":
+        step = -1 if time is None else step_of(case.times_of(there), time)
+        return case.files_of(there, step)
+    beside = path.with_suffix(".inp")
+    return [path, beside] if path.suffix.lower() == ".frd" and beside.is_file() else None
 
 
 CONTENTS.append(_contents)
@@ -168,6 +177,13 @@ def times_of(path: Path) -> list[float]:
     path, _ = split_time(path)
     series = _series(path)
     return [] if series is None else series.times(path)
+
+
+def timed(path: Path, time: Time | None) -> Path:
+    """Return a path that names a time if it is a series, and the path itself otherwise."""
+    if time is None or _series(split_time(path)[0]) is None:
+        return path
+    return at_time(path, time)
 
 
 def _series(path: Path) -> Series | None:
@@ -230,6 +246,7 @@ def read_file(
     step : int, optional
         In place of a time: which one, as :func:`times_of` lists them.
     """
+    name = Path(path).name
     path, named = split_time(Path(path))
     if not path.exists():
         where = "" if path.is_absolute() else " in the working folder; swwl.read_table looks beside the table"
@@ -247,7 +264,7 @@ def read_file(
         raise InputError("it asks for more memory than there is") from None
     except Exception as error:
         raise InputError(f"it is damaged or of another format ({str(error) or type(error).__name__})") from error
-    return in_plane(content).renamed(path.name) if isinstance(content, Mesh) else content
+    return in_plane(content).renamed(name) if isinstance(content, Mesh) else content
 
 
 def _reader_of(path: Path, time: Time | None, size: float | None) -> Reader:

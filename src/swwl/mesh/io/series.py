@@ -30,13 +30,25 @@ def split_time(path: Path) -> tuple[Path, Time | None]:
 
     Examples
     --------
-    >>> split_time(Path("flow.pvd@0.5")), split_time(Path("flow.pvd"))
-    ((PosixPath('flow.pvd'), 0.5), (PosixPath('flow.pvd'), None))
+    >>> split_time(Path("flow.pvd@0.5"))[1], split_time(Path("flow.pvd"))[1]
+    (0.5, None)
     """
     match = _AT.fullmatch(path.name)
     if match is None or path.exists():
         return path, None
     return path.with_name(match[1]), match[2] if match[2] in ("first", "last") else float(match[2])
+
+
+def without_time(name: str) -> str:
+    """Return a path without the time that it names.
+
+    Examples
+    --------
+    >>> without_time("meshes/flow.pvd@0.5")
+    'meshes/flow.pvd'
+    """
+    match = _AT.fullmatch(name)
+    return name if match is None else match[1]
 
 
 def at_time(path: Path, time: Time) -> Path:

@@ -139,7 +139,8 @@ def cells_by_type(blocks: Sequence[tuple[str, AnyArray]]) -> tuple[dict[str, Any
 
     Examples
     --------
-    >>> cells, order = cells_by_type([("line", np.array([[0, 1]])), ("vertex", np.array([[0]])), ("line", np.array([[1, 2]]))])
+    >>> blocks = [("line", np.array([[0, 1]])), ("vertex", np.array([[0]])), ("line", np.array([[1, 2]]))]
+    >>> cells, order = cells_by_type(blocks)
     >>> cells["line"].tolist(), order.tolist()
     ([[0, 1], [1, 2]], [0, 2, 1])
     """

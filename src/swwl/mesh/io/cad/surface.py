@@ -43,7 +43,9 @@ def read_surface(path: Path, size: float | None = None) -> Parts:
     if size is not None and not (math.isfinite(size) and size > 0):
         raise InputError(f"size must be a positive number, not {size!r}")
     if importlib.util.find_spec("gmsh") is None:
-        raise MissingPackageError(f"reading {path.suffix.lower()} files needs the package gmsh (pip install 'swwl[cad]')")
+        raise MissingPackageError(
+            f"reading {path.suffix.lower()} files needs the package gmsh (pip install 'swwl[cad]')"
+        )
     with tempfile.TemporaryDirectory() as folder:
         # gmsh tells formats by endings in small letters
         source, target = Path(folder, f"part{path.suffix.lower()}"), Path(folder, "surface.npz")

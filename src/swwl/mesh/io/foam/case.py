@@ -51,11 +51,11 @@ def times_of(path: Path) -> list[float]:
     return sorted({*_times(folder), *(_times(processors[0]) if processors else {})})
 
 
-def files_of(path: Path) -> list[Path]:
-    """Return the files that the last time of a case is read from, in order."""
+def files_of(path: Path, step: int = -1) -> list[Path]:
+    """Return the files that a time of a case is read from, in order; the last by default."""
     folder = case_folder(path)
     times = times_of(folder)
-    time = times[-1] if times else None
+    time = times[step] if times else None
     files: list[Path] = []
     for root in _roots(folder, time):
         files += [file for name in _MESH_FILES if (file := _instance(root, name, time)) is not None]
@@ -374,7 +374,7 @@ def _groups(
 
 
 def _numbers(regions: list[_Region]) -> _Numbers:
-    """Number points and cells of all processors: as in the whole case, if that is known, or one after the other."""
+    """Give numbers to points and cells of all processors: as in the whole case, if that is known, or one after the other."""
     counts = [len(region.points) for region in regions]
     n_cells = [region.n_cells for region in regions]
     if len(regions) == 1:
@@ -394,7 +394,7 @@ def _numbers(regions: list[_Region]) -> _Numbers:
 
 
 def _merged(regions: list[_Region], counts: list[int]) -> list[Ints]:
-    """Number points so that those of faces that two processors share are the same.
+    """Give numbers to points so that those of faces that two processors share are the same.
 
     Both list the faces between them in the same order, and each face from the same node on, in opposite directions.
     """

@@ -101,18 +101,12 @@ def _inside(labels: NDArray[np.int64], spans: list[tuple[int, int]]) -> NDArray[
 def _read(text: str, chain: list[Path], deck: _Deck, form: _Form) -> None:
     """Take in the keywords of a file and of those that it includes."""
     for keyword, cards in _keywords(text):
-        name, _, options = keyword.partition("_")
         if keyword.startswith("KEYWORD"):
-            if re.search(r"LONG\s*=\s*[YK]", keyword):
-                form.label = form.other = form.number = 20
-            elif re.search(r"I10\s*=\s*Y", keyword):
-                form.label = 10
+            form = _form_of(keyword)
             continue
-        own = form
-        if keyword.endswith(("+", "-", "%")):
-            own = {"+": _Form(20, 20, 20), "-": _Form(), "%": _Form(10)}[keyword[-1]]
-            keyword = keyword[:-1].rstrip()
-            name, _, options = keyword.partition("_")
+        own = _FORMS.get(keyword[-1:], form)
+        keyword = keyword.rstrip("+-% ")
+        name, _, options = keyword.partition("_")
         if keyword == "NODE":
             _nodes(cards, deck, own)
         elif keyword in ("NODE_TRANSFORM", "INCLUDE_TRANSFORM"):
@@ -127,6 +121,16 @@ def _read(text: str, chain: list[Path], deck: _Deck, form: _Form) -> None:
             for file in _files(cards):
                 inner, longer = included(chain[-1], file, chain)
                 _read(inner, longer, deck, form)
+
+
+_FORMS = {"+": _Form(20, 20, 20), "-": _Form(), "%": _Form(10)}
+
+
+def _form_of(keyword: str) -> _Form:
+    """Return the widths that the first line of a file settles."""
+    if re.search(r"LONG\s*=\s*[YK]", keyword):
+        return _FORMS["+"]
+    return _FORMS["%" if re.search(r"I10\s*=\s*Y", keyword) else "-"]
 
 
 def _keywords(text: str) -> Iterator[tuple[str, list[str]]]:
@@ -193,7 +197,10 @@ def _elements(options: list[str], cards: list[str], deck: _Deck, form: _Form) ->
         if family == "SOLID" and len([n for n in numbers[2:] if n]) == 0:  # label and part stand alone
             if place >= len(cards):
                 raise InputError(f"it is cut off: its element {numbers[:1]} has no nodes")
-            numbers = [*(numbers + [0, 0])[:2], *_numbers(_fields(cards[place], [form.label]), f"its element {numbers[0]}")]
+            numbers = [
+                *(numbers + [0, 0])[:2],
+                *_numbers(_fields(cards[place], [form.label]), f"its element {numbers[0]}"),
+            ]
             place += 1
         if len(numbers) < 4:
             raise InputError(f"its element {numbers[:1]} has too few nodes")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError
 from swwl.mesh.arrays import AnyArray, release
-from swwl.mesh.io.shared import Fields, Groups, Parts, cells_by_type, groups_of_cells, mesh_with_groups, refuse_empty
+from swwl.mesh.io.shared import Groups, Parts, cells_by_type, groups_of_cells, mesh_with_groups, refuse_empty
 from swwl.mesh.io.text.abaqus import middle_last
 from swwl.mesh.io.text.lines import blocks_of, floats, integers, places, text_of
 from swwl.mesh.mesh import Mesh
@@ -69,7 +69,8 @@ def read_universal(path: Path, fields: Collection[str] | None = None, step: int 
     ids, points = np.array(content.ids, np.int64), np.array(content.points)
     blocks = blocks_of([(kind, nodes) for _, kind, nodes in content.elements], ids)
     blocks = [(kind, middle_last(points, block) if kind == "line3" else block) for kind, block in blocks]
-    cells, order = cells_by_type([(kind, block[:, _ORDER[kind]] if kind in _ORDER else block) for kind, block in blocks])
+    blocks = [(kind, block[:, _ORDER[kind]] if kind in _ORDER else block) for kind, block in blocks]
+    cells, order = cells_by_type(blocks)
     labels = np.array([label for label, _, _ in content.elements], np.int64)[order]
     results = content.rows[list(content.rows)[step]] if content.rows else {}
     found = {

@@ -1,4 +1,4 @@
-"""Files that name others of VTK's: several blocks as one (``.vtm``) and series in time (``.pvd``, ``.vtu.series``, …)."""
+"""Files that name others of VTK's: several blocks as one (``.vtm``), and series in time (``.pvd``, ``.vtu.series``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,15 @@ from scipy.spatial import KDTree
 from swwl.errors import InputError, MissingFileError, located
 from swwl.mesh.arrays import AnyArray, release
 from swwl.mesh.cells import cell_corners, cell_dimension
-from swwl.mesh.io.shared import Groups, Parts, UnsupportedError, cells_by_type, groups_of_cells, mesh_with_groups, refuse_empty
+from swwl.mesh.io.shared import (
+    Groups,
+    Parts,
+    UnsupportedError,
+    cells_by_type,
+    groups_of_cells,
+    mesh_with_groups,
+    refuse_empty,
+)
 from swwl.mesh.io.vtk.data import Element, parse
 from swwl.mesh.io.vtk.vtu import read_vtu
 from swwl.mesh.mesh import Mesh
@@ -78,7 +86,9 @@ def _named(path: Path, name: str, fields: Collection[str] | None) -> Mesh:
     file = path.parent / name.replace("\\", "/")
     with located(f"its file {name[:80]}"):
         if file.suffix.lower() not in _GRIDS:
-            raise UnsupportedError(f"blocks of type {file.suffix!r} are not supported; supported are {' '.join(_GRIDS)}")
+            raise UnsupportedError(
+                f"blocks of type {file.suffix!r} are not supported; supported are {' '.join(_GRIDS)}"
+            )
         if not file.is_file():
             raise MissingFileError("no such file.")
         return read_vtu(file, fields)
@@ -183,4 +193,6 @@ def read_file_series(path: Path, fields: Collection[str] | None = None, step: in
             if not file.is_file():
                 raise MissingFileError("no such file.")
             return read_vtm(file, fields)
-    return _named(path, file.relative_to(path.parent).as_posix() if file.is_relative_to(path.parent) else str(file), fields)
+    return _named(
+        path, file.relative_to(path.parent).as_posix() if file.is_relative_to(path.parent) else str(file), fields
+    )
