@@ -23,7 +23,6 @@ from swwl.jobs.plan import FitPlan, HoldOut, RowSplit, plan_fit, split_rows
 from swwl.jobs.predict import Model, factors_of
 from swwl.jobs.table import known_outputs, read_table
 from swwl.mesh.io.formats import read_file
-from swwl.mesh.io.series import Time
 from swwl.mesh.shape.screening import MeshFacts, Typical, apart, facts_of, typical_of
 from swwl.parallel import Progress, check_jobs, each_once, one_blas_thread
 from swwl.storage.memory import Memory, fingerprint
@@ -309,7 +308,6 @@ def check_table(
     inputs: Sequence[str] | None = None,
     *,
     rows: HoldOut | None = None,
-    time: Time | None = None,
     memory: Memory | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -321,14 +319,14 @@ def check_table(
     frame = read_table(path)
     memory = Memory(None) if memory is None else memory
     names = list(meshes) or mesh_columns(frame)
-    frame = at_times(frame, path, names, time)
     how = rows or HoldOut()
+    frame = at_times(frame, path, names, how.time)
     complete = replace(how, drop_incomplete=True)
     refused: list[Finding] = []
     plan = None
     try:
         kernel = "principal" if names else "scalars"
-        plan = plan_fit(path, targets, names, inputs, kernel=kernel, rows=complete, time=time)
+        plan = plan_fit(path, targets, names, inputs, kernel=kernel, rows=complete)
     except InputError as error:
         refused.append(_refusal("table", error))
     if plan is not None and not how.drop_incomplete:

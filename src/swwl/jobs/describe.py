@@ -20,7 +20,7 @@ from swwl.jobs.table import CACHE_FOLDER, read_table, summary
 from swwl.mesh import Graph
 from swwl.mesh.io import read
 from swwl.mesh.io.foam.case import is_case
-from swwl.mesh.io.formats import times_of
+from swwl.mesh.io.formats import is_mesh, times_of
 from swwl.mesh.io.series import Time, at_time, split_time
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.outliers import outlier_records

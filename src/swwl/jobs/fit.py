@@ -33,7 +33,6 @@ from swwl.kernels import Product
 from swwl.kernels.shared import keeping_factors
 from swwl.kernels.stored import recipe
 from swwl.mesh.io import read_mesh
-from swwl.mesh.io.series import Time
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.screening import Typical
 from swwl.parallel import Progress
@@ -330,8 +329,6 @@ class FitRequest:
         Columns, see :func:`swwl.jobs.plan.plan_fit`.
     kernel : KernelOptions
     rows : HoldOut
-    time : float, "first" or "last", optional
-        Of meshes that are series; the last by default.
     n_modes, calibrate, solver, embeddings, target_scale, outliers
         See :class:`FitOptions`.
     cache : bool
@@ -348,7 +345,6 @@ class FitRequest:
     inputs: Sequence[str] | None = None
     kernel: KernelOptions = KernelOptions()
     rows: HoldOut = HoldOut()
-    time: Time | None = None
     n_modes: int | None = None
     calibrate: bool = True
     solver: str = "auto"
@@ -409,7 +405,6 @@ class FitJob:
             request.inputs,
             kernel=self.kernel,
             rows=request.rows,
-            time=request.time,
         )
         if request.fields:
             if request.kernel.merge_nodes:

@@ -80,6 +80,8 @@ class HoldOut:
     seed : int
     drop_incomplete : bool
         Leave out rows in which a mesh, an input or, among those to fit, a target is missing or holds text.
+    time : float, "first" or "last", or None
+        Which time of meshes that are series is read; the last by default.
     """
 
     column: str | None = None
@@ -87,6 +89,7 @@ class HoldOut:
     all_rows: bool = False
     seed: int = 0
     drop_incomplete: bool = False
+    time: Time | None = None
 
 
 def split_rows(frame: pd.DataFrame, path: Path, how: HoldOut | None = None) -> RowSplit:
@@ -221,7 +224,6 @@ def plan_fit(
     *,
     kernel: str = "auto",
     rows: HoldOut | None = None,
-    time: Time | None = None,
 ) -> FitPlan:
     """Read and check a table; settle columns and rows, without reading any mesh.
 
@@ -234,8 +236,6 @@ def plan_fit(
         of a few kinds. An empty list of inputs means meshes only.
     kernel : {"auto", "principal", "swwl", "aswwl", "scalars"}
     rows : HoldOut, optional
-    time : float, "first" or "last", optional
-        Of meshes that are series; the last by default.
     """
     if kernel not in KERNELS:
         raise InputError(f"There is no kernel {kernel!r}; choose from {', '.join(KERNELS)}.")
@@ -249,10 +249,10 @@ def plan_fit(
         )
     for name in chosen:
         require_column(frame, path, name, "meshes")
-    frame = at_times(frame, path, chosen, time)
+    how = rows or HoldOut()
+    frame = at_times(frame, path, chosen, how.time)
     for name in targets:
         _require_target(frame, path, name)
-    how = rows or HoldOut()
     split = split_rows(frame, path, how)
     columns = _Columns(list(targets), chosen, [], [], {})
     columns.ignored |= {name: "a mesh column, which the kernel 'scalars' does not use" for name in found if not chosen}
@@ -264,7 +264,7 @@ def plan_fit(
         frame[name] = as_numbers(frame[name])
     _check_rows(frame, path, columns, split)
     return FitPlan(
-        path, frame, chosen, columns.targets, columns.inputs, columns.categories, columns.ignored, split, time
+        path, frame, chosen, columns.targets, columns.inputs, columns.categories, columns.ignored, split, how.time
     )
 
 

@@ -374,7 +374,7 @@ def _groups(
 
 
 def _numbers(regions: list[_Region]) -> _Numbers:
-    """Give numbers to points and cells of all processors: as in the whole case, if that is known, or one after the other."""
+    """Give numbers to points and cells of all processors: those of the whole case, if they are known, or new ones."""
     counts = [len(region.points) for region in regions]
     n_cells = [region.n_cells for region in regions]
     if len(regions) == 1:

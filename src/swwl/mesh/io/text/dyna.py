@@ -216,17 +216,22 @@ def _cell(family: str, nodes: list[int], label: int) -> tuple[str, list[int]]:
     """Return the type and the nodes of an element; repeated nodes make it one with fewer corners."""
     if family == "BEAM":
         return "line", nodes[:2]  # what follows is a node that tells its orientation
-    if family == "SHELL":
-        nodes = nodes[:8]
-        if any(nodes[4:]):
-            if len(nodes) == 8 and nodes[3] != nodes[2] and all(nodes):
-                return "quad8", nodes
-            if nodes[3] in (nodes[2], 0) and len([n for n in nodes[4:] if n]) >= 3:
-                return "triangle6", [*nodes[:3], *nodes[4:7]]
-        corners = nodes[:4]
-        if len(corners) == 3 or corners[3] in (0, corners[2]):
-            return "triangle", corners[:3]
-        return "quad", corners
+    return _shell(nodes[:8]) if family == "SHELL" else _solid(nodes, label)
+
+
+def _shell(nodes: list[int]) -> tuple[str, list[int]]:
+    if any(nodes[4:]):
+        if len(nodes) == 8 and nodes[3] != nodes[2] and all(nodes):
+            return "quad8", nodes
+        if nodes[3] in (nodes[2], 0) and len([node for node in nodes[4:] if node]) >= 3:
+            return "triangle6", [*nodes[:3], *nodes[4:7]]
+    corners = nodes[:4]
+    if len(corners) == 3 or corners[3] in (0, corners[2]):
+        return "triangle", corners[:3]
+    return "quad", corners
+
+
+def _solid(nodes: list[int], label: int) -> tuple[str, list[int]]:
     distinct = list(dict.fromkeys(node for node in nodes if node))
     filled = [node for node in nodes if node]
     if len(filled) == 10 and len(distinct) == 10:

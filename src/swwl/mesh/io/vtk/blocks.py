@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -193,6 +194,4 @@ def read_file_series(path: Path, fields: Collection[str] | None = None, step: in
             if not file.is_file():
                 raise MissingFileError("no such file.")
             return read_vtm(file, fields)
-    return _named(
-        path, file.relative_to(path.parent).as_posix() if file.is_relative_to(path.parent) else str(file), fields
-    )
+    return _named(path, os.path.relpath(file, path.parent), fields)
