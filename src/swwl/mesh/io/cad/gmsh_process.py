@@ -4,8 +4,10 @@ gmsh has one state for a whole process, prints, takes over signals and may crash
 reaches the process that asked. Imports nothing of swwl, which would take longer than small parts take to mesh.
 """
 
+import importlib
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +17,14 @@ _TRIANGLE = 2  # gmsh's number of its type
 
 def main(source: str, target: str, size: float) -> None:
     """Mesh a file at a size, or with some 5 000 triangles where it is zero."""
-    import gmsh
+    gmsh = importlib.import_module("gmsh")
 
     gmsh.initialize(argv=[], readConfigFiles=False, interruptible=False)
     gmsh.option.setNumber("General.Terminal", 0)
     gmsh.model.occ.importShapes(source, highestDimOnly=False)
+    if source.endswith((".igs", ".iges")):  # lists of surfaces, which are not joined
+        gmsh.model.occ.healShapes([], 1e-6, sewFaces=True, makeSolids=False)
+        gmsh.model.occ.removeAllDuplicates()
     gmsh.model.occ.synchronize()
     faces = [tag for _, tag in gmsh.model.getEntities(2)]
     if not faces:
@@ -40,7 +45,7 @@ def main(source: str, target: str, size: float) -> None:
     for tag in faces:
         nodes = gmsh.model.mesh.getElementsByType(_TRIANGLE, tag)[1].reshape(-1, 3)
         parts.append(nodes)
-        names.append(_name(gmsh, tag))
+        names.append(_name(gmsh.model, tag))
     triangles = np.concatenate(parts)
     used, inverse = np.unique(triangles, return_inverse=True)
     place = np.argsort(numbers)
@@ -55,14 +60,17 @@ def main(source: str, target: str, size: float) -> None:
     gmsh.finalize()
 
 
-def _name(gmsh: object, tag: int) -> str:
-    """Return what a surface is called: its physical group, its own name, or nothing."""
-    model = gmsh.model  # type: ignore[attr-defined]
+def _name(model: Any, tag: int) -> str:
+    """Return what a surface is called: its physical group, its own name, that of its solid among several, or ""."""
     for group in model.getPhysicalGroupsForEntity(2, tag):
         name = str(model.getPhysicalName(2, int(group)))
         if name:
             return name
-    return str(model.getEntityName(2, tag)).rstrip("/").rpartition("/")[2]
+    name = str(model.getEntityName(2, tag))
+    solids = model.getAdjacencies(2, tag)[0]
+    if not name and len(solids) == 1 and len(model.getEntities(3)) > 1:
+        name = str(model.getEntityName(3, int(solids[0])))
+    return name.rstrip("/").rpartition("/")[2]
 
 
 if __name__ == "__main__":

@@ -73,5 +73,7 @@ def _refusal(told: str, path: Path) -> InputError:
             f"gmsh is installed, but a library that it needs is not ({last.partition(': ')[2][:120]}); "
             "on Debian: apt-get install libglu1-mesa libgl1 libxrender1 libxcursor1 libxft2 libxinerama1"
         )
+    if "Could not read file" in last:
+        return InputError(f"gmsh cannot read it as {path.suffix.lower()} (is it damaged or of another format?)")
     reason = last.removeprefix("swwl: ") if last.startswith("swwl: ") else f"gmsh cannot read it: {last[:200]}"
     return InputError(reason)

@@ -29,8 +29,8 @@ _VTK_ORDER = [0, 3, 5, 1, 4, 2]  # OpenFOAM lists xx xy xz yy yz zz
 _CLASS = re.compile(rb"class\s++([\w:]++)\s*+;")
 _VALUES = re.compile(rb"(?:internalField|^value)\s++(uniform|nonuniform)\b\s*+(?:List<\w++>)?", re.MULTILINE)
 _ZONE = re.compile(rb"([\w.:+-]++)\s*+\{\s*+type\s++cellZone\s*+;\s*+cellLabels\s++(?:List<label>)?")
-_MESH_FILES = ("points", "faces", "owner", "neighbour", "boundary", "cellZones")
-_MESH_FILES += ("pointProcAddressing", "cellProcAddressing")
+_MESH_FILES = ["points", "faces", "owner", "neighbour", "boundary", "cellZones"]
+_MESH_FILES += ["pointProcAddressing", "cellProcAddressing"]
 _COUPLED = ("processor", "processorCyclic")
 
 

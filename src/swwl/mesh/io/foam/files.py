@@ -157,7 +157,8 @@ def _counted(flat: NDArray[np.int64], count: int, what: str) -> tuple[NDArray[np
     if count and len(flat) == count * (int(sizes[0]) + 1) and (flat[:: int(sizes[0]) + 1] == sizes[0]).all():
         width = int(sizes[0]) + 1
         return np.arange(count + 1) * (width - 1), flat.reshape(count, width)[:, 1:].ravel()
-    values, heads, place = flat.tolist(), [], 0
+    values, place = flat.tolist(), 0
+    heads: list[int] = []
     while place < len(values) and len(heads) <= count:
         heads.append(place)
         place += max(values[place], 0) + 1

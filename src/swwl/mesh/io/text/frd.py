@@ -110,6 +110,7 @@ class _File:
         self._nodes: tuple[int, int, int, int] | None = None  # count, form, start, end
         self._elements: tuple[int, int, int, int] | None = None
         self.steps: list[_Step] = []
+        self._last = (b"", 0.0)  # number and time of the last step
         self._find()
         if self._nodes is None:
             raise InputError("it has no nodes, so it is not a result of CalculiX (.frd)")
@@ -122,10 +123,12 @@ class _File:
             key = line[:6].strip()
             if key in (b"2C", b"3C"):
                 count, form = _integer(line[24:36]), _integer(line[73:75]) if line[73:75].strip() else _LONG
-                end = after + count * (4 + 3 * (8 if form == _DOUBLE else 4)) if key == b"2C" else after
-                after, end = self._skip(form, after, end) if key == b"2C" else self._skip_elements(form, after, count)
-                block = (count, form, end[0], end[1])
-                self._nodes, self._elements = (block, self._elements) if key == b"2C" else (self._nodes, block)
+                if key == b"2C":
+                    after, span = self._skip(form, after, after + count * (4 + 3 * (8 if form == _DOUBLE else 4)))
+                    self._nodes = (count, form, *span)
+                else:
+                    after, span = self._skip_elements(form, after, count)
+                    self._elements = (count, form, *span)
             elif line[:6] == b"  100C":
                 last = line
             elif line[:3] == b" -4" and last is not None:
