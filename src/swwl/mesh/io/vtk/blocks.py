@@ -87,9 +87,7 @@ def _named(path: Path, name: str, fields: Collection[str] | None) -> Mesh:
     file = path.parent / name.replace("\\", "/")
     with located(f"its file {name[:80]}"):
         if file.suffix.lower() not in _GRIDS:
-            raise UnsupportedError(
-                f"blocks of type {file.suffix!r} are not supported; supported are {' '.join(_GRIDS)}"
-            )
+            raise UnsupportedError(f"files of type {file.suffix!r} are not supported; supported are {' '.join(_GRIDS)}")
         if not file.is_file():
             raise MissingFileError("no such file.")
         return read_vtu(file, fields)
