@@ -136,3 +136,29 @@ def _typed(text):
     for name, kind in {"frontAndBack": "empty", "walls": "wall", "body": "wall"}.items():
         text = re.sub(rf"({name}\s*\{{\s*type\s+)\w+", rf"\1{kind}", text)
     return text
+
+
+def box_of_polyhedra(folder, size=0.25):
+    """Mesh a box with polyhedra, one around each node of tetrahedra; return the folder of the case."""
+    import gmsh
+
+    folder = Path(folder)
+    control(folder)
+    write(folder, "system/fvSchemes", "dictionary", _SCHEMES)
+    write(folder, "system/fvSolution", "dictionary", _SOLUTION)
+    gmsh.initialize(interruptible=False)
+    try:
+        gmsh.option.setNumber("General.Terminal", 0)
+        gmsh.option.setNumber("Mesh.MeshSizeMax", size)
+        gmsh.option.setNumber("Mesh.MshFileVersion", 2.2)
+        gmsh.model.occ.addBox(0, 0, 0, 1, 1, 1)
+        gmsh.model.occ.synchronize()
+        gmsh.model.addPhysicalGroup(2, [tag for _, tag in gmsh.model.getEntities(2)], name="skin")
+        gmsh.model.addPhysicalGroup(3, [1], name="inside")
+        gmsh.model.mesh.generate(3)
+        gmsh.write(str(folder / "box.msh"))
+    finally:
+        gmsh.finalize()
+    run(folder, "gmshToFoam", "box.msh")
+    run(folder, "polyDualMesh", "70", "-overwrite")
+    return folder

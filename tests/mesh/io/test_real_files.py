@@ -19,7 +19,6 @@ WITHOUT_VTK = {
     "cgns/block_4x2x3.cgns": "in the old ADF container",
     "cgns/catR.cgns": "in the old ADF container",
     "fieldcompare/vtu_raw_appended_lz4_compression_custom_header_precision_2d_in_2d.vtu": "compressed by LZ4",
-    "vtk-data/OpenFOAM.zip": "reading .foam files needs the package pyvista",
     "vtkio/hexahedron_lz4.vtu": "compressed by LZ4",
     "vtkio/hexahedron_lz4_inline_binary.vtu": "compressed by LZ4",
 }

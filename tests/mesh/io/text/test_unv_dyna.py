@@ -28,7 +28,8 @@ def test_old_nodes_old_results_and_coordinate_systems(tmp_path):
     nodes = "\n".join(f"{n:10d}{1:10d}{1:10d}{1:10d}{x:13.5E}{0:13.5E}{0:13.5E}" for n, x in ((1, 0), (2, 1)))
     system = "    -1\n  2420\n         1\npart\n         1         {}         8\nCS1\n" + "{}\n{}\n{}\n{}\n    -1\n"
     rows = [f"{a:25.16E}{b:25.16E}{c:25.16E}" for a, b, c in (*np.eye(3), (0, 0, 0))]
-    body = f"    -1\n    15\n{nodes}\n    -1\n    -1\n  2412\n         1        11         1         1         1         2\n"
+    element = "         1        11         1         1         1         2\n"
+    body = f"    -1\n    15\n{nodes}\n    -1\n    -1\n  2412\n{element}"
     body += "         0         0         0\n         1         2\n    -1\n"
     head = "\n".join(["TEMPERATURE", *["NONE"] * 4])
     result = f"    -1\n    55\n{head}\n" + "".join(f"{v:10d}" for v in (1, 1, 1, 5, 2, 1)) + "\n"

@@ -90,6 +90,7 @@ def test_what_is_wrong_with_blocks_is_named(folder):
     for text, reason in (
         (vtm(), "none of its blocks has cells"),
         (vtm("<DataSet name='a' file='a.xyz'/>"), "files of type '.xyz' are not supported"),
+        (vtm(*["<DataSet name='a' file='left.vtu'/>"] * 2), "names the file 'left.vtu' twice"),
         (vtm("<Block>" * 20, "</Block>" * 20), "nested too deeply"),
         ("<VTKFile type='x'/>", "not a VTK file of type vtkMultiBlockDataSet"),
     ):

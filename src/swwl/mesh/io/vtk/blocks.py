@@ -41,7 +41,9 @@ def read_vtm(path: Path, fields: Collection[str] | None = None) -> Mesh:
 def read_blocks(path: Path, fields: Collection[str] | None = None) -> Parts:
     """Return what :func:`read_vtm` makes a mesh of; where there is more than one block each is a group of cells."""
     root = _root(path, "vtkMultiBlockDataSet")
-    leaves = [(name, _named(path, file, fields)) for name, file in _leaves(root, (), 0)]
+    named = list(_leaves(root, (), 0))
+    _refuse_twice([file for _, file in named])
+    leaves = [(name, _named(path, file, fields)) for name, file in named]
     leaves = [(name, mesh) for name, mesh in leaves if mesh.n_cells]
     if not leaves:
         raise InputError("none of its blocks has cells")
@@ -80,6 +82,13 @@ def _leaves(block: Element, names: tuple[str, ...], deep: int) -> Iterator[tuple
             yield own or (names[-1] if names else f"block {number}".strip()), child.attributes["file"]
         elif child.tag in ("Block", "Piece"):
             yield from _leaves(child, (*names, own) if own else names, deep + 1)
+
+
+def _refuse_twice(files: list[str]) -> None:
+    """Refuse a short file that would have a long one read again and again."""
+    twice = next((file for file in files if files.count(file) > 1), None) if len(set(files)) < len(files) else None
+    if twice is not None:
+        raise InputError(f"it names the file {twice[:80]!r} twice")
 
 
 def _named(path: Path, name: str, fields: Collection[str] | None) -> Mesh:
@@ -144,6 +153,7 @@ def pvd_times(path: Path) -> list[float]:
 def read_pvd(path: Path, fields: Collection[str] | None = None, step: int = -1) -> Mesh:
     """Read one time of a ``.pvd`` file; several parts become one mesh."""
     files = list(_pvd(path).values())[step]
+    _refuse_twice(files)
     blocks = [(f"part {number}", _named(path, file, fields)) for number, file in enumerate(files)]
     return blocks[0][1] if len(blocks) == 1 else mesh_with_groups(_joined(blocks)._replace(groups={}))
 
