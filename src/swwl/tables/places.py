@@ -201,15 +201,21 @@ def at_times(
         return frame
     changed = frame.copy()
     for name in (name for name in columns if name in frame.columns):
-        cells = [
-            str(PurePath(value.strip()).with_name(timed(mesh_file(path, value), time).name))
-            if isinstance(value, str) and value.strip() else value
-            for value in frame[name]
-        ]  # fmt: skip
-        if required and time != "last" and cells == list(frame[name]):
+        cells = [_at_time(path, value, time) for value in frame[name]]
+        others = sum(new is not old for new, old in zip(cells, frame[name], strict=True))
+        if required and time != "last" and not others:
             raise InputError(f"{path}: no mesh of column {name!r} is a series in time, so --time does not apply.")
         changed[name] = pd.Series(cells, index=frame.index, dtype=object)
     return changed
+
+
+def _at_time(path: Path, value: object, time: Time) -> object:
+    """Return a cell as it is, or with a time if it names a series."""
+    if not isinstance(value, str) or not value.strip():
+        return value
+    file = mesh_file(path, value)
+    name = timed(file, time).name
+    return value if name == file.name else str(PurePath(value.strip()).with_name(name))
 
 
 def is_missing(value: object) -> bool:

@@ -92,7 +92,7 @@ def read_all(files, refused):
 def test_with_the_core_install(files, monkeypatch, capfd):
     for name in ("lz4", "lz4.block", "netCDF4", "pyvista", "vtk"):
         monkeypatch.setitem(sys.modules, name, None)
-    assert read_all(files, REFUSED | WITHOUT_VTK) == 27
+    assert read_all(files, REFUSED | WITHOUT_VTK) == 28
     assert capfd.readouterr() == ("", "")
 
 
@@ -108,7 +108,7 @@ def test_with_lz4(files, monkeypatch):
     pytest.importorskip("lz4.block", reason="lz4 is not installed")
     monkeypatch.setitem(sys.modules, "pyvista", None)
     only_vtk = {name: reason for name, reason in WITHOUT_VTK.items() if "LZ4" not in reason}
-    assert read_all(files, REFUSED | only_vtk) == 30
+    assert read_all(files, REFUSED | only_vtk) == 31
 
 
 @pytest.mark.filterwarnings("ignore::swwl.errors.LooseNodesWarning")

@@ -50,7 +50,7 @@ class _Step:
 
 def frd_times(path: Path) -> list[float]:
     """Return the time (or frequency) of every step, in the order of the file."""
-    return [step.time for step in _File(path).steps]
+    return [step.time for step in _Results(path).steps]
 
 
 def read_frd(path: Path, fields: Collection[str] | None = None, step: int = -1) -> Mesh:
@@ -73,7 +73,7 @@ def read_results(path: Path, fields: Collection[str] | None = None, step: int = 
     step : int
         Which of the steps, the last by default.
     """
-    file = _File(path)
+    file = _Results(path)
     number, points = file.nodes()
     cells, labels = file.cells(number)
     found: Fields = {}
@@ -100,7 +100,7 @@ def von_mises(stress: AnyArray) -> NDArray[np.float64]:
     return np.asarray(np.sqrt(normal + 3 * (xy**2 + yz**2 + zx**2)))
 
 
-class _File:
+class _Results:
     """A file whose blocks have been found, but not read."""
 
     def __init__(self, path: Path):
