@@ -10,7 +10,6 @@ import typer
 from swwl.cli.console import AtTime, Output, given_time
 from swwl.cli.show import show_field_model, show_model
 from swwl.formatting import Record, number
-from swwl.mesh.io.series import said_times
 
 
 def info(
@@ -49,6 +48,8 @@ def _show_mesh(out: Output, file: Path, facts: Record) -> None:
             size = "" if field["components"] == 1 else f"{field['components']} components, "
             out.say(f"of cells  {name}: {size}{number(field['least'])} to {number(field['largest'])}")
         if "times" in facts:
+            from swwl.mesh.io.series import said_times
+
             out.say(f"times     {said_times(facts['times'])}")
     names = "xyz" if facts["kind"] == "mesh" and facts["features"] <= 3 else None
     for k, (low, high) in enumerate(zip(facts["least"], facts["largest"], strict=True)):

@@ -201,8 +201,9 @@ def at_times(
         return frame
     changed = frame.copy()
     for name in (name for name in columns if name in frame.columns):
-        cells = [_at_time(path, value, time) for value in frame[name]]
-        others = sum(new is not old for new, old in zip(cells, frame[name], strict=True))
+        given = frame[name].tolist()
+        cells = [_at_time(path, value, time) for value in given]
+        others = sum(new is not old for new, old in zip(cells, given, strict=True))
         if required and time != "last" and not others:
             raise InputError(f"{path}: no mesh of column {name!r} is a series in time, so --time does not apply.")
         changed[name] = pd.Series(cells, index=frame.index, dtype=object)
