@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from swwl import InputError, read_mesh
+from swwl.mesh.cells import cell_corners, cell_dimension, cell_measures, local_edges
 from swwl.mesh.io.text.dyna import read_deck
 from swwl.mesh.io.text.unv import read_universal, unv_times
 from tests.mesh.io.small_files import HEXAHEDRA, POINTS, STRESS, WEDGES, dyna, unv
@@ -98,6 +99,57 @@ def test_solids_of_ten_nodes_stand_on_two_lines(tmp_path):
     text = "*KEYWORD\n*NODE\n" + "\n".join(lines) + "\n*ELEMENT_SOLID\n       1       1\n"
     (tmp_path / "a.dyn").write_text(text + "".join(f"{k:8d}" for k in range(1, 11)) + "\n*END\n")
     assert read_mesh(tmp_path / "a.dyn").cells["tetra10"].tolist() == [list(range(10))]
+
+
+def _mesh_of_gmsh(path, cells, order):
+    """Let gmsh write a box as a file of another program."""
+    import gmsh
+
+    gmsh.initialize(interruptible=False)
+    try:
+        for name, value in (("General.Terminal", 0), ("Mesh.MeshSizeMax", 1), ("Mesh.ElementOrder", order)):
+            gmsh.option.setNumber(name, value)
+        gmsh.option.setNumber("Mesh.SecondOrderIncomplete", 1)
+        gmsh.option.setNumber("Mesh.SaveGroupsOfNodes", 1)
+        kernel = gmsh.model.occ
+        sheet = kernel.addRectangle(0, 0, 0, 2, 1)
+        layers = {} if cells == "tetra" else {"numElements": [2], "recombine": True}
+        kernel.extrude([(2, sheet)], 0, 0, 1, **layers)
+        kernel.synchronize()
+        if cells == "hexahedron":
+            gmsh.model.mesh.setTransfiniteSurface(sheet)
+            gmsh.model.mesh.setRecombine(2, sheet)
+        gmsh.model.addPhysicalGroup(3, [1], name="body")
+        gmsh.model.addPhysicalGroup(2, [sheet], name="bottom")
+        gmsh.model.mesh.generate(3)
+        gmsh.write(str(path))
+    finally:
+        gmsh.finalize()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("cells", ["tetra", "wedge", "hexahedron"])
+def test_what_gmsh_writes(tmp_path, cells, order):
+    """Volumes are right, and nodes in the middle of edges are there."""
+    gmsh = pytest.importorskip("gmsh", reason="gmsh is not installed", exc_type=(ImportError, OSError))
+    assert gmsh.__version__
+    readers = {"a.unv": read_universal} | ({"a.key": read_deck} if order == 1 or cells == "tetra" else {})
+    for name, reader in readers.items():
+        _mesh_of_gmsh(tmp_path / name, cells, order)
+        parts = reader(tmp_path / name)
+        solids = {kind: block for kind, block in parts.cells.items() if cell_dimension(kind) == 3}
+        volume = sum(cell_measures(parts.points, kind, block.astype(np.int32)).sum() for kind, block in solids.items())
+        assert volume == pytest.approx(2)
+        for kind, block in parts.cells.items():
+            corners = cell_corners(kind, block).shape[1]
+            edges = local_edges(kind, block.shape[1])
+            for a, b in zip(edges[::2], edges[1::2], strict=True) if corners < block.shape[1] else ():
+                ends = parts.points[block[:, a[0]]] + parts.points[block[:, b[1]]]
+                np.testing.assert_allclose(parts.points[block[:, a[1]]], ends / 2, atol=1e-9)
+        if name == "a.unv":
+            assert (parts.points[parts.groups["bottom nodes"], 2] == 0).all()
+            assert parts.groups["body"].keys() == solids.keys()
 
 
 def test_damaged_keyword_files(tmp_path):

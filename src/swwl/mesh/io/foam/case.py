@@ -163,10 +163,10 @@ class _Region:
         self.points = self._read("points", lambda file: file.scalars(3, "the list of its points"))
         self._starts, self._nodes = self._read("faces", lambda file: file.faces("the list of its faces"))
         owner = self._read("owner", lambda file: file.labels("the list of owners"))
-        neighbour = self._read("neighbour", lambda file: file.labels("the list of neighbours"))
+        neighbour = self._read("neighbour", lambda file: file.labels("the list of neighbors"))
         n_faces = len(self._starts) - 1
         if len(owner) != n_faces or len(neighbour) > n_faces:
-            raise InputError(f"its mesh has {n_faces} faces, but {len(owner)} owners and {len(neighbour)} neighbours")
+            raise InputError(f"its mesh has {n_faces} faces, but {len(owner)} owners and {len(neighbour)} neighbors")
         self.n_cells = int(max(owner.max(initial=-1), neighbour.max(initial=-1))) + 1
         if owner.min(initial=0) < 0 or 4 * self.n_cells > 2 * n_faces:
             raise InputError(f"its faces name cell {self.n_cells - 1}, but {n_faces} faces cannot enclose as many")

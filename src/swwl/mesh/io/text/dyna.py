@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError
 from swwl.mesh.arrays import AnyArray, release
+from swwl.mesh.cells import cell_measures
 from swwl.mesh.io.shared import Groups, Parts, cells_by_type, groups_of_cells, mesh_with_groups, refuse_empty
 from swwl.mesh.io.text.lines import blocks_of, floats, included, integers, places, text_of
 from swwl.mesh.mesh import Mesh
@@ -59,8 +60,17 @@ def read_deck(path: Path) -> Parts:
         raise InputError(f"it has {len(deck.ids)} nodes and {len(deck.elements)} elements; both are needed")
     ids = np.array(deck.ids, np.int64)
     cells, order = cells_by_type(blocks_of([(kind, nodes) for _, _, _, kind, nodes in deck.elements], ids))
+    if "wedge" in cells:
+        cells["wedge"] = _larger(np.array(deck.points), cells["wedge"])
     part = np.array([element[2] for element in deck.elements], np.int64)[order]
     return Parts(release(np.array(deck.points)), cells, {}, {"part": part}, _groups(deck, ids, cells, part, order))
+
+
+def _larger(points: NDArray[np.float64], wedges: AnyArray) -> AnyArray:
+    """Take the nodes of wedges as two triangles where that encloses more: so gmsh writes them, unlike LS-DYNA."""
+    others = wedges[:, [0, 1, 4, 3, 2, 5]]
+    own, other = (cell_measures(points, "wedge", cells.astype(np.int32)) for cells in (wedges, others))
+    return release(np.where((other > 1.1 * own)[:, None], others, wedges))
 
 
 def _groups(
@@ -191,9 +201,12 @@ def _elements(options: list[str], cards: list[str], deck: _Deck, form: _Form) ->
     cards = [card for card in cards if card.strip()]
     place = 0
     while place < len(cards):
-        words = _fields(cards[place], [form.label])
-        numbers = _numbers(words, f"an *ELEMENT_{family}")
+        card = cards[place]
         place += 1
+        while family == "SOLID" and card.count(",") > 10 and card.endswith(",") and place < len(cards):
+            card += cards[place]  # gmsh cuts long cards after a comma
+            place += 1
+        numbers = _numbers(_fields(card, [form.label]), f"an *ELEMENT_{family}")
         if family == "SOLID" and len([n for n in numbers[2:] if n]) == 0:  # label and part stand alone
             if place >= len(cards):
                 raise InputError(f"it is cut off: its element {numbers[:1]} has no nodes")
