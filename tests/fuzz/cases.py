@@ -83,6 +83,7 @@ def solver_files():
     found = {f"{form}.frd": small_files.frd(form) for form in range(4)}
     found |= {f"{form}.k": small_files.dyna(form) for form in ("fixed", "long", "comma")}
     found["bar.unv"] = small_files.unv()
+    found["polyhedra.vtu"] = small_files.polyhedra()
     for case, files in cases().items():
         found |= {f"{case}@{name.replace('/', '@')}": content for name, content in files.items() if "0/" not in name}
     part = '<DataSet timestep="{}" name="a" file="inside.vtu"/>'

@@ -210,6 +210,32 @@ def foam(form="ascii", label=32, scalar=64, packed=False):
     return files
 
 
+def polyhedra():
+    """Return a VTU file of a cube, one of whose faces is cut in two, and a tetrahedron."""
+    cube = [[x, y, z] for z in (0, 1) for y in (0, 1) for x in (0, 1)]
+    faces = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [1, 3, 7, 5], [2, 6, 7, 3], [0, 4, 6], [0, 6, 2]]
+    stream = [len(faces), *(number for face in faces for number in (len(face), *face))]
+    arrays = {
+        "connectivity": [*range(8), 4, 5, 6, 8],
+        "offsets": [8, 12],
+        "types": [42, 10],
+        "faces": stream,
+        "faceoffsets": [len(stream), -1],
+    }
+    text = "".join(
+        f'<DataArray type="Int64" Name="{name}" format="ascii">{" ".join(map(str, values))}</DataArray>'
+        for name, values in arrays.items()
+    )
+    points = " ".join(str(x) for point in [*cube, [0, 0, 2]] for x in point)
+    field = " ".join(map(str, range(9)))
+    return f"""<VTKFile type="UnstructuredGrid" version="1.0" byte_order="LittleEndian"><UnstructuredGrid>
+<Piece NumberOfPoints="9" NumberOfCells="2">
+<PointData><DataArray type="Float64" Name="T" format="ascii">{field}</DataArray></PointData>
+<CellData><DataArray type="Float64" Name="p" format="ascii">1 2</DataArray></CellData>
+<Points><DataArray type="Float64" NumberOfComponents="3" format="ascii">{points}</DataArray></Points>
+<Cells>{text}</Cells></Piece></UnstructuredGrid></VTKFile>""".encode()
+
+
 def write_case(folder, files):
     """Write the files of a case; return its folder."""
     for name, content in files.items():

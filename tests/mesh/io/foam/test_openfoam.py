@@ -130,3 +130,6 @@ def test_polyhedra_fill_a_box(tmp_path):
     outside = {face for face, count in seen.items() if count == 1}
     skin = {tuple(sorted(row)) for rows in parts.groups["skin"].values() for row in rows.tolist()}
     assert outside == skin and max(seen.values()) == 2
+    openfoam.run(case, "foamToVTK")
+    written = read_blocks(next(case.glob("VTK/*.vtm")))
+    assert {kind: len(block) for kind, block in written.cells.items()} == {k: len(b) for k, b in parts.cells.items()}

@@ -8,7 +8,7 @@ import pytest
 from swwl import InputError, Mesh, read_mesh
 from swwl.mesh.io import read_series
 from swwl.mesh.io.vtk.blocks import file_series, pvd_times, read_blocks
-from tests.mesh.io.small_files import HEXAHEDRA, POINTS, WEDGES
+from tests.mesh.io.small_files import HEXAHEDRA, POINTS, WEDGES, polyhedra
 
 FACES = [[0, 3, 9, 6], [2, 5, 11, 8]]
 
@@ -95,5 +95,25 @@ def test_what_is_wrong_with_blocks_is_named(folder):
         ("<VTKFile type='x'/>", "not a VTK file of type vtkMultiBlockDataSet"),
     ):
         path.write_text(text)
+        with pytest.raises(InputError, match=reason):
+            read_mesh(path)
+
+
+def test_polyhedra_are_cut(tmp_path):
+    path = tmp_path / "a.vtu"
+    path.write_bytes(polyhedra())
+    mesh = read_mesh(path)
+    assert {kind: len(block) for kind, block in mesh.cells.items()} == {"tetra": 3, "pyramid": 5}
+    assert mesh.points[9].tolist() == [0.5, 0.5, 0.5] and mesh.fields["T"][9] == 3.5
+    assert sorted(mesh.cell_fields["p"].tolist()) == [1] * 7 + [2]
+    assert mesh.graph(node_weights="area").node_weights.sum() == pytest.approx(1 + 1 / 6)
+    for old, new, reason in (
+        (b">7 4 0", b">8 4 0", "damaged"),
+        (b">7 4 0", b">7 5 0", "damaged|do not enclose"),
+        (b">7 4 0", b">7 4 99", "not one of its 9"),
+        (b"4 0 2 3 1", b"4 0 2 3 5", "do not enclose"),
+    ):
+        assert old in polyhedra()
+        path.write_bytes(polyhedra().replace(old, new))
         with pytest.raises(InputError, match=reason):
             read_mesh(path)
