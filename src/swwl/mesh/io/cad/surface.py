@@ -19,7 +19,7 @@ from swwl.mesh.mesh import Mesh
 
 ENDINGS = (".step", ".stp", ".iges", ".igs", ".brep")
 _PROGRAM = Path(__file__).with_name("gmsh_process.py")
-_MOST_SECONDS = 900
+_MOST_SECONDS = 300
 
 
 def read_cad(path: Path, fields: Collection[str] | None = None, size: float | None = None) -> Mesh:

@@ -13,6 +13,7 @@ from typing import IO
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
+from numpy.typing import NDArray
 
 from swwl.errors import InputError, MissingFileError, located
 from swwl.mesh.arrays import AnyArray
@@ -115,7 +116,7 @@ def _with_polyhedra(
     stream = _integers(arrays, "faces", max(0, int(ends.max())), decoder).astype(np.int64)
     chosen, others = np.flatnonzero(types == _POLYHEDRON), np.flatnonzero(types != _POLYHEDRON)
     solids = solid_cells(points, _faces(stream, ends[chosen], len(points)), len(chosen))
-    sizes = np.diff(offsets.astype(np.int64), prepend=0)
+    sizes: NDArray[np.int64] = np.diff(offsets.astype(np.int64), prepend=0).astype(np.int64)
     if (sizes < 0).any() or sizes.sum() != len(connectivity):
         raise InputError("the offsets of its cells do not increase")
     plain = sort_cells(types[others], np.cumsum(sizes[others]), connectivity[np.repeat(types != _POLYHEDRON, sizes)])
