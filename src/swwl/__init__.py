@@ -36,6 +36,7 @@ _HOMES = {
         "as_mesh",
         "read_graph",
         "read_mesh",
+        "read_series",
         "with_labels",
         "write_graph",
     ],

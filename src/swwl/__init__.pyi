@@ -32,6 +32,7 @@ from swwl.mesh import as_graph as as_graph
 from swwl.mesh import as_mesh as as_mesh
 from swwl.mesh import read_graph as read_graph
 from swwl.mesh import read_mesh as read_mesh
+from swwl.mesh import read_series as read_series
 from swwl.mesh import with_labels as with_labels
 from swwl.mesh import write_graph as write_graph
 from swwl.regression import RobustGPRegressor as RobustGPRegressor

@@ -16,6 +16,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", default=str(int(time.time())), help="the same seed gives the same cases")
     parser.add_argument("--keep", type=Path, default=Path("fuzz-failures"), help="folder for files that broke")
+    parser.add_argument("--only", default="", choices=["", "solvers"], help="files of solvers alone")
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
     tracemalloc.start()
@@ -23,7 +24,7 @@ def main():
     counts, slowest, largest = Counter(), (0.0, ""), (0, "")
     with tempfile.TemporaryDirectory() as folder:
         while time.monotonic() < end:
-            name, content, reader = make_case(number, options.seed)
+            name, content, reader = make_case(number, options.seed, options.only)
             kind = Path(name).suffix[1:]
             try:
                 refused, seconds, taken = check(name, content, reader, folder)

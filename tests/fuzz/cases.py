@@ -26,8 +26,10 @@ import numpy as np
 from swwl import SWWL, GraphSVC, Matern52, PrincipalSWWL, RobustGPRegressor, load_model
 from swwl.errors import InputError
 from swwl.kernels import Categories
+from swwl.mesh.io.formats import read_file
 from swwl.mesh.io.vtk.vtu import read_vtu
 from tests.helpers import SMALL, plate, plates
+from tests.mesh.io import small_files
 from tests.mesh.io.vtk.vtu_files import COMPRESSORS, Builder
 
 SECONDS = 10.0
@@ -73,6 +75,31 @@ def mesh_files():
             piece = build.surface(points, {"Lines": [[0, 1, 2]], "Polys": triangles.tolist()}, fields)
             files[f"{name}.vtp"] = build.file(piece, "PolyData")
     return files
+
+
+@cache
+def solver_files():
+    """Return sound files of solvers by name: results, decks, and each file of cases, named after its case."""
+    found = {f"{form}.frd": small_files.frd(form) for form in range(4)}
+    found |= {f"{form}.k": small_files.dyna(form) for form in ("fixed", "long", "comma")}
+    found["bar.unv"] = small_files.unv()
+    found["polyhedra.vtu"] = small_files.polyhedra()
+    for case, files in cases().items():
+        found |= {f"{case}@{name.replace('/', '@')}": content for name, content in files.items() if "0/" not in name}
+    part = '<DataSet timestep="{}" name="a" file="inside.vtu"/>'
+    found["a.pvd"] = f'<VTKFile type="Collection"><Collection>{part.format(1)}</Collection></VTKFile>'.encode()
+    kind = "vtkMultiBlockDataSet"
+    block = f'<Block name="b">{part.format(0)}</Block>'.replace("inside", "other")
+    found["a.vtm"] = f'<VTKFile type="{kind}"><{kind}>{part.format(0)}{block}</{kind}></VTKFile>'.encode()
+    found["a.vtu.series"] = b'{"file-series-version" : "1.0", "files" : [{"name" : "inside.vtu", "time" : 0.5}]}'
+    return found
+
+
+@cache
+def cases():
+    """Return the files of sound OpenFOAM cases."""
+    wide = small_files.foam("binary", 64, 32)
+    return {"text": small_files.foam(), "binary": wide, "packed": small_files.foam(packed=True)}
 
 
 @cache
@@ -184,15 +211,31 @@ def read_mesh_file(path):
     read_vtu(path).graph()
 
 
+def read_solver_file(path):
+    """Read what a solver left, and make a graph of it; a file of a case among its other files."""
+    if "@" in path.name:
+        case, _, name = path.name.partition("@")
+        with tempfile.TemporaryDirectory() as folder:
+            content = {name.replace("@", "/"): path.read_bytes()}
+            read_file(small_files.write_case(Path(folder), cases()[case] | content)).graph()
+        return
+    for name in ("inside.vtu", "other.vtu"):
+        (path.parent / name).write_bytes(mesh_files()["ascii-None-UInt32.vtu"])
+    read_file(path).graph()
+
+
 def read_model_file(path):
     """Load a model and predict."""
     load_model(path).predict(model_table()[:2])
 
 
-def make_case(number, seed):
-    """Return name, content and reader of a case."""
+def make_case(number, seed, only=""):
+    """Return name, content and reader of a case; ``only`` "solvers" leaves out the others."""
     rng = random.Random(f"{seed}-{number}")
-    if rng.random() < 0.65:
+    if only == "solvers" or rng.random() < 0.4:
+        name = rng.choice(list(solver_files()))
+        return name, spoiled(solver_files()[name], rng), read_solver_file
+    if rng.random() < 0.5:
         name = rng.choice(list(mesh_files()))
         return name, spoiled(mesh_files()[name], rng), read_mesh_file
     name = rng.choice(list(model_files()))

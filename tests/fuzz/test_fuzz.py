@@ -4,7 +4,17 @@ import tracemalloc
 
 import pytest
 
-from tests.fuzz.cases import check, crafted, make_case, mesh_files, model_files, read_mesh_file, read_model_file
+from tests.fuzz.cases import (
+    check,
+    crafted,
+    make_case,
+    mesh_files,
+    model_files,
+    read_mesh_file,
+    read_model_file,
+    read_solver_file,
+    solver_files,
+)
 from tests.helpers import rewrite_model
 
 
@@ -19,6 +29,8 @@ def traced():
 def test_sound_files_are_read(tmp_path, traced):
     for name, content in mesh_files().items():
         assert not check(name, content, read_mesh_file, tmp_path)[0], name
+    for name, content in solver_files().items():
+        assert not check(name, content, read_solver_file, tmp_path)[0], name
     for name, content in model_files().items():
         assert not check(name, content, read_model_file, tmp_path)[0], name
 

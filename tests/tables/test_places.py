@@ -8,6 +8,7 @@ import pytest
 
 from swwl.errors import InputError
 from swwl.tables.places import (
+    at_times,
     mesh_paths,
     parse_vector,
     places,
@@ -64,6 +65,16 @@ def test_mesh_files_must_exist(tmp_path):
         mesh_paths(frame, tmp_path / "t.csv", "mesh")
     with pytest.raises(InputError, match=r"line 4 does not name a mesh in column 'mesh' \(it holds nothing\)"):
         mesh_paths(frame, tmp_path / "t.csv", "mesh", [2])
+
+
+def test_times_of_series_are_named(tmp_path):
+    frame = pd.DataFrame({"mesh": ["a.pvd", "b.vtu", None], "other": ["a.vtu"] * 3})
+    found = at_times(frame, tmp_path / "t.csv", ["mesh"], 0.5)
+    assert found["mesh"].tolist()[:2] == ["a.pvd@0.5", "b.vtu"] and frame["mesh"][0] == "a.pvd"
+    assert at_times(frame, tmp_path / "t.csv", ["mesh"], None) is frame
+    assert at_times(frame, tmp_path / "t.csv", ["other"], 0.5, required=False)["other"][0] == "a.vtu"
+    with pytest.raises(InputError, match="no mesh of column 'other' is a series in time"):
+        at_times(frame, tmp_path / "t.csv", ["other"], 0.5)
 
 
 def test_items_become_lines():

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Output
+from swwl.cli.console import AtTime, Output, given_time
 from swwl.cli.show import show_findings
 
 
@@ -31,6 +31,7 @@ def check(
         str | None,
         typer.Option(help="A group of cells or faces that every mesh must have, as for swwl fit."),
     ] = None,
+    time: AtTime = None,
     cache: Annotated[bool, typer.Option(help="Keep what is found about meshes beside the table.")] = True,
     jobs: Annotated[int, typer.Option(help="Threads; -1 is one per core.")] = -1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of --test-fraction.")] = 0,
@@ -60,7 +61,7 @@ def check(
         list(dict.fromkeys(target or [])),
         list(dict.fromkeys(mesh or [])),
         named_inputs(inputs),
-        rows=HoldOut(split, test_fraction, all_rows, seed, drop_incomplete),
+        rows=HoldOut(split, test_fraction, all_rows, seed, drop_incomplete, given_time(time)),
         reading=Reading(memory_beside(table, cache), jobs, out.progress("checks"), group),
     )
     show_findings(out, findings)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:  # help and completion need not wait for rich
 # Names of columns and files are printed as they are: [red] is not a color, and :x: is not a cross.
 _AS_IT_IS: Any = {"highlight": False, "markup": False, "emoji": False}
 # Options that several commands have.
+AtTime = Annotated[
+    str | None, typer.Option("--time", metavar="TIME", help="Of series in time: a number, first or last [last].")
+]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that this command did not write.")]
 
 
@@ -103,3 +106,10 @@ def _complain(kind: str, text: str) -> None:
     from rich.console import Console
 
     Console(stderr=True, **_AS_IT_IS).print(f"{kind}: {text}", markup=False, soft_wrap=True)
+
+
+def given_time(word: str | None) -> float | str | None:
+    """Return the time that --time names."""
+    from swwl.mesh.io.series import as_time
+
+    return None if word is None else as_time(word)

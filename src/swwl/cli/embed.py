@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Output, show_note
+from swwl.cli.console import AtTime, Output, given_time, show_note
 from swwl.cli.fit import Kernel, Weights, kernel_options
 from swwl.errors import InputError
 
@@ -41,6 +41,7 @@ def embed(
         str | None,
         typer.Option(help="Embed this part of every mesh: a group of cells or faces, such as 'body*'."),
     ] = None,
+    time: AtTime = None,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="List meshes that cannot be used and go on; without, they are an error.")
     ] = False,
@@ -71,7 +72,7 @@ def embed(
     from swwl.jobs.plan import HoldOut, mesh_kernels, split_rows
     from swwl.jobs.table import read_table
     from swwl.tables.columns import mesh_columns
-    from swwl.tables.places import require_column
+    from swwl.tables.places import at_times, require_column
 
     out = Output(quiet, as_json)
     frame = read_table(table)
@@ -80,6 +81,7 @@ def embed(
         raise InputError(f"{table}: no column holds paths of meshes; name the column (--mesh).")
     for name in columns:
         require_column(frame, table, name, "meshes")
+    frame = at_times(frame, table, columns, given_time(time))
     if output.exists() and not output.is_dir():
         raise InputError(f"{output}: is a file, but the folder of a store is expected.")
     rows = split_rows(frame, table, HoldOut(split, test_fraction, all_rows, seed))

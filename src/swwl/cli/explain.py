@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Force, Output
+from swwl.cli.console import AtTime, Force, Output, given_time
 from swwl.errors import InputError
 from swwl.formatting import Record, number
 
@@ -34,6 +34,7 @@ def explain(
     ] = None,
     length: Annotated[float, typer.Option(help="Smooth the density over this length, in units of the mesh.")] = 0.0,
     picture: Annotated[Path | None, typer.Option(help="Picture to draw: .png, .svg or .pdf.")] = None,
+    time: AtTime = None,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the derivatives as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
@@ -53,11 +54,11 @@ def explain(
     """
     from swwl.jobs.explain import draw_explained, explain_case, is_explained, mesh_with_fields, read_along, read_box
     from swwl.jobs.outputs import check_output, is_picture
-    from swwl.jobs.predict import OUTSIDE, graph_columns, load_regressor, meshes_by_column, one_case, outside_inputs
+    from swwl.jobs.predict import OUTSIDE, case_meshes, load_regressor, one_case, outside_inputs
 
     out = Output(quiet, as_json)
     fitted = load_regressor(model)
-    meshes = meshes_by_column(graph_columns(fitted), mesh or [])
+    meshes = case_meshes(fitted, mesh or [], given_time(time))
     frame = one_case(fitted, meshes, values or [])
     known: Record = {"inputs": [model, *meshes.values()], "force": force}
     if output is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from swwl.cli.console import Force, Output
+from swwl.cli.console import AtTime, Force, Output, given_time
 from swwl.cli.show import show_findings, show_fitted, show_plan
 from swwl.errors import InputError, LooseNodesWarning, OutlierWarning
 from swwl.formatting import Record
@@ -123,6 +123,7 @@ def fit(
         str | None,
         typer.Option(help="Learn from this part of every mesh: a group of cells or faces, such as 'body*'."),
     ] = None,
+    time: AtTime = None,
     solver: Annotated[
         SolverName, typer.Option(help="exact, or vecchia for many rows; auto takes it from 3000 rows on.")
     ] = SolverName.auto,
@@ -175,7 +176,7 @@ def fit(
         meshes=list(dict.fromkeys(mesh or [])),
         inputs=named_inputs(inputs),
         kernel=wanted,
-        rows=HoldOut(split, test_fraction, all_rows, seed, drop_incomplete),
+        rows=HoldOut(split, test_fraction, all_rows, seed, drop_incomplete, given_time(time)),
         n_modes=modes,
         calibrate=calibrate,
         solver=solver.value,

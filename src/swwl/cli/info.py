@@ -7,13 +7,16 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Output
+from swwl.cli.console import AtTime, Output, given_time
 from swwl.cli.show import show_field_model, show_model
 from swwl.formatting import Record, number
 
 
 def info(
-    file: Annotated[Path, typer.Argument(help="A mesh, a table, a data folder, a PLAID folder or a model.")],
+    file: Annotated[
+        Path, typer.Argument(help="A mesh or a case folder, a table, a data folder, a PLAID folder or a model.")
+    ],
+    time: AtTime = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only: is it a sound file?")] = False,
 ) -> None:
@@ -27,7 +30,7 @@ def info(
     from swwl.jobs.describe import describe
 
     out = Output(quiet, as_json)
-    facts = describe(file)
+    facts = describe(file, given_time(time))
     kinds = {"folder": _show_folder, "table": _show_table, "plaid": _show_table, "model": _show_model}
     kinds |= {"classifier": _show_classifier, "field model": _show_fields}
     kinds.get(facts["kind"], _show_mesh)(out, file, facts)
@@ -44,6 +47,13 @@ def _show_mesh(out: Output, file: Path, facts: Record) -> None:
         for name, group in facts["groups"].items():
             nodes = "" if group["kind"] == "nodes" else f" with {group['nodes']} nodes"
             out.say(f"group     {name}: {group['size']} {group['kind']}{nodes}")
+        for name, field in facts["cell_fields"].items():
+            size = "" if field["components"] == 1 else f"{field['components']} components, "
+            out.say(f"of cells  {name}: {size}{number(field['least'])} to {number(field['largest'])}")
+        if "times" in facts:
+            from swwl.mesh.io.series import said_times
+
+            out.say(f"times     {said_times(facts['times'])}")
     names = "xyz" if facts["kind"] == "mesh" and facts["features"] <= 3 else None
     for k, (low, high) in enumerate(zip(facts["least"], facts["largest"], strict=True)):
         out.say(f"{names[k] if names else f'feature {k}':<10}{number(low)} to {number(high)}")

@@ -9,24 +9,33 @@ from typing import Annotated, Any
 
 import typer
 
-from swwl.cli.console import Force, Output
+from swwl.cli.console import AtTime, Force, Output, given_time
 from swwl.cli.show import show_field_scores, show_findings, show_scores
 from swwl.errors import InputError, LooseNodesWarning
 from swwl.formatting import Record, number
 
 
 def predict_field_table(
-    out: Output, fitted: Any, model: Path, table: Path, output: Path, cache: bool, force: bool
+    out: Output, fitted: Any, model: Path, table: Path, output: Path, time: float | str | None, cache: bool, force: bool
 ) -> None:
     """Fill a folder with the predicted meshes of a table."""
     from swwl.jobs.check import check_cases
     from swwl.jobs.outputs import check_folder, is_predicted_mesh, table_files
-    from swwl.jobs.predict import FILE, OUTSIDE, TABLE, check_field_names, domain_words, mesh_names, predict_fields
+    from swwl.jobs.predict import (
+        FILE,
+        OUTSIDE,
+        TABLE,
+        check_field_names,
+        domain_words,
+        mesh_names,
+        predict_fields,
+        table_at_time,
+    )
     from swwl.jobs.table import memory_beside, read_table
     from swwl.tables.read import write_table
 
     column = fitted.mesh_column_
-    frame = read_table(table)
+    frame = table_at_time(fitted, read_table(table), table, time)
     check_field_names(fitted, frame, table)
     inputs = table_files(table, frame, [column])
     names = mesh_names(frame, table, column)
@@ -71,7 +80,7 @@ def _is_table_of_fields(path: Path) -> bool:
 
 
 def predict_field_case(
-    out: Output, fitted: Any, model: Path, mesh: list[str], values: list[str], output: Path | None, force: bool
+    out: Output, fitted: Any, model: Path, meshes: dict[str, Path], values: list[str], output: Path | None, force: bool
 ) -> None:
     """Predict the fields of one mesh; print numbers derived from them, and write it where a file is named."""
     from swwl.jobs.check import check_cases
@@ -82,13 +91,11 @@ def predict_field_case(
         OUTSIDE,
         PREDICTED,
         WIDENED,
-        meshes_by_column,
         one_case,
         predict_fields,
     )
 
     column = fitted.mesh_column_
-    meshes = meshes_by_column([column], mesh)
     frame = one_case(fitted, meshes, values)
     if output is not None:
         files = [model, *meshes.values()]
@@ -140,6 +147,7 @@ def predict(
     mesh: Annotated[
         list[str] | None, typer.Option(help="Mesh of one case; COLUMN=FILE where the model has several mesh columns.")
     ] = None,
+    time: AtTime = None,
     cache: Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")] = True,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
@@ -162,14 +170,16 @@ def predict(
       swwl predict f.swwl d/table.csv -o predicted
       swwl predict m.swwl --mesh d/meshes/00100.vtu speed=17188 pressure=1.41
     """
-    from swwl.jobs.predict import load_any
+    from swwl.jobs.predict import case_meshes, load_any
 
     out = Output(quiet, as_json)
     fitted = load_any(model)
     given = what or []
     fields = fitted.predicts == "fields"
+    at = given_time(time)
     if mesh or (given and "=" in given[0] and not Path(given[0]).exists()):
-        (predict_field_case if fields else _one_case)(out, fitted, model, mesh or [], given, output, force)
+        meshes = case_meshes(fitted, mesh or [], at)
+        (predict_field_case if fields else _one_case)(out, fitted, model, meshes, given, output, force)
     elif len(given) != 1:
         found = f"{len(given)} were given" if given else "none was given"
         raise InputError(f"One table is expected, but {found}; for one case: --mesh FILE NAME=VALUE ….")
@@ -177,10 +187,12 @@ def predict(
         where = "predicted, a folder" if fields else "predictions.csv"
         raise InputError(f"--output says where the predictions of a table go: -o {where}.")
     else:
-        (predict_field_table if fields else _table)(out, fitted, model, Path(given[0]), output, cache, force)
+        (predict_field_table if fields else _table)(out, fitted, model, Path(given[0]), output, at, cache, force)
 
 
-def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cache: bool, force: bool) -> None:
+def _table(
+    out: Output, fitted: Any, model: Path, table: Path, output: Path, time: float | str | None, cache: bool, force: bool
+) -> None:
     from swwl.jobs.check import check_cases
     from swwl.jobs.outputs import check_output, predictions_of, table_files
     from swwl.jobs.predict import (
@@ -192,11 +204,12 @@ def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cac
         graph_columns,
         predict_table,
         prediction_table,
+        table_at_time,
     )
     from swwl.jobs.table import memory_beside, read_table
     from swwl.tables.read import write_table
 
-    frame = read_table(table)
+    frame = table_at_time(fitted, read_table(table), table, time)
     check_names(fitted, frame, table)
     inputs, ours = table_files(table, frame, graph_columns(fitted)), predictions_of(fitted.target_names_)
     check_output(output, endings=(".csv", ".parquet", ".pq"), inputs=[model, *inputs], ours=ours, force=force)
@@ -238,7 +251,7 @@ def _agreement(found: Record) -> str:
 
 
 def _one_case(
-    out: Output, fitted: Any, model: Path, mesh: list[str], values: list[str], output: Path | None, force: bool
+    out: Output, fitted: Any, model: Path, meshes: dict[str, Path], values: list[str], output: Path | None, force: bool
 ) -> None:
     from swwl.jobs.check import check_cases
     from swwl.jobs.outputs import check_output, predictions_of
@@ -247,14 +260,12 @@ def _one_case(
         OUTSIDE,
         WIDENED,
         graph_columns,
-        meshes_by_column,
         one_case,
         predict_table,
         prediction_table,
     )
     from swwl.tables.read import write_table
 
-    meshes = meshes_by_column(graph_columns(fitted), mesh)
     frame = one_case(fitted, meshes, values)
     if output is not None:
         inputs, ours = [model, *meshes.values()], predictions_of(fitted.target_names_)

@@ -61,7 +61,7 @@ class HeldOutCases(Cases, kw_only=True):
 
 
 class TableData(msgspec.Struct):
-    """The table that a model was fitted to, its columns that were not used, with reasons, and its cases."""
+    """The table that a model was fitted to, its columns that were not used, with reasons, its cases, and their time."""
 
     table: str
     n_rows: Count
@@ -69,6 +69,7 @@ class TableData(msgspec.Struct):
     ignored: dict[str, str]
     train: Cases
     held_out: Cases | None = None
+    time: float | str | None = None
 
 
 class SpreadsheetRow(msgspec.Struct):

@@ -28,7 +28,7 @@ from swwl.mesh.shape.screening import MeshFacts, Typical, apart, facts_of, typic
 from swwl.parallel import Progress, check_jobs, each_once, one_blas_thread
 from swwl.storage.memory import Memory, fingerprint
 from swwl.tables.columns import as_numbers, mesh_columns
-from swwl.tables.places import mesh_of_row, mesh_paths, places, require_known, require_numbers, where
+from swwl.tables.places import at_times, mesh_of_row, mesh_paths, places, require_known, require_numbers, where
 
 # Where fewer rows are fitted, leave-one-out scores are rough.
 _FEW_ROWS = 10
@@ -345,6 +345,7 @@ def check_table(
     reading = reading or Reading()
     names = list(meshes) or mesh_columns(frame)
     how = rows or HoldOut()
+    frame = at_times(frame, path, names, how.time)
     complete = replace(how, drop_incomplete=True)
     refused: list[Finding] = []
     plan = None

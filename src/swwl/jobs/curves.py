@@ -16,6 +16,7 @@ from swwl.evaluation.curves import check_inputs, predict_curves
 from swwl.formatting import Record, plain
 from swwl.jobs.outputs import picture_metadata
 from swwl.jobs.predict import GAP, PREDICTED, graph_columns
+from swwl.mesh.io.formats import is_mesh
 from swwl.plots import CurvesDisplay
 from swwl.plots.style import new_figure, style
 from swwl.regression.estimator import RobustGPRegressor
@@ -78,7 +79,7 @@ def plan_curves(
         known, found = (", ".join(names) or "none" for names in (wanted, given))
         raise InputError(f"The mesh columns of the model are {known}, but meshes were given for {found}.")
     for file in given.values():
-        if not file.is_file():
+        if not is_mesh(file):
             raise InputError(f"{file}: no such mesh file.")
     check_inputs(model, sweep[0], None if each is None else each[0], fix)
     train = model.train_inputs_

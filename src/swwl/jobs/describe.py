@@ -19,6 +19,9 @@ from swwl.formatting import Record, place
 from swwl.jobs.table import CACHE_FOLDER, read_table, summary
 from swwl.mesh import Graph
 from swwl.mesh.io import read
+from swwl.mesh.io.foam.case import is_case
+from swwl.mesh.io.formats import is_mesh, times_of
+from swwl.mesh.io.series import Time, at_time, split_time
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.outliers import outlier_records
 from swwl.storage.modelfile import is_model, load_model
@@ -28,12 +31,15 @@ from swwl.tables.read import TABLES, mesh_file
 _ABOUT = ("n_samples", "generator", "seed", "model", "nodes", "random_topology", "scalars", "targets")
 
 
-def describe(file: Path) -> Record:
-    """Find out what a file or folder is, and describe it."""
+def describe(file: Path, time: Time | None = None) -> Record:
+    """Find out what a file or folder is, and describe it; a mesh that is a series, at a time."""
+    file = file if time is None else at_time(file, time)
+    if split_time(file)[1] is not None:
+        return mesh_file_facts(file)
     if not file.exists():
         raise MissingFileError(f"{file}: no such file or folder.")
     if file.is_dir():
-        return folder_facts(file)
+        return mesh_file_facts(file) if is_case(file) else folder_facts(file)
     if file.suffix.lower() in TABLES:
         return table_facts(file)
     if file.suffix == ".swwl" or is_model(file):
@@ -56,6 +62,9 @@ def mesh_file_facts(path: Path) -> Record:
         "largest": graph.features.max(axis=0),
         "isolated_nodes": content.n_nodes - int(np.count_nonzero(np.diff(graph.adjacency.indptr))),
     }
+    times = times_of(path)
+    if times:
+        facts["times"] = times
     if not isinstance(content, Graph):
         facts["cells"] = {kind: len(cells) for kind, cells in content.cells.items()}
         facts["groups"] = {
@@ -65,6 +74,10 @@ def mesh_file_facts(path: Path) -> Record:
         facts["node_fields"] = {
             name: summary(values) | {"components": 1 if values.ndim == 1 else values.shape[1]}
             for name, values in content.fields.items()
+        }
+        facts["cell_fields"] = {
+            name: summary(values) | {"components": 1 if values.ndim == 1 else values.shape[1]}
+            for name, values in content.cell_fields.items()
         }
     return facts
 
@@ -77,15 +90,15 @@ def table_facts(path: Path) -> Record:
     return {"kind": "table", "rows": len(frame), "columns": columns}
 
 
-def _column_facts(values: pd.Series, path: Path, is_mesh: bool) -> Record:
+def _column_facts(values: pd.Series, path: Path, of_meshes: bool) -> Record:
     facts: Record = {"name": str(values.name), "missing": int(values.isna().sum())}
     if pd.api.types.is_numeric_dtype(values):
         known = values.dropna().to_numpy(dtype=float)
         return facts | {"holds": "numbers"} | (summary(known) if known.size else {})
     if kind_of(values) in ("mixed", "dates"):
         return facts | {"holds": "dates" if kind_of(values) == "dates" else "numbers and texts"}
-    if is_mesh:
-        there = sum(mesh_file(path, str(value)).is_file() for value in values.dropna())
+    if of_meshes:
+        there = sum(is_mesh(mesh_file(path, str(value))) for value in values.dropna())
         gone = len(values) - there
         return facts | {"holds": f"{there} meshes" + (f", {gone} not there" if gone else ""), "meshes": there}
     counts = values.astype(str).value_counts()

@@ -19,6 +19,7 @@ from swwl.formatting import Record
 from swwl.jobs.outputs import picture_metadata
 from swwl.jobs.predict import graph_columns, input_columns
 from swwl.mesh.io import as_mesh
+from swwl.mesh.io.formats import is_mesh
 from swwl.mesh.mesh import Mesh
 from swwl.plots.sensitivity import MOST, PushDisplay, SlopesDisplay
 from swwl.plots.style import new_figure, style
@@ -58,7 +59,7 @@ def read_along(texts: Sequence[str], model: RobustGPRegressor, path: Path) -> Re
         else:
             name, _, files = text.rpartition("=")
             parts = files.split(",")
-            if len(parts) > 2 or not all(Path(file).is_file() for file in parts):
+            if len(parts) > 2 or not all(is_mesh(Path(file)) for file in parts):
                 raise InputError(
                     f"--along {text!r} is not understood; expected modes, an .npz file of displacements, or "
                     f"meshes: NAME=TO.vtu or NAME=FROM.vtu,TO.vtu."
@@ -90,7 +91,7 @@ def training_meshes(model: RobustGPRegressor, path: Path) -> list[Path]:
         raise InputError("The model file does not say which meshes it was fitted to, so it has no modes to show.")
     folder = (path.parent / data.table).parent
     files = [folder / name for name in data.train.meshes[columns[0]]]
-    gone = next((file for file in files if not file.is_file()), None)
+    gone = next((file for file in files if not is_mesh(file)), None)
     if gone is not None:
         raise InputError(f"{gone}: no such file; displacement modes need the meshes that the model was fitted to.")
     return files

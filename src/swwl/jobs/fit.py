@@ -185,6 +185,7 @@ def about_data(plan: FitPlan, model_path: Path, table: pd.DataFrame, how: FitOpt
         "ignored": plan.ignored,
         "train": about(plan.split.train),
         "held_out": about(test) | {"inputs": inputs} if len(test) else None,
+        "time": plan.time,
         "typical": {name: found.plain() for name, found in how.typical.items()},
     }
 
@@ -405,7 +406,12 @@ class FitJob:
         self.request = request
         self.kernel = request.kernel.kernel
         self.plan = plan_fit(
-            request.table, request.targets, request.meshes, request.inputs, kernel=self.kernel, rows=request.rows
+            request.table,
+            request.targets,
+            request.meshes,
+            request.inputs,
+            kernel=self.kernel,
+            rows=request.rows,
         )
         if request.fields:
             if request.kernel.merge_nodes:

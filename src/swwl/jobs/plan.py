@@ -17,9 +17,19 @@ from swwl.errors import InputError
 from swwl.formatting import Record
 from swwl.jobs.table import CHOSEN, known_outputs, read_table
 from swwl.kernels import ASWWL, SWWL, Categories, Matern52, PrincipalSWWL, Product
+from swwl.mesh.io.series import Time
 from swwl.regression.candidates import default_kernels
 from swwl.tables.columns import TEXTS, as_numbers, categories_of, kind_of, mesh_columns, reason_against, split_word
-from swwl.tables.places import is_missing, mesh_paths, places, require_column, require_known, require_numbers, where
+from swwl.tables.places import (
+    at_times,
+    is_missing,
+    mesh_paths,
+    places,
+    require_column,
+    require_known,
+    require_numbers,
+    where,
+)
 
 
 @dataclass(frozen=True)
@@ -70,6 +80,8 @@ class HoldOut:
     seed : int
     drop_incomplete : bool
         Leave out rows in which a mesh, an input or, among those to fit, a target is missing or holds text.
+    time : float, "first" or "last", or None
+        Which time of meshes that are series is read; the last by default.
     """
 
     column: str | None = None
@@ -77,6 +89,7 @@ class HoldOut:
     all_rows: bool = False
     seed: int = 0
     drop_incomplete: bool = False
+    time: Time | None = None
 
 
 def split_rows(frame: pd.DataFrame, path: Path, how: HoldOut | None = None) -> RowSplit:
@@ -155,6 +168,8 @@ class FitPlan:
     ignored : dict of str to str
         Columns left out, and why.
     split : RowSplit
+    time : float, "first" or "last", or None
+        Which time of series is read.
     """
 
     path: Path
@@ -165,6 +180,7 @@ class FitPlan:
     categories: list[str]
     ignored: dict[str, str]
     split: RowSplit
+    time: Time | None = None
 
     def mesh_files(self, name: str) -> pd.Series:
         """Return the mesh files of a column, for the rows that are used; they exist."""
@@ -233,9 +249,10 @@ def plan_fit(
         )
     for name in chosen:
         require_column(frame, path, name, "meshes")
+    how = rows or HoldOut()
+    frame = at_times(frame, path, chosen, how.time)
     for name in targets:
         _require_target(frame, path, name)
-    how = rows or HoldOut()
     split = split_rows(frame, path, how)
     columns = _Columns(list(targets), chosen, [], [], {})
     columns.ignored |= {name: "a mesh column, which the kernel 'scalars' does not use" for name in found if not chosen}
@@ -246,7 +263,9 @@ def plan_fit(
     for name in [*columns.inputs, *targets]:
         frame[name] = as_numbers(frame[name])
     _check_rows(frame, path, columns, split)
-    return FitPlan(path, frame, chosen, columns.targets, columns.inputs, columns.categories, columns.ignored, split)
+    return FitPlan(
+        path, frame, chosen, columns.targets, columns.inputs, columns.categories, columns.ignored, split, how.time
+    )
 
 
 def _require_target(frame: pd.DataFrame, path: Path, name: str) -> None:

@@ -24,13 +24,15 @@ from swwl.formatting import Record
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor
 from swwl.mesh.io import as_mesh
+from swwl.mesh.io.formats import timed
+from swwl.mesh.io.series import Time, without_time
 from swwl.mesh.mesh import Mesh, trusted_mesh
 from swwl.parallel import Progress
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.intervals import widened
 from swwl.storage.memory import Memory
 from swwl.storage.modelfile import load_model
-from swwl.tables.places import mesh_paths, require_numbers, require_rows, require_texts, rows_named, where
+from swwl.tables.places import at_times, mesh_paths, require_numbers, require_rows, require_texts, rows_named, where
 
 # What predictions of a target add to its name, and the column that says which inputs were never tried so far out.
 PREDICTED = ("mean", "std", "lower95", "upper95")
@@ -82,6 +84,20 @@ def column_kinds(model: Model) -> dict[str, str]:
 def graph_columns(model: Model) -> list[str]:
     """Return the columns of a model that hold meshes."""
     return [name for name, kind in column_kinds(model).items() if kind == "graphs"]
+
+
+def time_of(model: Model, given: Time | None) -> tuple[Time | None, bool]:
+    """Return the time to read meshes at, and whether it was asked for: as given, or that of the training meshes."""
+    kept = model.metadata_.get("time")
+    if given is not None or not isinstance(kept, (int, float, str)):
+        return given, True
+    return (kept if isinstance(kept, str) else float(kept)), False
+
+
+def table_at_time(model: Model, frame: pd.DataFrame, path: Path, given: Time | None) -> pd.DataFrame:
+    """Return a table whose meshes are read at a given time, or else at that of the training meshes."""
+    time, required = time_of(model, given)
+    return at_times(frame, path, graph_columns(model), time, required=required)
 
 
 def input_columns(model: Model, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
@@ -209,6 +225,12 @@ def meshes_by_column(columns: Sequence[str], given: Sequence[str]) -> dict[str, 
     return found
 
 
+def case_meshes(model: Model, given: Sequence[str], time: Time | None = None) -> dict[str, Path]:
+    """Return the meshes of one case by column, at a given time or else at that of the training meshes."""
+    at, _ = time_of(model, time)
+    return {name: timed(file, at) for name, file in meshes_by_column(graph_columns(model), given).items()}
+
+
 def one_case(model: Model, meshes: Mapping[str, Path], values: Sequence[str]) -> pd.DataFrame:
     """Return a table of one row from mesh files by column and texts NAME=VALUE; all inputs have to be there."""
     trend = trend_columns(model) if model.predicts == "numbers" else []
@@ -289,7 +311,7 @@ def mesh_names(frame: pd.DataFrame, path: Path, column: str) -> list[str]:
     >>> mesh_names(pd.DataFrame({"mesh": ["a/1.vtu", "2.cgns", "1.vtu"]}), Path("t.csv"), "mesh")
     ['1-line-2.vtu', '2.vtu', '1-line-4.vtu']
     """
-    stems = [Path(str(value)).stem for value in frame[column]]
+    stems = [Path(without_time(str(value))).stem for value in frame[column]]
     counts = Counter(stem.casefold() for stem in stems)
     names = []
     for row, stem in enumerate(stems):

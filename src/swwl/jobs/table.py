@@ -23,12 +23,13 @@ def read_table(path: Path) -> pd.DataFrame:
     """Read a CSV, Excel or Parquet file, or a PLAID data folder; it must have rows.
 
     ``attrs["lines"]`` says on which line each row stands, where that is not its number plus two, and ``attrs["marks"]``
-    how a text file separates columns and writes numbers.
+    how a text file separates columns and writes numbers; ``attrs["folder"]`` is where paths of meshes begin.
     """
     if path.is_dir() and not (path / "table.csv").exists() and is_plaid(path):
         return _read_plaid(path)
     frame, lines, marks = read_table_file(path)
     frame.attrs["marks"] = marks
+    frame.attrs["folder"] = str(path.parent)
     if lines is not None:
         frame.attrs["lines"] = lines
     return frame

@@ -6,7 +6,16 @@ other nodes, ``io/`` reads and writes.
 """
 
 from swwl.mesh.graph import Graph
-from swwl.mesh.io import as_graph, as_mesh, read_graph, read_mesh, register_reader, register_writer, write_graph
+from swwl.mesh.io import (
+    as_graph,
+    as_mesh,
+    read_graph,
+    read_mesh,
+    read_series,
+    register_reader,
+    register_writer,
+    write_graph,
+)
 from swwl.mesh.labels import label_sets, one_hot, with_labels
 from swwl.mesh.mesh import Mesh
 
@@ -19,6 +28,7 @@ __all__ = [
     "one_hot",
     "read_graph",
     "read_mesh",
+    "read_series",
     "register_reader",
     "register_writer",
     "with_labels",

@@ -211,7 +211,7 @@ def _weighed(question: Question, left_out: Sequence[Prediction], second: Array) 
         for fold in question.folds:
             by_fold[fold, j] = stacking_weights(densities[np.setdiff1d(known, fold)])[1]
         own = by_fold[:, j]
-        together = log_mixture(densities.T, np.stack([1.0 - own, own]))
+        together = log_mixture(list(densities.T), np.stack([1.0 - own, own]))
         mean = (1.0 - own) * question.plain.column(j).mean + own * experts.mean
         errors = [np.mean((y - other)[known] ** 2) for other in (mean, question.plain.column(j).mean)]
         if not _is_clear((together - densities[:, 0])[known], _GAIN) or errors[0] > errors[1]:

@@ -18,6 +18,7 @@ from swwl.fields.scores import MeshScore
 from swwl.fields.values import cells_to_nodes
 from swwl.formatting import Record, number, percent, place
 from swwl.mesh.io import read_mesh
+from swwl.mesh.io.formats import is_mesh
 from swwl.mesh.mesh import Mesh
 from swwl.plots.fields import Panel, draw_panels, prediction_panels
 from swwl.report.page import Picture, picture
@@ -81,7 +82,7 @@ def gather_fields(model: FieldRegressor, model_path: Path | None) -> FieldFacts:
     table = pd.DataFrame({name: columns[name] for name in model.feature_names_in_ if name in columns})
     wanted = sorted({case for scores in facts.held_out.values() for case, _ in _three(scores)})
     for case in wanted:
-        if case < len(files) and files[case].is_file():
+        if case < len(files) and is_mesh(files[case]):
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", LooseNodesWarning)

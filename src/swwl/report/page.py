@@ -20,6 +20,7 @@ from swwl.evaluation.metadata import Cases, NumberData, data_of, held_out_of
 from swwl.evaluation.scores import JudgedRows, left_out_of
 from swwl.formatting import number, percent, place
 from swwl.gp.prediction import Prediction
+from swwl.mesh.io.formats import is_mesh
 from swwl.plots.inputs import design_vectors
 from swwl.regression.estimator import RobustGPRegressor
 
@@ -150,4 +151,4 @@ def _pictures(data: NumberData | None, y: NDArray[np.float64], model_path: Path 
     folder = (model_path.resolve().parent / data.table).parent
     order = np.argsort(y, kind="stable")
     chosen = order[np.unique(np.linspace(0, len(y) - 1, 4).round().astype(int))]
-    return [(folder / meshes[i], int(i)) for i in chosen if (folder / meshes[i]).is_file()]
+    return [(folder / meshes[i], int(i)) for i in chosen if is_mesh(folder / meshes[i])]

@@ -21,6 +21,8 @@ from swwl.storage.atomic import atomic_write
 _FORMAT = "3"
 # Whether a file refers to others, whose changes its own content does not show: those who know formats add what tells.
 REFERS: list[Callable[[Path], bool]] = []
+# The files that a folder is read from, in order, or None for anything else.
+CONTENTS: list[Callable[[Path], list[Path] | None]] = []
 # A file changed twice within the file system's clock tick has the same time stamp both times.
 _CLOCK_TICK = 50_000_000
 _STALE_SECONDS = 3600
@@ -161,7 +163,8 @@ class Memory:
         """Return the hash of a file's content, without reading it where its time stamps are those of last time."""
         assert self.folder is not None
         try:
-            stamp = _stamp(path)
+            files = _files(path)
+            stamp = _stamp(files)
             # Relative names: a folder may be moved with its memory.
             name = os.path.relpath(path, self.folder.parent)
             with self._lock:
@@ -170,8 +173,8 @@ class Memory:
                 return known[1]
             if any(refers(path) for refers in REFERS):
                 return None
-            digest = _hash(path)
-            settled = _stamp(path) == stamp
+            digest = _hash(files)
+            settled = _stamp(files) == stamp
         except (OSError, ValueError):  # relpath knows no way from one drive to another
             return None
         if not settled:  # it is being written
@@ -242,14 +245,32 @@ def _check_format(folder: Path) -> None:
         return
 
 
-def _stamp(path: Path) -> tuple[int, int, int]:
-    status = os.stat(path)
-    return status.st_size, status.st_mtime_ns, status.st_ctime_ns
+def _files(path: Path) -> list[Path]:
+    """Return the files whose content counts: itself, or those of a folder."""
+    found = (files(path) for files in CONTENTS)
+    return next((files for files in found if files), [path])
 
 
-def _hash(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+def _stamp(files: list[Path]) -> tuple[int, int, int]:
+    """Return size and times of a file; of several, their sum, the latest, and a number that tells them apart."""
+    states = [os.stat(file) for file in files]
+    stamps = [(state.st_size, state.st_mtime_ns, state.st_ctime_ns) for state in states]
+    if len(stamps) == 1:
+        return stamps[0]
+    names = [file.as_posix().rsplit("/", 3)[-3:] for file in files]
+    mark = int(fingerprint(names, stamps)[:15], 16)
+    return sum(stamp[0] for stamp in stamps), max(stamp[1] for stamp in stamps), mark
+
+
+def _hash(files: list[Path]) -> str:
+    """Return the hash of a file; of several, that of their hashes."""
+    digests = []
+    for path in files:
+        with open(path, "rb") as file:
+            digests.append(hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest())
+    if len(digests) == 1:
+        return digests[0]
+    return fingerprint([file.name for file in files], digests)
 
 
 def _read_index(path: Path) -> dict[str, tuple[tuple[int, int, int], str]]:

@@ -12,7 +12,7 @@ import numbers
 import os
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Literal, NamedTuple, TypeGuard
 
 import numpy as np
@@ -20,7 +20,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.errors import InputError
+from swwl.mesh.io.foam.case import is_case
 from swwl.mesh.io.formats import READERS
+from swwl.mesh.io.series import without_time
 
 # Texts for "missing", in small letters; of these, only the certain ones count as missing in a column of texts.
 _MISSING = frozenset(
@@ -242,7 +244,8 @@ def kind_of(values: pd.Series) -> Kind:
         return "numbers"
     if is_dates(values):
         return "dates"
-    if 2 * sum(map(names_mesh, known)) > len(known):
+    folder = values.attrs.get("folder")
+    if 2 * sum(names_mesh(value, folder) for value in known) > len(known):
         return "meshes"
     n_numbers = sum(isinstance(value, numbers.Real) for value in known)
     n_texts = sum(isinstance(value, str) for value in known)
@@ -251,16 +254,26 @@ def kind_of(values: pd.Series) -> Kind:
     return "numbers" if n_numbers == len(known) else "mixed" if n_numbers else "texts"
 
 
-def names_mesh(value: object) -> bool:
-    """Whether a cell is a path with the ending of a mesh file, or an object that may be a mesh or a graph.
+def names_mesh(value: object, folder: str | None = None) -> bool:
+    """Whether a cell is a path of a mesh, by its ending or as a case folder, or an object that may be one or a graph.
+
+    Paths are relative to ``folder``, or to the working folder.
 
     >>> names_mesh(" a.vtu"), names_mesh("a.txt.bak"), names_mesh(1.5), names_mesh([0.1, 2])
     (True, False, False, False)
     """
     if isinstance(value, (str, os.PathLike)):
-        return READERS.serves(PurePath(value.strip() if isinstance(value, str) else value))
+        name = without_time(os.fspath(value).strip())
+        return READERS.serves(PurePath(name)) or _is_case(Path(folder or "", name))
     plain = (numbers.Number, datetime.date, list, np.ndarray, np.generic, bytes)
     return value is not None and value is not pd.NA and not isinstance(value, plain)
+
+
+def _is_case(path: Path) -> bool:
+    try:
+        return is_case(path)
+    except (OSError, ValueError):  # a text that cannot be a path
+        return False
 
 
 def mesh_columns(frame: pd.DataFrame) -> list[str]:

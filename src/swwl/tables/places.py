@@ -6,7 +6,7 @@ import difflib
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError
 from swwl.formatting import place
+from swwl.mesh.io.formats import is_mesh, timed
+from swwl.mesh.io.series import Time
 from swwl.tables.columns import as_numbers, kind_of
 from swwl.tables.read import mesh_file
 
@@ -170,11 +172,51 @@ def mesh_of_row(frame: pd.DataFrame, path: Path, name: str, row: int) -> Path:
             f"--drop-incomplete leaves such rows out."
         )
     file = mesh_file(path, value)
-    if not file.is_file():
+    if not is_mesh(file):
+        if file.is_dir():
+            raise InputError(
+                f"{path}: {where(frame, path, row)}: mesh {value!r} is a folder, but not an OpenFOAM case: neither "
+                f"constant/polyMesh nor processor0/constant/polyMesh is in it."
+            )
         raise InputError(
             f"{path}: {where(frame, path, row)}: mesh {value!r} does not exist beside the table.{_nearest(file)}"
         )
     return file
+
+
+def at_times(
+    frame: pd.DataFrame, path: Path, columns: Sequence[str], time: Time | None, *, required: bool = True
+) -> pd.DataFrame:
+    """Return a table whose meshes that are series in time name one; where it is ``required``, there has to be one.
+
+    Parameters
+    ----------
+    frame, path
+        The table and its file.
+    columns : sequence of str
+        Of meshes.
+    time : float, "first" or "last", or None
+    """
+    if time is None:
+        return frame
+    changed = frame.copy()
+    for name in (name for name in columns if name in frame.columns):
+        given = frame[name].tolist()
+        cells = [_at_time(path, value, time) for value in given]
+        others = sum(new is not old for new, old in zip(cells, given, strict=True))
+        if required and time != "last" and not others:
+            raise InputError(f"{path}: no mesh of column {name!r} is a series in time, so --time does not apply.")
+        changed[name] = pd.Series(cells, index=frame.index, dtype=object)
+    return changed
+
+
+def _at_time(path: Path, value: object, time: Time) -> object:
+    """Return a cell as it is, or with a time if it names a series."""
+    if not isinstance(value, str) or not value.strip():
+        return value
+    file = mesh_file(path, value)
+    name = timed(file, time).name
+    return value if name == file.name else str(PurePath(value.strip()).with_name(name))
 
 
 def is_missing(value: object) -> bool:

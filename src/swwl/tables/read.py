@@ -84,9 +84,11 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     """
     path = Path(path)
     frame = read_table_file(path).frame
+    frame.attrs["folder"] = str(path.parent)
     for name in mesh_columns(frame):
         files = [str(mesh_file(path, cell)) if isinstance(cell, str) else cell for cell in frame[name]]
         frame[name] = pd.Series(files, index=frame.index, dtype=object)
+    del frame.attrs["folder"]
     return frame
 
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
 from scipy import sparse
 
 from swwl.errors import InputError, InputTypeError, located
 from swwl.mesh.graph import Graph
-from swwl.mesh.io.formats import read_file
+from swwl.mesh.io.formats import read_file, times_of
 from swwl.mesh.io.meshio_files import from_meshio
 from swwl.mesh.io.objects import from_networkx, from_pyg, from_pyvista, from_sparse
+from swwl.mesh.io.series import Time
 from swwl.mesh.mesh import Mesh
 
 
@@ -74,20 +76,32 @@ def read(path: str | os.PathLike[str]) -> Mesh | Graph:
         return read_file(path)
 
 
-def read_mesh(path: str | os.PathLike[str], fields: Collection[str] | None = None, *, group: str | None = None) -> Mesh:
-    """Read a mesh file.
+def read_mesh(
+    path: str | os.PathLike[str],
+    fields: Collection[str] | None = None,
+    *,
+    group: str | None = None,
+    time: Time | None = None,
+    size: float | None = None,
+) -> Mesh:
+    """Read a mesh file, or the folder of an OpenFOAM case.
 
     Parameters
     ----------
     path : str or path
-        VTU, VTP, PVTU, legacy VTK, CGNS, Exodus, Abaqus, Nastran, Gmsh, AVS UCD; what meshio reads besides (XDMF, MED,
-        STL, …); our own ``.npz``; what pyvista reads, where it is installed; or a format with a reader of your own
-        (:func:`swwl.mesh.io.register_reader`).
+        VTU, VTP, PVTU, VTM, PVD, legacy VTK, CGNS, Exodus, Abaqus, CalculiX (``.frd``), Nastran, LS-DYNA, I-deas
+        (``.unv``), Gmsh, AVS UCD; an OpenFOAM case; what meshio reads besides (XDMF, MED, STL, …); our own ``.npz``;
+        STEP, IGES and BREP, where gmsh is installed; what pyvista reads, where it is installed; or a format with a
+        reader of your own (:func:`swwl.mesh.io.register_reader`). Any path may name a time: ``"flow.pvd@0.5"``.
     fields : collection of str, optional
         Names of the requested fields, which makes reading faster; others may be missing. All by default.
     group : str, optional
         Name or shell pattern of a group, such as ``"body*"``: return the mesh of its cells or faces alone, see
         :meth:`swwl.Mesh.part`.
+    time : float, "first" or "last", optional
+        Which time of a series; the last by default. :func:`swwl.read_series` reads all.
+    size : float, optional
+        Of the edges of the mesh that is made of a CAD file; some 5 000 triangles by default.
 
     Returns
     -------
@@ -102,7 +116,7 @@ def read_mesh(path: str | os.PathLike[str], fields: Collection[str] | None = Non
         With the path and what is wrong with it; :class:`FileNotFoundError` as well, if there is no such file.
     """
     with located(str(path)):
-        return prepared(_as_mesh_content(read_file(path, fields)), group=group)
+        return prepared(_as_mesh_content(read_file(path, fields, time, size)), group=group)
 
 
 def prepared(mesh: Mesh, merge_nodes: bool = False, group: str | None = None) -> Mesh:
@@ -115,6 +129,28 @@ def prepared(mesh: Mesh, merge_nodes: bool = False, group: str | None = None) ->
     """
     mesh = mesh if group is None else mesh.part(group)
     return mesh.merged() if merge_nodes else mesh
+
+
+def read_series(path: str | os.PathLike[str], fields: Collection[str] | None = None) -> list[tuple[float, Mesh]]:
+    """Read all times of a series: PVD, ``.vtm.series``, XDMF, Exodus, CalculiX, an OpenFOAM case, ….
+
+    Parameters
+    ----------
+    path : str or path
+        As for :func:`swwl.read_mesh`.
+    fields : collection of str, optional
+        Names of the requested fields.
+
+    Returns
+    -------
+    list of (time, Mesh)
+        In the order of the file. A file without times gives one mesh, at time 0.
+    """
+    with located(str(path)):
+        times = times_of(Path(path)) if Path(path).exists() else []
+        if not times:
+            return [(0.0, _as_mesh_content(read_file(path, fields)))]
+        return [(time, _as_mesh_content(read_file(path, fields, step=step))) for step, time in enumerate(times)]
 
 
 def _read_fields(path: str | os.PathLike[str], fields: Collection[str] | None) -> Mesh | Graph:

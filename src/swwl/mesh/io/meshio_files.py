@@ -11,6 +11,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any
@@ -83,13 +84,13 @@ _MOST_EMPTY = 1000
 _CLOUDS = ("obj", "ply", "stl", "xdmf")
 
 
-def read(path: Path, module: str) -> Mesh:
-    """Read a file with one of meshio's modules."""
+def read(path: Path, module: str, step: int = -1) -> Mesh:
+    """Read a file with one of meshio's modules; of a series in time (XDMF) one step, the last by default."""
     refuse_empty(path)
     if module in ("xdmf", "dolfin") and b"<!ENTITY" in path.read_bytes():
         raise InputError("it defines XML entities, which mesh files do not")
     # meshio.read prints and exits on a bad file; the readers behind it raise.
-    reader: Any = _read_xdmf if module == "xdmf" else _module(module).read
+    reader: Any = partial(_read_xdmf, step=step) if module == "xdmf" else _module(module).read
     if module == "gmsh":
         _tag_all_entities()
     try:
@@ -200,15 +201,35 @@ def _open(path: Path, mode: str) -> _Text | _Bytes:
     return _Bytes(raw) if mode == "rb" else _Text(io.BufferedReader(raw))
 
 
-def _read_xdmf(path: str) -> Any:
-    """Read a mesh, or the last of a series in time."""
+def _read_xdmf(path: str, step: int = -1) -> Any:
+    """Read a mesh, or one of a series in time."""
     module = _module("xdmf")
-    if not re.search(rb"CollectionType\s*=\s*.Temporal", Path(path).read_bytes()):
+    if not _is_series(Path(path)):
         return module.read(path)
     with module.TimeSeriesReader(path) as series:
         points, cells = series.read_points_cells()
-        of_points, of_cells = series.read_data(series.num_steps - 1)[1:3] if series.num_steps else ({}, {})
+        place = series.num_steps - 1 if step < 0 else step
+        of_points, of_cells = series.read_data(place)[1:3] if series.num_steps else ({}, {})
     return SimpleNamespace(points=points, cells=cells, point_data=of_points, cell_data=of_cells)
+
+
+def _is_series(path: Path) -> bool:
+    return re.search(rb"CollectionType\s*=\s*.Temporal", path.read_bytes()) is not None
+
+
+def xdmf_times(path: Path) -> list[float]:
+    """Return the times of an XDMF file; none where it is not a series."""
+    refuse_empty(path)
+    if b"<!ENTITY" in path.read_bytes():
+        raise InputError("it defines XML entities, which mesh files do not")
+    if not _is_series(path):
+        return []
+    try:
+        with _module("xdmf").TimeSeriesReader(str(path)) as series:
+            steps = [[child for child in grid if child.tag == "Time"] for grid in series.collection]
+            return [float(times[0].attrib["Value"]) if times else float(k) for k, times in enumerate(steps)]
+    except (Exception, SystemExit) as error:
+        raise InputError(f"it is damaged or of another format (as xdmf: {str(error)[:200]})") from error
 
 
 def _check_su2(path: Path, n_cells: int) -> None:

@@ -1,4 +1,4 @@
-"""Files that only VTK reads, through pyvista where that is installed: OpenFOAM, EnSight, image grids, ADF.
+"""Files that only VTK reads, through pyvista where that is installed: EnSight, image grids, ADF.
 
 VTK rarely fails: it returns an empty grid, prints an error and goes on, repeats nodes in every block, adds boundaries
 to the inside. What comes back is looked at before it is believed.
@@ -21,25 +21,19 @@ from swwl.mesh.io.shared import Piece, UnsupportedError, join
 from swwl.mesh.mesh import Mesh
 
 # Endings that are read by nobody else.
-ENDINGS = tuple(".case .encas .foam .hdf .pvd .pvti .pvtr .pvts .vtkhdf .vti .vtm .vtmb .vtr .vts".split())
+ENDINGS = tuple(".case .encas .hdf .pvti .pvtr .pvts .vtkhdf .vti .vtmb .vtr .vts".split())
 # Endings of which another reader refuses some kinds of file that VTK reads.
-ALSO = (".avs", ".cgns", ".pvtp", ".pvtu", ".vtk", ".vtp", ".vtu")
+ALSO = (".avs", ".cgns", ".pvd", ".pvtp", ".pvtu", ".vtk", ".vtm", ".vtp", ".vtu")
 
 _LOCK = threading.Lock()  # VTK's errors go to one window for all threads
 
 
-def read_pyvista(path: Path, fields: Collection[str] | None = None) -> Mesh:
-    """Read a file by pyvista: its last time, the inside of all blocks; where there are several, as groups."""
-    try:
-        pyvista: Any = importlib.import_module("pyvista")
-    except ImportError as error:
-        reason = "" if isinstance(error, ModuleNotFoundError) else f"; here: {error}"
-        raise MissingPackageError(
-            f"reading {path.suffix.lower()} files needs the package pyvista (pip install 'swwl[vtk]'{reason})"
-        ) from None
+def read_pyvista(path: Path, fields: Collection[str] | None = None, step: int = -1) -> Mesh:
+    """Read a file by pyvista: one of its times, the inside of all blocks; where there are several, as groups."""
+    pyvista = _pyvista(path)
     with _LOCK, pyvista.VtkErrorCatcher(send_to_logging=False) as errors:
         reader = pyvista.get_reader(str(path))
-        _set_up(reader)
+        _set_up(reader, step)
         data = reader.read()
     told = [str(event.alert) for event in errors.error_events]
     named = [(names, piece_of_pyvista(block)) for names, block in _blocks(data, ()) if block.n_points]
@@ -53,14 +47,31 @@ def read_pyvista(path: Path, fields: Collection[str] | None = None) -> Mesh:
     return join(_alike(pieces, fields))
 
 
-def _set_up(reader: Any) -> None:
-    """Ask for the last time, and for what the file holds and not for what VTK makes of it."""
+def pyvista_times(path: Path) -> list[float]:
+    """Return the times of a file, in order."""
+    pyvista = _pyvista(path)
+    with _LOCK, pyvista.VtkErrorCatcher(send_to_logging=False):
+        return sorted(getattr(pyvista.get_reader(str(path)), "time_values", None) or [])
+
+
+def _pyvista(path: Path) -> Any:
+    try:
+        return importlib.import_module("pyvista")
+    except ImportError as error:
+        reason = "" if isinstance(error, ModuleNotFoundError) else f"; here: {error}"
+        raise MissingPackageError(
+            f"reading {path.suffix.lower()} files needs the package pyvista (pip install 'swwl[vtk]'{reason})"
+        ) from None
+
+
+def _set_up(reader: Any, step: int) -> None:
+    """Ask for a time, and for what the file holds and not for what VTK makes of it."""
     for option in ("cell_to_point_creation", "decompose_polyhedra", "load_boundary_patch"):
         with suppress(AttributeError):
             setattr(reader, option, False)
     times = getattr(reader, "time_values", None) or []
     if len(times) > 1:
-        reader.set_active_time_value(max(times))
+        reader.set_active_time_value(sorted(times)[step])
 
 
 def _blocks(data: Any, names: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

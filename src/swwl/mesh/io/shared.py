@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from swwl.errors import InputError
 from swwl.mesh.arrays import AnyArray, release
@@ -228,3 +228,49 @@ def _joined(parts: Sequence[Fields], what: str) -> Fields:
             raise InputError(f"its {what} {name!r} have different numbers of components in different pieces")
         joined[name] = release(np.concatenate([part[name] for part in parts]))
     return joined
+
+
+# Named parts of a mesh: nodes (k,); faces by types, (m, corners) nodes each; or cells by types, (m,) places among them.
+Groups = dict[str, AnyArray | dict[str, AnyArray]]
+
+
+class Parts(NamedTuple):
+    """All that a reader finds: points (n, d), cells by types, numbers of nodes and of cells, groups by names."""
+
+    points: AnyArray
+    cells: Mapping[str, AnyArray]
+    fields: Fields
+    cell_fields: Fields
+    groups: Groups
+
+
+def mesh_with_groups(parts: Parts) -> Mesh:
+    """Make a mesh of what a reader found."""
+    return Mesh(parts.points, dict(parts.cells), parts.fields, cell_fields=parts.cell_fields, groups=parts.groups)
+
+
+def joined_blocks(blocks: Sequence[tuple[str, AnyArray]]) -> tuple[dict[str, AnyArray], NDArray[np.intp]]:
+    """Join blocks of the same type; return them and, for every cell, its place in the order of the blocks.
+
+    Examples
+    --------
+    >>> blocks = [("line", np.array([[0, 1]])), ("vertex", np.array([[0]])), ("line", np.array([[1, 2]]))]
+    >>> cells, order = joined_blocks(blocks)
+    >>> cells["line"].tolist(), order.tolist()
+    ([[0, 1], [1, 2]], [0, 2, 1])
+    """
+    names = list(dict.fromkeys(kind for kind, _ in blocks))
+    which = np.repeat([names.index(kind) for kind, _ in blocks], [len(block) for _, block in blocks])
+    joined = {name: release(np.concatenate([block for kind, block in blocks if kind == name])) for name in names}
+    return joined, np.argsort(which, kind="stable")
+
+
+def groups_of_cells(cells: Mapping[str, AnyArray], chosen: AnyArray) -> dict[str, AnyArray]:
+    """Return cells that are numbered through all types, (k,), as places among those of each type.
+
+    Examples
+    --------
+    >>> groups_of_cells({"line": np.zeros((2, 2)), "triangle": np.zeros((3, 3))}, np.array([4, 1]))
+    {'line': array([1]), 'triangle': array([2])}
+    """
+    return cells_by_type(list(cells.items()), chosen)

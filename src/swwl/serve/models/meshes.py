@@ -12,7 +12,8 @@ from pathlib import Path
 
 from swwl.errors import InputError, MissingFileError, located
 from swwl.mesh.graph import Graph
-from swwl.mesh.io.formats import READERS, read_file
+from swwl.mesh.io.formats import READERS, is_mesh, read_file
+from swwl.mesh.io.series import split_time
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.screening import MeshFacts, facts_of
 from swwl.serve.http.limits import Limits
@@ -88,7 +89,7 @@ class MeshStore:
             raise InputError(f"{name[:80]!r} is not a path.")
         try:
             found = (self.folder / name).resolve()
-            inside = found.is_relative_to(self.folder) and found.is_file()
+            inside = found.is_relative_to(self.folder) and is_mesh(found)
         except (OSError, ValueError, RuntimeError):  # names too long, or links in a circle
             inside = False
         if not inside:
@@ -98,7 +99,7 @@ class MeshStore:
     def read(self, path: Path) -> Known:
         """Return the mesh of a file, which is read again when it has changed."""
         try:
-            status = path.stat()
+            status = split_time(path)[0].stat()
         except OSError:
             raise MissingFileError(f"{path.name}: the file no longer exists.") from None
         key = f"{path}:{status.st_size}:{status.st_mtime_ns}"

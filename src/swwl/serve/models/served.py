@@ -21,6 +21,7 @@ from swwl.embedding.components import principal_components, project
 from swwl.errors import InputError
 from swwl.evaluation.metadata import Cases, TableData
 from swwl.formatting import number
+from swwl.mesh.io.formats import is_mesh
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.screening import Typical, apart
 from swwl.plots.inputs import design_vectors
@@ -263,7 +264,7 @@ class Served(ABC):
             for column, names in (cases.meshes if cases else {}).items():
                 for i, name in enumerate(names):
                     file = (folder / name).resolve()
-                    if column in self.mesh_columns and file.is_relative_to(self.folder) and file.is_file():
+                    if column in self.mesh_columns and file.is_relative_to(self.folder) and is_mesh(file):
                         found[f"{kind}:{column}:{i}"] = file
         return found
 

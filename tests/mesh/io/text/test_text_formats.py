@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from swwl import InputError, Mesh, read_graph, read_mesh
-from swwl.mesh.io.text.fluent import solid_cells
+from swwl.mesh.io.faces import solid_cells
+from swwl.mesh.io.text.fluent import read_fluent
 from tests.helpers import plate
 
 CUBE = np.array(list(itertools.product([0.0, 1.0], repeat=3)))[[0, 4, 6, 2, 1, 5, 7, 3]]  # VTK's order of corners
@@ -262,8 +263,19 @@ def test_fluent_in_space(tmp_path):
         mesh.graph(node_weights="area").node_weights, expected.graph(node_weights="area").node_weights
     )
     nodes = np.array([[0, 1, 2], [0, 1, 3], [0, 2, 3]])
-    with pytest.raises(InputError, match="polyhedra"):
-        solid_cells([(nodes, np.array([[0, -1]] * 3))], 1)
+    with pytest.raises(InputError, match="do not enclose"):
+        solid_cells(np.eye(4, 3), [(nodes, np.array([[0, -1]] * 3))], 1)
+
+
+def test_fluent_polyhedra_are_cut(tmp_path):
+    """A cube, one of whose faces is two triangles: pyramids and tetrahedra around a node in its middle."""
+    quads = [[0, 3, 2, 1], [4, 5, 6, 7], [0, 1, 5, 4], [1, 2, 6, 5], [2, 3, 7, 6]]
+    faces = [(face, 0, -1) for face in [*quads, [3, 0, 4], [3, 4, 7]]]
+    (tmp_path / "a.msh").write_text(fluent(np.array(CUBE), faces, 1))
+    mesh = read_fluent(tmp_path / "a.msh")
+    assert {kind: len(block) for kind, block in mesh.cells.items()} == {"pyramid": 5, "tetra": 2}
+    assert mesh.points[8].tolist() == [0.5, 0.5, 0.5]
+    assert mesh.graph(node_weights="area").node_weights.sum() == pytest.approx(1)
 
 
 def test_tetgen(tmp_path):

@@ -51,8 +51,8 @@ _SIDES: dict[str, list[tuple[int, ...]]] = {
 class _Variables:
     """The variables of a file by name."""
 
-    def __init__(self, variables: Any, attribute: Callable[[Any, str], Any]):
-        self._variables, self._attribute = variables, attribute
+    def __init__(self, variables: Any, attribute: Callable[[Any, str], Any], step: int = -1):
+        self._variables, self._attribute, self._step = variables, attribute, step
 
     def __contains__(self, name: str) -> bool:
         return name in self._variables
@@ -63,9 +63,10 @@ class _Variables:
         return values.astype(values.dtype.newbyteorder("="), copy=False)
 
     def step(self, name: str, *more: int) -> AnyArray:
-        """Return a variable at the last time."""
+        """Return a variable at the time that is read."""
         variable = self._variables[name]
-        values = np.array(variable[(variable.shape[0] - 1, *more)])
+        place = variable.shape[0] - 1 if self._step < 0 else self._step
+        values = np.array(variable[(place, *more)])
         return values.astype(values.dtype.newbyteorder("="), copy=False)
 
     def shape(self, name: str) -> tuple[int, ...]:
@@ -88,8 +89,18 @@ def _text(value: Any) -> str:
     return data.split(b"\0")[0].decode("utf-8", "replace").strip()
 
 
-def read_exodus(path: Path, fields: Collection[str] | None = None) -> Mesh:
-    """Read all blocks of elements, and the variables at the last time; edges and faces of their own are left out."""
+def read_exodus(path: Path, fields: Collection[str] | None = None, step: int = -1) -> Mesh:
+    """Read all blocks of elements, and the variables at a time; edges and faces of their own are left out."""
+    return _opened(path, step, lambda file: _mesh(file, fields))
+
+
+def exodus_times(path: Path) -> list[float]:
+    """Return the times of a file."""
+    times: list[float] = _opened(path, -1, lambda f: f.array("time_whole").tolist() if "time_whole" in f else [])
+    return times
+
+
+def _opened(path: Path, step: int, take: Callable[[_Variables], Any]) -> Any:
     refuse_empty(path)
     with open(path, "rb") as file:
         magic = file.read(8)
@@ -97,12 +108,12 @@ def read_exodus(path: Path, fields: Collection[str] | None = None) -> Mesh:
         from scipy.io import netcdf_file
 
         with closing(netcdf_file(str(path), "r", mmap=False)) as classic:
-            return _mesh(_Variables(classic.variables, lambda variable, name: getattr(variable, name, b"")), fields)
+            return take(_Variables(classic.variables, lambda variable, name: getattr(variable, name, b""), step))
     if magic == b"\x89HDF\r\n\x1a\n":
         import h5py
 
         with h5py.File(path, "r") as modern:
-            return _mesh(_Variables(modern, lambda variable, name: variable.attrs.get(name, b"")), fields)
+            return take(_Variables(modern, lambda variable, name: variable.attrs.get(name, b""), step))
     if magic[:4] == b"CDF\5":
         raise UnsupportedError("it is a netCDF file of the 64-bit data format (CDF-5), which is not supported")
     raise InputError("it is not an Exodus file: it is neither netCDF nor HDF5")
@@ -118,7 +129,7 @@ def _mesh(file: _Variables, wanted: Collection[str] | None) -> Mesh:
     of_nodes, of_cells = {}, {}
     for number, name in enumerate(file.texts("name_nod_var"), 1):
         if wanted is None or name in wanted:
-            values = _at_last(file, "vals_nod_var", number, "")
+            values = _at_step(file, "vals_nod_var", number, "")
             if values is not None and len(values) == len(points):
                 of_nodes[name] = release(values)
     for number, name in enumerate(file.texts("name_elem_var"), 1):
@@ -202,8 +213,8 @@ def _block(file: _Variables, number: int) -> tuple[str, AnyArray]:
     return name, release(nodes.astype(np.int64) - 1)
 
 
-def _at_last(file: _Variables, stem: str, number: int, rest: str) -> AnyArray | None:
-    """Return a variable at the last time, or None where there is no time or no such variable."""
+def _at_step(file: _Variables, stem: str, number: int, rest: str) -> AnyArray | None:
+    """Return a variable at the time that is read, or None where there is no time or no such variable."""
     name = f"{stem}{number}{rest}"
     if name in file and file.shape(name)[0]:
         return file.step(name)
@@ -213,5 +224,5 @@ def _at_last(file: _Variables, stem: str, number: int, rest: str) -> AnyArray | 
 
 
 def _of_block(file: _Variables, number: int, block: int, length: int) -> AnyArray:
-    values = _at_last(file, "vals_elem_var", number, f"eb{block}")
+    values = _at_step(file, "vals_elem_var", number, f"eb{block}")
     return values if values is not None and values.shape == (length,) else np.full(length, np.nan)

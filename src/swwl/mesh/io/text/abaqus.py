@@ -88,10 +88,10 @@ def read_abaqus(path: Path, fields: Collection[str] | None = None) -> Mesh:
     return reader.mesh()
 
 
-def _options(line: str) -> tuple[str, dict[str, str]]:
+def keyword_of(line: str) -> tuple[str, dict[str, str]]:
     """Split a keyword line.
 
-    >>> _options("*Element, type=C3D8R , ELSET=all")
+    >>> keyword_of("*Element, type=C3D8R , ELSET=all")
     ('ELEMENT', {'TYPE': 'C3D8R', 'ELSET': 'all'})
     """
     keyword, *rest = line[1:].split(",")
@@ -118,7 +118,7 @@ class _Input:
             if line.startswith("*"):
                 if waiting:
                     raise InputError(f"its element {waiting[0]} is not complete")
-                keyword, options = _options(line)
+                keyword, options = keyword_of(line)
                 self._begin(keyword, options, chain)
             elif keyword == "NODE":
                 self._node(line)
@@ -243,7 +243,7 @@ def _turned(points: NDArray[np.float64], turn: NDArray[np.float64]) -> NDArray[n
 def _piece(scope: _Scope, top: _Scope, several: bool) -> Piece:
     points = np.array(scope.points)
     found = blocks_of(_named(scope.elements), np.array(scope.ids, np.int64))
-    blocks = [(kind, _middle_last(points, block) if kind == "line3" else block) for kind, block in found]
+    blocks = [(kind, middle_last(points, block) if kind == "line3" else block) for kind, block in found]
     return Piece(points, list(blocks), {}, {}, _Members(scope, top, blocks).sets(several))
 
 
@@ -404,7 +404,7 @@ def _named(elements: list[tuple[str, list[int]]]) -> Iterator[tuple[str, list[in
             raise InputError(f"its elements of type {kind[:40]!r} with {size} nodes are not supported")
 
 
-def _middle_last(points: NDArray[np.float64], lines: NDArray[np.int64]) -> NDArray[np.int64]:
+def middle_last(points: NDArray[np.float64], lines: NDArray[np.int64]) -> NDArray[np.int64]:
     """Put the middle node of lines of three nodes last; beams list it second, and others last."""
     a, b, c = (points[lines[:, k]] for k in range(3))
     second, last = np.linalg.norm(a + c - 2 * b, axis=1), np.linalg.norm(a + b - 2 * c, axis=1)

@@ -1,154 +1,17 @@
-"""Fluent's meshes (``.msh``), and the cells of any mesh that is given by its faces.
-
-Finite-volume programs list faces, each with the cell on either side; kernels and VTK want the nodes of every cell, in
-order: :func:`plane_cells` and :func:`solid_cells`.
-"""
+"""Fluent's meshes (``.msh``), which list faces with the cells on both sides."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swwl.errors import InputError
+from swwl.mesh.io.faces import Ints, plane_cells, solid_cells
 from swwl.mesh.io.shared import NamedSets, Piece, UnsupportedError, join
 from swwl.mesh.mesh import Mesh
-
-Ints = NDArray[np.int64]
-
-
-def plane_cells(edges: Ints, left: Ints, right: Ints, n_cells: int) -> tuple[list[tuple[str, Ints]], Ints]:
-    """Return the cells of a plane mesh.
-
-    Parameters
-    ----------
-    edges : ndarray of shape (m, 2)
-        Nodes.
-    left, right : ndarrays of shape (m,)
-        The cell that an edge goes around in its direction, and the one that it goes around in the other; -1 for none.
-    n_cells : int
-
-    Returns
-    -------
-    blocks : list of (type, ndarray of shape (k, corners))
-    source : ndarray of shape (n_cells,)
-        Which cell each one is.
-
-    Examples
-    --------
-    >>> edges = np.array([[0, 1], [1, 2], [2, 0]])
-    >>> plane_cells(edges, np.zeros(3, int), np.full(3, -1), 1)[0][0][1].tolist()
-    [[0, 1, 2]]
-    """
-    owner = np.concatenate([left, right])
-    both = np.concatenate([edges, edges[:, ::-1]])[owner >= 0]
-    owner = owner[owner >= 0]
-    # One number for a cell and the node where one of its edges begins, to find the edge by.
-    scale = int(both.max(initial=0)) + 1
-    keys = owner * scale + both[:, 0]
-    order = np.argsort(keys)
-    keys, ends = keys[order], both[order, 1]
-    if (keys[1:] == keys[:-1]).any():
-        raise InputError("the edges around one of its cells do not go around in one direction")
-    sizes = np.bincount(owner, minlength=n_cells)
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    blocks, sources = [], []
-    for size in np.unique(sizes):
-        cells = np.flatnonzero(sizes == size)
-        if size < 3:
-            raise InputError(f"its cell {cells[0] + 1} has {size} edges; at least three are needed")
-        ring = [keys[starts[cells]] % scale]
-        for _ in range(int(size)):
-            wanted = cells * scale + ring[-1]
-            places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-            if (keys[places] != wanted).any():
-                raise InputError("the edges around one of its cells do not meet")
-            ring.append(ends[places])
-        if (ring.pop() != ring[0]).any():
-            raise InputError("the edges around one of its cells do not close")
-        blocks.append(({3: "triangle", 4: "quad"}.get(int(size), "polygon"), np.column_stack(ring)))
-        sources.append(cells)
-    return blocks, np.concatenate(sources) if sources else np.empty(0, np.int64)
-
-
-def solid_cells(faces: Sequence[tuple[Ints, Ints]], n_cells: int) -> tuple[list[tuple[str, Ints]], Ints]:
-    """Return the tetrahedra, pyramids, wedges and hexahedra that triangles and quadrilaterals enclose.
-
-    Parameters
-    ----------
-    faces : sequence of (nodes, cells)
-        Arrays of shapes (m, 3) or (m, 4), and (m, 2) for the cells on both sides, -1 for none.
-    n_cells : int
-
-    Returns
-    -------
-    blocks, source
-        As of :func:`plane_cells`.
-    """
-    sides = {3: _sides(faces, 3, n_cells), 4: _sides(faces, 4, n_cells)}
-    counts = np.stack([sides[3][0], sides[4][0]], axis=1)
-    blocks, sources = [], []
-    for shape in np.unique(counts, axis=0):
-        cells = np.flatnonzero((counts == shape).all(axis=1))
-        key = (int(shape[0]), int(shape[1]))
-        if key not in _SOLIDS:
-            raise InputError(f"it has polyhedra (cells of {key[0]} triangles and {key[1]} other faces), not supported")
-        triangles, quads = (_of_cells(sides[width], cells, count) for width, count in zip((3, 4), key, strict=True))
-        blocks.append((_SOLIDS[key], _nodes(triangles, quads)))
-        sources.append(cells)
-    return blocks, np.concatenate(sources) if sources else np.empty(0, np.int64)
-
-
-_SOLIDS = {(4, 0): "tetra", (4, 1): "pyramid", (2, 3): "wedge", (0, 6): "hexahedron"}
-
-
-def _sides(faces: Sequence[tuple[Ints, Ints]], width: int, n_cells: int) -> tuple[Ints, Ints, Ints]:
-    """Sort faces of one width by cells: how many each has, where they begin, and their nodes."""
-    empty = (np.empty((0, width), np.int64), np.empty((0, 2), np.int64))
-    chosen = [empty, *(pair for pair in faces if pair[0].shape[1] == width)]
-    nodes, cells = (np.concatenate(part) for part in zip(*chosen, strict=True))
-    owner = np.concatenate([cells[:, 0], cells[:, 1]])
-    inside = np.flatnonzero(owner >= 0)
-    inside = inside[np.argsort(owner[inside], kind="stable")]
-    counts = np.bincount(owner[inside], minlength=n_cells)
-    return counts, np.concatenate([[0], np.cumsum(counts)]), nodes[inside % max(1, len(nodes))]
-
-
-def _of_cells(sides: tuple[Ints, Ints, Ints], cells: Ints, count: int) -> Ints:
-    """Return the faces of cells that have equally many: (cells, count, width)."""
-    _, starts, nodes = sides
-    return nodes[starts[cells][:, None] + np.arange(count)]
-
-
-def _nodes(triangles: Ints, quads: Ints) -> Ints:
-    """Return the nodes of cells of one kind in VTK's order, from their faces (m, faces, width)."""
-    if not quads.shape[1] or quads.shape[1] == 1:  # a base and a top
-        base = quads[:, 0] if quads.shape[1] else triangles[:, 0]
-        others = triangles.reshape(len(triangles), -1)
-        apart = ~(others[:, :, None] == base[:, None, :]).any(axis=2)
-        _need(apart.any(axis=1))
-        return np.column_stack([base, others[np.arange(len(others)), apart.argmax(axis=1)]])
-    base = triangles[:, 0] if triangles.shape[1] else quads[:, 0]
-    # Over every node of the base stands the one that an edge joins it to, outside of the base.
-    pairs: Any = np.stack([quads, np.roll(quads, -1, axis=2)], axis=-1).reshape(len(quads), -1, 2)
-    pairs = np.concatenate([pairs, pairs[:, :, ::-1]], axis=1)
-    leaves = ~(pairs[:, :, 1, None] == base[:, None, :]).any(axis=2)
-    tops = []
-    for corner in base.T:
-        upright = leaves & (pairs[:, :, 0] == corner[:, None])
-        _need(upright.any(axis=1))
-        tops.append(pairs[np.arange(len(pairs)), upright.argmax(axis=1), 1])
-    return np.column_stack([base, *tops])
-
-
-def _need(found: NDArray[np.bool_]) -> None:
-    if not found.all():
-        raise InputError("the faces of one of its cells do not enclose it")
-
 
 _SECTION = re.compile(rb"\(\s*+(\d++)\s*+(?:\(([^()]*+)\)\s*+(\()?)?")
 _NODES, _CELLS, _FACES = 10, 12, 13
@@ -158,7 +21,7 @@ _DIMENSION = re.compile(rb"\(\s*2\s+([23])\s*\)")
 
 
 def read_fluent(path: Path) -> Mesh:
-    """Read a mesh of triangles, quadrilaterals, tetrahedra, pyramids, wedges and hexahedra."""
+    """Read a mesh; polyhedra are cut as :func:`swwl.mesh.io.faces.solid_cells` does."""
     data = path.read_bytes()
     found = _DIMENSION.search(data)
     d = int(found[1]) if found else 3
@@ -190,8 +53,8 @@ def read_fluent(path: Path) -> Mesh:
         coordinates[first - 1 : first - 1 + len(block)] = block
     if not np.isfinite(coordinates.sum()):
         raise InputError(f"it declares {n_nodes} nodes, but not all of them have coordinates (is it cut off?)")
-    blocks, source = _blocks(coordinates, faces, n_cells, d)
-    return join([Piece(coordinates, list(blocks), {}, {}, _sets(_names(data), zones, ranges, source))])
+    whole, blocks, source = _blocks(coordinates, faces, n_cells, d)
+    return join([Piece(whole, list(blocks), {}, {}, _sets(_names(data), zones, ranges, source))])
 
 
 def _names(data: bytes) -> dict[int, str]:
@@ -220,7 +83,8 @@ def _sets(
 
 def _blocks(
     points: NDArray[np.float64], faces: list[tuple[Ints, Ints]], n_cells: int, d: int
-) -> tuple[list[tuple[str, Ints]], Ints]:
+) -> tuple[NDArray[np.float64], list[tuple[str, Ints]], Ints]:
+    """Return the points, those at the centers of polyhedra last, the cells, and which cell of the file each one is."""
     most = max(int(cells.max(initial=0)) for _, cells in faces)
     if most >= n_cells or max(int(nodes.max(initial=0)) for nodes, _ in faces) >= len(points):
         raise InputError(f"its faces name more than the {n_cells} cells and {len(points)} nodes it declares")
@@ -230,8 +94,9 @@ def _blocks(
         edges, sides = (np.concatenate(part) for part in zip(*faces, strict=True))
         if edges.shape[1] != 2:
             raise InputError("it is a plane mesh of Fluent with faces that are not lines")
-        return plane_cells(edges, sides[:, 0], sides[:, 1], n_cells)
-    return solid_cells(faces, n_cells)
+        return points, *plane_cells(edges, sides[:, 0], sides[:, 1], n_cells)
+    found = solid_cells(points, faces, n_cells)
+    return found.with_centers(points), found.blocks, found.source
 
 
 def _sections(data: bytes) -> list[tuple[int, list[int], bytes | None]]:

@@ -13,9 +13,11 @@ from typing import IO
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
+from numpy.typing import NDArray
 
 from swwl.errors import InputError, MissingFileError, located
 from swwl.mesh.arrays import AnyArray
+from swwl.mesh.io.faces import solid_cells
 from swwl.mesh.io.shared import Fields, Piece, join, refuse_empty
 from swwl.mesh.io.vtk.cells import NUMBERS, SortedCells, one_type, size_of, sort_cells, surface_cells
 from swwl.mesh.io.vtk.data import Decoder, Element, parse
@@ -100,10 +102,69 @@ def _grid(piece: Element, decoder: Decoder, fields: Collection[str] | None, root
     if n_cells:
         arrays = {array.attributes.get("Name", ""): array for array in _arrays(piece, "Cells")}
         types = _integers(arrays, "types", n_cells, decoder)
+        if (types == _POLYHEDRON).any():
+            return _with_polyhedra(piece, points, types, arrays, decoder, fields, others)
         cells = _one_type(types, arrays, decoder) or sort_cells(
             types, *_lists(arrays, n_cells, decoder), old_hexahedra=_version(root) < (2, 1)
         )
     return _piece(piece, points, cells, n_cells, decoder, fields, others)
+
+
+def _with_polyhedra(
+    piece: Element,
+    points: AnyArray,
+    types: AnyArray,
+    arrays: dict[str, Element],
+    decoder: Decoder,
+    fields: Collection[str] | None,
+    of_groups: Fields,
+) -> Piece:
+    """Read a piece in which some cells are given by their faces, and cut them from their centers."""
+    if not arrays.keys() >= {"faces", "faceoffsets"}:
+        raise InputError("it has polyhedra (VTK type 42) without arrays 'faces' and 'faceoffsets', not supported")
+    offsets, connectivity = _lists(arrays, len(types), decoder)
+    ends = _integers(arrays, "faceoffsets", len(types), decoder).astype(np.int64)
+    stream = _integers(arrays, "faces", max(0, int(ends.max())), decoder).astype(np.int64)
+    chosen, others = np.flatnonzero(types == _POLYHEDRON), np.flatnonzero(types != _POLYHEDRON)
+    solids = solid_cells(points, _faces(stream, ends[chosen], len(points)), len(chosen))
+    sizes: NDArray[np.int64] = np.diff(offsets.astype(np.int64), prepend=0).astype(np.int64)
+    if (sizes < 0).any() or sizes.sum() != len(connectivity):
+        raise InputError("the offsets of its cells do not increase")
+    plain = sort_cells(types[others], np.cumsum(sizes[others]), connectivity[np.repeat(types != _POLYHEDRON, sizes)])
+    source = np.arange(len(others)) if plain.source is None else plain.source
+    cells = SortedCells(
+        [*plain.blocks, *solids.blocks], np.concatenate([others[source], chosen[solids.source]]).astype(np.intp)
+    )
+    found = _piece(piece, points, cells, len(types), decoder, fields, of_groups)
+    of_nodes = {name: solids.with_centers(field) for name, field in found.fields.items()}
+    return Piece(solids.with_centers(points), found.cells, of_nodes, found.cell_fields, found.sets)
+
+
+def _faces(stream: AnyArray, ends: AnyArray, n_points: int) -> list[tuple[AnyArray, AnyArray]]:
+    """Take the faces of polyhedra out of VTK's list: a count, and for every face its size and its nodes."""
+    values, by_size = stream.tolist(), dict[int, tuple[list[list[int]], list[list[int]]]]()
+    starts = np.concatenate([[0], np.sort(ends)])
+    for cell, end in enumerate(ends.tolist()):
+        place = int(starts[np.searchsorted(starts, end) - 1]) if end > 0 else -1
+        count = values[place] if 0 <= place < len(values) else 0
+        place += 1
+        for _ in range(min(count, len(values))):
+            size = values[place] if place < end else 0
+            if size < 3 or place + size >= end + 1:
+                raise InputError("the faces of its polyhedra are damaged")
+            nodes, cells = by_size.setdefault(size, ([], []))
+            nodes.append(values[place + 1 : place + 1 + size])
+            cells.append([cell, -1])
+            place += size + 1
+        if place != end:
+            raise InputError("the faces of its polyhedra are damaged")
+    found = [(np.array(nodes, np.int64), np.array(cells, np.int64)) for nodes, cells in by_size.values()]
+    if any(nodes.min() < 0 or nodes.max() >= n_points for nodes, _ in found):
+        raise InputError(f"the faces of its polyhedra name a point that is not one of its {n_points}")
+    return found
+
+
+_POLYHEDRON = 42
 
 
 def _one_type(types: AnyArray, arrays: dict[str, Element], decoder: Decoder) -> SortedCells | None:

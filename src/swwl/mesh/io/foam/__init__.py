@@ -1,0 +1,1 @@
+"""OpenFOAM: its files, and cases as folders."""
