@@ -153,7 +153,7 @@ def test_samples_and_covariances_are_those_of_the_mixture(model):
 
 @pytest.mark.parametrize("target_scale", ["identity", "log"])
 def test_gradients_are_those_of_differences(target_scale):
-    table, _ = flows(90, seed=4)
+    table, _ = flows(130, seed=4)
     model = RobustGPRegressor(KERNELS, target_scale=target_scale).fit(table, ["lift", "drag"])
     assert model.regimes_ is not None
     case = pd.DataFrame({"a": [0.47], "b": [0.4]})

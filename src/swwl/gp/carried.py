@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,7 @@ class CarriedPrediction(Prediction):
 
     fitted: Prediction
     scales: tuple[Monotone, ...]
+    symmetric: ClassVar[bool] = False
 
     @property
     def process(self) -> Prediction:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,7 @@ class MixedPrediction(Prediction):
 
     parts: tuple[Prediction, ...]
     weights: Array
+    symmetric: ClassVar[bool] = False
 
     def cdf(self, y: Array) -> Array:
         """Return the probability that the answers are at most ``y``, in its shape."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,7 @@ class Prediction:
     mean: Array
     scale: Array
     df: float
+    symmetric: ClassVar[bool] = True  # as far below the mean as above it
 
     def __len__(self) -> int:
         return len(self.mean)
@@ -140,7 +141,7 @@ class Prediction:
         (4, (2, 2))
         """
         for part in sorted(parts, key=lambda part: part.process is part):  # targets that were transformed come first
-            if type(part) is not Prediction:
+            if not part.symmetric:
                 return type(part).joined(parts, targets=targets)
         join = np.column_stack if targets else np.concatenate
         return cls(join([part.mean for part in parts]), join([part.scale for part in parts]), parts[0].df)

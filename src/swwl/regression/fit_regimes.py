@@ -17,7 +17,7 @@ from swwl.gp.inputs import check_correlations, training_terms
 from swwl.gp.mixed import log_mixture, mixed
 from swwl.gp.prediction import Prediction
 from swwl.regression.mixture import log_densities, stacking_weights
-from swwl.regression.regimes import Regimes, Split, branch_densities, process_densities, split_rows
+from swwl.regression.regimes import Branches, Regimes, branch_densities, process_densities, split_rows
 from swwl.regression.stack import FitCounter, Member
 
 Array = NDArray[np.float64]
@@ -30,6 +30,8 @@ FEWEST, MOST = 60, 1000
 # Nats that a row and target has to gain before experts are fitted, and by them, and in standard errors. Two branches
 # gain half a nat and more; what experts gain by a noise that differs from place to place is not worth their time.
 _HOPE, _GAIN, _ERRORS = 0.2, 0.2, 2.0
+# Where nobody can tell which branch a case follows, means are no better than those of one process, but hardly worse.
+_FARTHER = 1.1  # squared errors
 _STEPS, _FOLD_STEPS = 60, 30
 
 
@@ -118,7 +120,7 @@ def find_regimes(question: Question, counter: FitCounter) -> tuple[Regimes, Pred
 
 def _split(
     question: Question, correlations: Sequence[Array], rows: Positions, start: int | None = None
-) -> Split | None:
+) -> Branches | None:
     """Share some rows out among two branches, by the targets of these rows alone."""
     left_out = Prediction.joined([gp.leave_one_out().columns() for gp in question.member.gps], targets=True)
     residuals = (question.targets - left_out.mean) / left_out.std
@@ -191,7 +193,7 @@ def _fitted(
 def _weighed(question: Question, left_out: Sequence[Prediction], second: Array) -> tuple[Array, Prediction]:
     """Return the share (k,) of the experts for every target, and the mixture with the stack by shares of other folds.
 
-    It is zero for targets whose rows left out are not described clearly better, or whose means are farther off.
+    It is zero for targets whose rows left out are not described clearly better, or whose means are clearly farther off.
 
     Parameters
     ----------
@@ -214,7 +216,7 @@ def _weighed(question: Question, left_out: Sequence[Prediction], second: Array) 
         together = log_mixture(list(densities.T), np.stack([1.0 - own, own]))
         mean = (1.0 - own) * question.plain.column(j).mean + own * experts.mean
         errors = [np.mean((y - other)[known] ** 2) for other in (mean, question.plain.column(j).mean)]
-        if not _is_clear((together - densities[:, 0])[known], _GAIN) or errors[0] > errors[1]:
+        if not _is_clear((together - densities[:, 0])[known], _GAIN) or errors[0] > _FARTHER * errors[1]:
             shares[j], by_fold[:, j] = 0.0, 0.0
     weights = np.stack([1.0 - by_fold, by_fold * (1.0 - second[:, None]), by_fold * second[:, None]])
     return shares, mixed([question.plain, *left_out], weights)

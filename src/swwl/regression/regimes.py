@@ -196,7 +196,7 @@ def label_slopes(label: Prediction) -> tuple[Array, Array]:
     return density / label.scale, -density * z / label.std
 
 
-class Slopes(NamedTuple):
+class MixedSlopes(NamedTuple):
     """Mean and std of one target, and their derivatives in those of every part, (2, 2) each."""
 
     mean: float
@@ -204,7 +204,7 @@ class Slopes(NamedTuple):
     of_parts: list[Array]
 
 
-def mixed_slopes(parts: Sequence[CarriedMoments], share: float, label: Prediction) -> Slopes:
+def mixed_slopes(parts: Sequence[CarriedMoments], share: float, label: Prediction) -> MixedSlopes:
     """Return mean and std of a mixture, and their derivatives in those of its parts and of the label.
 
     Parameters
@@ -232,10 +232,10 @@ def mixed_slopes(parts: Sequence[CarriedMoments], share: float, label: Predictio
         found.append(np.stack([of_mean, (of_square - away * of_mean) / std]))
     of_mean = means @ turns
     found.append(np.stack([of_mean, (0.5 * squares @ turns - away * of_mean) / std]))
-    return Slopes(mean, std, found)
+    return MixedSlopes(mean, std, found)
 
 
-class Split(NamedTuple):
+class Branches(NamedTuple):
     """Labels (N,), which rows belong to the second branch, and the evidence for them; the start they come from."""
 
     second: Mask
@@ -253,7 +253,7 @@ class _Told(NamedTuple):
 
 def split_rows(
     correlations: Sequence[Array], noises: Sequence[float], targets: Array, residuals: Array, start: int | None = None
-) -> Split | None:
+) -> Branches | None:
     """Share rows out among two branches.
 
     Parameters
@@ -270,7 +270,7 @@ def split_rows(
 
     Returns
     -------
-    Split or None
+    Branches or None
         None where no start leaves two branches.
 
     Examples
@@ -289,7 +289,7 @@ def split_rows(
     y = (targets - targets.mean(axis=0)) / np.maximum(targets.std(axis=0), np.finfo(float).tiny)
     for number, second in enumerate(_starts(y, residuals)):
         if start is None or number == start:
-            found.append(_settled(Split(second, -np.inf, number), correlations, noises, y, gate))
+            found.append(_settled(Branches(second, -np.inf, number), correlations, noises, y, gate))
     best = max(found, key=lambda split: split.evidence, default=None)
     return None if best is None or best.evidence == -np.inf else best
 
@@ -318,7 +318,9 @@ def two_groups(values: Array) -> Mask:
     return np.asarray(values > ordered[cut])
 
 
-def _settled(split: Split, correlations: Sequence[Array], noises: Sequence[float], y: Array, gate: Array) -> Split:
+def _settled(
+    split: Branches, correlations: Sequence[Array], noises: Sequence[float], y: Array, gate: Array
+) -> Branches:
     """Move rows to the branch that explains them better until none moves; return the labels of the most evidence."""
     best, second, seen = split, split.second, set()
     for _ in range(_STEPS):
@@ -327,7 +329,7 @@ def _settled(split: Split, correlations: Sequence[Array], noises: Sequence[float
         seen.add(second.tobytes())
         densities, evidence = branch_densities(correlations, noises, y, second, gate)
         if evidence > best.evidence:
-            best = Split(second, evidence, split.start)
+            best = Branches(second, evidence, split.start)
         second = densities[:, 1] > densities[:, 0]
     return best
 

@@ -25,7 +25,7 @@ from swwl.kernels.numeric import Gaussian
 from swwl.kernels.shared import distinct_factors, represent_columns
 from swwl.parallel import Progress
 from swwl.regression.mixture import choose_members, mixture, mixture_covariance
-from swwl.regression.regimes import Regimes, Slopes, branches_together, mixed_slopes
+from swwl.regression.regimes import MixedSlopes, Regimes, branches_together, mixed_slopes
 from swwl.regression.target_scale import TargetScale
 from swwl.storage.memory import MemoryLike
 from swwl.tables.inputs import column
@@ -618,7 +618,7 @@ class Stack:
             columns[factor.column] = columns.get(factor.column, np.zeros(())) + slope / factor.units()[0]
         return np.array([[own.mean, own.std] for own in slopes]).T, columns
 
-    def _slopes(self, found: Sequence[tuple[Array, Array]], t: int) -> Slopes:
+    def _slopes(self, found: Sequence[tuple[Array, Array]], t: int) -> MixedSlopes:
         """Return mean and std of target t, and their derivatives in those of all members and experts.
 
         Parameters
@@ -642,7 +642,7 @@ class Stack:
         ]
         plain = CarriedMoments.of(scale, mean, spread, self._df, width)
         if self.regimes is None:
-            return Slopes(plain.mean, plain.std, [plain.of_both @ own for own in in_plain])
+            return MixedSlopes(plain.mean, plain.std, [plain.of_both @ own for own in in_plain])
         experts = [
             CarriedMoments.of(scale, float(m[t]), float(s[t]), gps[t].df_, width)
             for (m, s), gps in zip(found[len(weights) : -1], self.regimes.experts, strict=True)
@@ -650,7 +650,7 @@ class Stack:
         gate = Prediction.from_std(*found[-1], self.regimes.gate.df_)
         whole = mixed_slopes([plain, *experts], float(self.regimes.shares[t]), gate)
         of_plain, *of_others = whole.of_parts
-        return Slopes(whole.mean, whole.std, [*(of_plain @ own for own in in_plain), *of_others])
+        return MixedSlopes(whole.mean, whole.std, [*(of_plain @ own for own in in_plain), *of_others])
 
     def _expert_members(self) -> list[Member]:
         """Return both experts and the gate as members with the rows they were fitted to; none without regimes."""

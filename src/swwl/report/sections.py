@@ -218,7 +218,7 @@ def unsure(facts: ReportFacts) -> Section:
             half = (upper - lower) / 2
             for i in np.argsort(-half)[:_MOST_ROWS]:
                 lopsided = f", {number(lower[i])} to {number(upper[i])}"
-                said = number(one.mean[i]) + (f" ± {half[i]:.2g}" if type(one) is Prediction else lopsided)
+                said = number(one.mean[i]) + (f" ± {half[i]:.2g}" if one.symmetric else lopsided)
                 if np.isfinite(start[i]):
                     said = f"{number(lower[i])} to {number(start[i])}, or {number(stop[i])} to {number(upper[i])}"
                 rows.append((half[i], [labels[i], kind, number(y[i, k]), said]))

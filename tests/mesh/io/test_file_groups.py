@@ -412,7 +412,9 @@ def test_blocks_of_vtm(tmp_path):
     rotor, stator = pyvista.Box(), pyvista.Box((3, 4, 0, 1, 0, 1))
     pyvista.MultiBlock({"rotor": rotor, "casing": pyvista.MultiBlock({"stator": stator})}).save(tmp_path / "a.vtm")
     mesh = read_mesh(tmp_path / "a.vtm")
-    assert {name: group.kind for name, group in mesh.groups.items()} == {"rotor": "cells", "casing/stator": "cells"}
+    assert {name: group.kind for name, group in mesh.groups.items()} == {"rotor": "cells", "stator": "cells"}
+    pyvista.MultiBlock({"row": stator, "casing": pyvista.MultiBlock({"row": rotor})}).save(tmp_path / "b.vtm")
+    assert list(read_mesh(tmp_path / "b.vtm").groups) == ["row", "casing/row"]
     part = mesh.part("*stator")
     assert part.points[:, 0].min() == 3 and part.n_cells == stator.n_cells
 

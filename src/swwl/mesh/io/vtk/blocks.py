@@ -43,7 +43,11 @@ def read_blocks(path: Path, fields: Collection[str] | None = None) -> Parts:
     root = _root(path, "vtkMultiBlockDataSet")
     named = list(_leaves(root, (), 0))
     _refuse_twice([file for _, file in named])
-    leaves = [(name, _named(path, file, fields)) for name, file in named]
+    last = [names[-1] for names, _ in named]
+    leaves = [
+        (names[-1] if last.count(names[-1]) == 1 else "/".join(names), _named(path, file, fields))
+        for names, file in named
+    ]
     leaves = [(name, mesh) for name, mesh in leaves if mesh.n_cells]
     if not leaves:
         raise InputError("none of its blocks has cells")
@@ -71,15 +75,16 @@ def _root(path: Path, kind: str) -> Element:
     return body
 
 
-def _leaves(block: Element, names: tuple[str, ...], deep: int) -> Iterator[tuple[str, str]]:
-    """Yield name and file of all data sets inside of nested blocks; one without a name has that of its block."""
+def _leaves(block: Element, names: tuple[str, ...], deep: int) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield names and file of all data sets inside of nested blocks; one without a name has that of its block."""
     if deep > _MOST_DEEP:
         raise InputError("its blocks are nested too deeply")
     for child in block.children:
         own = child.attributes.get("name", "").strip()
         if child.tag == "DataSet" and child.attributes.get("file"):
             number = child.attributes.get("index", "")
-            yield own or (names[-1] if names else f"block {number}".strip()), child.attributes["file"]
+            own = own or ("" if names else f"block {number}".strip())
+            yield (*names, own) if own else names, child.attributes["file"]
         elif child.tag in ("Block", "Piece"):
             yield from _leaves(child, (*names, own) if own else names, deep + 1)
 
