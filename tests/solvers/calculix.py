@@ -48,7 +48,7 @@ def lack():
     return ""
 
 
-def bracket_mesh(order=1, cells="tetra", size=6.0):
+def bracket_mesh(order=1, cells="tetra", size=6.0, foot=5.0, hole=4.0):
     """Mesh an angle with a hole, or a block of hexahedra or wedges: node numbers, points, (type, numbers, nodes)."""
     import gmsh
 
@@ -60,9 +60,9 @@ def bracket_mesh(order=1, cells="tetra", size=6.0):
         gmsh.option.setNumber("Mesh.SecondOrderIncomplete", 1)
         kernel = gmsh.model.occ
         if cells == "tetra":
-            foot, wall = kernel.addBox(0, 0, 0, 40, 20, 5), kernel.addBox(0, 0, 0, 5, 20, 30)
-            part, _ = kernel.fuse([(3, foot)], [(3, wall)])
-            kernel.cut(part, [(3, kernel.addCylinder(25, 10, -1, 0, 0, 10, 4))])
+            base, wall = kernel.addBox(0, 0, 0, 40, 20, foot), kernel.addBox(0, 0, 0, 5, 20, 30)
+            part, _ = kernel.fuse([(3, base)], [(3, wall)])
+            kernel.cut(part, [(3, kernel.addCylinder(25, 10, -1, 0, 0, foot + 5, hole))])
         else:
             sheet = kernel.addRectangle(0, 0, 0, 40, 20)
             kernel.extrude([(2, sheet)], 0, 0, 30, numElements=[3], recombine=True)
@@ -83,11 +83,11 @@ def bracket_mesh(order=1, cells="tetra", size=6.0):
         gmsh.finalize()
 
 
-def bracket(folder, name, order=1, cells="tetra", binary=False, size=6.0, loads=(1, 2)):
+def bracket(folder, name, order=1, cells="tetra", binary=False, size=6.0, loads=(1, 2), **shape):
     """Compute a bracket under two loads; return the path of the results."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    numbers, points, blocks = bracket_mesh(order, cells, size)
+    numbers, points, blocks = bracket_mesh(order, cells, size, **shape)
     lines = ["*NODE, NSET=NALL"]
     lines += [f"{n},{x:.9g},{y:.9g},{z:.9g}" for n, (x, y, z) in zip(numbers, points, strict=True)]
     for kind, labels, rows in blocks:

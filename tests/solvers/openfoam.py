@@ -105,8 +105,8 @@ def channel_mesh(path, bodies, size=0.08, quads=False):
         gmsh.finalize()
 
 
-def channel(folder, n_bodies=1, *, form="ascii", packed="off", quads=False, steps=4, size=0.08):
-    """Compute the flow around the first of the bodies; return the folder of the case."""
+def channel(folder, n_bodies=1, *, form="ascii", packed="off", quads=False, steps=4, size=0.08, bodies=None):
+    """Compute the flow around bodies, or the first of those above; return the folder of the case."""
     folder = Path(folder)
     control(folder, steps, 2, form, packed)
     write(folder, "system/fvSchemes", "dictionary", _SCHEMES)
@@ -116,7 +116,7 @@ def channel(folder, n_bodies=1, *, form="ascii", packed="off", quads=False, step
     write(folder, "constant/turbulenceProperties", "dictionary", "simulationType laminar;\n")
     write(folder, "0/U", "volVectorField", _U)
     write(folder, "0/p", "volScalarField", _P)
-    channel_mesh(folder / "channel.msh", BODIES[:n_bodies], size, quads)
+    channel_mesh(folder / "channel.msh", bodies or BODIES[:n_bodies], size, quads)
     run(folder, "gmshToFoam", "channel.msh")
     boundary = folder / "constant" / "polyMesh" / "boundary"
     plain = boundary if boundary.is_file() else boundary.with_suffix(".gz")
