@@ -121,3 +121,24 @@ def test_meshes_that_cannot_be_embedded_are_listed_or_refused(folder, tmp_path):
 def test_a_demonstration_needs_enough_simulations(tmp_path):
     with pytest.raises(InputError, match="At least 40 simulations"):
         run_demo(tmp_path, n_samples=10)
+
+
+def test_a_folder_of_cases_is_a_table(tmp_path):
+    from swwl import Mesh
+    from swwl.jobs.table import case_files, read_table
+
+    triangle = Mesh([[0, 0], [1, 0], [0, 1]], [[0, 1, 2]])
+    triangle.write(tmp_path / "b.vtu")
+    (tmp_path / "a").mkdir()
+    triangle.write(tmp_path / "a" / "mesh.npz")
+    for name in ("notes.txt", ".hidden.vtu"):
+        (tmp_path / name).write_text("no mesh")
+    (tmp_path / "c").mkdir()
+    for name in ("part.frd", "part.inp", "part.dat", "part.sta"):  # what CalculiX leaves behind
+        (tmp_path / "c" / name).write_text("    1C\n")
+    found = [path.relative_to(tmp_path).as_posix() for path in case_files(tmp_path)]
+    assert found == ["a/mesh.npz", "b.vtu", "c/part.frd"]
+    assert read_table(tmp_path)["mesh"].tolist() == [str(tmp_path / name) for name in found]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="is a folder, but a table"):
+        read_table(tmp_path / "empty")

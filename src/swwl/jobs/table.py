@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from swwl.datasets.plaid import is_plaid, load_plaid
 from swwl.errors import InputError
+from swwl.mesh.io.formats import READERS, is_mesh
 from swwl.storage.memory import Memory
 from swwl.tables.read import read_table_file
 
@@ -20,19 +21,45 @@ CHOSEN = ("rank", "score", "why")
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """Read a CSV, Excel or Parquet file, or a PLAID data folder; it must have rows.
+    """Read a CSV, Excel or Parquet file, a PLAID data folder, or a folder of cases; it must have rows.
 
     ``attrs["lines"]`` says on which line each row stands, where that is not its number plus two, and ``attrs["marks"]``
     how a text file separates columns and writes numbers; ``attrs["folder"]`` is where paths of meshes begin.
     """
     if path.is_dir() and not (path / "table.csv").exists() and is_plaid(path):
         return _read_plaid(path)
+    if path.is_dir() and not (path / "table.csv").exists() and (cases := case_files(path)):
+        return pd.DataFrame({"mesh": [str(case) for case in cases]})
     frame, lines, marks = read_table_file(path)
     frame.attrs["marks"] = marks
     frame.attrs["folder"] = str(path.parent)
     if lines is not None:
         frame.attrs["lines"] = lines
     return frame
+
+
+def case_files(folder: Path) -> list[Path]:
+    """Return the meshes of a folder: files, case folders of OpenFOAM, or the one mesh that a folder in it holds.
+
+    Of files with one name but for their endings, results are taken before what a solver was given: ``part.frd``, not
+    ``part.inp``.
+    """
+    found = []
+    for entry in sorted(folder.iterdir()):
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir() and not is_mesh(entry):
+            inside = _meshes(sorted(entry.iterdir()))
+            found += inside if len(inside) == 1 else []
+        else:
+            found.append(entry)
+    return _meshes(found)
+
+
+def _meshes(entries: list[Path]) -> list[Path]:
+    known = [entry for entry in entries if is_mesh(entry) and (entry.is_dir() or READERS.serves(entry))]
+    results = {entry.with_suffix("") for entry in known if entry.suffix.lower() == ".frd"}
+    return [entry for entry in known if entry.suffix.lower() == ".frd" or entry.with_suffix("") not in results]
 
 
 def _read_plaid(folder: Path) -> pd.DataFrame:
