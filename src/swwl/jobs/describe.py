@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from swwl.datasets.plaid import load_plaid
-from swwl.errors import InputError, LooseNodesWarning, MissingFileError, located
+from swwl.errors import InputError, LeftOutWarning, MissingFileError, located
 from swwl.evaluation import scores
 from swwl.evaluation.metadata import TableData, data_of, field_data_of, field_score_rows
 from swwl.fields.estimator import FieldRegressor
@@ -45,7 +45,7 @@ def mesh_file_facts(path: Path) -> Record:
     """Return nodes, cells, extent and fields of a mesh, or of a graph without cells."""
     content = read(path)
     with located(str(path)), warnings.catch_warnings():
-        warnings.simplefilter("ignore", LooseNodesWarning)  # the facts say so
+        warnings.simplefilter("ignore", LeftOutWarning)  # the facts say so
         graph = content if isinstance(content, Graph) else content.graph()
     facts: Record = {
         "kind": "graph" if isinstance(content, Graph) else "mesh",

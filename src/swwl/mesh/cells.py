@@ -42,7 +42,7 @@ _QUADRATIC = {
     "hexahedron20": "hexahedron",
 }
 # Tetrahedra that fill the other solids: exact where faces are plane.
-_TETRAHEDRA = {
+TETRAHEDRA = {
     "tetra": ((0, 1, 2, 3),),
     "pyramid": ((0, 1, 2, 4), (0, 2, 3, 4)),
     "wedge": ((0, 1, 2, 3), (1, 2, 3, 4), (2, 3, 4, 5)),
@@ -278,6 +278,15 @@ def local_edges(kind: str, n_nodes: int) -> list[tuple[int, int]]:
     return list(_EDGES.get(kind, ()))
 
 
+def linear_relative(kind: str) -> str:
+    """Return the type of the corners of a cell, of a type other than polygons.
+
+    >>> linear_relative("tetra10")
+    'tetra'
+    """
+    return _LINEAR_RELATIVE[kind]
+
+
 def cell_dimension(kind: str) -> int:
     """Return 0 for single nodes, 1 for lines, 2 for surfaces, 3 for solids."""
     if kind == "vertex":
@@ -374,7 +383,7 @@ def cell_measures(points: NDArray[np.float64], kind: str, cells: NDArray[np.int3
         spokes = corners[:, 1:n] - corners[:, :1]
         return np.asarray(0.5 * np.linalg.norm(np.cross(spokes[:, :-1], spokes[:, 1:]).sum(1), axis=1))
     volume = np.zeros(len(cells))
-    for a, b, c, d in _TETRAHEDRA[linear]:
+    for a, b, c, d in TETRAHEDRA[linear]:
         u, v, w = (corners[:, k] - corners[:, a] for k in (b, c, d))
         volume += np.abs(np.einsum("ij,ij->i", np.cross(u, v), w)) / 6
     return volume
@@ -452,7 +461,7 @@ def cut_into_simplices(cells: Cells) -> NDArray[np.int32]:
     blocks = [np.empty((0, 2), np.int32)] if not top else []
     for kind, block in top.items():
         if cell_dimension(kind) == 3:
-            blocks += [block[:, corners] for corners in _TETRAHEDRA[_LINEAR_RELATIVE[kind]]]
+            blocks += [block[:, corners] for corners in TETRAHEDRA[_LINEAR_RELATIVE[kind]]]
         else:
             blocks.append(cell_corners(kind, block))
     return np.concatenate(blocks)

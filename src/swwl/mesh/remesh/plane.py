@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError
 from swwl.mesh.arrays import AnyArray, own
-from swwl.mesh.cells import cell_dimension, cell_edges, cell_measures, cell_sides, used_nodes
+from swwl.mesh.cells import cell_dimension, cell_edges, cell_sides, used_nodes
 from swwl.mesh.groups import Group, collect_groups
 from swwl.mesh.mesh import Mesh, trusted_mesh
 
@@ -30,6 +30,7 @@ _TOLERANCE, _DIGITS, _MOST = 1e-4, 1e-6, 1e-2
 _MOST_ANGLE = np.radians(30.0)
 # Thicknesses that differ by less are the same; those of a set of meshes have to be.
 _SAME = 1e-6
+_MOST_TRIED = 1000  # cells, of which the largest shows where the sides are
 _FACE_TYPES = {2: "line", 3: "triangle", 4: "quad"}
 
 
@@ -228,7 +229,7 @@ class _Sides:
 def _opposite_faces(points: Array, solids: dict[str, _Nodes]) -> Iterator[tuple[Array, Array]]:
     """Yield pairs of faces of a large cell, (3 or 4, 3) each, one of which must lie on the two sides of a layer."""
     kind = "hexahedron" if "hexahedron" in solids else "wedge"
-    block = solids[kind]
+    block = solids[kind][:: max(1, len(solids[kind]) // _MOST_TRIED)]
     boxes = np.ptp(points[block], axis=1)
     cell = block[[int(np.argmax(np.partition(boxes, 1, axis=1)[:, 1]))]]  # its second longest edge counts
     faces = [points[face[0]] for face in cell_sides(kind, cell)]
@@ -257,7 +258,7 @@ def _sides(points: Array, first: Array, second: Array) -> _Sides | None:
     a, b = _normal(first), _normal(second)
     if a is None or b is None:
         return None
-    size = float(np.ptp(points, axis=0).max())
+    size = float(np.ptp(points.T.copy(), axis=1).max())
     axis = np.cross(a, b)
     if np.linalg.norm(axis) < 1e-5:
         return _between_planes(points, _snapped(a), size)
@@ -329,7 +330,8 @@ def _layer(mesh: Mesh, solids: dict[str, _Nodes], sides: _Sides) -> Layer | None
     if partner is None:
         return None
     # tolerances of places are those of digits: thickness does not change along a layer of two planes
-    if np.abs(sides.points - sides.points[partner]).max() > sides.tolerance:
+    gap = sides.points - sides.points[partner]
+    if max(float(gap.max()), -float(gap.min())) > sides.tolerance:
         return None
     first = np.minimum(partner, np.arange(mesh.n_nodes))
     first = _joined_on_axis(sides, first)
@@ -349,10 +351,9 @@ def _layer(mesh: Mesh, solids: dict[str, _Nodes], sides: _Sides) -> Layer | None
         start += len(block)
     blocks = {}
     for kind, parts in cells.items():
-        blocks[kind] = own(_counterclockwise(points, np.concatenate([nodes for _, nodes in parts])), np.int32)
+        around = _counterclockwise(points, np.concatenate([nodes for _, nodes in parts]))
+        blocks[kind] = own(around, np.int32)
         rows.append(np.concatenate([own_rows for own_rows, _ in parts]))
-        if not (cell_measures(points, kind, blocks[kind]) > 0).all():
-            return None
     return Layer(sides.kind, sides.thickness, number, own(points), sides.directions, blocks, np.concatenate(rows))
 
 
@@ -391,17 +392,21 @@ def _plane_cells(
 
     None where a cell has no such face, or nodes that are not across from it.
     """
-    corners = number[block]
+    corners, lies = number[block], side[block]
     left = np.ones(len(block), bool)
     found: dict[int, list[tuple[NDArray[np.intp], _Nodes]]] = {}
     for face in cell_sides(kind, np.tile(np.arange(block.shape[1], dtype=np.int32), (1, 1))):
         places = face[0]
-        flat = left & (side[block[:, places]] <= 0).all(axis=1) & (side[block[:, places]] < 0).any(axis=1)
+        own = [lies[:, place] for place in places]
+        flat = np.logical_and.reduce([left, *(one <= 0 for one in own)]) & np.logical_or.reduce([one < 0 for one in own])
         chosen = np.flatnonzero(flat)
+        if not len(chosen):
+            continue
         nodes = corners[np.ix_(chosen, places)]
-        whole = (corners[chosen][:, :, None] == nodes[:, None, :]).any(axis=2).all(axis=1)
+        there = corners[chosen].T
+        whole = np.logical_and.reduce([np.logical_or.reduce([one == node for node in nodes.T]) for one in there])
         chosen, nodes = chosen[whole], nodes[whole]
-        repeated = (nodes == np.roll(nodes, 1, axis=1)).sum(axis=1)
+        repeated = sum((nodes[:, k - 1] == nodes[:, k]).astype(int) for k in range(nodes.shape[1]))
         for count in np.unique(repeated):
             some = np.flatnonzero(repeated == count)
             if nodes.shape[1] - count < 3:
@@ -420,9 +425,11 @@ def _plane_cells(
 
 
 def _counterclockwise(points: Array, cells: _Nodes) -> _Nodes:
-    x, y = np.moveaxis(points[cells], 2, 0)
-    area = (x * np.roll(y, -1, axis=1) - y * np.roll(x, -1, axis=1)).sum(axis=1)
-    return np.where((area < 0)[:, None], np.roll(cells[:, ::-1], 1, axis=1), cells)
+    x, y = (column[cells.T] for column in points.T.copy())
+    area = sum(x[k - 1] * y[k] - y[k - 1] * x[k] for k in range(len(x)))
+    clockwise = np.flatnonzero(area < 0)
+    cells[clockwise] = np.roll(cells[clockwise, ::-1], 1, axis=1)
+    return cells
 
 
 # Groups
