@@ -81,8 +81,9 @@ def _cleaned(mesh: Mesh) -> Mesh | None:
         return None
     are = "is" if sum(count) == 1 else "are"
     warnings.warn(f"{mesh.name or 'A mesh'}: {count.words} {are} left out.", OddCellsWarning, stacklevel=4)
+    none = np.zeros(1, bool)
     whole = {kind: np.ones(len(block), bool) for kind, block in mesh.cells.items()}
-    kept = {kind: mask & ~flat.get(kind, False) & ~again.get(kind, False) for kind, mask in whole.items()}
+    kept = {kind: mask & ~flat.get(kind, none) & ~again.get(kind, none) for kind, mask in whole.items()}
     cells = {kind: own(block[kept[kind]]) for kind, block in mesh.cells.items() if kept[kind].any()}
     rows = np.concatenate(list(kept.values()))
     fields = {name: own(field[rows]) for name, field in mesh.cell_fields.items()}

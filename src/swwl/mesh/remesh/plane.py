@@ -143,7 +143,7 @@ def flattened(mesh: Mesh) -> Mesh:
         found: Mesh = mesh.derived("flattened", lambda one: collapsed(one, layer))
         return found
     if mesh.dimension > 2:
-        raise InputError("is not one cell thick, as the training meshes are, which are learned as plane meshes.")
+        raise InputError("the mesh is not one cell thick, as those of fit are, which are taken for plane meshes.")
     return mesh
 
 
