@@ -19,6 +19,8 @@ from swwl.formatting import Record, place
 from swwl.jobs.table import CACHE_FOLDER, read_table, summary
 from swwl.mesh import Graph
 from swwl.mesh.io import read
+from swwl.mesh.remesh.clean import odd_cells
+from swwl.mesh.remesh.plane import thin_layer
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.outliers import outlier_records
 from swwl.storage.modelfile import is_model, load_model
@@ -58,6 +60,9 @@ def mesh_file_facts(path: Path) -> Record:
     }
     if not isinstance(content, Graph):
         facts["cells"] = {kind: len(cells) for kind, cells in content.cells.items()}
+        facts["odd_cells"] = odd_cells(content)._asdict()
+        layer = thin_layer(content)
+        facts["layer"] = None if layer is None else {"kind": layer.kind, "thickness": layer.thickness}
         facts["groups"] = {
             name: {"kind": group.kind, "size": group.size, "nodes": len(group.nodes)}
             for name, group in content.groups.items()

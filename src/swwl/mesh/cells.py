@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swwl.errors import InputError, InputTypeError
-from swwl.mesh.arrays import AnyArray, own, release
+from swwl.mesh.arrays import AnyArray, own, refuse_masked, release
 
 Cells: TypeAlias = Mapping[str, NDArray[np.int32]]
 CellsLike: TypeAlias = ArrayLike | Mapping[str, ArrayLike] | Sequence[tuple[str, ArrayLike]]
@@ -244,6 +244,7 @@ def _is_pair(item: Any) -> bool:
 
 
 def _as_array(cells: Any, wanted: str) -> AnyArray:
+    refuse_masked(cells, wanted.partition(" must ")[0])
     try:
         return np.asarray(cells)
     except ValueError as error:  # rows of several lengths

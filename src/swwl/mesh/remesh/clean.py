@@ -51,8 +51,7 @@ def odd_cells(mesh: Mesh) -> OddCells:
     >>> odd_cells(Mesh([[0, 0], [1, 0], [0, 1]], [[0, 1, 2], [0, 0, 1], [2, 0, 1]]))
     OddCells(degenerate=1, repeated=1)
     """
-    flat, again = _odd(mesh)
-    return OddCells(*(sum(int(own.sum()) for own in masks.values()) for masks in (flat, again)))
+    return OddCells(*(sum(int(mask.sum()) for mask in masks.values()) for masks in _odd(mesh)))
 
 
 def cleaned(mesh: Mesh) -> Mesh:
