@@ -376,3 +376,33 @@ def test_merged_nodes_are_those_of_the_whole_mesh():
     corners = [np.flatnonzero(cells.ravel() == node) % 3 - 1.0 for node in first]
     assert merged.fields["T"] == pytest.approx([points[n, 0] + c.mean() for n, c in zip(first, corners, strict=True)])
     assert merged.merged() is merged
+
+
+@pytest.mark.parametrize("part", ["points", "cells", "field", "group"])
+def test_masked_arrays_that_hide_something_are_refused(part):
+    points, cells = plate(9)
+    parts = {"points": points, "cells": cells, "field": points[:, 0], "group": np.arange(3)}
+    parts[part] = np.ma.masked_array(parts[part], mask=np.arange(parts[part].size).reshape(parts[part].shape) == 1)
+    with pytest.raises(InputError, match="must be plain numbers, but 1 of .* is masked"):
+        Mesh(parts["points"], parts["cells"], {"T": parts["field"]}, groups={"some": parts["group"]})
+    whole = np.ma.masked_array(points)
+    assert Mesh(whole, cells).n_nodes == 9
+
+
+def test_complex_coordinates_are_refused():
+    points, cells = plate(9)
+    for make in (lambda p: Mesh(p, cells), lambda p: Graph(p, cells[:, :2]), lambda p: as_mesh((p, cells))):
+        with pytest.raises(InputError, match="complex: give the real part"):
+            make(points + 1j)
+    with pytest.raises(InputError, match="Edges must be plain numbers"):
+        Graph(points, np.ma.masked_equal(cells[:, :2], cells[0, 0]))
+
+
+def test_a_plane_mesh_in_space_is_the_same_whichever_way_it_comes():
+    points, cells = plate(9)
+    space = np.column_stack([points, np.zeros(9)])
+    quad = [[0, 1, 4, 3]]
+    for given, expected in (((space, cells), (points, cells)), (Mesh(space, cells), Mesh(points, cells))):
+        same_mesh(as_mesh(given), as_mesh(expected))
+        same_graph(as_graph(given), as_graph(expected))
+    assert set(as_mesh((space, quad)).cells) == {"quad"}

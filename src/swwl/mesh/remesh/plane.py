@@ -83,8 +83,18 @@ class Layer:
 
     def pulled_back(self, gradient: Array) -> Array:
         """Bring gradients (k, 2, m) in the points of the plane mesh to all nodes in space, (n, 3, m): equal shares."""
-        shares = gradient[self.number] / np.bincount(self.number)[self.number][:, None, None]
-        return np.asarray(np.einsum("npx,npm->nxm", np.broadcast_to(self.directions, (len(shares), 2, 3)), shares))
+        shares = gradient / np.bincount(self.number)[:, None, None]
+        return np.stack([self.lifted(shares[:, :, j]) for j in range(gradient.shape[2])], axis=2)
+
+    def gathered(self, gradient: Array) -> Array:
+        """Return the gradient (k, 2) in the points of the plane mesh, given the shares (n, 3) of all nodes."""
+        parts = np.einsum("npx,nx->pn", np.broadcast_to(self.directions, (len(gradient), 2, 3)), gradient)
+        return np.column_stack([np.bincount(self.number, part) for part in parts])
+
+    def lifted(self, vectors: Array) -> Array:
+        """Return vectors (k, 2) in the plane as vectors in space at all nodes, (n, 3)."""
+        shape = len(self.number), 2, 3
+        return np.asarray(np.einsum("npx,np->nx", np.broadcast_to(self.directions, shape), vectors[self.number]))
 
 
 def _box() -> tuple[Array, dict[str, _Nodes]]:
