@@ -286,4 +286,7 @@ def test_meshes_one_cell_thick_are_told_and_learned_as_plane_ones(plates, tmp_pa
     for k in range(14):
         extruded(read_mesh(plates / f"{k}.vtu"), 0.1 + k / 100).write(thick / f"{k}.vtu")
     (found,) = findings(thick / "table.csv", "--target", "stress")
-    assert found["message"] == "column 'mesh' holds 14 meshes one cell thick, of different thickness: all are learned as solids."
+    assert (
+        found["message"]
+        == "column 'mesh' holds 14 meshes one cell thick, of different thickness: all are learned as solids."
+    )

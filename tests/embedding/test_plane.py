@@ -60,7 +60,9 @@ def test_of_different_thickness_they_stay_solids():
 
 def test_a_solid_is_refused_where_training_meshes_were_layers():
     embedding = SWWLEmbedding(**SMALL).fit([extruded(mesh) for mesh in plates()])
-    cubes = solid([(x, y, z) for x in range(2) for y in range(2) for z in range(2)], "hexahedron", np.random.default_rng(0))
+    cubes = solid(
+        [(x, y, z) for x in range(2) for y in range(2) for z in range(2)], "hexahedron", np.random.default_rng(0)
+    )
     with pytest.raises(InputError, match="Graph 0: the mesh is not one cell thick"):
         embedding.transform([cubes])
 

@@ -402,7 +402,7 @@ def test_a_plane_mesh_in_space_is_the_same_whichever_way_it_comes():
     points, cells = plate(9)
     space = np.column_stack([points, np.zeros(9)])
     quad = [[0, 1, 4, 3]]
-    for given, expected in (((space, cells), (points, cells)), (Mesh(space, cells), Mesh(points, cells))):
-        same_mesh(as_mesh(given), as_mesh(expected))
-        same_graph(as_graph(given), as_graph(expected))
+    for flat, expected in (((space, cells), (points, cells)), (Mesh(space, cells), Mesh(points, cells))):
+        same_mesh(as_mesh(flat), as_mesh(expected))
+        same_graph(as_graph(flat), as_graph(expected))
     assert set(as_mesh((space, quad)).cells) == {"quad"}

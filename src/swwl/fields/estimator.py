@@ -264,7 +264,9 @@ class FieldRegressor(BaseEstimator):
         layer = thin_layer(mesh) if self._geometry.plane else None
         copies = None if layer is None else layer.number
         return [
-            MeshNodes(learned.n_nodes, one.basis, None if one.basis is None else stack(blocks, one.recipe), keep, copies)
+            MeshNodes(
+                learned.n_nodes, one.basis, None if one.basis is None else stack(blocks, one.recipe), keep, copies
+            )
             for one in self.models_.values()
         ]
 
@@ -393,7 +395,7 @@ class FieldRegressor(BaseEstimator):
         function : {"max", "min", "mean", "integral", "force", "largest", "mean_size"}, a list of them, or callable
             See :func:`swwl.fields.numbers.derived_number`; a callable takes a mesh with the field. Numbers that have
             a name are calibrated on meshes that folds left out; those of a callable are as samples have them. Of meshes
-            one cell thick, numbers that have a name are those of the plane mesh: integrals over areas, forces per length.
+            one cell thick, numbers that have a name are those of the plane mesh, with integrals over areas.
         level : float
         n_samples : int
         field : str, optional

@@ -465,7 +465,7 @@ def _apart(rows: list[dict[str, tuple[Array, Array]]]) -> tuple[Fields, Fields]:
 
 
 def _asked(case: _Case, number: Number, name: str, drawn: Array) -> tuple[Mesh, str, Array]:
-    """Return the mesh and the samples that a number is derived from: of a layer, for those with a name, in the plane."""
+    """Return the mesh and the samples that a number is derived from: numbers of a layer with a name, in the plane."""
     if case.nodes.copies is None or callable(number):
         return case.mesh, name, drawn
     return flattened(case.mesh), name, drawn[:, np.unique(case.nodes.copies, return_index=True)[1]]

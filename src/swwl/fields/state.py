@@ -87,7 +87,7 @@ class _Score(msgspec.Struct):
 
 
 class FieldRegressorState(msgspec.Struct):
-    """A fitted :class:`swwl.FieldRegressor`; for ``describer``, ``common``, ``cells`` and ``plane`` see ``Geometry``."""
+    """A fitted :class:`swwl.FieldRegressor`; ``describer``, ``common``, ``cells`` and ``plane`` are ``Geometry``'s."""
 
     params: Record
     given: bool

@@ -156,12 +156,12 @@ def _facts(file: Path, memory: Memory, group: str | None = None) -> MeshFacts | 
     key = _KEY if group is None else f"{_KEY}-group-{fingerprint(group)}"
     kept = memory.get(file, "facts", key)
     if kept is not None and kept.keys() >= {"content", "counts", "shape", "thickness"}:
-        n_loose, n_repeated, has_cells, *odd = kept["counts"].tolist()
+        n_loose, n_repeated, has_cells, n_flat, n_twice = kept["counts"].tolist()
         shape, sizes = kept["shape"], (int(kept["n_nodes"]), n_loose, n_repeated)
         d = len(shape)
         covariance, looks, quantiles = shape[:, :d], shape[:, d : 2 * d], shape[:, 2 * d :]
-        form = quantiles, covariance, looks, bool(has_cells)
-        return MeshFacts(*sizes, str(kept["content"]), *form, *odd, float(kept["thickness"]))
+        form, thickness = (quantiles, covariance, looks), float(kept["thickness"])
+        return MeshFacts(*sizes, str(kept["content"]), *form, bool(has_cells), n_flat, n_twice, thickness)
     try:
         with located(str(file)):
             content = read_file(file, ())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +69,7 @@ def cleaned(mesh: Mesh) -> Mesh:
     >>> str(told[0].message)
     'corner: 1 cell without area or volume is left out.'
     """
-    found: Mesh | None = mesh.derived("cleaned", _cleaned)
+    found = mesh.derived("cleaned", _cleaned)
     return mesh if found is None else found
 
 
@@ -118,15 +118,15 @@ def _degenerate(rows: _Rows, kind: str, block: NDArray[np.int32]) -> _Mask:
         corners = np.sort(cell_corners(kind, block), axis=1)
         return np.asarray((corners[:, 1:] == corners[:, :-1]).any(axis=1))
     far = float(np.abs(rows).max())
-    found = _sizes(rows, kind, block) <= _least(d, float(np.ptp(rows, axis=1).max()), far)
+    found = _sizes(rows, kind, block) <= _least(d, np.ptp(rows, axis=1).max(keepdims=True), far)
     some = np.flatnonzero(found)  # hardly any: for these the extent of the cell counts, not that of the mesh
-    corners = rows[:, cell_corners(kind, block[some])]
-    found[some] = _sizes(rows, kind, block[some]) <= _least(d, np.ptp(corners, axis=2).max(axis=0), far)
+    extent = np.ptp(rows[:, cell_corners(kind, block[some])], axis=2).max(axis=0)
+    found[some] = _sizes(rows, kind, block[some]) <= _least(d, extent, far)
     return found
 
 
-def _least(d: int, extent: Any, far: float) -> Any:
-    """Return the area or volume up to which a cell of such an extent has none."""
+def _least(d: int, extent: _Rows, far: float) -> _Rows:
+    """Return the area or volume up to which cells of such an extent have none."""
     with np.errstate(over="ignore"):
         return _FLAT * extent**d + _ROUNDING * far * extent ** (d - 1)
 
@@ -137,7 +137,7 @@ def _sizes(rows: _Rows, kind: str, block: NDArray[np.int32]) -> _Rows:
     with np.errstate(over="ignore", invalid="ignore"):
         if cell_dimension(kind) == 2:
             spokes = [corner - corners[0] for corner in corners[1:]]
-            total = sum(_cross(a, b) for a, b in pairwise(spokes))
+            total = np.sum([_cross(a, b) for a, b in pairwise(spokes)], axis=0)
             return np.asarray(0.5 * np.sqrt(sum(part * part for part in total)))
         size = np.zeros(len(block))
         for tetrahedron in TETRAHEDRA[linear_relative(kind)]:

@@ -122,8 +122,7 @@ def thin_layer(mesh: Mesh) -> Layer | None:
     >>> found.kind, found.thickness, found.points[:3].tolist(), {k: c.tolist() for k, c in found.cells.items()}
     ('plane', 0.5, [[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]], {'quad': [[0, 1, 4, 3], [1, 2, 5, 4]]})
     """
-    found: Layer | None = mesh.derived("layer", _thin_layer)
-    return found
+    return mesh.derived("layer", _thin_layer)
 
 
 def _thin_layer(mesh: Mesh) -> Layer | None:
@@ -134,7 +133,9 @@ def _thin_layer(mesh: Mesh) -> Layer | None:
         return None
     if sum(map(len, solids.values())) < 2 or not {"hexahedron", "wedge"} & solids.keys():
         return None
-    sides = [found for pair in _opposite_faces(mesh.points, solids) if (found := _sides(mesh.points, *pair)) is not None]
+    sides = [
+        found for pair in _opposite_faces(mesh.points, solids) if (found := _sides(mesh.points, *pair)) is not None
+    ]
     if len(sides) != 1 or not used_nodes(solids, mesh.n_nodes).all():
         return None
     return _layer(mesh, solids, sides[0])
@@ -150,8 +151,7 @@ def flattened(mesh: Mesh) -> Mesh:
     """
     layer = thin_layer(mesh)
     if layer is not None:
-        found: Mesh = mesh.derived("flattened", lambda one: collapsed(one, layer))
-        return found
+        return mesh.derived("flattened", lambda one: collapsed(one, layer))
     if mesh.dimension > 2:
         raise InputError("the mesh is not one cell thick, as those of fit are, which are taken for plane meshes.")
     return mesh
@@ -345,11 +345,11 @@ def _layer(mesh: Mesh, solids: dict[str, _Nodes], sides: _Sides) -> Layer | None
         return None
     first = np.minimum(partner, np.arange(mesh.n_nodes))
     first = _joined_on_axis(sides, first)
-    kept, number = np.unique(first, return_inverse=True)
-    number = number.astype(np.int32)
+    number: _Nodes = np.unique(first, return_inverse=True)[1].astype(np.int32)
     counts = np.bincount(number)
     points = np.column_stack([np.bincount(number, column) / counts for column in sides.points.T])
-    cells, rows = {}, []
+    cells: dict[str, list[tuple[NDArray[np.intp], _Nodes]]] = {}
+    rows = []
     start = 0
     for kind, block in mesh.cells.items():
         if kind in solids:
@@ -408,7 +408,9 @@ def _plane_cells(
     for face in cell_sides(kind, np.tile(np.arange(block.shape[1], dtype=np.int32), (1, 1))):
         places = face[0]
         own = [lies[:, place] for place in places]
-        flat = np.logical_and.reduce([left, *(one <= 0 for one in own)]) & np.logical_or.reduce([one < 0 for one in own])
+        flat = np.logical_and.reduce([left, *(one <= 0 for one in own)]) & np.logical_or.reduce(
+            [one < 0 for one in own]
+        )
         chosen = np.flatnonzero(flat)
         if not len(chosen):
             continue
@@ -456,7 +458,7 @@ def _group(mesh: Mesh, layer: Layer, group: Group) -> object:
     start = 0
     for kind, block in mesh.cells.items():
         if kind in group.cells and cell_dimension(kind) == 3:
-            solids.append(start + group.cells[kind])
+            solids.append(start + group.cells[kind].astype(np.intp))
         elif kind in group.cells:
             others.append(block[group.cells[kind]])
         start += len(block)
