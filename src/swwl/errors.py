@@ -124,8 +124,20 @@ class MeshWarning(UserWarning):
     """A mesh that can be used, but not as well as the others."""
 
 
-class LooseNodesWarning(MeshWarning):
+class LeftOutWarning(MeshWarning):
+    """A mesh of which something is left out; the command line tells it in its own words."""
+
+
+class LooseNodesWarning(LeftOutWarning):
     """A mesh with nodes that belong to no cell, which are left out."""
+
+
+class OddCellsWarning(LeftOutWarning):
+    """A mesh with cells that have no area or volume, or that it has twice, which are left out."""
+
+
+class PlaneMeshWarning(LeftOutWarning):
+    """Meshes one cell thick, which are learned as plane meshes: their thickness is left out."""
 
 
 class CaseWarning(UserWarning):

@@ -11,6 +11,7 @@ import pytest
 from swwl import Mesh, load_model
 from tests.cli.conftest import SMALL, change, swwl
 from tests.helpers import plate
+from tests.mesh.shapes import extruded
 
 QUARTER = np.array([[0.0, -1.0], [1.0, 0.0]])
 
@@ -68,6 +69,10 @@ ODD = {
     "position": (lambda p, c: (p + [9, 0], c), "5.vtu lies elsewhere than the others"),
     "loose nodes": (lambda p, c: ([*p, [5, 5]], c), "5.vtu has 1 node that no cell uses: left out"),
     "repeated nodes": (lambda p, c: (p[c.ravel()], np.arange(c.size).reshape(-1, 3)), "--merge-nodes"),
+    "odd cells": (
+        lambda p, c: (p, [*c, [0, 0, 1], *c[:5]]),
+        "5.vtu has 1 cell without area or volume and 5 repeated cells: left out",
+    ),
     "node count": (lambda p, c: plate(2000), "5.vtu has 2000 nodes, where the others have about 80"),
 }
 
@@ -246,3 +251,42 @@ def test_facts_are_kept(plates, monkeypatch):
     first = findings(table)
     monkeypatch.setattr("swwl.jobs.check.read_file", lambda *_: pytest.fail("read again"))
     assert findings(table) == first
+
+
+def test_odd_cells_change_no_prediction(plates, tmp_path):
+    fit(plates / "table.csv")
+    command = ["predict", plates / "m.swwl", plates / "table.csv", "-o"]
+    swwl(*command, tmp_path / "clean.csv")
+    replaced(plates, ODD["odd cells"][0])
+    result = swwl(*command, tmp_path / "odd.csv")
+    assert "5.vtu has 1 cell without area or volume and 5 repeated cells: left out." in result.stderr
+    clean, odd = (pd.read_csv(tmp_path / f"{name}.csv").select_dtypes(float) for name in ("clean", "odd"))
+    np.testing.assert_allclose(odd, clean, rtol=1e-9)
+    assert "left out  1 cell without area or volume and 5 repeated cells" in swwl("info", plates / "5.vtu").stdout
+
+
+def test_meshes_one_cell_thick_are_told_and_learned_as_plane_ones(plates, tmp_path):
+    """The same predictions as from plane meshes, and one note by check, fit and predict each."""
+    from swwl import read_mesh
+
+    thick = Path(shutil.copytree(plates, tmp_path / "thick"))
+    for k in range(14):
+        extruded(read_mesh(plates / f"{k}.vtu")).write(thick / f"{k}.vtu")
+    note = "column 'mesh' holds 14 meshes one cell thick: they are learned as plane meshes."
+    (found,) = findings(thick / "table.csv", "--target", "stress")
+    assert (found["kind"], found["message"]) == ("one cell thick", note)
+    assert "one cell thick (0.1): learned as a plane mesh" in swwl("info", thick / "3.vtu").stdout
+    said = fit(thick / "table.csv").stderr
+    assert said.count("one cell thick") == 1 and f"note: {note}" in said
+    fit(plates / "table.csv")
+    results = [swwl("predict", d / "m.swwl", d / "table.csv", "-o", d / "p.csv") for d in (plates, thick)]
+    assert f"note: {note}" in results[1].stderr
+    plane, same = (pd.read_csv(d / "p.csv").select_dtypes(float) for d in (plates, thick))
+    np.testing.assert_allclose(same, plane, rtol=1e-6)
+    for k in range(14):
+        extruded(read_mesh(plates / f"{k}.vtu"), 0.1 + k / 100).write(thick / f"{k}.vtu")
+    (found,) = findings(thick / "table.csv", "--target", "stress")
+    assert (
+        found["message"]
+        == "column 'mesh' holds 14 meshes one cell thick, of different thickness: all are learned as solids."
+    )

@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 
 from swwl import Elliptic, FieldRegressor, InputError, Matern52, Mesh, load_model
-from swwl.errors import MeshWarning
+from swwl.errors import MeshWarning, PlaneMeshWarning
 from swwl.fields.kernels import NodePositions, WallShapes
+from swwl.fields.one_mesh import PreparedFields
 from swwl.kernels import Components
 from tests.helpers import plain_state
+from tests.mesh.shapes import extruded
 
 
 def plate(width, load, n, m, field="T"):
@@ -361,3 +363,37 @@ def test_few_meshes_are_not_calibrated():
     assert model.cross_validated().empty
     assert model.choices_.empty
     assert model.models_["T"].factor == pytest.approx(1.0)
+
+
+@pytest.mark.filterwarnings("ignore::swwl.errors.CaseWarning")
+@pytest.mark.parametrize("same", [False, True])
+def test_meshes_one_cell_thick_are_learned_in_the_plane_and_written_back(same, tmp_path):
+    """Node for node as on plane meshes, and alike on both sides."""
+    table = plates(14, same=same)
+    table["mesh"] = [Mesh(m.points, m.cells, m.fields, cell_fields={"q": np.arange(m.n_cells) / m.n_cells})
+                     for m in table["mesh"]]  # fmt: skip
+    thick = table.assign(mesh=[extruded(mesh) for mesh in table["mesh"]])
+    options = {} if same else {"descriptors": {"box": 1.0}}
+    flat = FieldRegressor(Elliptic(KERNEL, "load"), calibrate=False, n_modes=2, basis_size=30, **options)
+    flat.fit(table[:12], ["T", "v", "q"])
+    model = FieldRegressor(Elliptic(KERNEL, "load"), calibrate=False, n_modes=2, basis_size=30, **options)
+    with pytest.warns(PlaneMeshWarning, match="12 meshes are one cell thick: they are learned as plane meshes"):
+        model.fit(thick[:12], ["T", "v", "q"])
+    assert model.plane_ and not flat.plane_
+    model.save(tmp_path / "model.swwl")
+    for one in (model, load_model(tmp_path / "model.swwl")):
+        rows = flat.predict(table[12:]), one.predict_meshes(thick[12:]), thick["mesh"][12:]
+        for expected, mesh, given in zip(*rows, strict=True):
+            n = len(expected["T"])
+            assert mesh.dimension == 3 and mesh.n_cells == given.n_cells and set(mesh.groups) == set(given.groups)
+            for name in ("T", "v"):
+                np.testing.assert_allclose(mesh.fields[name][:n], expected[name], rtol=1e-6, atol=1e-9)
+                np.testing.assert_array_equal(mesh.fields[name][:n], mesh.fields[name][n:])
+            np.testing.assert_allclose(mesh.cell_fields["q"], expected["q"], rtol=1e-6, atol=1e-9)
+    assert model.sample(thick[12:13])[0]["T"].shape == (1, thick["mesh"][12].n_nodes)
+    pairs = (model, thick), (flat, table)
+    found, plain = (own.derived(rows[12:13], "integral", field="T")["mean"][0] for own, rows in pairs)
+    assert found == pytest.approx(plain, rel=0.1)  # other samples of the same number
+    prepared = PreparedFields(model, thick["mesh"][12]).cases(thick[12:13])
+    np.testing.assert_array_equal(prepared.predict()[0][0]["T"], model.predict(thick[12:13])[0]["T"])
+    np.testing.assert_allclose(model.predict(table[12:13])[0]["T"], flat.predict(table[12:13])[0]["T"], rtol=1e-6)

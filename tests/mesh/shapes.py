@@ -136,3 +136,55 @@ def sheet(n=8, height=0.2):
     first = np.array([i + n * j for j in range(n - 1) for i in range(n - 1)])
     lower = np.column_stack([first, first + 1, first + n + 1])
     return Mesh(points, {"triangle": np.vstack([lower, np.column_stack([first, first + n + 1, first + n])])})
+
+
+_SOLID = {"triangle": "wedge", "quad": "hexahedron"}
+
+
+def extruded(plane, thickness=0.1, turn=None):
+    """A plane mesh as one layer of solids, its fields and groups on both sides; turned by a matrix (3, 3)."""
+    n = plane.n_nodes
+    points = np.vstack([np.column_stack([plane.points, np.full(n, z)]) for z in (0.0, thickness)])
+    cells = {_SOLID[kind]: np.hstack([block, block + n]) for kind, block in plane.cells.items()}
+    fields = {name: np.concatenate([field, field]) for name, field in plane.fields.items()}
+    groups = {}
+    for name, group in plane.groups.items():
+        if group.kind == "faces":
+            lines = group.faces["line"]
+            groups[name] = {"quad": np.hstack([lines, lines[:, ::-1] + n])}
+        elif group.kind == "cells":
+            groups[name] = {_SOLID[kind]: rows for kind, rows in group.cells.items()}
+        else:
+            groups[name] = np.concatenate([group.nodes, group.nodes + n])
+    for name, shift in (("front", 0), ("back", n)):
+        groups[name] = {kind: block + shift for kind, block in plane.cells.items()}
+    points = points if turn is None else points @ np.asarray(turn).T
+    return Mesh(points, cells, fields, plane.name, cell_fields=plane.cell_fields, groups=groups)
+
+
+def revolved(plane, angle=5.0):
+    """A plane mesh (along the axis, away from it) as one layer about the x-axis; nodes in the axis are shared."""
+    half, n = np.radians(angle) / 2, plane.n_nodes
+    x, r = plane.points.T
+    sides = [np.column_stack([x, r * np.cos(half), sign * r * np.sin(half)]) for sign in (-1, 1)]
+    inner = r > 0
+    across = np.where(inner, n + np.cumsum(inner) - 1, np.arange(n))
+    cells = {kind: [] for kind in ("hexahedron", "wedge", "pyramid", "tetra")}
+    for block in plane.cells.values():
+        for cell in block:
+            on = [k for k in range(len(cell)) if not inner[cell[k]]]
+            if not on or len(cell) == 4 and len(on) == 1:
+                cells[_SOLID["quad" if len(cell) == 4 else "triangle"]].append([*cell, *across[cell]])
+                continue
+            start = on[0] if len(on) == 1 or on[1] == on[0] + 1 else on[1]
+            cell = np.roll(cell, -start)
+            if len(on) == 1:
+                a, b, c = cell
+                cells["pyramid"].append([b, c, across[c], across[b], a])
+            elif len(cell) == 3:
+                a, b, c = cell
+                cells["tetra"].append([a, b, c, across[c]])
+            else:
+                a, b, c, d = cell
+                cells["wedge"].append([a, d, across[d], b, c, across[c]])
+    return Mesh(np.vstack([sides[0], sides[1][inner]]), {kind: block for kind, block in cells.items() if block})

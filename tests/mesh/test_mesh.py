@@ -12,6 +12,8 @@ from hypothesis.extra.numpy import arrays
 from swwl import Graph, InputError, Mesh, as_graph, as_mesh, read_mesh
 from swwl.mesh import arrays as mesh_arrays
 from swwl.mesh.cells import CELL_TYPES, cell_dimension, used_nodes
+from swwl.mesh.mesh import in_plane
+from swwl.mesh.remesh.clean import cleaned
 from swwl.storage.memory import fingerprint
 from tests.helpers import plate
 
@@ -148,7 +150,7 @@ def test_a_graph_of_a_mesh_is_not_checked_again(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::swwl.errors.LooseNodesWarning")
+@pytest.mark.filterwarnings("ignore::swwl.errors.LeftOutWarning")
 @settings(deadline=None, max_examples=50)
 @given(st.data())
 def test_graphs_are_those_of_from_cells(data):
@@ -164,7 +166,7 @@ def test_graphs_are_those_of_from_cells(data):
         return
     same_graph(mesh.graph(fields=chosen), Graph.from_cells(mesh.points, mesh.cells, fields=fields))
     same_graph(mesh.graph(fields=chosen), Graph.from_cells(mesh.points, given_blocks, fields=fields))
-    same_graph(as_graph(mesh, fields=chosen), mesh.graph(fields=chosen))
+    same_graph(as_graph(mesh, fields=chosen), cleaned(in_plane(mesh)).graph(fields=chosen))
     weights = np.arange(1.0, mesh.n_nodes + 1)
     same_graph(mesh.graph(weights), Graph.from_cells(mesh.points, mesh.cells, node_weights=weights))
     try:
@@ -374,3 +376,33 @@ def test_merged_nodes_are_those_of_the_whole_mesh():
     corners = [np.flatnonzero(cells.ravel() == node) % 3 - 1.0 for node in first]
     assert merged.fields["T"] == pytest.approx([points[n, 0] + c.mean() for n, c in zip(first, corners, strict=True)])
     assert merged.merged() is merged
+
+
+@pytest.mark.parametrize("part", ["points", "cells", "field", "group"])
+def test_masked_arrays_that_hide_something_are_refused(part):
+    points, cells = plate(9)
+    parts = {"points": points, "cells": cells, "field": points[:, 0], "group": np.arange(3)}
+    parts[part] = np.ma.masked_array(parts[part], mask=np.arange(parts[part].size).reshape(parts[part].shape) == 1)
+    with pytest.raises(InputError, match="must be plain numbers, but 1 of .* is masked"):
+        Mesh(parts["points"], parts["cells"], {"T": parts["field"]}, groups={"some": parts["group"]})
+    whole = np.ma.masked_array(points)
+    assert Mesh(whole, cells).n_nodes == 9
+
+
+def test_complex_coordinates_are_refused():
+    points, cells = plate(9)
+    for make in (lambda p: Mesh(p, cells), lambda p: Graph(p, cells[:, :2]), lambda p: as_mesh((p, cells))):
+        with pytest.raises(InputError, match="complex: give the real part"):
+            make(points + 1j)
+    with pytest.raises(InputError, match="Edges must be plain numbers"):
+        Graph(points, np.ma.masked_equal(cells[:, :2], cells[0, 0]))
+
+
+def test_a_plane_mesh_in_space_is_the_same_whichever_way_it_comes():
+    points, cells = plate(9)
+    space = np.column_stack([points, np.zeros(9)])
+    quad = [[0, 1, 4, 3]]
+    for flat, expected in (((space, cells), (points, cells)), (Mesh(space, cells), Mesh(points, cells))):
+        same_mesh(as_mesh(flat), as_mesh(expected))
+        same_graph(as_graph(flat), as_graph(expected))
+    assert set(as_mesh((space, quad)).cells) == {"quad"}

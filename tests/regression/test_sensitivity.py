@@ -23,9 +23,11 @@ from swwl import (
     RobustGPRegressor,
 )
 from swwl.design import displacement_modes
+from swwl.errors import PlaneMeshWarning
 from swwl.regression import fit_many_rows as large
 from swwl.regression.sensitivity import displacements
-from tests.helpers import assert_slope
+from tests.helpers import assert_slope, plate
+from tests.mesh.shapes import extruded
 
 OPTIONS = {"n_iterations": 2, "n_projections": 8, "n_quantiles": 15}
 STEPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)  # of shapes: from where their nodes change places to where rounding takes over
@@ -255,3 +257,23 @@ def test_graphs_have_gradients_in_their_features():
     assert found.gradient.shape == (9, 2) and found.gradient.any()
     with pytest.raises(InputError, match="skin"):
         found.normal  # noqa: B018
+
+
+def test_both_sides_of_a_layer_share_the_derivative_of_its_plane_mesh():
+    """Nothing pushes the front and the back; the contour is pushed as that of the plane mesh."""
+    plane = [Mesh(*plate(100, k, 1 + k / 14)) for k in range(14)]
+    thick = pd.DataFrame({"mesh": pd.Series([extruded(mesh) for mesh in plane], dtype=object)})
+    y = np.array([np.ptp(mesh.points[:, 0]) ** 2 for mesh in plane])
+    options = {"calibrate": False, "target_scale": "identity", "outliers": "keep", "regimes": "one"}
+    flat = RobustGPRegressor(**options).fit(pd.DataFrame({"mesh": pd.Series(plane, dtype=object)}), y)
+    with pytest.warns(PlaneMeshWarning, match="14 meshes are one cell thick: they are learned as plane meshes"):
+        model = RobustGPRegressor(**options).fit(thick, y)
+    one = flat.sensitivity(pd.DataFrame({"mesh": [plane[3]]}))
+    two = model.sensitivity(thick[3:4])
+    one, two = (found[0] if isinstance(found, list) else found for found in (one, two))
+    n = plane[3].n_nodes
+    scale = np.abs(one.gradient).max()
+    np.testing.assert_allclose(two.gradient[:n, :2], one.gradient / 2, atol=1e-9 * scale)
+    np.testing.assert_array_equal(two.gradient[:n], two.gradient[n:])
+    assert not two.gradient[:, 2].any()
+    np.testing.assert_allclose(two.normal[:n], one.normal, atol=1e-9 * np.abs(one.normal).max())

@@ -80,3 +80,32 @@ def test_targets_by_name_or_by_value():
 def test_targets_that_cannot_be_learned(y, message):
     with pytest.raises(InputError, match=message):
         split_targets(FRAME, y)
+
+
+@pytest.mark.parametrize(
+    ("index", "message"),
+    [([2, 0, 1], "the same labels in another order .row 0 is 0 in X, 2 in y.: give y.loc.X.index."), ([0, 1, 2], "")],
+)
+def test_targets_of_other_rows_are_refused(index, message):
+    table, y = pd.DataFrame({"x": [1.0, 2.0, 3.0]}), pd.Series([4.0, 5.0, 6.0], index)
+    if not message:
+        split_targets(table, y)
+        return
+    with pytest.raises(InputError, match=message):
+        split_targets(table, y)
+
+
+def test_labels_that_only_count_rows_say_nothing():
+    table, y = pd.DataFrame({"x": [1.0, 2.0]}, index=["a", "b"]), pd.Series([4.0, 5.0])
+    assert split_targets(table, y)[0].ravel().tolist() == [4.0, 5.0]
+    with pytest.raises(InputError, match="X and y have different labels .row 1 is b in X, c in y."):
+        split_targets(table, y.set_axis(["a", "c"]))
+
+
+def test_masked_numbers_are_refused():
+    masked = np.ma.masked_greater([[1.0], [9.0]], 5.0)
+    with pytest.raises(InputError, match="An array of inputs must be plain numbers, but 1 of 2 entries is masked"):
+        as_table(masked)
+    with pytest.raises(InputError, match="Targets must be plain numbers, but 1 of 2 entries is masked"):
+        split_targets(pd.DataFrame({"x": [1.0, 2.0]}), masked[:, 0])
+    assert as_table(np.ma.masked_greater([[1.0], [2.0]], 5.0))["x0"].tolist() == [1.0, 2.0]  # nothing is hidden

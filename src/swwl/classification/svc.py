@@ -32,7 +32,7 @@ from swwl.regression.state import check_factors
 from swwl.storage.checks import NotNegative, Positive, Shape, arguments, restored
 from swwl.storage.memory import MemoryLike
 from swwl.storage.modelfile import save_model, storable
-from swwl.tables.inputs import as_table, column
+from swwl.tables.inputs import as_table, check_labels, column
 
 
 @dataclass(frozen=True)
@@ -388,6 +388,7 @@ class GraphSVC(ClassifierMixin, BaseEstimator):
 
 
 def _labels(table: Any, y: object) -> AnyArray:
+    check_labels(table, y)
     labels = np.asarray(column(table, y, "fit") if isinstance(y, str) else y)
     if labels.shape != (len(table),):
         raise InputError(f"Classes have shape {labels.shape}, but there are {len(table)} graphs.")

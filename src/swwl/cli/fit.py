@@ -11,7 +11,7 @@ import typer
 
 from swwl.cli.console import AtTime, Force, Output, given_time
 from swwl.cli.show import show_findings, show_fitted, show_plan
-from swwl.errors import InputError, LooseNodesWarning, OutlierWarning
+from swwl.errors import InputError, LeftOutWarning, OutlierWarning
 from swwl.formatting import Record
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def _run(out: Output, job: FitJob) -> None:
     if job.request.targets:
         out.say(f"solver    {job.solver.name}: {job.solver.why}")
     show_findings(out, job.check(out.progress("checks")))
-    warnings.simplefilter("ignore", LooseNodesWarning)  # the findings name them
+    warnings.simplefilter("ignore", LeftOutWarning)  # the findings name them
     warnings.simplefilter("ignore", OutlierWarning)  # their lines in the table are named below
     result: Record = {}
     written = []

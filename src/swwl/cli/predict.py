@@ -11,7 +11,7 @@ import typer
 
 from swwl.cli.console import AtTime, Force, Output, given_time
 from swwl.cli.show import show_field_scores, show_findings, show_scores
-from swwl.errors import InputError, LooseNodesWarning
+from swwl.errors import InputError, LeftOutWarning
 from swwl.formatting import Record, number
 
 
@@ -44,7 +44,7 @@ def predict_field_table(
     memory = memory_beside(table, cache)
     findings, apart = check_cases(fitted, [column], frame, table, memory)
     show_findings(out, findings)
-    warnings.simplefilter("ignore", LooseNodesWarning)  # the findings name them
+    warnings.simplefilter("ignore", LeftOutWarning)  # the findings name them
     output.mkdir(exist_ok=True)
     found = predict_fields(
         fitted,
@@ -102,7 +102,7 @@ def predict_field_case(
         check_output(output, endings=(".vtu",), inputs=files, ours=is_predicted_mesh, force=force)
     findings, apart = check_cases(fitted, [column], frame, Path("case"))
     show_findings(out, [replace(finding, place="") for finding in findings])
-    warnings.simplefilter("ignore", LooseNodesWarning)  # the findings name them
+    warnings.simplefilter("ignore", LeftOutWarning)  # the findings name them
     done: list[Any] = []
     # What the mesh holds may come from other inputs, so it is not compared with.
     row = predict_fields(
@@ -216,7 +216,7 @@ def _table(
     memory = memory_beside(table, cache)
     findings, apart = check_cases(fitted, graph_columns(fitted), frame, table, memory)
     show_findings(out, findings)
-    warnings.simplefilter("ignore", LooseNodesWarning)  # the findings name them
+    warnings.simplefilter("ignore", LeftOutWarning)  # the findings name them
     prediction, domain = predict_table(fitted, frame, table, memory=memory, progress=out.progress("predictions"))
     result = prediction_table(fitted, frame, prediction, apart, domain)
     write_table(output, result, like=frame)
@@ -272,7 +272,7 @@ def _one_case(
         check_output(output, endings=(".csv", ".parquet", ".pq"), inputs=inputs, ours=ours, force=force)
     findings, apart = check_cases(fitted, graph_columns(fitted), frame, Path("case"))
     show_findings(out, [replace(finding, place="") for finding in findings])
-    warnings.simplefilter("ignore", LooseNodesWarning)  # the findings name them
+    warnings.simplefilter("ignore", LeftOutWarning)  # the findings name them
     prediction, domain = predict_table(fitted, frame, Path("case"))
     result = prediction_table(fitted, frame, prediction, apart, domain)
     row = result.iloc[0]

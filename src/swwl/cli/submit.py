@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from swwl.cli.console import Force, Output
-from swwl.errors import InputError, LooseNodesWarning
+from swwl.errors import InputError, LeftOutWarning
 
 
 def submit(
@@ -47,7 +47,7 @@ def submit(
     check_output(output, endings=(".pkl",), inputs=inputs, force=force)
     if samples is not None and samples.exists() and (not samples.is_dir() or any(samples.iterdir())):
         raise InputError(f"{samples}: already exists; name a new folder.")
-    warnings.simplefilter("ignore", LooseNodesWarning)  # swwl check names them
+    warnings.simplefilter("ignore", LeftOutWarning)  # swwl check names them
     found = predict_split(models, frame, folder, keep=cache, progress=out.progress)
     write_submission(output, found)
     names = [name for one in models for name in outputs_of(one)]

@@ -28,6 +28,7 @@ from swwl.mesh.cells import used_nodes
 from swwl.mesh.graph import Graph
 from swwl.mesh.io import as_graph, as_mesh, prepared
 from swwl.mesh.mesh import Mesh
+from swwl.mesh.remesh.plane import Layer, flattened, thin_layer
 from swwl.mesh.shape.adjoints import cell_samples_back, lumped_measures_back, skin_samples_back
 from swwl.mesh.shape.part import part_row, part_row_back
 from swwl.mesh.shape.skin import Skin, skin
@@ -53,6 +54,8 @@ class Source:
     Parameters
     ----------
     given : Mesh or Graph
+    layer : Layer, optional
+        Where the mesh is the plane one of a layer: gradients are brought back to the nodes of that.
 
     Examples
     --------
@@ -61,14 +64,21 @@ class Source:
     (True, 3)
     """
 
-    def __init__(self, given: Mesh | Graph):
-        self.given = given
+    def __init__(self, given: Mesh | Graph, layer: Layer | None = None):
+        self.given, self._layer = given, layer
         self._known: dict[Any, Any] = {}
+
+    def plane(self) -> Source:
+        """Return the plane mesh of one that is one cell thick, whose gradients come back to both of its sides."""
+        given = self.given
+        if isinstance(given, Graph) or given.dimension < 3:
+            return self
+        return self._once("plane", lambda: Source(flattened(given), thin_layer(given)))
 
     def thing(self, merge: bool, group: str | None = None) -> Mesh | Graph:
         """Return what was given, or a part of it, with nodes at one place made one where that is requested."""
         given = self.given
-        if isinstance(given, Graph) or not (merge or group):
+        if isinstance(given, Graph):
             return given
         return self._once(("thing", merge, group), lambda: prepared(given, merge, group))
 
@@ -116,6 +126,8 @@ class Source:
         part = self.thing(False, group)
         if isinstance(part, Graph) or isinstance(self.given, Graph):
             return gradient
+        if self._layer is not None:
+            return self._layer.pulled_back(Source(self.given).from_mesh(gradient, merge, group))
         if merge and len(gradient) != part.n_nodes:
             number = np.unique(first_at_place(part.points), return_inverse=True)[1]
             gradient = gradient[number] / np.bincount(number)[number][:, None, None]
@@ -181,6 +193,7 @@ def linearize(embedding: SWWLEmbedding | SummaryEmbedding, item: Any) -> Linear:
     [0.0, 0.7071]
     """
     source = item if isinstance(item, Source) else Source(as_movable(item))
+    source = source.plane() if getattr(embedding, "plane_", False) else source
     if isinstance(embedding, SummaryEmbedding):
         return _summaries(embedding, source)
     if embedding.r != 2:

@@ -48,15 +48,17 @@ class Recipe:
     directed: bool = True  # whether normals count with their sign
     merge_nodes: bool = False
     group: str | None = None
+    plane: bool = False  # whether meshes one cell thick are taken for plane ones
 
     @cached_property
     def reading_key(self) -> str:
         """Under which name the moments of a file are kept: all that they depend on besides the file."""
         merged = ["merged"] if self.merge_nodes else []
         merged += [] if self.group is None else ["group", self.group]
+        merged += ["plane"] if self.plane else []
         if self.measure in CLOUDS:
             return fingerprint("cloud 3", self.measure, self.fields, *merged)
-        return fingerprint(self.fields, self.node_weights == "area", self.normalization, *merged)
+        return fingerprint("nodes 2", self.fields, self.node_weights == "area", self.normalization, *merged)
 
     @cached_property
     def key(self) -> str:

@@ -24,12 +24,14 @@ from numpy.typing import NDArray
 from swwl.embedding import pipeline
 from swwl.embedding.clouds import CLOUDS, Cloud, cloud_of
 from swwl.embedding.pipeline import EmbeddedGraph, Moments, Recipe
-from swwl.errors import InputError, InputTypeError, MeshWarning, located
+from swwl.errors import InputError, InputTypeError, MeshWarning, PlaneMeshWarning, located
 from swwl.mesh.arrays import AnyArray
 from swwl.mesh.graph import Graph
+from swwl.mesh.groups import matching
 from swwl.mesh.io import as_graph, as_mesh, prepared
 from swwl.mesh.io.convert import MeshFile
 from swwl.mesh.mesh import Mesh
+from swwl.mesh.remesh.plane import flattened, same_thickness, thickness_of
 from swwl.mesh.shape.part import part_row
 from swwl.mesh.shape.skin import Skin, coarseness, skin
 from swwl.mesh.shape.summaries import summaries
@@ -49,6 +51,7 @@ _GUESSED_NODES = 15_000  # of anything else that does not tell
 # several embeddings share count tenfold, for their cells and fields. Other files are read a second time.
 _MOST_NODES_WAITING = 2_000_000
 _WEIGHT_OF_MESHES = 10
+_THICKNESS = fingerprint("thickness 1")  # raise it whenever the same file comes to have another one
 
 
 class _Failure:
@@ -153,16 +156,16 @@ def _guarded(items: Iterable[object]) -> Iterator[object]:
 def load(item: Entry, recipe: Recipe) -> Graph | Cloud:
     """Return an item as the graph or the cloud that a recipe takes."""
     graph: Graph | Cloud
-    key = (recipe.measure, recipe.fields, recipe.node_weights == "area", recipe.merge_nodes, recipe.group)
+    key = (recipe.measure, recipe.fields, recipe.node_weights == "area", recipe.merge_nodes, recipe.group, recipe.plane)
     if recipe.measure in CLOUDS:
         shared = recipe.measure == "skin" and isinstance(item.given, (Mesh, MeshFile))
-        found = _skin(item, recipe.merge_nodes, recipe.group) if shared else None
+        found = _skin(item, recipe.merge_nodes, recipe.group, recipe.plane) if shared else None
         graph = item.once(key, lambda given: _cloud(given, recipe, found))
     else:
         weights = "area" if recipe.node_weights == "area" else None
         options: dict[str, Any] = {"fields": recipe.fields, "node_weights": weights}
         options |= {"merge_nodes": recipe.merge_nodes, "group": recipe.group}
-        graph = item.once(key, lambda given: as_graph(given, **options))
+        graph = item.once(key, lambda given: as_graph(_flat(given) if recipe.plane else given, **options))
     if isinstance(graph, Cloud) and not recipe.directed:
         graph = graph.without_directions()
     elif isinstance(graph, Cloud) and graph.reason and recipe.directions:
@@ -175,7 +178,17 @@ def load(item: Entry, recipe: Recipe) -> Graph | Cloud:
     return graph
 
 
+def _flat(given: object) -> Mesh:
+    """Return the plane mesh of an item that is one cell thick."""
+    mesh = as_mesh(given)
+    if isinstance(given, (str, os.PathLike)):
+        with located(str(given)):
+            return flattened(mesh)
+    return flattened(mesh)
+
+
 def _cloud(given: object, recipe: Recipe, found: Skin | None) -> Cloud:
+    given = _flat(given) if recipe.plane else given
     return cloud_of(given, recipe.measure, recipe.fields, recipe.merge_nodes, found, group=recipe.group)
 
 
@@ -251,26 +264,27 @@ def _kept(path: Path | None, recipe: Recipe, memory: Memory) -> EmbeddedGraph | 
 
 
 def summaries_of(
-    items: Sequence[Entry], kind: str, merge_nodes: bool, memory: Memory, group: str | None = None
+    items: Sequence[Entry], kind: str, merge_nodes: bool, memory: Memory, group: str | None = None, plane: bool = False
 ) -> list[NDArray[np.float64]]:
     """Return the summaries of every item as a "mesh", a "graph" or a "part", from memory where they are known there.
 
     Of "coarseness" there is one number, see :func:`swwl.mesh.shape.skin.coarseness`.
     """
     results = []
-    names = {"mesh": "mesh-2", "graph": "graph-2", "part": "part-1", "coarseness": "coarseness-1"}
+    names = {"mesh": "mesh-3", "graph": "graph-3", "part": "part-2", "coarseness": "coarseness-1"}
     key = names[kind] + "-merged" * merge_nodes
-    key += "" if group is None else "-group-" + fingerprint(group)
+    key += ("" if group is None else "-group-" + fingerprint(group)) + "-plane" * plane
     for item in items:
         kept = None if item.path is None else memory.get(item.path, "summaries", key)
         if kept is not None and "summaries" in kept and np.isfinite(kept["summaries"]).all():
             results.append(kept["summaries"])
             continue
-        thing = item.once((kind == "graph", merge_nodes, group), lambda given: _thing(given, kind, merge_nodes, group))
+        own = kind == "graph", merge_nodes, group, plane
+        thing = item.once(own, lambda given: _thing(_flat(given) if plane else given, kind, merge_nodes, group))
         try:
             if kind in ("part", "coarseness") and isinstance(thing, Mesh):
-                own = _skin(item, merge_nodes, group)
-                found = part_row(thing, own) if kind == "part" else np.array([coarseness(thing, own)])
+                outside = _skin(item, merge_nodes, group, plane)
+                found = part_row(thing, outside) if kind == "part" else np.array([coarseness(thing, outside)])
             else:
                 found = summaries(thing)
         except InputError as error:
@@ -281,11 +295,12 @@ def summaries_of(
     return results
 
 
-def _skin(item: Entry, merge_nodes: bool, group: str | None) -> Skin:
+def _skin(item: Entry, merge_nodes: bool, group: str | None, plane: bool) -> Skin:
     """Return the skin of a mesh, found once for all embeddings that need it."""
-    mesh = item.once((False, merge_nodes, group), lambda given: _thing(given, "mesh", merge_nodes, group))
+    own = False, merge_nodes, group, plane
+    mesh = item.once(own, lambda given: _thing(_flat(given) if plane else given, "mesh", merge_nodes, group))
     assert isinstance(mesh, Mesh)
-    return item.once(("skin", merge_nodes, group), lambda _: skin(mesh))
+    return item.once(("skin", *own), lambda _: skin(mesh))
 
 
 def _thing(given: object, kind: str, merge_nodes: bool, group: str | None) -> Mesh | Graph:
@@ -316,10 +331,16 @@ class Stepwise(Protocol):
     n_jobs : int or None
     fields : sequence of str
         Node fields that it needs of meshes.
+    group : str or None
+        The part of meshes that it takes.
+    plane_ : bool
+        Whether meshes are one cell thick and taken for plane ones; settled by a :class:`Run`.
     """
 
     n_jobs: int | None
     fields: Sequence[str]
+    group: str | None
+    plane_: bool
 
     @property
     def looks_first(self) -> bool:
@@ -400,12 +421,32 @@ class Run:
         first = self._first()
         if not first:
             raise InputError("There are no graphs to fit; at least one is needed.")
+        self._settle_plane(first[0])
         for embedding in self._embeddings:
             if not embedding.looks_first:
                 embedding.settle(embedding.look(first, self._memory))
         looking = [embedding for embedding in self._embeddings if embedding.looks_first]
         if looking:
             self._look(looking)
+
+    def _settle_plane(self, first: Entry) -> None:
+        """Find out whether all meshes are one cell thick, and as thick: then they are plane meshes."""
+        fields = {name for embedding in self._embeddings for name in embedding.fields}
+        found = [_thickness(first, self._memory, fields)]
+        if same_thickness(found) and isinstance(self._items, list):
+            budget = _MOST_NODES_WAITING
+            for item in self._items[1:]:
+                found.append(_thickness(item, self._memory, fields))
+                budget = item.wait(budget)
+                if not same_thickness(found):
+                    break
+        plane = same_thickness(found)
+        for embedding in self._embeddings:
+            embedding.plane_ = plane and _has_group(first, embedding.group)
+        if plane and isinstance(self._items, list):
+            are = "1 mesh is one cell thick: it is learned as a plane mesh"
+            many = f"{len(found)} meshes are one cell thick: they are learned as plane meshes"
+            warnings.warn(f"{are if len(found) == 1 else many}.", PlaneMeshWarning, stacklevel=3)
 
     def _look(self, embeddings: Sequence[Stepwise]) -> None:
         self._items, self._passes = list(self._items), 2
@@ -488,6 +529,30 @@ class Run:
             self._done += len(found[0])
             if self._progress is not None:
                 self._progress(self._done // self._passes, self._total)
+
+
+def _thickness(item: Entry, memory: Memory, fields: Collection[str]) -> float:
+    """Return how thick a mesh is, see :func:`swwl.mesh.remesh.plane.thickness_of`; 0 for graphs."""
+    kept = None if item.path is None else memory.get(item.path, "thickness", _THICKNESS)
+    if kept is not None and "thickness" in kept and kept["thickness"].shape == ():
+        return float(kept["thickness"])
+    if isinstance(item.given, (Graph, _Failure)):
+        return 0.0
+    if isinstance(item.given, (str, os.PathLike)) and not isinstance(item.given, MeshFile):
+        item.given = MeshFile(item.given, fields)  # so that it is read once
+    try:
+        mesh = as_mesh(item.given)
+    except InputError:
+        return 0.0  # a graph; what cannot be read at all is told when it is embedded
+    found = thickness_of(mesh)
+    if item.path is not None:
+        memory.put(item.path, "thickness", _THICKNESS, mesh.n_nodes, thickness=np.array(found))
+    return found
+
+
+def _has_group(item: Entry, group: str | None) -> bool:
+    """Whether a group is one of the plane mesh; the two sides of a layer are not."""
+    return group is None or bool(matching(group, _flat(item.given).groups))
 
 
 def _look(embeddings: Sequence[Stepwise], memory: Memory, items: list[Entry]) -> list[list[Any]]:

@@ -13,7 +13,7 @@ from swwl.embedding.options import check_options
 from swwl.embedding.runner import Entry, Run, summaries_of
 from swwl.errors import InputError
 from swwl.parallel import Progress
-from swwl.storage.checks import Shape, Sizes, check_declared, shown
+from swwl.storage.checks import PERHAPS, Shape, Sizes, check_declared, shown
 from swwl.storage.memory import Memory, MemoryLike
 from swwl.storage.modelfile import storable
 
@@ -49,6 +49,8 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
     ----------
     mean_, spread_ : ndarray of shape (K,)
         What rows are shifted and divided by; numbers that do not vary are divided by one.
+    plane_ : bool
+        Whether meshes are one cell thick and described as plane ones.
 
     Examples
     --------
@@ -60,6 +62,7 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
 
     mean_: Annotated[Array, Shape("k")]
     spread_: Annotated[Array, Shape("k", above=0)]
+    plane_: Annotated[bool, PERHAPS]
     fields: Sequence[str] = ()
 
     def __init__(
@@ -124,7 +127,7 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
 
     def take(self, items: Sequence[Entry], memory: Memory) -> list[Array]:
         """Return the raw numbers of every distinct mesh, (K,) each."""
-        return summaries_of(items, self.kind, self.merge_nodes, memory, self.group)
+        return summaries_of(items, self.kind, self.merge_nodes, memory, self.group, getattr(self, "plane_", False))
 
     def finish(self, pieces: list[Array], inverse: list[int] | None = None, *, fit: bool) -> Array:
         """Return the numbers of all meshes, standardized; with ``fit``, by their own means and spreads."""
@@ -189,6 +192,6 @@ class CoarsenessEmbedding(SummaryEmbedding):
 
     def _of(self, item: Entry, memory: Memory) -> Array:
         try:
-            return summaries_of([item], self.kind, self.merge_nodes, memory)[0]
+            return summaries_of([item], self.kind, False, memory, plane=getattr(self, "plane_", False))[0]
         except InputError:
             return np.array([np.nan])

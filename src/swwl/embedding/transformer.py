@@ -121,6 +121,9 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     oriented_ : bool or None
         For a skin, whether normals were consistently oriented in all of ``fit``. If not, :math:`n` stands for the
         products :math:`n_i^2, \sqrt 2 n_i n_j`, for all meshes, which do not tell a normal from its opposite.
+    plane_ : bool
+        Whether the meshes of ``fit`` are all one cell thick, and as thick: then they are taken for plane meshes, see
+        :mod:`swwl.mesh.remesh.plane`, and so are new ones.
 
     Notes
     -----
@@ -160,6 +163,7 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     n_node_features_: Annotated[int, Meta(ge=1), Size("d")]
     normal_scale_: Annotated[float | None, PERHAPS]
     oriented_: Annotated[bool | None, PERHAPS]
+    plane_: Annotated[bool, PERHAPS]
 
     def __init__(
         self,
@@ -288,9 +292,8 @@ class SWWLEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """Return the options as a recipe, enough to read graphs."""
         names = ("node_weights", "normalization", "tolerance", "n_quantiles", "quantiles", "merge_nodes", "group")
         given = {name: getattr(self, name) for name in names}
-        return Recipe(
-            fields=tuple(self.fields), n_iterations=self._kept_iterations, measure=self.measure or "nodes", **given
-        )
+        given |= {"measure": self.measure or "nodes", "plane": getattr(self, "plane_", False)}
+        return Recipe(fields=tuple(self.fields), n_iterations=self._kept_iterations, **given)
 
     def recipe(self) -> Recipe:
         """Return the options together with what ``fit`` settled."""

@@ -20,10 +20,11 @@ from swwl.fields.fit import count_fits, fit_field
 from swwl.fields.kernels import field_kernels, mesh_column
 from swwl.fields.model import FieldCases, Fields, Found, MeshNodes, Number
 from swwl.fields.state import FieldRegressorState, FittedFields, field_state, fields_from_state
-from swwl.fields.training import TableMeshes, check_options, load_training, make_settings
+from swwl.fields.training import TableMeshes, check_options, learned_mesh, load_training, make_settings
 from swwl.kernels.base import Factor, Product
 from swwl.kernels.shared import fit_kernels, represent_columns
 from swwl.mesh.mesh import Mesh
+from swwl.mesh.remesh.plane import thin_layer
 from swwl.parallel import Progress, one_blas_thread
 from swwl.regression.stack import FitCounter, Member, columns_of
 from swwl.storage.memory import Memory, MemoryLike, as_memory
@@ -76,6 +77,9 @@ class FieldRegressor(BaseEstimator):
         One row per field: ``field``, ``number``, ``explained`` (the part of the variance of training fields).
     common_topology_ : bool
         Whether all training meshes share their cells, and new ones must too.
+    plane_ : bool
+        Whether the training meshes are all one cell thick, and as thick: then they are learned as plane meshes, see
+        :mod:`swwl.mesh.remesh.plane`. Predictions are on meshes as they are given, alike on both sides.
     mesh_column_ : str
     feature_names_in_ : ndarray of str
         Columns that predictions need.
@@ -184,6 +188,7 @@ class FieldRegressor(BaseEstimator):
         self.field_names_ = list(self.models_)
         self.target_names_ = list(self.models_)
         self.common_topology_ = self._geometry.common
+        self.plane_ = self._geometry.plane
         self.choices_ = pd.DataFrame(
             self._choices,
             columns=["field", "kernel", "descriptors", "range", "shrinkage", "warp", "rrmse", "chosen"],
@@ -220,12 +225,12 @@ class FieldRegressor(BaseEstimator):
         check_is_fitted(self, "models_")
         table, models = as_rows(X, self.feature_names_in_), list(self.models_.values())
         given = column(table, self.mesh_column_).tolist() if len(table) else []
-        meshes = TableMeshes(given, self.n_jobs)
+        meshes = TableMeshes(given, self.n_jobs, self._geometry.plane)
         found = _DescribedMeshes(self, meshes, progress, as_memory(memory))
         if not len(table):
             none = [(np.empty((0, one.modes.number)),) * 2 for one in models]
             return FieldCases(models, [[] for _ in models], none, table, found)
-        meshes.each(self._geometry.check)
+        meshes.each_learned(self._geometry.check)
         table = self._sharing(table, meshes)
         rows = represent_columns([one.member.kernel for one in models], partial(column, table), None, memory)
         sizes = [one.sizes(one.member.new_blocks(own)[0], len(table)) for one, own in zip(models, rows, strict=True)]
@@ -252,11 +257,16 @@ class FieldRegressor(BaseEstimator):
         keep : bool
             Whether the same nodes will be asked about again and again.
         """
-        self._geometry.check(number, mesh)
-        blocks = self._geometry.described(number, mesh, as_memory(memory), path)
+        learned = learned_mesh(number, mesh, self._geometry.plane)
+        self._geometry.check(number, learned)
+        blocks = self._geometry.described(number, learned, as_memory(memory), path)
         stack = self._geometry.describer.stack
+        layer = thin_layer(mesh) if self._geometry.plane else None
+        copies = None if layer is None else layer.number
         return [
-            MeshNodes(mesh.n_nodes, one.basis, None if one.basis is None else stack(blocks, one.recipe), keep)
+            MeshNodes(
+                learned.n_nodes, one.basis, None if one.basis is None else stack(blocks, one.recipe), keep, copies
+            )
             for one in self.models_.values()
         ]
 
@@ -384,7 +394,8 @@ class FieldRegressor(BaseEstimator):
         X : DataFrame or list of meshes
         function : {"max", "min", "mean", "integral", "force", "largest", "mean_size"}, a list of them, or callable
             See :func:`swwl.fields.numbers.derived_number`; a callable takes a mesh with the field. Numbers that have
-            a name are calibrated on meshes that folds left out; those of a callable are as samples have them.
+            a name are calibrated on meshes that folds left out; those of a callable are as samples have them. Of meshes
+            one cell thick, numbers that have a name are those of the plane mesh, with integrals over areas.
         level : float
         n_samples : int
         field : str, optional

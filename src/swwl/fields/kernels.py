@@ -23,7 +23,7 @@ from swwl.fields.geometry.walls import inner_loops, loop_features, wall_shape
 from swwl.gp.blocks import Block, Coordinates
 from swwl.kernels.base import CorrelationName, Factor, Product
 from swwl.kernels.elliptic import Elliptic
-from swwl.mesh.io import as_mesh
+from swwl.mesh.io import as_mesh, prepared
 from swwl.mesh.mesh import Mesh
 from swwl.parallel import Progress
 from swwl.regression.candidates import default_kernels
@@ -72,7 +72,7 @@ class ShapeFactor(Factor):
         if not isinstance(self.n_components, (int, np.integer)) or self.n_components < 1:
             raise InputError(f"n_components must be a whole number of at least 1, not {self.n_components!r}.")
         items = list(as_items(values))
-        self.settle(as_mesh(items[0]))
+        self.settle(prepared(as_mesh(items[0])))
         rows = self._rows(items, progress)
         mean, components, _ = principal_components(rows, self.n_components)
         if not components.shape[1]:  # all alike: one component, of no size
@@ -96,7 +96,7 @@ class ShapeFactor(Factor):
         for number, item in enumerate(values):
             try:
                 with located(f"Column {self.column!r}"):
-                    mesh = as_mesh(item)
+                    mesh = prepared(as_mesh(item))
                     rows.append(self.vector(mesh))
             except InputError as error:
                 raise error.of_item(number, f"mesh {number}") from None

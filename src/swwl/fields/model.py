@@ -30,6 +30,7 @@ from swwl.gp.blocks import Block
 from swwl.gp.prediction import Prediction, to_std
 from swwl.mesh.arrays import AnyArray
 from swwl.mesh.mesh import Mesh
+from swwl.mesh.remesh.plane import flattened
 from swwl.regression.intervals import widening
 from swwl.regression.stack import Member
 from swwl.storage.memory import fingerprint
@@ -59,12 +60,15 @@ class MeshNodes:
     descriptors : ndarray of shape (n, D) or None
     keep : bool
         Whether the basis at the nodes is computed once, for a mesh that is asked about again and again.
+    copies : ndarray of shape (m,) or None
+        Where these are the nodes of a plane mesh, and the mesh is one cell thick: which of them every node is.
     """
 
     n: int
     basis: SmoothBasis | None = None
     descriptors: Array | None = None
     keep: bool = False
+    copies: NDArray[np.int32] | None = None
     _kept: list[Piece] | None = field(default=None, init=False, repr=False)
 
     def pieces(self) -> Iterator[Piece]:
@@ -75,6 +79,10 @@ class MeshNodes:
         if self._kept is None:
             self._kept = list(self._pieces())
         yield from self._kept
+
+    def at_copies(self, values: Array) -> Array:
+        """Return values (..., n, c) at all nodes of the mesh as it was given."""
+        return values if self.copies is None else values[..., self.copies, :]
 
     def _pieces(self) -> Iterator[Piece]:
         for part in chunks(self.n):
@@ -163,6 +171,8 @@ class FieldModel:
     def at_nodes(self, nodes: MeshNodes, mean: Array, std: Array) -> tuple[Array, Array]:
         """Return the standardized field and its uncalibrated standard deviation at all nodes of a mesh, (n, c) each.
 
+        Alike on both sides of a mesh one cell thick.
+
         Parameters
         ----------
         nodes : MeshNodes
@@ -172,7 +182,7 @@ class FieldModel:
         y, sd = np.empty((nodes.n, self.kind.components)), np.empty((nodes.n, self.kind.components))
         for part, phi, places in nodes.pieces():
             y[part], sd[part] = field_at(self._modes_at(part, phi), mean, std, self.truncation[places])
-        return y, sd
+        return nodes.at_copies(y), nodes.at_copies(sd)
 
     def _modes_at(self, part: slice, phi: Array | None) -> tuple[Array, Array]:
         if phi is not None:
@@ -195,7 +205,7 @@ class FieldModel:
             if phi is not None and rough is not None:
                 noise = np.einsum("nm,scm->snc", phi, rough, optimize=True)
                 out[:, part] += self.factor * np.sqrt(self.truncation[places]) * noise
-        return out
+        return nodes.at_copies(out)
 
     def bounds(self, y: Array, sd: Array, level: float) -> tuple[Array, Array]:
         """Return the bounds of intervals in the units of the field, of the shape of ``y``."""
@@ -374,7 +384,7 @@ class FieldCases:
             if one.kind.on_cells:
                 raise InputError(f"Field {name!r} is one of cells; numbers are derived from fields of nodes.")
             drawn = draw(one, case)
-            return [derived_number(number, case.mesh, name, drawn) for number in numbers]
+            return [derived_number(number, *_asked(case, number, name, drawn)) for number in numbers]
 
         rows = [row[name] for row in self._ask(answer, widen=False)]
         wide = model.widening(std) if widen else np.ones(len(std))
@@ -452,6 +462,13 @@ def _apart(rows: list[dict[str, tuple[Array, Array]]]) -> tuple[Fields, Fields]:
     """Return two lists of fields of one list of pairs."""
     first, second = ([{name: pair[k] for name, pair in row.items()} for row in rows] for k in (0, 1))
     return first, second
+
+
+def _asked(case: _Case, number: Number, name: str, drawn: Array) -> tuple[Mesh, str, Array]:
+    """Return the mesh and the samples that a number is derived from: numbers of a layer with a name, in the plane."""
+    if case.nodes.copies is None or callable(number):
+        return case.mesh, name, drawn
+    return flattened(case.mesh), name, drawn[:, np.unique(case.nodes.copies, return_index=True)[1]]
 
 
 def _drawer(n_samples: int, random_state: int | None) -> Callable[[FieldModel, _Case], Array]:

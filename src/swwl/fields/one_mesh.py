@@ -12,6 +12,7 @@ import pandas as pd
 
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.model import FieldCases, Found, MeshNodes
+from swwl.fields.training import learned_mesh
 from swwl.mesh.mesh import Mesh
 from swwl.regression.one_mesh import OneMesh
 
@@ -48,7 +49,8 @@ class PreparedFields:
     def __init__(self, model: FieldRegressor, mesh: Mesh):
         self.model, self.mesh = model, mesh
         self._nodes = model.nodes_of(mesh, keep=True)
-        self.members = OneMesh([one.member for one in model.models_.values()], {model.mesh_column_: mesh})
+        seen = {model.mesh_column_: learned_mesh(0, mesh, model.plane_)}
+        self.members = OneMesh([one.member for one in model.models_.values()], seen)
 
     def cases(self, X: pd.DataFrame) -> FieldCases:
         """Return rows of other inputs on this mesh, to ask things of: the same as the model says, bit for bit."""

@@ -87,7 +87,7 @@ class _Score(msgspec.Struct):
 
 
 class FieldRegressorState(msgspec.Struct):
-    """A fitted :class:`swwl.FieldRegressor`; for ``describer``, ``common`` and ``cells`` see ``Geometry``."""
+    """A fitted :class:`swwl.FieldRegressor`; ``describer``, ``common``, ``cells`` and ``plane`` are ``Geometry``'s."""
 
     params: Record
     given: bool
@@ -100,6 +100,7 @@ class FieldRegressorState(msgspec.Struct):
     choices: list[_Choice]
     scores: dict[str, _Score]
     metadata: Record
+    plane: bool = False
 
 
 def field_state(params: Record, fitted: FittedFields) -> FieldRegressorState:
@@ -116,6 +117,7 @@ def field_state(params: Record, fitted: FittedFields) -> FieldRegressorState:
         choices=[_Choice(**row) for row in fitted.choices],
         scores={name: _Score(**row) for name, row in fitted.scores.items()},
         metadata=fitted.metadata,
+        plane=fitted.geometry.plane,
     )
 
 
@@ -149,7 +151,7 @@ def fields_from_state(kind: type[FieldRegressor], values: Record) -> tuple[Recor
     return params, FittedFields(
         state.mesh_column,
         state.n_features,
-        Geometry(state.describer, state.common, state.cells),
+        Geometry(state.describer, state.common, state.cells, state.plane),
         models,
         [msgspec.structs.asdict(row) for row in state.choices],
         {name: msgspec.structs.asdict(row) for name, row in state.scores.items()},

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from swwl.errors import InputError, MeshWarning
+from swwl.errors import InputError, MeshWarning, PlaneMeshWarning
 from swwl.fields.candidates import Settings
 from swwl.fields.coding import FieldData, scored_nodes
 from swwl.fields.geometry.descriptors import Blocks, Describer, check_recipe, has_normals
@@ -27,6 +27,8 @@ from swwl.fields.values import WARPS, FieldKind, node_weights
 from swwl.mesh.io import as_mesh
 from swwl.mesh.io.convert import MeshFile
 from swwl.mesh.mesh import Mesh
+from swwl.mesh.remesh.clean import cleaned
+from swwl.mesh.remesh.plane import flattened, same_thickness, thickness_of
 from swwl.parallel import Progress, check_jobs, in_threads
 from swwl.storage.memory import Memory, fingerprint
 
@@ -54,22 +56,38 @@ class TableMeshes:
         Or anything else that :func:`swwl.as_mesh` takes.
     n_jobs : int or None
         Threads.
+
+    Attributes
+    ----------
+    plane : bool
+        Whether meshes one cell thick are learned as plane ones.
     """
 
-    def __init__(self, items: Sequence[object], n_jobs: int | None):
+    def __init__(self, items: Sequence[object], n_jobs: int | None, plane: bool = False):
         check_jobs(1 if n_jobs is None else n_jobs)
         files = {os.fspath(item): MeshFile(item) for item in items if isinstance(item, (str, os.PathLike))}
         self._items = [files[os.fspath(item)] if isinstance(item, (str, os.PathLike)) else item for item in items]
         self._n_jobs = n_jobs
         self._kept: set[MeshFile] = set()
         self._room = _MOST_NODES_KEPT
+        self.plane = plane
 
     def __len__(self) -> int:
         return len(self._items)
 
     def first(self) -> Mesh:
-        """Return the first mesh."""
-        return mesh_of(0, self._items[0])
+        """Return the first mesh, as it is learned from."""
+        return learned_mesh(0, mesh_of(0, self._items[0]), self.plane)
+
+    def settle_plane(self) -> None:
+        """Find out whether all meshes are one cell thick, and as thick: then they are learned as plane meshes."""
+        found = [thickness_of(mesh_of(0, self._items[0]))]
+        if same_thickness(found):
+            found = self.each(lambda _, mesh: thickness_of(mesh))
+        self.plane = same_thickness(found)
+        if self.plane:
+            text = f"{len(found)} meshes are one cell thick: they are learned as plane meshes."
+            warnings.warn(text, PlaneMeshWarning, stacklevel=4)
 
     def each(self, function: Callable[[int, Mesh], Found], progress: Progress | None = None) -> list[Found]:
         """Call a function of number and mesh for every mesh, in threads; return the results in order."""
@@ -84,6 +102,10 @@ class TableMeshes:
             if progress is not None:
                 progress(len(found), len(self))
         return found
+
+    def each_learned(self, function: Callable[[int, Mesh], Found], progress: Progress | None = None) -> list[Found]:
+        """Call a function of number and mesh, as it is learned from, for every mesh; return the results in order."""
+        return self.each(lambda number, mesh: function(number, learned_mesh(number, mesh, self.plane)), progress)
 
     def _keep_or_release(self, item: object) -> None:
         if not isinstance(item, MeshFile) or item in self._kept:
@@ -100,7 +122,17 @@ class TableMeshes:
         return not isinstance(item, MeshFile) or item in self._kept
 
     def shared(self) -> list[object]:
-        """Return what kernels take: objects as they were given, files with what is kept of them, paths of others."""
+        """Return what kernels take: objects as they were given, files with what is kept of them, paths of others.
+
+        Of meshes one cell thick, the plane meshes.
+        """
+        if self.plane:
+            known: dict[int, Mesh] = {}
+            for number, item in enumerate(self._items):
+                if id(item) not in known:
+                    known[id(item)] = learned_mesh(number, mesh_of(number, item), True)
+                    self._keep_or_release(item)
+            return [known[id(item)] for item in self._items]
         return [
             os.fspath(item) if isinstance(item, MeshFile) and item not in self._kept else item for item in self._items
         ]
@@ -160,11 +192,14 @@ class Geometry:
         Whether the nodes of all training meshes correspond.
     cells : ndarray of uint64
         Codes of the first mesh's cells.
+    plane : bool
+        Whether meshes are one cell thick and learned as plane ones.
     """
 
     describer: Describer
     common: bool
     cells: Codes
+    plane: bool = False
 
     def check(self, number: int, mesh: Mesh) -> None:
         """Refuse other cells than those of training, where all share them."""
@@ -190,7 +225,7 @@ def _kept_blocks(describer: Describer, mesh: Mesh, memory: Memory, path: Path | 
         return describer.blocks(mesh)
     bodies = None if describer.bodies is None else describer.bodies.tolist()
     settled = (describer.dimension, describer.diagonal, describer.normals, bodies)
-    key = fingerprint("blocks", *map(repr, settled))
+    key = fingerprint("blocks 2", *map(repr, settled))
     known = memory.get(path, "blocks", key)
     if known is not None and all(len(part) == mesh.n_nodes for name, part in known.items() if name != "n_nodes"):
         return {name: part for name, part in known.items() if name != "n_nodes"}
@@ -205,6 +240,14 @@ def mesh_of(number: int, item: object) -> Mesh:
         return as_mesh(item)
     except InputError as error:
         raise error.of_item(number, f"Mesh {number}") from None
+
+
+def learned_mesh(number: int, mesh: Mesh, plane: bool) -> Mesh:
+    """Return a mesh as it is learned from: without odd cells, and in the plane where it is one cell thick."""
+    try:
+        return cleaned(flattened(mesh) if plane else mesh)
+    except InputError as error:
+        raise error.of_item(number, _title(number, mesh)) from None
 
 
 @dataclass(frozen=True)
@@ -233,6 +276,7 @@ def load_training(
         raise InputError(f"Fields are named by {names!r}, but different names of fields are expected.")
     if len(meshes) < _FEWEST:
         raise InputError(f"The table has {len(meshes)} rows, but fields need at least {_FEWEST} meshes to learn from.")
+    meshes.settle_plane()
     first = meshes.first()
     kinds = []
     for name in names:
@@ -241,7 +285,7 @@ def load_training(
         except InputError as error:
             raise error.of_item(0, _title(0, first), continues=True) from None
     cells = cell_codes(first)
-    looks = meshes.each(lambda number, mesh: _look(number, mesh, kinds, model, cells))
+    looks = meshes.each_learned(lambda number, mesh: _look(number, mesh, kinds, model, cells))
     _warn_about_missing(looks, names)
     common = all(look.corresponds for look in looks) and model.descriptors in (None, "nodes")
     if model.descriptors == "nodes" and not common:
@@ -261,7 +305,7 @@ def load_training(
     for j, kind in enumerate(kinds):
         values, weights = [look.values[j] for look in looks], [look.weights[j] for look in looks]
         fields.append(FieldData(kind, values, weights, blocks, scored, shares))
-    return Training(Geometry(describer, common, cells), fields)
+    return Training(Geometry(describer, common, cells, meshes.plane), fields)
 
 
 def _describe(
@@ -273,13 +317,13 @@ def _describe(
         return Geometry(describer, False, cells).described(number, mesh, memory, meshes.path(number))
 
     try:
-        blocks = meshes.each(blocks_of, progress)
+        blocks = meshes.each_learned(blocks_of, progress)
     except InputError as error:
         if describer.bodies is None:
             raise
         warnings.warn(f"Slit maps are left out: {error}", MeshWarning, stacklevel=4)
         describer = replace(describer, bodies=None)
-        blocks = meshes.each(blocks_of, progress)
+        blocks = meshes.each_learned(blocks_of, progress)
     return describer.scaled(blocks), blocks
 
 

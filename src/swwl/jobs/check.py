@@ -24,6 +24,7 @@ from swwl.jobs.predict import Model, factors_of
 from swwl.jobs.table import known_outputs, read_table
 from swwl.mesh.io.formats import read_file
 from swwl.mesh.mesh import Mesh
+from swwl.mesh.remesh.plane import same_thickness
 from swwl.mesh.shape.screening import MeshFacts, Typical, apart, facts_of, typical_of
 from swwl.parallel import Progress, check_jobs, each_once, one_blas_thread
 from swwl.storage.memory import Memory, fingerprint
@@ -113,7 +114,7 @@ def told_together(findings: Iterable[Finding]) -> list[Finding]:
 
 
 # Raise it whenever the same file comes to have other facts.
-_KEY = fingerprint("facts 2")
+_KEY = fingerprint("facts 3")
 
 
 def read_facts(
@@ -154,12 +155,13 @@ def read_facts(
 def _facts(file: Path, memory: Memory, group: str | None = None) -> MeshFacts | InputError:
     key = _KEY if group is None else f"{_KEY}-group-{fingerprint(group)}"
     kept = memory.get(file, "facts", key)
-    if kept is not None and kept.keys() >= {"content", "counts", "shape"}:
-        n_loose, n_repeated, has_cells = kept["counts"].tolist()
+    if kept is not None and kept.keys() >= {"content", "counts", "shape", "thickness"}:
+        n_loose, n_repeated, has_cells, n_flat, n_twice = kept["counts"].tolist()
         shape, sizes = kept["shape"], (int(kept["n_nodes"]), n_loose, n_repeated)
         d = len(shape)
         covariance, looks, quantiles = shape[:, :d], shape[:, d : 2 * d], shape[:, 2 * d :]
-        return MeshFacts(*sizes, str(kept["content"]), quantiles, covariance, looks, bool(has_cells))
+        form, thickness = (quantiles, covariance, looks), float(kept["thickness"])
+        return MeshFacts(*sizes, str(kept["content"]), *form, bool(has_cells), n_flat, n_twice, thickness)
     try:
         with located(str(file)):
             content = read_file(file, ())
@@ -170,9 +172,10 @@ def _facts(file: Path, memory: Memory, group: str | None = None) -> MeshFacts | 
         return error
     except OSError as error:
         return InputError(f"{file}: {error.strerror or error}")
-    counts = np.array([facts.n_loose, facts.n_repeated, facts.has_cells])
+    counts = np.array([facts.n_loose, facts.n_repeated, facts.has_cells, *facts.odd_cells])
     shape = np.hstack([facts.covariance, facts.looks, facts.quantiles])  # one array is read faster than three
-    memory.put(file, "facts", key, facts.n_nodes, content=np.array(facts.key), counts=counts, shape=shape)
+    arrays = {"content": np.array(facts.key), "counts": counts, "shape": shape, "thickness": np.array(facts.thickness)}
+    memory.put(file, "facts", key, facts.n_nodes, **arrays)
     return facts
 
 
@@ -216,16 +219,35 @@ class MeshColumn:
         return {row: self.facts[file].key if file in self.facts else str(file) for row, file in self.files.items()}
 
     def odd_nodes(self, merge_nodes: bool = False) -> list[Finding]:
-        """Find nodes that no cell uses, and cells that nothing joins."""
+        """Find nodes that no cell uses, cells that say nothing, and cells that nothing joins."""
         found = []
         for row, facts in self.known():
             if facts.n_loose:
                 what = f"{facts.n_loose} node{'s' * (facts.n_loose > 1)} that no cell uses"
                 found.append(self.finding("loose nodes", row, f"has {what}", "left out, as no part of its shape"))
+            if facts.odd_cells.words:
+                found.append(self.finding("odd cells", row, f"has {facts.odd_cells.words}", "left out"))
             if not merge_nodes and (what := repeated_nodes(facts)):
                 advice = "swwl fit --merge-nodes makes one of them, which joins the cells"
                 found.append(self.finding("repeated nodes", row, what, advice))
         return found
+
+    def one_cell_thick(self, plane: bool | None = None) -> list[Finding]:
+        """Find meshes one cell thick, and say what is made of them; ``plane`` is what a fitted model does."""
+        found = [facts.thickness for _, facts in self.known()]
+        thick = [one for one in found if one and np.isfinite(one)]
+        if not thick:
+            return []
+        plane = same_thickness(found) if plane is None else plane
+        one = len(thick) == 1
+        text = f"holds {'1 mesh' if one else f'{len(thick)} meshes'} one cell thick"
+        if plane:
+            advice = "it is learned as a plane mesh" if one else "they are learned as plane meshes"
+        else:
+            mixed = len(thick) < len(found)
+            text += ", beside others that are not" if mixed else ", of different thickness"
+            advice = "all are learned as solids"
+        return [Finding("one cell thick", text, advice, column=self.name)]
 
     def standing_apart(self, typical: Typical | None, others: str = "the others") -> list[tuple[int, Finding]]:
         """Find meshes of another size, place, orientation or number of nodes; with their rows."""
@@ -409,6 +431,7 @@ def check_cases(
         known = {file: found for file, found in facts.items() if isinstance(found, MeshFacts)}
         column = MeshColumn(frame, path, name, files, known)
         findings += column.odd_nodes(merge_nodes=_merges(model, name))
+        findings += column.one_cell_thick(_is_plane(model, name))
         for row, finding in column.standing_apart(typical, "the training meshes"):
             findings.append(finding)
             for other, file in files.items():
@@ -421,6 +444,14 @@ def _merges(model: Model, column: str) -> bool:
     """Whether a model makes nodes at the same place one."""
     factors = [factor for factor in factors_of(model) if factor.column == column]
     return any(factor.get_params(deep=False).get("merge_nodes") for factor in factors)
+
+
+def _is_plane(model: Model, column: str) -> bool:
+    """Whether a model takes meshes one cell thick for plane ones."""
+    if getattr(model, "plane_", False):
+        return True
+    embeddings = [getattr(factor, "embedding_", None) for factor in factors_of(model) if factor.column == column]
+    return any(getattr(embedding, "plane_", False) for embedding in embeddings)
 
 
 def _refusal(kind: str, error: InputError, **where_: Any) -> Finding:
@@ -490,6 +521,7 @@ def _of_meshes(columns: Sequence[MeshColumn], merge_nodes: bool = False) -> tupl
         findings += column.of_other_dimension()
         findings += [finding for _, finding in column.standing_apart(usual)]
         findings += column.odd_nodes(merge_nodes)
+        findings += column.one_cell_thick()
     return findings, typical
 
 

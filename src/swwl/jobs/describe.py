@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from swwl.datasets.plaid import load_plaid
-from swwl.errors import InputError, LooseNodesWarning, MissingFileError, located
+from swwl.errors import InputError, LeftOutWarning, MissingFileError, located
 from swwl.evaluation import scores
 from swwl.evaluation.metadata import TableData, data_of, field_data_of, field_score_rows
 from swwl.fields.estimator import FieldRegressor
@@ -22,6 +22,8 @@ from swwl.mesh.io import read
 from swwl.mesh.io.foam.case import is_case
 from swwl.mesh.io.formats import is_mesh, times_of
 from swwl.mesh.io.series import Time, at_time, split_time
+from swwl.mesh.remesh.clean import odd_cells
+from swwl.mesh.remesh.plane import thin_layer
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.outliers import outlier_records
 from swwl.storage.modelfile import is_model, load_model
@@ -51,7 +53,7 @@ def mesh_file_facts(path: Path) -> Record:
     """Return nodes, cells, extent and fields of a mesh, or of a graph without cells."""
     content = read(path)
     with located(str(path)), warnings.catch_warnings():
-        warnings.simplefilter("ignore", LooseNodesWarning)  # the facts say so
+        warnings.simplefilter("ignore", LeftOutWarning)  # the facts say so
         graph = content if isinstance(content, Graph) else content.graph()
     facts: Record = {
         "kind": "graph" if isinstance(content, Graph) else "mesh",
@@ -67,6 +69,9 @@ def mesh_file_facts(path: Path) -> Record:
         facts["times"] = times
     if not isinstance(content, Graph):
         facts["cells"] = {kind: len(cells) for kind, cells in content.cells.items()}
+        facts["odd_cells"] = odd_cells(content)._asdict()
+        layer = thin_layer(content)
+        facts["layer"] = None if layer is None else {"kind": layer.kind, "thickness": layer.thickness}
         facts["groups"] = {
             name: {"kind": group.kind, "size": group.size, "nodes": len(group.nodes)}
             for name, group in content.groups.items()

@@ -74,8 +74,28 @@ def own(values: ArrayLike, dtype: DTypeLike | None = None) -> AnyArray:
     return array
 
 
+def refuse_masked(values: object, what: str) -> None:
+    """Refuse a masked array that hides entries, which would come out as whatever lies under the mask.
+
+    Examples
+    --------
+    >>> refuse_masked(np.ma.masked_greater([1.0, 9.0], 5.0), "Point coordinates")
+    Traceback (most recent call last):
+    ...
+    swwl.errors.InputError: Point coordinates must be plain numbers, but 1 of 2 entries is masked.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        hidden = int(np.ma.getmaskarray(values).sum())
+        if hidden:
+            are = "is" if hidden == 1 else "are"
+            raise InputError(f"{what} must be plain numbers, but {hidden} of {values.size} entries {are} masked.")
+
+
 def own_numbers(values: ArrayLike, wanted: str) -> NDArray[np.float64]:
     """Return a frozen float64 array, or say what was expected instead."""
+    refuse_masked(values, wanted.partition(" must ")[0])
+    if getattr(getattr(values, "dtype", None), "kind", "") == "c":
+        raise InputTypeError(f"{wanted}, but they are complex: give the real part.")
     try:
         return own(values, np.float64)
     except (TypeError, ValueError) as error:
@@ -111,6 +131,7 @@ def check_field(name: str, field: ArrayLike, length: int, of: str = "node") -> A
     if not isinstance(name, str):
         raise InputTypeError(f"Field names must be strings, not {name!r}.")
     wanted = f"Field {name!r} must be an array of numbers"
+    refuse_masked(field, f"Field {name!r}")
     array = field if isinstance(field, np.ndarray) else own_numbers(field, wanted)
     if array.ndim not in (1, 2) or len(array) != length or not array.size:
         raise InputError(f"Field {name!r} must have one row per {of} ({length}), but has shape {array.shape}.")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swwl.errors import InputError, InputTypeError
-from swwl.mesh.arrays import AnyArray, own, release
+from swwl.mesh.arrays import AnyArray, own, refuse_masked, release
 
 Cells: TypeAlias = Mapping[str, NDArray[np.int32]]
 CellsLike: TypeAlias = ArrayLike | Mapping[str, ArrayLike] | Sequence[tuple[str, ArrayLike]]
@@ -42,7 +42,7 @@ _QUADRATIC = {
     "hexahedron20": "hexahedron",
 }
 # Tetrahedra that fill the other solids: exact where faces are plane.
-_TETRAHEDRA = {
+TETRAHEDRA = {
     "tetra": ((0, 1, 2, 3),),
     "pyramid": ((0, 1, 2, 4), (0, 2, 3, 4)),
     "wedge": ((0, 1, 2, 3), (1, 2, 3, 4), (2, 3, 4, 5)),
@@ -244,6 +244,7 @@ def _is_pair(item: Any) -> bool:
 
 
 def _as_array(cells: Any, wanted: str) -> AnyArray:
+    refuse_masked(cells, wanted.partition(" must ")[0])
     try:
         return np.asarray(cells)
     except ValueError as error:  # rows of several lengths
@@ -276,6 +277,15 @@ def local_edges(kind: str, n_nodes: int) -> list[tuple[int, int]]:
     if _is_polygon(kind):
         return [(a, (a + 1) % n_nodes) for a in range(n_nodes)]
     return list(_EDGES.get(kind, ()))
+
+
+def linear_relative(kind: str) -> str:
+    """Return the type of the corners of a cell, of a type other than polygons.
+
+    >>> linear_relative("tetra10")
+    'tetra'
+    """
+    return _LINEAR_RELATIVE[kind]
 
 
 def cell_dimension(kind: str) -> int:
@@ -374,7 +384,7 @@ def cell_measures(points: NDArray[np.float64], kind: str, cells: NDArray[np.int3
         spokes = corners[:, 1:n] - corners[:, :1]
         return np.asarray(0.5 * np.linalg.norm(np.cross(spokes[:, :-1], spokes[:, 1:]).sum(1), axis=1))
     volume = np.zeros(len(cells))
-    for a, b, c, d in _TETRAHEDRA[linear]:
+    for a, b, c, d in TETRAHEDRA[linear]:
         u, v, w = (corners[:, k] - corners[:, a] for k in (b, c, d))
         volume += np.abs(np.einsum("ij,ij->i", np.cross(u, v), w)) / 6
     return volume
@@ -452,7 +462,7 @@ def cut_into_simplices(cells: Cells) -> NDArray[np.int32]:
     blocks = [np.empty((0, 2), np.int32)] if not top else []
     for kind, block in top.items():
         if cell_dimension(kind) == 3:
-            blocks += [block[:, corners] for corners in _TETRAHEDRA[_LINEAR_RELATIVE[kind]]]
+            blocks += [block[:, corners] for corners in TETRAHEDRA[_LINEAR_RELATIVE[kind]]]
         else:
             blocks.append(cell_corners(kind, block))
     return np.concatenate(blocks)

@@ -23,6 +23,7 @@ from swwl.mesh.arrays import (
     check_node_weights,
     counted,
     own_numbers,
+    refuse_masked,
     refuse_non_finite,
 )
 from swwl.mesh.cells import Cells, CellsLike, collect_cells, lumped_measures, used_nodes
@@ -328,6 +329,7 @@ def unite(graphs: Sequence[Graph]) -> Graph:
 
 def _check_edges(edges: ArrayLike, n_nodes: int) -> NDArray[np.int32]:
     """Return (m, 2) 32-bit integers, or name the edge that is wrong."""
+    refuse_masked(edges, "Edges")
     try:
         pairs = np.asarray(edges)
     except ValueError as error:  # rows of several lengths

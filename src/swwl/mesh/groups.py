@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swwl.errors import InputError, InputTypeError
-from swwl.mesh.arrays import AnyArray, Frozen, counted, own, release
+from swwl.mesh.arrays import AnyArray, Frozen, counted, own, refuse_masked, release
 from swwl.mesh.cells import Cells, block_names, cell_corners, cell_dimension, check_cells
 
 _Nodes: TypeAlias = NDArray[np.int32]
@@ -184,6 +184,7 @@ def _collected(name: str, given: Any, n_points: int, cells: Cells) -> Group:
 
 
 def _integers(name: str, values: Any, n_points: int | None = None) -> AnyArray:
+    refuse_masked(values, f"Group {name!r}")
     try:
         array = np.asarray(values)
     except ValueError as error:

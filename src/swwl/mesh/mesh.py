@@ -22,6 +22,8 @@ from swwl.mesh.graph import Graph, graph_of_cells
 from swwl.mesh.groups import Group, chosen_groups, collect_groups, united
 from swwl.storage.atomic import atomic_write
 
+_Derived = TypeVar("_Derived")
+
 
 class Mesh(Frozen):
     """Points, cells and node fields; neither a mesh nor its arrays can be changed.
@@ -70,7 +72,7 @@ class Mesh(Frozen):
     Graph(square: 4 nodes, 5 edges, 3 features, node weights)
     """
 
-    __slots__ = ("cell_fields", "cells", "fields", "groups", "name", "points")
+    __slots__ = ("_derived", "cell_fields", "cells", "fields", "groups", "name", "points")
 
     points: NDArray[np.float64]
     cells: Mapping[str, NDArray[np.int32]]
@@ -78,6 +80,7 @@ class Mesh(Frozen):
     cell_fields: Mapping[str, AnyArray]
     groups: Mapping[str, Group]
     name: str | None
+    _derived: dict[str, Any]
 
     def __init__(
         self,
@@ -120,7 +123,12 @@ class Mesh(Frozen):
         # dict(...): nobody else may hold what the read-only mappings show
         mappings: dict[str, Mapping[str, Any]] = {"cells": cells, "fields": fields, "cell_fields": cell_fields}
         mappings["groups"] = groups
-        self._set(points=points, name=name, **{key: MappingProxyType(dict(value)) for key, value in mappings.items()})
+        self._set(
+            points=points,
+            name=name,
+            _derived={},
+            **{key: MappingProxyType(dict(value)) for key, value in mappings.items()},
+        )
 
     @classmethod
     def trusted(cls, *parts: Any) -> Mesh:
@@ -143,6 +151,13 @@ class Mesh(Frozen):
     def dimension(self) -> int:
         """Number of coordinates, d."""
         return int(self.points.shape[1])
+
+    def derived(self, key: str, find: Callable[[Mesh], _Derived]) -> _Derived:
+        """Return what a function finds of the mesh, found once and kept as long as the mesh."""
+        if key not in self._derived:
+            self._derived[key] = find(self)
+        found: _Derived = self._derived[key]
+        return found
 
     def graph(self, node_weights: ArrayLike | str | None = None, fields: Iterable[str] = ()) -> Graph:
         """Make the graph of the mesh: nodes are joined where a cell has an edge.

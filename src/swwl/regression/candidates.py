@@ -20,6 +20,7 @@ from swwl.kernels import Categories, Components, Elliptic, Matern52, PartMeasure
 from swwl.kernels.base import Factor
 from swwl.kernels.elliptic import Scalar
 from swwl.mesh.io import as_mesh, prepared
+from swwl.mesh.remesh.plane import flattened, thin_layer
 from swwl.mesh.shape.skin import skin
 from swwl.tables.columns import kind_of, require_meshes
 from swwl.tables.inputs import column
@@ -193,7 +194,8 @@ def _has_skin(values: pd.Series, name: str, group: str | None = None) -> bool:
     """Whether a column holds meshes that have a skin, going by the first; graphs without cells have none."""
     first = values.iloc[0]
     try:
-        mesh = prepared(as_mesh(first), group=group)
+        mesh = as_mesh(first)
+        mesh = prepared(mesh if group is None or thin_layer(mesh) is None else flattened(mesh), group=group)
     except InputError:
         return False  # a graph; what cannot be read at all is told when it is embedded
     try:

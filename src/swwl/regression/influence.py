@@ -36,6 +36,7 @@ from swwl.mesh.arrays import AnyArray
 from swwl.mesh.cells import top_cells
 from swwl.mesh.io import as_mesh
 from swwl.mesh.mesh import Mesh
+from swwl.mesh.remesh.plane import flattened
 from swwl.mesh.remesh.refine import subdivided
 from swwl.mesh.remesh.thin import thinned
 from swwl.regression.stack import Represented, Stack, trend_matrix
@@ -212,7 +213,8 @@ def measure_influence(stack: Stack, table: pd.DataFrame, columns: Sequence[str],
     found = []
     for k, name in enumerate(columns):
         known = np.flatnonzero(np.isfinite(sizes[:, k]))
-        changed = list(_changed(table[name], known[_spread(sizes[known, k])])) if len(known) else []
+        plane = any(getattr(getattr(f, "embedding_", None), "plane_", False) for f in stack.kernel.factors)
+        changed = list(_changed(table[name], known[_spread(sizes[known, k])], plane)) if len(known) else []
         if any(one.coarser for one in changed):
             found.append((str(name), sizes[known, k], _measured(stack, table, str(name), sizes[:, k], changed)))
     if not found:
@@ -238,11 +240,12 @@ class _Changed(NamedTuple):
     finer: list[Mesh]
 
 
-def _changed(values: pd.Series, rows: Positions) -> Iterator[_Changed]:
+def _changed(values: pd.Series, rows: Positions, plane: bool) -> Iterator[_Changed]:
     """Yield training meshes with coarser ones of nearly the same part, and some with a finer one."""
     for place, row in enumerate(rows.tolist()):
         try:
             mesh = as_mesh(values.iloc[row])
+            mesh = flattened(mesh) if plane else mesh
         except InputError:
             continue
         if mesh.n_nodes > _MOST_NODES:

@@ -21,6 +21,7 @@ from swwl.errors import InputError, located
 from swwl.mesh.graph import Graph
 from swwl.mesh.io import as_mesh
 from swwl.mesh.mesh import Mesh, trusted_mesh
+from swwl.mesh.remesh.plane import Layer, flattened, thin_layer
 from swwl.mesh.shape.density import skin_density
 from swwl.mesh.shape.skin import extent
 from swwl.parallel import one_blas_thread
@@ -53,6 +54,8 @@ class Sensitivity:
     std : Sensitivity or None
         The same of the standard deviation.
     movable : ndarray of shape (n,), bool
+    layer : Layer or None
+        Of a mesh one cell thick that the model takes for a plane one.
     """
 
     target: str
@@ -63,9 +66,12 @@ class Sensitivity:
     along: pd.Series
     movable: NDArray[np.bool_] = field(repr=False)
     std: Sensitivity | None = None
+    layer: Layer | None = field(default=None, repr=False)
 
     def density(self, length: float = 0.0, most: float | None = None) -> Array:
         """Return the gradient per length (in the plane) or area of the skin, (n, d); zero at nodes inside.
+
+        Of a mesh one cell thick that is taken for a plane one, per length, the same on both sides.
 
         Parameters
         ----------
@@ -95,12 +101,16 @@ class Sensitivity:
             raise InputError("A density needs the skin of a mesh, but there are no cells.")
         if not (np.isfinite(length) and length >= 0):
             raise InputError(f"length is {length!r}, but a number of at least 0 is expected.")
-        load = self.gradient
+        mesh, load, movable, layer = self.mesh, self.gradient, self.movable, self.layer
+        if layer is not None:
+            mesh, load = flattened(mesh), layer.gathered(load)
+            movable = np.bincount(layer.number, movable) > 0
         if most is not None:
-            size = np.linalg.norm(skin_density(self.mesh, load, 0.0, self.movable)[0], axis=1)
+            size = np.linalg.norm(skin_density(mesh, load, 0.0, movable)[0], axis=1)
             limit = most * float(np.quantile(size[size > 0], 0.9)) if size.any() else 1.0
             load = load * np.divide(limit, size, out=np.ones_like(size), where=size > limit)[:, None]
-        return skin_density(self.mesh, load, float(length), self.movable)
+        density, normals = skin_density(mesh, load, float(length), movable)
+        return (density, normals) if layer is None else (layer.lifted(density), layer.lifted(normals))
 
 
 def sensitivities(
@@ -139,6 +149,8 @@ def _of_row(
     moments, columns = stack.linearize(values, row, chosen, std)
     gradient = columns.pop(graphs[0]) if graphs else np.zeros((0, 0, moments.size))
     movable = movable_nodes(where, mesh)
+    plane = any(getattr(getattr(f, "embedding_", None), "plane_", False) for f in stack.kernel.factors)
+    layer = thin_layer(mesh) if plane and isinstance(mesh, Mesh) else None
     moves = displacements(along, mesh)
     results = []
     for j, place in enumerate(chosen):
@@ -155,6 +167,7 @@ def _of_row(
                     {name: float(slopes[k]) for name, slopes in columns.items()},
                     pd.Series({name: float((own * by).sum()) for name, by in moves.items()}, dtype=float),
                     movable,
+                    layer=layer,
                 )
             )
         mean = pair[0]

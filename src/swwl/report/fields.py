@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from swwl.errors import InputError, LooseNodesWarning
+from swwl.errors import InputError, LeftOutWarning
 from swwl.evaluation.metadata import FOLDS, HELD_OUT, FieldTableData, field_data_of, field_score_rows, held_out_scores
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.scores import MeshScore
@@ -85,7 +85,7 @@ def gather_fields(model: FieldRegressor, model_path: Path | None) -> FieldFacts:
         if case < len(files) and is_mesh(files[case]):
             try:
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", LooseNodesWarning)
+                    warnings.simplefilter("ignore", LeftOutWarning)
                     found = model.cases(table.iloc[[case]])
                     (mesh,) = found.predict_meshes()
                     facts.verdicts[case] = str(found.domain["kind"].iloc[0])

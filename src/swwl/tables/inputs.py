@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from swwl.errors import InputError, InputTypeError
+from swwl.mesh.arrays import refuse_masked
 
 # Squares of larger targets, and of those below its inverse, leave the range of double precision.
 _LARGEST = 1e140
@@ -46,6 +47,7 @@ def as_table(X: Any) -> pd.DataFrame:
         return as_table(X.to_pandas())
     if isinstance(X, (str, bytes)) or not (isinstance(X, Iterable) or hasattr(X, "__array__")):
         raise InputTypeError(f"A table or a list with one entry per case is expected, not {type(X).__name__}.")
+    refuse_masked(X, "An array of inputs")
     rows = np.asarray(X) if hasattr(X, "__array__") else list(X)
     if len(rows) and isinstance(rows[0], dict):
         return pd.DataFrame(rows)
@@ -125,6 +127,8 @@ def split_targets(table: pd.DataFrame, y: Any, *, to_learn: bool = True) -> tupl
         return split_targets(table, named, to_learn=to_learn)
     if y is None:
         raise InputError("The fit requires y to be passed, but the target y is None.")
+    check_labels(table, y)
+    refuse_masked(y, "Targets")
     names = [str(y.name)] if isinstance(y, pd.Series) and y.name is not None else None
     if isinstance(y, pd.DataFrame):
         names = [str(name) for name in y.columns]
@@ -148,6 +152,32 @@ def split_targets(table: pd.DataFrame, y: Any, *, to_learn: bool = True) -> tupl
     for name, target in zip(names, values.T, strict=True):
         _check_target(name, target, to_learn)
     return values, names, single
+
+
+def check_labels(table: pd.DataFrame, y: Any) -> None:
+    """Refuse targets whose labels say that they belong to other rows than those beside which they stand.
+
+    Rows are joined by position. Labels that only count rows from 0 on say nothing beside others.
+
+    Examples
+    --------
+    >>> check_labels(pd.DataFrame({"x": [1.0, 2.0]}), pd.Series([3.0, 4.0], index=[1, 0]))
+    Traceback (most recent call last):
+    ...
+    swwl.errors.InputError: X and y have the same labels in another order (row 0 is 0 in X, 1 in y): ...
+    """
+    if not isinstance(y, (pd.Series, pd.DataFrame)) or len(y) != len(table) or table.index.equals(y.index):
+        return
+    row = int(np.argmin([one == other for one, other in zip(table.index, y.index, strict=True)]))
+    where = f"(row {row} is {table.index[row]} in X, {y.index[row]} in y)"
+    if set(table.index) == set(y.index):
+        raise InputError(
+            f"X and y have the same labels in another order {where}: give y.loc[X.index], or y.to_numpy() to join by "
+            f"position."
+        )
+    counts = pd.RangeIndex(len(table))
+    if not (table.index.equals(counts) or y.index.equals(counts)):
+        raise InputError(f"X and y have different labels {where}: give y.to_numpy() to join by position.")
 
 
 def _check_target(name: str, target: NDArray[np.float64], to_learn: bool) -> None:

@@ -13,12 +13,14 @@ from pathlib import Path
 from scipy import sparse
 
 from swwl.errors import InputError, InputTypeError, located
+from swwl.mesh.arrays import check_features, own
 from swwl.mesh.graph import Graph
 from swwl.mesh.io.formats import read_file, times_of
 from swwl.mesh.io.meshio_files import from_meshio
 from swwl.mesh.io.objects import from_networkx, from_pyg, from_pyvista, from_sparse
 from swwl.mesh.io.series import Time
-from swwl.mesh.mesh import Mesh
+from swwl.mesh.mesh import Mesh, in_plane
+from swwl.mesh.remesh.clean import cleaned
 
 
 class MeshFile(os.PathLike[str]):
@@ -116,19 +118,23 @@ def read_mesh(
         With the path and what is wrong with it; :class:`FileNotFoundError` as well, if there is no such file.
     """
     with located(str(path)):
-        return prepared(_as_mesh_content(read_file(path, fields, time, size)), group=group)
+        mesh = _as_mesh_content(read_file(path, fields, time, size))
+        return mesh if group is None else mesh.part(group)
 
 
 def prepared(mesh: Mesh, merge_nodes: bool = False, group: str | None = None) -> Mesh:
     """Return a part of a mesh, if one is asked for, with nodes at the same place made one, if that is.
+
+    Cells that are degenerate or repeated are left out, see :func:`swwl.mesh.remesh.clean.cleaned`.
 
     Examples
     --------
     >>> prepared(Mesh([0.0, 1.0, 1.0], {"line": [[0, 1]]}), merge_nodes=True)
     Mesh(2 nodes in 1 dimension; cells: 1 line)
     """
+    mesh = cleaned(mesh)
     mesh = mesh if group is None else mesh.part(group)
-    return mesh.merged() if merge_nodes else mesh
+    return cleaned(mesh.merged()) if merge_nodes else mesh
 
 
 def read_series(path: str | os.PathLike[str], fields: Collection[str] | None = None) -> list[tuple[float, Mesh]]:
@@ -226,7 +232,7 @@ def as_mesh(obj: object) -> Mesh:
     if isinstance(obj, (str, os.PathLike)):
         return read_mesh(obj)
     if isinstance(obj, tuple) and len(obj) == 2:
-        return Mesh(*obj)
+        return _mesh_of_arrays(*obj)
     mesh = _mesh_of(obj)
     if mesh is None:
         raise InputTypeError(
@@ -281,8 +287,7 @@ def as_graph(
             return _with_options(from_sparse(adjacency, features), fields, node_weights, merge_nodes, group)
         if fields:
             raise InputError(f"(points, cells) carries no node fields, but fields={list(fields)} was requested.")
-        mesh = Mesh(first, second)
-        return prepared(mesh, merge_nodes, group).graph(node_weights)
+        return prepared(_mesh_of_arrays(first, second), merge_nodes, group).graph(node_weights)
     if hasattr(obj, "edge_index"):
         return _with_options(from_pyg(obj, fields), (), node_weights, merge_nodes, group)
     if hasattr(obj, "nodes") and hasattr(obj, "edges") and hasattr(obj, "adj"):
@@ -297,9 +302,9 @@ def as_graph(
 
 
 def _mesh_of(obj: object) -> Mesh | None:
-    """Recognize the objects that hold a mesh."""
+    """Recognize the objects that hold a mesh; those in the plane z = 0 get two coordinates, whatever they are."""
     if isinstance(obj, Mesh):
-        return obj
+        return in_plane(obj)
     if not hasattr(obj, "points"):
         return None
     cells = getattr(obj, "cells", None)
@@ -309,8 +314,15 @@ def _mesh_of(obj: object) -> Mesh | None:
         return from_pyvista(obj)
     fields = getattr(obj, "fields", None)
     if isinstance(cells, Mapping) and isinstance(fields, Mapping):
-        return Mesh(obj.points, cells, fields)
+        return in_plane(Mesh(obj.points, cells, fields))
     return None
+
+
+def _mesh_of_arrays(points: object, cells: object) -> Mesh:
+    """Make a mesh of arrays; in the plane z = 0 a plane one, so that four nodes are a quadrilateral."""
+    checked = check_features(points, "Point coordinates")  # type: ignore[arg-type]
+    flat = checked.shape[1] == 3 and not checked[:, 2].any()
+    return Mesh(own(checked[:, :2]) if flat else checked, cells)  # type: ignore[arg-type]
 
 
 def _with_options(

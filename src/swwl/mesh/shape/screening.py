@@ -8,6 +8,7 @@ mesh that is unlike those that it has learned from.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache
@@ -17,12 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swwl.errors import InputError
+from swwl.errors import InputError, OddCellsWarning
 from swwl.formatting import number
 from swwl.mesh.arrays import AnyArray
 from swwl.mesh.cells import used_nodes
 from swwl.mesh.graph import Graph
 from swwl.mesh.mesh import Mesh
+from swwl.mesh.remesh.clean import OddCells, cleaned, odd_cells
+from swwl.mesh.remesh.plane import thickness_of
 from swwl.mesh.shape.skin import skin
 from swwl.storage.memory import fingerprint
 
@@ -128,6 +131,10 @@ class MeshFacts:
         nothing, for what has no skin.
     has_cells : bool
         Whether it is a mesh in space; the features of a graph may be anything.
+    n_flat, n_twice : int
+        Cells without area or volume, and cells that are there again.
+    thickness : float
+        Of a mesh one cell thick, see :func:`swwl.mesh.remesh.plane.thickness_of`; 0 in the plane, NaN for solids.
     """
 
     n_nodes: int
@@ -138,6 +145,14 @@ class MeshFacts:
     covariance: _Floats
     looks: _Floats
     has_cells: bool = True
+    n_flat: int = 0
+    n_twice: int = 0
+    thickness: float = 0.0
+
+    @property
+    def odd_cells(self) -> OddCells:
+        """Cells that are left out."""
+        return OddCells(self.n_flat, self.n_twice)
 
     @property
     def dimension(self) -> int:
@@ -195,10 +210,16 @@ def facts_of(item: Mesh | Graph) -> MeshFacts:
     below, above = np.floor(places).astype(np.intp), np.ceil(places).astype(np.intp)
     quantiles = rows[:, below] + (places - below) * (rows[:, above] - rows[:, below])
     has_cells = isinstance(item, Mesh)
-    looks = _looks(item) if isinstance(item, Mesh) else None
+    looks, odd, thickness = None, OddCells(0, 0), 0.0
+    if isinstance(item, Mesh):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OddCellsWarning)  # the facts say so
+            looks = _looks(cleaned(item))
+        odd, thickness = odd_cells(item), thickness_of(item)
     if looks is None:
         looks = np.eye(len(rows)) / len(rows)
-    return MeshFacts(len(points), n_loose, n_repeated, fingerprint(*parts), quantiles, covariance, looks, has_cells)
+    sizes = len(points), n_loose, n_repeated
+    return MeshFacts(*sizes, fingerprint(*parts), quantiles, covariance, looks, has_cells, *odd, thickness)
 
 
 def _looks(mesh: Mesh) -> _Floats | None:

@@ -1,0 +1,486 @@
+"""Plane problems in meshes one cell thick: recognized by their geometry, and collapsed into the plane.
+
+Many solvers of flows know solids alone: a plane problem is one layer of cells between two parallel copies of the plane
+mesh, an axisymmetric one a layer between two half planes that meet in the axis. :func:`thin_layer` recognizes both,
+:func:`collapsed` returns the plane mesh, and :class:`Layer` brings fields and gradients back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swwl.errors import InputError
+from swwl.mesh.arrays import AnyArray, own
+from swwl.mesh.cells import cell_dimension, cell_edges, cell_sides, used_nodes
+from swwl.mesh.groups import Group, collect_groups
+from swwl.mesh.mesh import Mesh, trusted_mesh
+
+Array = NDArray[np.float64]
+_Nodes = NDArray[np.int32]
+
+_SOLIDS = ("hexahedron", "wedge", "pyramid", "tetra")
+# How far nodes may be from where a perfect layer has them: relative to its thickness, and, as coordinates are often
+# written with few digits, to the size of the mesh.
+_TOLERANCE, _DIGITS, _MOST = 1e-4, 1e-6, 1e-2
+_MOST_ANGLE = np.radians(30.0)
+# Thicknesses that differ by less are the same; those of a set of meshes have to be.
+_SAME = 1e-6
+_MOST_TRIED = 1000  # cells, of which the largest shows where the sides are
+_FACE_TYPES = {2: "line", 3: "triangle", 4: "quad"}
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A mesh one cell thick: which of its nodes are which node of the plane mesh.
+
+    Attributes
+    ----------
+    kind : {"plane", "wedge"}
+        A layer between parallel planes, or between two half planes that meet in an axis.
+    thickness : float
+        Distance of the planes, or angle between them in radians.
+    number : ndarray of shape (n,), int32
+        Of every node, its node of the plane mesh.
+    points : ndarray of shape (k, 2)
+        Of the plane mesh: in the plane, or along the axis and away from it.
+    directions : ndarray of shape (n, 2, 3) or (1, 2, 3)
+        Where in space the two coordinates of a node grow.
+    cells : dict of str to ndarray of shape (m, 3) or (m, 4)
+        Of the plane mesh, counterclockwise.
+    rows : ndarray of shape (m,)
+        Of every cell of the plane mesh, its place among all cells of the mesh.
+    """
+
+    kind: Literal["plane", "wedge"]
+    thickness: float
+    number: _Nodes
+    points: Array
+    directions: Array
+    cells: dict[str, _Nodes]
+    rows: NDArray[np.intp]
+
+    def mean(self, field: AnyArray) -> AnyArray:
+        """Return what a field (n, ...) is on the plane mesh, (k, ...): the mean of both sides; of integers, the least.
+
+        Examples
+        --------
+        >>> box = Mesh(*_box())
+        >>> thin_layer(box).mean(np.arange(12.0)).tolist()
+        [3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
+        """
+        if field.dtype.kind != "f":
+            order = np.lexsort((field if field.ndim == 1 else field[:, 0], self.number))
+            return np.asarray(field[order[np.unique(self.number[order], return_index=True)[1]]])
+        columns = np.asarray(field, float).reshape(len(field), -1).T
+        counts = np.bincount(self.number)
+        means = np.column_stack([np.bincount(self.number, column) / counts for column in columns])
+        return np.asarray(means.reshape(len(counts), *field.shape[1:]).astype(field.dtype))
+
+    def pulled_back(self, gradient: Array) -> Array:
+        """Bring gradients (k, 2, m) in the points of the plane mesh to all nodes in space, (n, 3, m): equal shares."""
+        shares = gradient / np.bincount(self.number)[:, None, None]
+        return np.stack([self.lifted(shares[:, :, j]) for j in range(gradient.shape[2])], axis=2)
+
+    def gathered(self, gradient: Array) -> Array:
+        """Return the gradient (k, 2) in the points of the plane mesh, given the shares (n, 3) of all nodes."""
+        parts = np.einsum("npx,nx->pn", np.broadcast_to(self.directions, (len(gradient), 2, 3)), gradient)
+        return np.column_stack([np.bincount(self.number, part) for part in parts])
+
+    def lifted(self, vectors: Array) -> Array:
+        """Return vectors (k, 2) in the plane as vectors in space at all nodes, (n, 3)."""
+        shape = len(self.number), 2, 3
+        return np.asarray(np.einsum("npx,np->nx", np.broadcast_to(self.directions, shape), vectors[self.number]))
+
+
+def _box() -> tuple[Array, dict[str, _Nodes]]:
+    """Return points and cells of two hexahedra in a layer, for examples."""
+    plane = np.array([[0.0, 0], [1, 0], [3, 0], [0, 1], [1, 1], [3, 3]])
+    points = np.vstack([np.column_stack([plane, np.full(6, z)]) for z in (0.0, 0.5)])
+    quads = np.array([[0, 1, 4, 3], [1, 2, 5, 4]])
+    return points, {"hexahedron": np.hstack([quads, quads + 6]).astype(np.int32)}
+
+
+def thin_layer(mesh: Mesh) -> Layer | None:
+    """Recognize a mesh one cell thick, of constant thickness; None for all others, solids above all.
+
+    Every node has to lie on one of two planes, or in the axis in which they meet, with its copy straight across on the
+    other, and every cell has to reach from one to the other. Fields and names do not count. A row of single cells,
+    which is thin in two directions, stays a solid, and so do cells with nodes on their sides.
+
+    Parameters
+    ----------
+    mesh : Mesh
+
+    Examples
+    --------
+    >>> found = thin_layer(Mesh(*_box()))
+    >>> found.kind, found.thickness, found.points[:3].tolist(), {k: c.tolist() for k, c in found.cells.items()}
+    ('plane', 0.5, [[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]], {'quad': [[0, 1, 4, 3], [1, 2, 5, 4]]})
+    """
+    return mesh.derived("layer", _thin_layer)
+
+
+def _thin_layer(mesh: Mesh) -> Layer | None:
+    if mesh.dimension != 3:
+        return None
+    solids = {kind: block for kind, block in mesh.cells.items() if cell_dimension(kind) == 3 and len(block)}
+    if not solids or any(kind not in _SOLIDS for kind in solids):
+        return None
+    if sum(map(len, solids.values())) < 2 or not {"hexahedron", "wedge"} & solids.keys():
+        return None
+    sides = [
+        found for pair in _opposite_faces(mesh.points, solids) if (found := _sides(mesh.points, *pair)) is not None
+    ]
+    if len(sides) != 1 or not used_nodes(solids, mesh.n_nodes).all():
+        return None
+    return _layer(mesh, solids, sides[0])
+
+
+def flattened(mesh: Mesh) -> Mesh:
+    """Return the plane mesh of one that is one cell thick; meshes that are plane already as they are.
+
+    Raises
+    ------
+    InputError
+        For others.
+    """
+    layer = thin_layer(mesh)
+    if layer is not None:
+        return mesh.derived("flattened", lambda one: collapsed(one, layer))
+    if mesh.dimension > 2:
+        raise InputError("the mesh is not one cell thick, as those of fit are, which are taken for plane meshes.")
+    return mesh
+
+
+def thickness_of(mesh: Mesh) -> float:
+    """Return how thick a layer is: 0 for plane meshes, NaN for solids, less than zero for angles of wedges.
+
+    Examples
+    --------
+    >>> thickness_of(Mesh(*_box())), thickness_of(Mesh([[0, 0], [1, 0], [0, 1]], [[0, 1, 2]]))
+    (0.5, 0.0)
+    """
+    if mesh.dimension < 3:
+        return 0.0
+    layer = thin_layer(mesh)
+    if layer is None:
+        return float("nan")
+    return layer.thickness if layer.kind == "plane" else -layer.thickness
+
+
+def same_thickness(found: list[float]) -> bool:
+    """Whether meshes of these thicknesses are to be learned as plane ones: all as thick, as far as they are not plane.
+
+    Where the thickness varies from mesh to mesh it is an input, as of plates, and the meshes stay solids.
+
+    Examples
+    --------
+    >>> same_thickness([0.1, 0.1, 0.0]), same_thickness([0.1, 0.2]), same_thickness([0.1, float("nan")])
+    (True, False, False)
+    """
+    thick = np.array([one for one in found if one != 0])
+    if not len(thick) or not np.isfinite(thick).all():
+        return False
+    return bool(np.ptp(thick) <= _SAME * np.abs(thick).max())
+
+
+def collapsed(mesh: Mesh, layer: Layer) -> Mesh:
+    """Return the plane mesh of one that is one cell thick.
+
+    Parameters
+    ----------
+    mesh : Mesh
+    layer : Layer
+        Of it.
+
+    Returns
+    -------
+    Mesh
+        In two coordinates: without the one across, where the planes are across a coordinate axis. Node fields are the
+        mean of both sides, with all their components. Faces from one side to the other become lines of groups of the
+        same name; the two sides themselves are dropped.
+
+    Examples
+    --------
+    >>> box = Mesh(*_box(), groups={"inlet": {"quad": [[0, 3, 9, 6]]}, "front": {"quad": [[0, 1, 4, 3]]}})
+    >>> plane = collapsed(box, thin_layer(box))
+    >>> plane
+    Mesh(6 nodes in 2 dimensions; cells: 2 quad; groups: inlet)
+    >>> plane.groups["inlet"].faces["line"].tolist()
+    [[0, 3]]
+    """
+    fields = {name: layer.mean(field) for name, field in mesh.fields.items()}
+    of_cells = {name: own(field[layer.rows]) for name, field in mesh.cell_fields.items()}
+    raw = {name: _group(mesh, layer, group) for name, group in mesh.groups.items()}
+    groups = collect_groups({name: one for name, one in raw.items() if one is not None}, len(layer.points), layer.cells)
+    return trusted_mesh(layer.points, layer.cells, fields, mesh.name, of_cells, groups)
+
+
+# Where the layer lies
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """Two planes: on which side every node lies (-1, 1, or 0 in the axis), and its two coordinates (n, 2)."""
+
+    kind: Literal["plane", "wedge"]
+    thickness: float
+    side: NDArray[np.int8]
+    points: Array
+    directions: Array
+    tolerance: float
+
+
+def _opposite_faces(points: Array, solids: dict[str, _Nodes]) -> Iterator[tuple[Array, Array]]:
+    """Yield pairs of faces of a large cell, (3 or 4, 3) each, one of which must lie on the two sides of a layer."""
+    kind = "hexahedron" if "hexahedron" in solids else "wedge"
+    block = solids[kind][:: max(1, len(solids[kind]) // _MOST_TRIED)]
+    boxes = np.ptp(points[block], axis=1)
+    cell = block[[int(np.argmax(np.partition(boxes, 1, axis=1)[:, 1]))]]  # its second longest edge counts
+    faces = [points[face[0]] for face in cell_sides(kind, cell)]
+    if kind == "hexahedron":
+        yield from ((faces[a], faces[b]) for a, b in ((0, 1), (2, 4), (3, 5)))
+    else:
+        yield faces[0], faces[1]
+        yield from ((faces[a], faces[b]) for a, b in ((2, 3), (3, 4), (4, 2)))
+
+
+def _normal(face: Array) -> Array | None:
+    spokes = face[1:] - face[0]
+    vector = np.cross(spokes[:-1], spokes[1:]).sum(axis=0)
+    size = float(np.linalg.norm(vector))
+    return vector / size if size > 0 else None
+
+
+def _snapped(vector: Array) -> Array:
+    """Return a unit vector whose largest entry is positive, exactly along an axis where it is so but for rounding."""
+    axis = int(np.argmax(np.abs(vector)))
+    vector = vector * np.sign(vector[axis])
+    return np.eye(3)[axis] if 1 - vector[axis] < 1e-9 else vector
+
+
+def _sides(points: Array, first: Array, second: Array) -> _Sides | None:
+    a, b = _normal(first), _normal(second)
+    if a is None or b is None:
+        return None
+    size = float(np.ptp(points.T.copy(), axis=1).max())
+    axis = np.cross(a, b)
+    if np.linalg.norm(axis) < 1e-5:
+        return _between_planes(points, _snapped(a), size)
+    if np.linalg.norm(axis) > np.sin(_MOST_ANGLE):
+        return None
+    return _between_half_planes(points, (first, a), (second, b), _snapped(axis / np.linalg.norm(axis)), size)
+
+
+def _tolerance(thickness: float, size: float) -> float:
+    return max(_TOLERANCE * thickness, min(_DIGITS * size, _MOST * thickness))
+
+
+def _between_planes(points: Array, normal: Array, size: float) -> _Sides | None:
+    across = points @ normal
+    low, high = float(across.min()), float(across.max())
+    thickness = high - low
+    tolerance = _tolerance(thickness, size)
+    if not (np.minimum(across - low, high - across) <= tolerance).all():
+        return None
+    side = np.where(across - low <= tolerance, -1, 1).astype(np.int8)
+    largest = int(np.argmax(normal))
+    if normal[largest] == 1.0:
+        basis = np.delete(np.eye(3), largest, axis=0)
+    else:
+        start = np.eye(3)[int(np.argmin(np.abs(normal)))]
+        start = start - (start @ normal) * normal
+        start /= np.linalg.norm(start)
+        basis = np.array([start, np.cross(normal, start)])
+    thickness = float(np.median(across[side > 0]) - np.median(across[side < 0]))
+    return _Sides("plane", thickness, side, points @ basis.T, basis[None], tolerance)
+
+
+def _between_half_planes(
+    points: Array, first: tuple[Array, Array], second: tuple[Array, Array], axis: Array, size: float
+) -> _Sides | None:
+    # The point in both planes that is nearest to the origin.
+    planes = np.array([first[1], second[1], axis])
+    start = np.linalg.solve(planes, [first[1] @ first[0][0], second[1] @ second[0][0], 0.0])
+    away = []
+    for face, _ in (first, second):
+        middle = face.mean(axis=0) - start
+        middle = middle - (middle @ axis) * axis
+        away.append(middle / np.linalg.norm(middle))
+    radial = away[0] + away[1]
+    radial /= np.linalg.norm(radial)
+    across = np.cross(axis, radial)
+    x, r, t = (points - start) @ axis + start @ axis, (points - start) @ radial, (points - start) @ across
+    half = abs(float(np.arctan2(away[0] @ across, away[0] @ radial)))
+    radius = np.hypot(r, t)
+    most = float(radius.max())
+    tolerance = _tolerance(2 * half * most, size)
+    on_axis = radius <= 1e-6 * most
+    if not (np.abs(np.abs(t) - np.tan(half) * r)[~on_axis] <= tolerance).all() or (r[~on_axis] <= 0).any():
+        return None
+    side = np.where(on_axis, 0, np.sign(t)).astype(np.int8)
+    outward = (r[:, None] * radial + t[:, None] * across) / np.where(on_axis, 1.0, radius)[:, None]
+    outward[on_axis] = radial
+    directions = np.stack([np.broadcast_to(axis, outward.shape), outward], axis=1)
+    far = radius > 0.5 * most
+    angle = 2 * float(np.median(np.arctan2(np.abs(t[far]), r[far])))
+    return _Sides("wedge", angle, side, np.column_stack([x, np.where(on_axis, 0.0, radius)]), directions, tolerance)
+
+
+# Nodes and cells
+
+
+def _layer(mesh: Mesh, solids: dict[str, _Nodes], sides: _Sides) -> Layer | None:
+    partner = _partners(solids, sides.side)
+    if partner is None:
+        return None
+    # tolerances of places are those of digits: thickness does not change along a layer of two planes
+    gap = sides.points - sides.points[partner]
+    if max(float(gap.max()), -float(gap.min())) > sides.tolerance:
+        return None
+    first = np.minimum(partner, np.arange(mesh.n_nodes))
+    first = _joined_on_axis(sides, first)
+    number: _Nodes = np.unique(first, return_inverse=True)[1].astype(np.int32)
+    counts = np.bincount(number)
+    points = np.column_stack([np.bincount(number, column) / counts for column in sides.points.T])
+    cells: dict[str, list[tuple[NDArray[np.intp], _Nodes]]] = {}
+    rows = []
+    start = 0
+    for kind, block in mesh.cells.items():
+        if kind in solids:
+            faces = _plane_cells(kind, block, number, sides.side)
+            if faces is None:
+                return None
+            for width, (own_rows, nodes) in faces.items():
+                cells.setdefault(_FACE_TYPES[width], []).append((start + own_rows, nodes))
+        start += len(block)
+    blocks = {}
+    for kind, parts in cells.items():
+        around = _counterclockwise(points, np.concatenate([nodes for _, nodes in parts]))
+        blocks[kind] = own(around, np.int32)
+        rows.append(np.concatenate([own_rows for own_rows, _ in parts]))
+    return Layer(sides.kind, sides.thickness, number, own(points), sides.directions, blocks, np.concatenate(rows))
+
+
+def _partners(solids: dict[str, _Nodes], side: NDArray[np.int8]) -> NDArray[np.intp] | None:
+    """Return the node across from every node, (n,), itself in the axis; None where a node has none or several."""
+    edges = np.concatenate([cell_edges(kind, block) for kind, block in solids.items()]).astype(np.intp)
+    edges = edges[side[edges[:, 0]] * side[edges[:, 1]] < 0]
+    partner = np.where(side == 0, np.arange(len(side)), -1)
+    partner[edges[:, 0]] = edges[:, 1]
+    partner[edges[:, 1]] = edges[:, 0]
+    # An edge that has lost its place to another one shows that a node has two partners.
+    whole = (partner >= 0).all() and (partner[edges[:, 0]] == edges[:, 1]).all()
+    whole = whole and (partner[edges[:, 1]] == edges[:, 0]).all()
+    return partner if whole else None
+
+
+def _joined_on_axis(sides: _Sides, first: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Make nodes at one place in the axis one."""
+    on_axis = np.flatnonzero(sides.side == 0)
+    if not len(on_axis):
+        return first
+    x = sides.points[on_axis, 0]
+    order = np.argsort(x, kind="stable")
+    run = np.concatenate([[0], np.cumsum(np.diff(x[order]) > 1e-9 * max(float(np.abs(x).max()), 1e-300))])
+    least = np.full(int(run[-1]) + 1, len(first))
+    np.minimum.at(least, run, on_axis[order])
+    first = first.copy()
+    first[on_axis[order]] = least[run]
+    return first
+
+
+def _plane_cells(
+    kind: str, block: _Nodes, number: _Nodes, side: NDArray[np.int8]
+) -> dict[int, tuple[NDArray[np.intp], _Nodes]] | None:
+    """Return the faces of cells on the first side, by their number of corners: which cells, and their nodes.
+
+    None where a cell has no such face, or nodes that are not across from it.
+    """
+    corners, lies = number[block], side[block]
+    left = np.ones(len(block), bool)
+    found: dict[int, list[tuple[NDArray[np.intp], _Nodes]]] = {}
+    for face in cell_sides(kind, np.tile(np.arange(block.shape[1], dtype=np.int32), (1, 1))):
+        places = face[0]
+        own = [lies[:, place] for place in places]
+        flat = np.logical_and.reduce([left, *(one <= 0 for one in own)]) & np.logical_or.reduce(
+            [one < 0 for one in own]
+        )
+        chosen = np.flatnonzero(flat)
+        if not len(chosen):
+            continue
+        nodes = corners[np.ix_(chosen, places)]
+        there = corners[chosen].T
+        whole = np.logical_and.reduce([np.logical_or.reduce([one == node for node in nodes.T]) for one in there])
+        chosen, nodes = chosen[whole], nodes[whole]
+        repeated = sum((nodes[:, k - 1] == nodes[:, k]).astype(int) for k in range(nodes.shape[1]))
+        for count in np.unique(repeated):
+            some = np.flatnonzero(repeated == count)
+            if nodes.shape[1] - count < 3:
+                continue
+            kept = nodes[some][nodes[some] != np.roll(nodes[some], 1, axis=1)].reshape(len(some), -1)
+            found.setdefault(kept.shape[1], []).append((chosen[some], kept))
+            left[chosen[some]] = False
+    if left.any():
+        return None
+    joined = {}
+    for width, parts in found.items():
+        rows = np.concatenate([one for one, _ in parts])
+        order = np.argsort(rows)
+        joined[width] = rows[order], np.concatenate([nodes for _, nodes in parts])[order]
+    return joined
+
+
+def _counterclockwise(points: Array, cells: _Nodes) -> _Nodes:
+    x, y = (column[cells.T] for column in points.T.copy())
+    area = sum(x[k - 1] * y[k] - y[k - 1] * x[k] for k in range(len(x)))
+    clockwise = np.flatnonzero(area < 0)
+    cells[clockwise] = np.roll(cells[clockwise, ::-1], 1, axis=1)
+    return cells
+
+
+# Groups
+
+
+def _group(mesh: Mesh, layer: Layer, group: Group) -> object:
+    """Return a group of the plane mesh as :func:`collect_groups` takes it; None where nothing is left of it."""
+    if group.kind == "nodes":
+        return np.unique(layer.number[group.nodes]) if len(group.nodes) else None
+    if group.kind == "faces":
+        return _lines(layer, list(group.faces.values()))
+    solids: list[NDArray[np.intp]] = []
+    others: list[_Nodes] = []
+    start = 0
+    for kind, block in mesh.cells.items():
+        if kind in group.cells and cell_dimension(kind) == 3:
+            solids.append(start + group.cells[kind].astype(np.intp))
+        elif kind in group.cells:
+            others.append(block[group.cells[kind]])
+        start += len(block)
+    if not solids:
+        return _lines(layer, others)
+    chosen = np.isin(layer.rows, np.concatenate(solids))
+    found, start = {}, 0
+    for kind, block in layer.cells.items():
+        rows = np.flatnonzero(chosen[start : start + len(block)])
+        if len(rows):
+            found[kind] = rows
+        start += len(block)
+    return found or None
+
+
+def _lines(layer: Layer, faces: list[_Nodes]) -> object:
+    """Return the lines that faces from one side to the other become; None where there are none."""
+    found = []
+    for block in faces:
+        numbers = np.sort(layer.number[block], axis=1)
+        different = 1 + (numbers[:, 1:] != numbers[:, :-1]).sum(axis=1)
+        ends = numbers[different == 2]
+        found.append(np.column_stack([ends[:, 0], ends[:, -1]]))
+    lines = np.unique(np.concatenate(found), axis=0) if found else np.empty((0, 2), np.int32)
+    return {"line": lines} if len(lines) else None
