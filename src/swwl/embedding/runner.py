@@ -538,13 +538,17 @@ def _thickness(item: Entry, memory: Memory, fields: Collection[str]) -> float:
         return float(kept["thickness"])
     if isinstance(item.given, (Graph, _Failure)):
         return 0.0
-    if isinstance(item.given, (str, os.PathLike)) and not isinstance(item.given, MeshFile):
-        item.given = MeshFile(item.given, fields)  # so that it is read once
+    given = item.given
+    if isinstance(given, (str, os.PathLike)) and not isinstance(given, MeshFile):
+        item.given = MeshFile(given, fields)  # so that a layer is read once
     try:
         mesh = as_mesh(item.given)
+        found = thickness_of(mesh)
     except InputError:
-        return 0.0  # a graph; what cannot be read at all is told when it is embedded
-    found = thickness_of(mesh)
+        found = 0.0  # a graph; what cannot be read at all is told when it is embedded
+    if not found:
+        item.given = given
+        return found
     if item.path is not None:
         memory.put(item.path, "thickness", _THICKNESS, mesh.n_nodes, thickness=np.array(found))
     return found

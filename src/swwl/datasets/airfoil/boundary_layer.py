@@ -28,7 +28,7 @@ _SUBSTEPS = 4
 _SEPARATED = -0.0899  # Thwaites' parameter at laminar separation
 
 
-class Layer(NamedTuple):
+class BoundaryLayer(NamedTuple):
     """End of one side: momentum thickness, shape factor, outer speed."""
 
     momentum: float
@@ -74,13 +74,13 @@ def sides(flow: PanelFlow) -> list[tuple[Floats, Floats]]:
     return result
 
 
-def squire_young(layer: Layer) -> float:
+def squire_young(layer: BoundaryLayer) -> float:
     r"""Drag coefficient of one side, :math:`2 \theta u^{(H + 5) / 2}`."""
     decay: float = layer.speed ** ((min(layer.shape, _WAKE_SHAPE) + 5) / 2)
     return 2 * layer.momentum * decay
 
 
-def march(arc: Floats, speed: Floats, reynolds: float, trip: float = TRIP) -> Layer:
+def march(arc: Floats, speed: Floats, reynolds: float, trip: float = TRIP) -> BoundaryLayer:
     """Follow the layer along one side.
 
     Parameters
@@ -102,7 +102,7 @@ def march(arc: Floats, speed: Floats, reynolds: float, trip: float = TRIP) -> La
     momentum, shape, start = _laminar(arc, speed, reynolds, trip)
     if start < len(arc) - 1:
         momentum, shape = _turbulent(arc[start:].tolist(), speed[start:].tolist(), momentum, reynolds)
-    return Layer(momentum, shape, float(speed[-1]))
+    return BoundaryLayer(momentum, shape, float(speed[-1]))
 
 
 def _laminar(arc: Floats, speed: Floats, reynolds: float, trip: float) -> tuple[float, float, int]:
