@@ -195,7 +195,7 @@ def _has_skin(values: pd.Series, name: str, group: str | None = None) -> bool:
     first = values.iloc[0]
     try:
         mesh = as_mesh(first)
-        mesh = prepared(mesh if group is None or thin_layer(mesh) is None else flattened(mesh), group=group)
+        mesh = prepared(mesh if thin_layer(mesh) is None else flattened(mesh), group=group)
     except InputError:
         return False  # a graph; what cannot be read at all is told when it is embedded
     try:

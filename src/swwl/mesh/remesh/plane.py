@@ -7,9 +7,10 @@ mesh, an axisymmetric one a layer between two half planes that meet in the axis.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from itertools import combinations
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,15 @@ _MOST_ANGLE = np.radians(30.0)
 # Thicknesses that differ by less are the same; those of a set of meshes have to be.
 _SAME = 1e-6
 _MOST_TRIED = 1000  # cells, of which the largest shows where the sides are
+# Corners of cells on one side, and those across from them.
+_ACROSS = {
+    "hexahedron": (
+        ((0, 1, 2, 3), (4, 5, 6, 7)),
+        ((0, 1, 5, 4), (3, 2, 6, 7)),
+        ((0, 3, 7, 4), (1, 2, 6, 5)),
+    ),
+    "wedge": (((0, 1, 2), (3, 4, 5)),),
+}
 _FACE_TYPES = {2: "line", 3: "triangle", 4: "quad"}
 
 
@@ -133,12 +143,12 @@ def _thin_layer(mesh: Mesh) -> Layer | None:
         return None
     if sum(map(len, solids.values())) < 2 or not {"hexahedron", "wedge"} & solids.keys():
         return None
-    sides = [
-        found for pair in _opposite_faces(mesh.points, solids) if (found := _sides(mesh.points, *pair)) is not None
-    ]
-    if len(sides) != 1 or not used_nodes(solids, mesh.n_nodes).all():
+    size = float(np.ptp(mesh.points.T.copy(), axis=1).max())
+    looks = (_sides(mesh.points, *pair, size) for pair in _opposite_faces(mesh.points, solids))
+    sides = [found for found in looks if found is not None]
+    if len(sides) != 1 or (not sides[0].side.all() and not used_nodes(solids, mesh.n_nodes).all()):
         return None
-    return _layer(mesh, solids, sides[0])
+    return _layer(mesh, sides[0])
 
 
 def flattened(mesh: Mesh) -> Mesh:
@@ -264,11 +274,10 @@ def _snapped(vector: Array) -> Array:
     return np.eye(3)[axis] if 1 - vector[axis] < 1e-9 else vector
 
 
-def _sides(points: Array, first: Array, second: Array) -> _Sides | None:
+def _sides(points: Array, first: Array, second: Array, size: float) -> _Sides | None:
     a, b = _normal(first), _normal(second)
     if a is None or b is None:
         return None
-    size = float(np.ptp(points.T.copy(), axis=1).max())
     axis = np.cross(a, b)
     if np.linalg.norm(axis) < 1e-5:
         return _between_planes(points, _snapped(a), size)
@@ -297,7 +306,7 @@ def _between_planes(points: Array, normal: Array, size: float) -> _Sides | None:
         start = start - (start @ normal) * normal
         start /= np.linalg.norm(start)
         basis = np.array([start, np.cross(normal, start)])
-    thickness = float(np.median(across[side > 0]) - np.median(across[side < 0]))
+    thickness = float(across[side > 0].mean() - across[side < 0].mean())
     return _Sides("plane", thickness, side, points @ basis.T, basis[None], tolerance)
 
 
@@ -335,49 +344,88 @@ def _between_half_planes(
 # Nodes and cells
 
 
-def _layer(mesh: Mesh, solids: dict[str, _Nodes], sides: _Sides) -> Layer | None:
-    partner = _partners(solids, sides.side)
+class _Cells(NamedTuple):
+    """Cells of a type: which of all cells they are, and their nodes on one side and across from these, (m, w) each.
+
+    Of those with nodes in the axis, or repeated ones, ``across`` is None and ``nodes`` are all nodes.
+    """
+
+    kind: str
+    rows: NDArray[np.intp]
+    nodes: _Nodes
+    across: _Nodes | None
+
+
+def _layer(mesh: Mesh, sides: _Sides) -> Layer | None:
+    parts = list(_parts(mesh, sides.side))
+    partner = _partners(parts, sides.side)
     if partner is None:
         return None
-    # tolerances of places are those of digits: thickness does not change along a layer of two planes
     gap = sides.points - sides.points[partner]
     if max(float(gap.max()), -float(gap.min())) > sides.tolerance:
         return None
-    first = np.minimum(partner, np.arange(mesh.n_nodes))
-    first = _joined_on_axis(sides, first)
-    number: _Nodes = np.unique(first, return_inverse=True)[1].astype(np.int32)
+    first = _joined_on_axis(sides, np.minimum(partner, np.arange(mesh.n_nodes)))
+    kept = first == np.arange(mesh.n_nodes)
+    number: _Nodes = (np.cumsum(kept) - 1)[first].astype(np.int32)
     counts = np.bincount(number)
     points = np.column_stack([np.bincount(number, column) / counts for column in sides.points.T])
-    cells: dict[str, list[tuple[NDArray[np.intp], _Nodes]]] = {}
-    rows = []
-    start = 0
-    for kind, block in mesh.cells.items():
-        if kind in solids:
-            faces = _plane_cells(kind, block, number, sides.side)
-            if faces is None:
+    found: dict[int, list[tuple[NDArray[np.intp], _Nodes]]] = {}
+    for part in parts:
+        faces = {part.nodes.shape[1]: (part.rows, number[part.nodes])}
+        if part.across is None:
+            others = _plane_cells(part, number, sides.side)
+            if others is None:
                 return None
-            for width, (own_rows, nodes) in faces.items():
-                cells.setdefault(_FACE_TYPES[width], []).append((start + own_rows, nodes))
-        start += len(block)
-    blocks = {}
-    for kind, parts in cells.items():
-        around = _counterclockwise(points, np.concatenate([nodes for _, nodes in parts]))
-        blocks[kind] = own(around, np.int32)
-        rows.append(np.concatenate([own_rows for own_rows, _ in parts]))
+            faces = others
+        for width, own_faces in faces.items():
+            found.setdefault(width, []).append(own_faces)
+    blocks, rows = {}, []
+    for width, pairs in found.items():
+        places, nodes = (np.concatenate(some) for some in zip(*pairs, strict=True))
+        order = np.argsort(places, kind="stable")
+        blocks[_FACE_TYPES[width]] = own(_counterclockwise(points, nodes[order]), np.int32)
+        rows.append(places[order])
     return Layer(sides.kind, sides.thickness, number, own(points), sides.directions, blocks, np.concatenate(rows))
 
 
-def _partners(solids: dict[str, _Nodes], side: NDArray[np.int8]) -> NDArray[np.intp] | None:
+def _parts(mesh: Mesh, side: NDArray[np.int8]) -> Iterator[_Cells]:
+    """Yield the solids of the mesh: those that reach straight from one side to the other, and the rest."""
+    start = 0
+    for kind, block in mesh.cells.items():
+        left = np.arange(len(block)) if cell_dimension(kind) == 3 else np.empty(0, np.intp)
+        for one, other in _ACROSS.get(kind, ()):
+            if not len(left):
+                break
+            nodes = block if len(left) == len(block) else block[left]
+            lies = side[nodes.T]
+            straight = np.logical_and.reduce([lies[k] == lies[one[0]] for k in one] + [lies[one[0]] != 0])
+            straight &= np.logical_and.reduce([lies[k] == -lies[one[0]] for k in other])
+            if straight.any():
+                some = nodes if straight.all() else nodes[straight]
+                yield _Cells(kind, start + left[straight], some[:, one], some[:, other])
+                left = left[~straight]
+        if len(left):
+            yield _Cells(kind, start + left, block[left], None)
+        start += len(block)
+
+
+def _partners(parts: Sequence[_Cells], side: NDArray[np.int8]) -> NDArray[np.intp] | None:
     """Return the node across from every node, (n,), itself in the axis; None where a node has none or several."""
-    edges = np.concatenate([cell_edges(kind, block) for kind, block in solids.items()]).astype(np.intp)
-    edges = edges[side[edges[:, 0]] * side[edges[:, 1]] < 0]
     partner = np.where(side == 0, np.arange(len(side)), -1)
-    partner[edges[:, 0]] = edges[:, 1]
-    partner[edges[:, 1]] = edges[:, 0]
-    # An edge that has lost its place to another one shows that a node has two partners.
-    whole = (partner >= 0).all() and (partner[edges[:, 0]] == edges[:, 1]).all()
-    whole = whole and (partner[edges[:, 1]] == edges[:, 0]).all()
-    return partner if whole else None
+    pairs: list[tuple[NDArray[np.integer], NDArray[np.integer]]] = []
+    for part in parts:
+        if part.across is not None:
+            pairs.append((part.nodes, part.across))
+        else:
+            ends = cell_edges(part.kind, part.nodes).T
+            here = side[ends[0]] * side[ends[1]] < 0
+            pairs.append((ends[0][here], ends[1][here]))
+    for one, other in pairs:
+        partner[one] = other
+        partner[other] = one
+    # A pair that has lost its place to another one shows that a node has two partners.
+    whole = all((partner[a] == b).all() and (partner[b] == a).all() for a, b in pairs)
+    return partner if whole and (partner >= 0).all() else None
 
 
 def _joined_on_axis(sides: _Sides, first: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -396,44 +444,31 @@ def _joined_on_axis(sides: _Sides, first: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def _plane_cells(
-    kind: str, block: _Nodes, number: _Nodes, side: NDArray[np.int8]
+    part: _Cells, number: _Nodes, side: NDArray[np.int8]
 ) -> dict[int, tuple[NDArray[np.intp], _Nodes]] | None:
     """Return the faces of cells on the first side, by their number of corners: which cells, and their nodes.
 
     None where a cell has no such face, or nodes that are not across from it.
     """
-    corners, lies = number[block], side[block]
-    left = np.ones(len(block), bool)
+    corners, lies = number[part.nodes], side[part.nodes]
+    left = np.ones(len(corners), bool)
     found: dict[int, list[tuple[NDArray[np.intp], _Nodes]]] = {}
-    for face in cell_sides(kind, np.tile(np.arange(block.shape[1], dtype=np.int32), (1, 1))):
-        places = face[0]
-        own = [lies[:, place] for place in places]
-        flat = np.logical_and.reduce([left, *(one <= 0 for one in own)]) & np.logical_or.reduce(
-            [one < 0 for one in own]
-        )
-        chosen = np.flatnonzero(flat)
-        if not len(chosen):
-            continue
+    for (places,) in cell_sides(part.kind, np.arange(corners.shape[1], dtype=np.int32)[None]):
+        of_face = lies[:, places]
+        chosen = np.flatnonzero(left & (of_face <= 0).all(axis=1) & (of_face < 0).any(axis=1))
         nodes = corners[np.ix_(chosen, places)]
-        there = corners[chosen].T
-        whole = np.logical_and.reduce([np.logical_or.reduce([one == node for node in nodes.T]) for one in there])
+        whole = (corners[chosen][:, :, None] == nodes[:, None, :]).any(axis=2).all(axis=1)
         chosen, nodes = chosen[whole], nodes[whole]
-        repeated = sum((nodes[:, k - 1] == nodes[:, k]).astype(int) for k in range(nodes.shape[1]))
-        for count in np.unique(repeated):
-            some = np.flatnonzero(repeated == count)
-            if nodes.shape[1] - count < 3:
-                continue
-            kept = nodes[some][nodes[some] != np.roll(nodes[some], 1, axis=1)].reshape(len(some), -1)
-            found.setdefault(kept.shape[1], []).append((chosen[some], kept))
-            left[chosen[some]] = False
+        new = nodes != np.roll(nodes, 1, axis=1)
+        for count in range(3, nodes.shape[1] + 1):
+            some = new.sum(axis=1) == count
+            if some.any():
+                found.setdefault(count, []).append((chosen[some], nodes[some][new[some]].reshape(-1, count)))
+                left[chosen[some]] = False
     if left.any():
         return None
-    joined = {}
-    for width, parts in found.items():
-        rows = np.concatenate([one for one, _ in parts])
-        order = np.argsort(rows)
-        joined[width] = rows[order], np.concatenate([nodes for _, nodes in parts])[order]
-    return joined
+    joined = {width: [np.concatenate(some) for some in zip(*pairs, strict=True)] for width, pairs in found.items()}
+    return {width: (part.rows[places], nodes) for width, (places, nodes) in joined.items()}
 
 
 def _counterclockwise(points: Array, cells: _Nodes) -> _Nodes:
@@ -478,7 +513,9 @@ def _lines(layer: Layer, faces: list[_Nodes]) -> object:
     """Return the lines that faces from one side to the other become; None where there are none."""
     found = []
     for block in faces:
-        numbers = np.sort(layer.number[block], axis=1)
+        numbers = layer.number[block]
+        across = np.logical_or.reduce([a == b for a, b in combinations(numbers.T, 2)])  # not on one of the sides
+        numbers = np.sort(numbers[across], axis=1)
         different = 1 + (numbers[:, 1:] != numbers[:, :-1]).sum(axis=1)
         ends = numbers[different == 2]
         found.append(np.column_stack([ends[:, 0], ends[:, -1]]))
