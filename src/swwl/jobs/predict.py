@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.intervals import widened
 from swwl.storage.memory import Memory
 from swwl.storage.modelfile import load_model
-from swwl.tables.places import mesh_paths, require_numbers, require_rows, require_texts, rows_named, where
+from swwl.tables.places import case_names, mesh_paths, require_numbers, require_rows, require_texts, rows_named, where
 
 # What predictions of a target add to its name, and the column that says which inputs were never tried so far out.
 PREDICTED = ("mean", "std", "lower95", "upper95")
@@ -281,14 +282,17 @@ HANDFUL = 8
 
 
 def mesh_names(frame: pd.DataFrame, path: Path, column: str) -> list[str]:
-    """Name the file of every row after its mesh; those of meshes that stand in several rows also after their line.
+    """Name the file of every row after its case; those of meshes that stand in several rows also after their line.
 
     Examples
     --------
-    >>> mesh_names(pd.DataFrame({"mesh": ["a/1.vtu", "2.cgns", "1.vtu"]}), Path("t.csv"), "mesh")
+    >>> mesh_names(pd.DataFrame({"mesh": ["1.vtu", "2.cgns", "1.vtu"]}), Path("t.csv"), "mesh")
     ['1-line-2.vtu', '2.vtu', '1-line-4.vtu']
+    >>> mesh_names(pd.DataFrame({"mesh": ["a/mesh.inp", "b/mesh.inp"]}), Path("t.csv"), "mesh")
+    ['a.vtu', 'b.vtu']
     """
-    stems = [Path(str(value)).stem for value in frame[column]]
+    files = [PurePosixPath(str(value).strip().replace("\\", "/")) for value in frame[column]]
+    stems = [re.sub(r"[/:]+", "-", name) for name in case_names([file.with_suffix("") for file in files])]
     counts = Counter(stem.casefold() for stem in stems)
     names = []
     for row, stem in enumerate(stems):
@@ -347,6 +351,7 @@ def predict_fields(
         Called as ``progress(done, total)`` after every handful of rows.
     """
     inputs = input_columns(model, frame, path)
+    names = case_names(frame[model.mesh_column_].tolist())
     domains: list[pd.DataFrame] = []
     columns: dict[str, list[float]] = {}
     scores: dict[str, list[MeshScore]] = {name: [] for name in model.field_names_}
@@ -360,7 +365,7 @@ def predict_fields(
                 columns.setdefault(name, []).extend(values)
         for row, mesh in enumerate(meshes, first):
             known = truths(cases.table[model.mesh_column_].iloc[row - first], model.field_names_) if compare else {}
-            found = {name: score_mesh(mesh, name, true) for name, true in known.items()}
+            found = {name: score_mesh(mesh.renamed(names[row]), name, true) for name, true in known.items()}
             write(row, with_truth(mesh, {name: known[name] for name, score in found.items() if score is not None}))
             for name in model.field_names_:
                 score = found.get(name)
