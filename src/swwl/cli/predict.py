@@ -21,7 +21,17 @@ def predict_field_table(
     """Fill a folder with the predicted meshes of a table."""
     from swwl.jobs.check import check_cases
     from swwl.jobs.outputs import check_folder, is_predicted_mesh, table_files
-    from swwl.jobs.predict import FILE, OUTSIDE, TABLE, check_field_names, domain_words, mesh_names, predict_fields
+    from swwl.jobs.predict import (
+        FILE,
+        OUTSIDE,
+        TABLE,
+        check_field_names,
+        domain_words,
+        fitted_rows,
+        input_columns,
+        mesh_names,
+        predict_fields,
+    )
     from swwl.jobs.table import memory_beside, read_table
     from swwl.tables.read import write_table
 
@@ -42,6 +52,7 @@ def predict_field_table(
         frame,
         table,
         lambda row, mesh: mesh.write(output / names[row]),
+        compare=fitted_rows(fitted, input_columns(fitted, frame, table), model),
         apart=apart,
         memory=memory,
         progress=out.progress("predictions"),
@@ -53,8 +64,8 @@ def predict_field_table(
     outside = int((result[OUTSIDE] != "").sum())
     for line in domain_words(found.domain, fitted.n_train_):
         out.say(line)
-    title = "against the fields that the meshes hold (rows that the model was fitted to count too)"
-    show_field_scores(out, found.scores, title)
+    show_field_scores(out, found.scores, "against the fields that the meshes hold")
+    _say_what_counts(out, found.scores)
     facts = {"rows": len(frame), "output": output, "files": names, "table": output / TABLE, "outside": outside}
     inside = found.domain["inside"]
     facts |= {"unlike": None if inside.isna().any() else int((~inside.astype(bool)).sum())}
@@ -189,7 +200,9 @@ def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cac
         answers_agree,
         check_names,
         domain_words,
+        fitted_rows,
         graph_columns,
+        input_columns,
         predict_table,
         prediction_table,
     )
@@ -211,10 +224,12 @@ def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cac
     outside = int((result[OUTSIDE] != "").sum())
     for line in domain_words(domain, len(fitted.train_targets_)):
         out.say(line)
-    rows = against_table(fitted, frame, prediction)
-    answers = answers_agree(fitted, frame, prediction)
+    known = fitted_rows(fitted, input_columns(fitted, frame, table), model)
+    rows = against_table(fitted, frame, prediction, known)
+    answers = answers_agree(fitted, frame, prediction, known)
     if rows:
-        show_scores(out, rows, "against what the table holds (rows that the model was fitted to count too)")
+        show_scores(out, rows, "against what the table holds")
+    _say_what_counts(out, rows)
     for one in answers:
         out.say(_agreement(one))
     inside = domain["inside"]
@@ -224,6 +239,16 @@ def _table(out: Output, fitted: Any, model: Path, table: Path, output: Path, cac
         | {"widened": int((domain["widened"] != "").sum()), "answers": answers}
         | {"findings": [finding.facts() for finding in findings]}
     )
+
+
+def _say_what_counts(out: Output, rows: list[Record]) -> None:
+    """Say that scores of training rows are no test."""
+    from swwl.jobs.predict import FITTED, UNSEEN
+
+    if any(row["test"] == FITTED for row in rows):
+        others = any(row["test"] == UNSEEN for row in rows)
+        what = f"the {UNSEEN} are the test" if others else "hold rows out to test it (--test-fraction, swwl report)"
+        out.note(f"the model was fitted to the {FITTED}, so that their scores say nothing of new cases: {what}")
 
 
 def _agreement(found: Record) -> str:

@@ -34,6 +34,8 @@ LEVEL, FEWEST = 0.03, 100
 _SURE, WIDER = 0.95, 2.0
 # Numbers that leave the training range by more than this share of it lie outside by themselves.
 _MARGIN = 0.1
+# Numbers that differ by less than this share of their size are the same.
+_ROUNDING = 1e-12
 # A mesh so many times farther from the middle of the training meshes than any of them is probably in other units, or
 # somewhere else; nothing that a training set varies in goes so far.
 _FAR_AWAY = 3.0
@@ -333,7 +335,8 @@ def outside_ranges(bounds: Mapping[str, tuple[float, float]], numbers: Mapping[s
     found: list[list[str]] = [[] for _ in range(n)]
     for name, (low, high) in bounds.items():
         values = np.asarray(numbers[name], dtype=float)
-        for row in np.flatnonzero((values < low) | (values > high)):
+        slack = _ROUNDING * max(abs(low), abs(high))  # of numbers that were scaled and scaled back
+        for row in np.flatnonzero((values < low - slack) | (values > high + slack)):
             found[row].append(str(name))
     return [", ".join(names) for names in found]
 

@@ -29,6 +29,7 @@ from swwl.regression.stack import FitCounter, Member, columns_of
 from swwl.storage.memory import Memory, MemoryLike, as_memory
 from swwl.storage.modelfile import save_model, storable
 from swwl.tables.inputs import as_rows, as_table, column
+from swwl.tables.results import warn_about_columns
 
 Array = NDArray[np.float64]
 Kernel = Factor | Product
@@ -159,6 +160,8 @@ class FieldRegressor(BaseEstimator):
         kernels = field_kernels(table, self.mesh_column_, self, geometry)
         for name in columns_of(kernels):
             column(table, name)
+        if self.kernel is None:
+            warn_about_columns(table, pd.DataFrame(index=table.index))
         rows = fit_kernels(list(kernels.values()), partial(column, table), progress, memory)
         inputs = [ModeKernel.of(Member(name, kernel, own), self.random_state)
                   for (name, kernel), own in zip(kernels.items(), rows, strict=True)]  # fmt: skip

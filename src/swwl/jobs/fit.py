@@ -330,7 +330,7 @@ class FitRequest:
         The model is written to ``output``; where there are fields too, that of columns beside it.
     targets, fields : sequence of str
         Columns and fields to learn, at least one.
-    meshes, inputs : sequence of str
+    meshes, inputs, results : sequence of str
         Columns, see :func:`swwl.jobs.plan.plan_fit`.
     kernel : KernelOptions
     rows : HoldOut
@@ -350,6 +350,7 @@ class FitRequest:
     fields: Sequence[str] = ()
     meshes: Sequence[str] = ()
     inputs: Sequence[str] | None = None
+    results: Sequence[str] = ()
     kernel: KernelOptions = KernelOptions()
     rows: HoldOut = HoldOut()
     n_modes: int | None = None
@@ -407,7 +408,14 @@ class FitJob:
         self.request = request
         self.kernel = request.kernel.kernel
         self.plan = plan_fit(
-            request.table, request.targets, request.meshes, request.inputs, kernel=self.kernel, rows=request.rows
+            request.table,
+            request.targets,
+            request.meshes,
+            request.inputs,
+            kernel=self.kernel,
+            rows=request.rows,
+            results=request.results,
+            fields=request.fields,
         )
         if request.fields:
             if request.kernel.merge_nodes:

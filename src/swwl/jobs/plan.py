@@ -6,7 +6,8 @@ What a user asks for comes as objects, :class:`HoldOut` and :class:`KernelOption
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from swwl.kernels import ASWWL, SWWL, Categories, Matern52, PrincipalSWWL, Produ
 from swwl.regression.candidates import default_kernels
 from swwl.tables.columns import TEXTS, as_numbers, categories_of, kind_of, mesh_columns, reason_against, split_word
 from swwl.tables.places import is_missing, mesh_paths, places, require_column, require_known, require_numbers, where
+from swwl.tables.results import result_columns
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,8 @@ GRAPH_KERNELS: dict[str, type[SWWL] | type[PrincipalSWWL]] = {"principal": Princ
 KERNELS = ["auto", *GRAPH_KERNELS, "scalars"]
 # With fewer rows the leave-one-out predictions have no variance.
 _FEWEST_ROWS = 5
+# Why a column is left out that the user calls a result.
+RESULT = "a result of the simulation (--results)"
 
 
 @dataclass(frozen=True)
@@ -155,6 +159,8 @@ class FitPlan:
     ignored : dict of str to str
         Columns left out, and why.
     split : RowSplit
+    doubtful : dict of str to str
+        Inputs that look like results of the simulation, and why; none where the user named the inputs.
     """
 
     path: Path
@@ -165,6 +171,7 @@ class FitPlan:
     categories: list[str]
     ignored: dict[str, str]
     split: RowSplit
+    doubtful: dict[str, str] = field(default_factory=dict)
 
     def mesh_files(self, name: str) -> pd.Series:
         """Return the mesh files of a column, for the rows that are used; they exist."""
@@ -208,6 +215,8 @@ def plan_fit(
     *,
     kernel: str = "auto",
     rows: HoldOut | None = None,
+    results: Sequence[str] = (),
+    fields: Sequence[str] = (),
 ) -> FitPlan:
     """Read and check a table; settle columns and rows, without reading any mesh.
 
@@ -220,6 +229,10 @@ def plan_fit(
         of a few kinds. An empty list of inputs means meshes only.
     kernel : {"auto", "principal", "swwl", "aswwl", "scalars"}
     rows : HoldOut, optional
+    results : sequence of str
+        Columns, or patterns such as ``max_*``, that are not inputs by default since the simulation computes them.
+    fields : sequence of str
+        Fields of the meshes that are learned; without them and without targets no column is taken for a result.
     """
     if kernel not in KERNELS:
         raise InputError(f"There is no kernel {kernel!r}; choose from {', '.join(KERNELS)}.")
@@ -241,12 +254,29 @@ def plan_fit(
     columns.ignored |= {name: "a mesh column, which the kernel 'scalars' does not use" for name in found if not chosen}
     if split.column:
         columns.ignored[split.column] = "says which rows to train on"
+    columns.ignored |= dict.fromkeys(_results(frame, path, columns, results), RESULT)
     _sort_columns(frame, path, columns, split.train, inputs)
     split = _complete_rows(frame, path, columns, split, how.drop_incomplete)
     for name in [*columns.inputs, *targets]:
         frame[name] = as_numbers(frame[name])
     _check_rows(frame, path, columns, split)
-    return FitPlan(path, frame, chosen, columns.targets, columns.inputs, columns.categories, columns.ignored, split)
+    doubtful = {}
+    if inputs is None and (targets or fields):
+        fitted = frame.iloc[split.train]
+        doubtful = result_columns(fitted[columns.inputs], fitted[list(targets)], [str(name) for name in frame.columns])
+    parts = (columns.targets, columns.inputs, columns.categories, columns.ignored)
+    return FitPlan(path, frame, chosen, *parts, split, doubtful)
+
+
+def _results(frame: pd.DataFrame, path: Path, columns: _Columns, patterns: Sequence[str]) -> list[str]:
+    """Return the columns that patterns name, but for targets and meshes; each pattern has to name one."""
+    found = []
+    for pattern in patterns:
+        names = [str(name) for name in frame.columns if name == pattern or fnmatchcase(str(name), pattern)]
+        if not names:
+            require_column(frame, path, pattern, "results")
+        found += [name for name in names if name not in columns.used and name not in columns.ignored]
+    return found
 
 
 def _require_target(frame: pd.DataFrame, path: Path, name: str) -> None:

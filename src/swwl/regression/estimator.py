@@ -59,6 +59,7 @@ from swwl.regression.target_scale import TargetScale, choose_scales
 from swwl.storage.memory import MemoryLike
 from swwl.storage.modelfile import save_model, storable
 from swwl.tables.inputs import as_rows, as_table, check_width, column, split_targets
+from swwl.tables.results import warn_about_columns
 
 Array = NDArray[np.float64]
 Table: TypeAlias = Any  # a DataFrame or other table, a list of graphs, or an array
@@ -245,6 +246,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         kernels = self._kernels(inputs, few_rows=embeddings is None)  # stores hold what the other candidates need
         for name in columns_of(kernels):
             column(table, name)
+        if self.kernel is None:
+            warn_about_columns(table, pd.DataFrame(targets, columns=self.target_names_))
         check_trend(self.trend)
         check_outliers(self.outliers)
         check_regimes(self.regimes or "auto")
