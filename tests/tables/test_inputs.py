@@ -80,3 +80,20 @@ def test_targets_by_name_or_by_value():
 def test_targets_that_cannot_be_learned(y, message):
     with pytest.raises(InputError, match=message):
         split_targets(FRAME, y)
+
+
+def test_lazy_tables_are_collected():
+    class Lazy:
+        def collect_schema(self):
+            raise AssertionError("nobody asks for it")
+
+        def collect(self):
+            return pd.DataFrame({"x": [1.0, 2.0]})
+
+    assert as_table(Lazy())["x"].tolist() == [1.0, 2.0]
+
+
+def test_lazy_tables_of_polars():
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    lazy = polars.DataFrame({"x": [1.0, 2.0], "mesh": ["a.vtu", "b.vtu"]}).lazy()
+    assert as_table(lazy).to_dict("list") == {"x": [1.0, 2.0], "mesh": ["a.vtu", "b.vtu"]}

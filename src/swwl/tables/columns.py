@@ -386,8 +386,8 @@ def reason_against(values: pd.Series, train: NDArray[np.intp], *, is_output: boo
         if all_different(values):
             return "names the rows: its texts are all different"
         return f"does not hold numbers, and {len(categories_of(values))} different texts are too many for categories"
-    if numbers_cases(values):
-        return "numbers the cases; --inputs can name it all the same"
     if counts_rows(values):
         return "numbers the rows; --inputs can name it all the same"
+    if numbers_cases(values):
+        return "numbers the cases; --inputs can name it all the same"
     return None
