@@ -38,9 +38,10 @@ def _show_mesh(out: Output, file: Path, facts: Record) -> None:
     out.say(f"{file}: {facts['kind']} of {facts['nodes']} nodes and {facts['edges']} edges")
     if facts["kind"] == "mesh":
         out.say("cells     " + ", ".join(f"{count} {kind}" for kind, count in facts["cells"].items()))
-        for name, field in facts["node_fields"].items():
-            size = "" if field["components"] == 1 else f"{field['components']} components, "
-            out.say(f"field     {name}: {size}{number(field['least'])} to {number(field['largest'])}")
+        for key, on in (("node_fields", ""), ("cell_fields", "on cells, ")):
+            for name, field in facts[key].items():
+                size = "" if field["components"] == 1 else f"{field['components']} components, "
+                out.say(f"field     {name}: {on}{size}{number(field['least'])} to {number(field['largest'])}")
         for name, group in facts["groups"].items():
             nodes = "" if group["kind"] == "nodes" else f" with {group['nodes']} nodes"
             out.say(f"group     {name}: {group['size']} {group['kind']}{nodes}")

@@ -39,6 +39,8 @@ _ROUNDING = 1e-12
 # A mesh so many times farther from the middle of the training meshes than any of them is probably in other units, or
 # somewhere else; nothing that a training set varies in goes so far.
 _FAR_AWAY = 3.0
+# What such a mesh is called.
+FRAME = "other units, frame or kind"
 # Which measure of a mesh says most about its shape and least about its meshing.
 _MEASURES = ("skin", "area")
 
@@ -363,7 +365,7 @@ def _verdict(inside: bool, words: list[str], beyond: list[str], unsure: float) -
     if beyond:
         kind = "input out of range"
     elif _in_other_units(words):
-        kind = "other units, frame or kind"
+        kind = FRAME
     elif words and "further along" in words[0]:
         kind = "further along known variations"
     elif words and words[0] not in notes:

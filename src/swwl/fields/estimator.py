@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from swwl.domain.notes import warn_about_cases
+from swwl.domain.notes import warn_about_cases, with_causes
 from swwl.fields.candidates import ModeKernel
 from swwl.fields.fit import count_fits, fit_field
 from swwl.fields.kernels import field_kernels, mesh_column
@@ -347,7 +347,16 @@ class FieldRegressor(BaseEstimator):
             words, the p-values, ``outside``, the numbers that leave the training range, and ``widened``, the fields
             whose intervals are doubled.
         """
-        return self.cases(X, progress=progress, memory=memory).domain
+        return self.domain_of(self.cases(X, progress=progress, memory=memory))
+
+    def domain_of(self, cases: FieldCases) -> pd.DataFrame:
+        """Return what :meth:`domain` says of cases that :meth:`cases` returned."""
+        return with_causes(cases.domain, self.n_train_, cases.table, self._typical())
+
+    def _typical(self) -> dict[str, object]:
+        """Return what is typical of the training meshes of every column, as far as it is known."""
+        kept = self.metadata_.get("typical")
+        return kept if isinstance(kept, dict) else {}
 
     def sample(
         self, X: Table, n_samples: int = 1, random_state: int | None = None, *, memory: MemoryLike = None
@@ -409,8 +418,7 @@ class FieldRegressor(BaseEstimator):
         """Return new rows; warn of those that are unlike the training cases, unless the plain process is asked for."""
         cases = self.cases(X, progress=progress, memory=memory)
         if widen and len(cases):
-            kept = self.metadata_.get("typical")
-            warn_about_cases(cases.notes(kept if isinstance(kept, dict) else {}), stacklevel=3)
+            warn_about_cases(cases.notes(self._typical()), stacklevel=3)
         return cases
 
     def cross_validated(self) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from swwl.domain.notes import mesh_notes, surprising_notes, warn_about_cases
+from swwl.domain.notes import mesh_notes, surprising_notes, warn_about_cases, with_causes
 from swwl.domain.verdict import (
     Columns,
     Looks,
@@ -544,7 +544,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         if not len(table):
             raise InputError("There are no rows to compare with the training cases.")
         prediction, found = self.judge(self.stack_.represent(table, progress, memory))
-        return prediction, pd.DataFrame(found).set_index(table.index)
+        domain = pd.DataFrame(found).set_index(table.index)
+        return prediction, with_causes(domain, len(self.train_targets_), table, self._typical())
 
     def predict_represented(self, cases: Represented) -> Prediction:
         """Return :meth:`predict_distribution` of cases that :attr:`stack_` has represented already."""
