@@ -69,7 +69,7 @@ def test_the_cause_stands_in_place_of_what_follows_from_it():
     plates = [Mesh(square * [width, 1], {"quad": [[0, 1, 2, 3]]}) for width in np.linspace(2, 2.2, 9)]
     kept = {"geo": typical_of([facts_of(mesh) for mesh in plates]).plain()}
     shifted, large = (Mesh(points, plates[4].cells) for points in (plates[4].points + [0.3, 0], 1e3 * plates[4].points))
-    table = pd.DataFrame({"geo": pd.Series([plates[4], shifted, large, shifted, shifted], dtype=object)})
+    meshes = {"geo": [plates[4], shifted, large, shifted, shifted]}
     why = "the mesh in 'geo' goes further along known variations than the training meshes; less sure"
     kinds = [
         "inside",
@@ -78,11 +78,11 @@ def test_the_cause_stands_in_place_of_what_follows_from_it():
         "cannot tell",
         "input out of range",
     ]
-    domain = pd.DataFrame({"kind": kinds, "why": why} | {f"{score} geo": 0.01 for score in SCORES})
-    found = with_causes(domain, 100, table, kept)
+    domain = {"kind": kinds, "why": [why] * 5} | {f"{score} geo": np.full(5, 0.01) for score in SCORES}
+    found = with_causes(domain, 100, meshes, kept)
     frame = "other units, frame or kind"
-    assert found["kind"].tolist() == ["inside", frame, frame, "cannot tell", "input out of range"]
+    assert found["kind"] == ["inside", frame, frame, "cannot tell", "input out of range"]
     moved = "the mesh in 'geo' is probably moved by 0.3 in x, compared with the training meshes; less sure"
     assert found["why"][1] == found["why"][3] == moved and "1000 times larger" in found["why"][2]
     assert found["why"][0] == found["why"][4] == why
-    assert with_causes(domain, 100, table, {}) is domain
+    assert with_causes(domain, 100, meshes, {}) is domain

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 from swwl.domain.clouds import SCORES
-from swwl.domain.verdict import FRAME, LEVEL
+from swwl.domain.verdict import FRAME, LEVEL, Columns
 from swwl.errors import CaseWarning, InputError
 from swwl.mesh.io import as_mesh
 from swwl.mesh.shape.screening import Apart, MeshFacts, Typical, apart, facts_of, motion
@@ -136,20 +137,34 @@ def mesh_notes(domain: pd.DataFrame, n_train: int, table: pd.DataFrame, typical:
     """
     return [
         f"row {row}: the mesh in {name!r} {text}."
-        for name, row, facts in _strange_meshes(domain, n_train, table, _MOST_MESHES)
+        for name, row, facts in _strange_meshes(listed_columns(domain), n_train, listed_columns(table), _MOST_MESHES)
         for text in _odd(facts, typical.get(name))
     ]
 
 
-def with_causes(domain: pd.DataFrame, n_train: int, table: pd.DataFrame, typical: Mapping[str, object]) -> pd.DataFrame:
+def with_causes(
+    domain: Columns, n_train: int, meshes: Mapping[str, Sequence[object]], typical: Mapping[str, object]
+) -> Columns:
     """Name the cause where a strange mesh was moved, turned or is in other units, in place of what follows from that.
 
-    Parameters are those of :func:`mesh_notes`; returns a table like ``domain``.
+    Parameters
+    ----------
+    domain : dict of str to M values
+        The columns of what :meth:`swwl.RobustGPRegressor.domain` returns.
+    n_train : int
+    meshes : mapping of str to sequence of M meshes
+        By column; columns that hold something else are passed over.
+    typical : mapping of str to object
+        As for :func:`mesh_notes`.
+
+    Returns
+    -------
+    dict of str to M values
     """
     if not any(Typical.from_plain(kept) is not None for kept in typical.values()):
         return domain
     kinds, reasons = list(domain["kind"]), list(domain["why"])
-    for name, row, facts in _strange_meshes(domain, n_train, table, _MOST_CAUSES):
+    for name, row, facts in _strange_meshes(domain, n_train, meshes, _MOST_CAUSES):
         causes = [one.found for one in _placed_otherwise(facts, typical.get(name)) if one.kind != "node count"]
         if not causes or kinds[row] in ("inside", "input out of range"):
             continue
@@ -157,21 +172,35 @@ def with_causes(domain: pd.DataFrame, n_train: int, table: pd.DataFrame, typical
         others = [text for text in reasons[row].split("; ") if text and not text.startswith(of_mesh)]
         reasons[row] = "; ".join([of_mesh + " and ".join(causes), *others])
         kinds[row] = kinds[row] if kinds[row] == "cannot tell" else FRAME
-    return domain.assign(kind=kinds, why=reasons)
+    return {**domain, "kind": kinds, "why": reasons}
+
+
+def typical_in(metadata: Mapping[str, object]) -> dict[str, object]:
+    """Return what the metadata of a model say of the training meshes of every column, as far as it is known."""
+    kept = metadata.get("typical")
+    return kept if isinstance(kept, dict) else {}
+
+
+def listed_columns(table: pd.DataFrame) -> dict[str, list[object]]:
+    """Return the columns of a table as lists, by name."""
+    return {str(name): values.tolist() for name, values in table.items()}
 
 
 def _strange_meshes(
-    domain: pd.DataFrame, n_train: int, table: pd.DataFrame, most: int
+    domain: Mapping[str, ArrayLike], n_train: int, meshes: Mapping[str, Sequence[object]], most: int
 ) -> Iterator[tuple[str, int, MeshFacts]]:
     """Yield columns, rows and facts of meshes that lie farther off than nearly all training meshes, at most so many."""
-    for name in table.columns:
+    for name, items in meshes.items():
         scores = [f"{score} {name}" for score in SCORES]
-        if not set(scores) <= set(domain.columns):
+        if not all(score in domain for score in scores):
             continue
-        lowest = domain[scores].to_numpy(float).min(axis=1)
+        lowest = np.min([np.asarray(domain[score], dtype=float) for score in scores], axis=0)
+        known: dict[int, MeshFacts] = {}  # the same mesh may stand in many rows
         for row in np.flatnonzero(lowest <= max(LEVEL, 1.0 / (n_train + 1)))[:most]:
             try:
-                yield str(name), int(row), facts_of(as_mesh(table[name].iloc[row]))
+                if id(items[row]) not in known:
+                    known[id(items[row])] = facts_of(as_mesh(items[row]))
+                yield name, int(row), known[id(items[row])]
             except InputError:
                 continue  # a graph
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from swwl.domain.notes import warn_about_cases, with_causes
+from swwl.domain.notes import typical_in, warn_about_cases
 from swwl.fields.candidates import ModeKernel
 from swwl.fields.fit import count_fits, fit_field
 from swwl.fields.kernels import field_kernels, mesh_column
@@ -232,7 +232,7 @@ class FieldRegressor(BaseEstimator):
         table = self._sharing(table, meshes)
         rows = represent_columns([one.member.kernel for one in models], partial(column, table), None, memory)
         sizes = [one.sizes(one.member.new_blocks(own)[0], len(table)) for one, own in zip(models, rows, strict=True)]
-        return FieldCases(models, rows, sizes, table, found)
+        return FieldCases(models, rows, sizes, table, found, typical_in(self.metadata_))
 
     def _sharing(self, table: pd.DataFrame, meshes: TableMeshes) -> pd.DataFrame:
         """Return a table whose kernels find meshes that were read already."""
@@ -347,16 +347,7 @@ class FieldRegressor(BaseEstimator):
             words, the p-values, ``outside``, the numbers that leave the training range, and ``widened``, the fields
             whose intervals are doubled.
         """
-        return self.domain_of(self.cases(X, progress=progress, memory=memory))
-
-    def domain_of(self, cases: FieldCases) -> pd.DataFrame:
-        """Return what :meth:`domain` says of cases that :meth:`cases` returned."""
-        return with_causes(cases.domain, self.n_train_, cases.table, self._typical())
-
-    def _typical(self) -> dict[str, object]:
-        """Return what is typical of the training meshes of every column, as far as it is known."""
-        kept = self.metadata_.get("typical")
-        return kept if isinstance(kept, dict) else {}
+        return self.cases(X, progress=progress, memory=memory).domain
 
     def sample(
         self, X: Table, n_samples: int = 1, random_state: int | None = None, *, memory: MemoryLike = None
@@ -418,7 +409,7 @@ class FieldRegressor(BaseEstimator):
         """Return new rows; warn of those that are unlike the training cases, unless the plain process is asked for."""
         cases = self.cases(X, progress=progress, memory=memory)
         if widen and len(cases):
-            warn_about_cases(cases.notes(self._typical()), stacklevel=3)
+            warn_about_cases(cases.notes(), stacklevel=3)
         return cases
 
     def cross_validated(self) -> pd.DataFrame:

@@ -445,7 +445,7 @@ def predict_fields(
         with rows_named(frame, path, range(first, first + len(some))):
             cases = model.cases(some, memory=memory)
             meshes = cases.predict_meshes()
-            domains.append(model.domain_of(cases))
+            domains.append(cases.domain)
             for name, values in derived_numbers(cases).items():
                 columns.setdefault(name, []).extend(values)
         for row, mesh in enumerate(meshes, first):

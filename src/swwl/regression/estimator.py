@@ -16,7 +16,14 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from swwl.domain.notes import mesh_notes, surprising_notes, warn_about_cases, with_causes
+from swwl.domain.notes import (
+    listed_columns,
+    mesh_notes,
+    surprising_notes,
+    typical_in,
+    warn_about_cases,
+    with_causes,
+)
 from swwl.domain.verdict import (
     Columns,
     Looks,
@@ -426,7 +433,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         domain = pd.DataFrame(columns)
         reference, n_train = self.domain_reference(), len(self.train_targets_)
         notes = surprising_notes(domain, n_train, len(reference.bounds))
-        notes += mesh_notes(domain, n_train, table, self._typical())
+        notes += mesh_notes(domain, n_train, table, typical_in(self.metadata_))
         warn_about_cases(notes, stacklevel=stacklevel)
         factors = widening(observed, reference)  # unsure of a new observation, whatever is asked for
         plain = observed if include_nugget else self.stack_.predict(cases, include_nugget=False)
@@ -544,8 +551,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         if not len(table):
             raise InputError("There are no rows to compare with the training cases.")
         prediction, found = self.judge(self.stack_.represent(table, progress, memory))
-        domain = pd.DataFrame(found).set_index(table.index)
-        return prediction, with_causes(domain, len(self.train_targets_), table, self._typical())
+        named = with_causes(found, len(self.train_targets_), listed_columns(table), typical_in(self.metadata_))
+        return prediction, pd.DataFrame(named).set_index(table.index)
 
     def predict_represented(self, cases: Represented) -> Prediction:
         """Return :meth:`predict_distribution` of cases that :attr:`stack_` has represented already."""
@@ -817,8 +824,3 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         table = as_rows(X, self.feature_names_in_)
         check_width(X, table, self.n_features_in_, type(self).__name__)
         return table
-
-    def _typical(self) -> dict[str, object]:
-        """Return what is typical of the training meshes of every column, as far as it is known."""
-        kept = self.metadata_.get("typical")
-        return kept if isinstance(kept, dict) else {}
