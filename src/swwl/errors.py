@@ -144,5 +144,9 @@ class CaseWarning(UserWarning):
     """A case whose prediction may not be trusted as those of the training cases: unlike them, or out of their range."""
 
 
+class ColumnWarning(UserWarning):
+    """Columns that a model learns from by default, although they look like results or only number the cases."""
+
+
 class StorageWarning(UserWarning):
     """Results that could not be kept for the next run, or had to be made again."""

@@ -166,6 +166,15 @@ def test_info_of_cgns(tmp_path):
     assert facts["node_fields"]["pressure"]["largest"] == 59
 
 
+def test_info_lists_fields_of_cells(tmp_path):
+    points, triangles = plate(60)
+    fields = {"p": np.arange(len(triangles)) + 0.5, "U": np.ones((len(triangles), 2))}
+    Mesh(points, triangles, {"T": np.arange(60.0)}, cell_fields=fields).write(tmp_path / "a.vtu")
+    text = swwl("info", tmp_path / "a.vtu").stdout
+    assert "field     T: 0 to 59\n" in text and "field     U: on cells, 2 components, 1 to 1\n" in text
+    assert json.loads(swwl("info", tmp_path / "a.vtu", "--json").stdout)["cell_fields"]["p"]["least"] == 0.5
+
+
 def test_info_lists_groups(tmp_path):
     points, triangles = plate(60)
     groups = {"inlet": [[0, 1], [1, 2]], "body": {"triangle": [3]}, "fix": [4, 5]}

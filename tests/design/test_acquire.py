@@ -146,7 +146,7 @@ def test_suggestions_among_meshes():
 
 
 def test_bad_wishes_are_refused(single, stack):
-    new = cases(6, 0)[["a", "b"]]
+    new = cases(6, 77)[["a", "b"]]
     for options, text in [
         ({"n": 7}, "7 cases were requested, but the pool has 6"),
         ({"n": 6, "pending": [0]}, "6 cases were requested, but the pool has 5, 1 more are left out"),
@@ -165,3 +165,16 @@ def test_bad_wishes_are_refused(single, stack):
         suggest(single, new[["a"]], 1)
     with pytest.raises(InputTypeError, match="needs a fitted RobustGPRegressor"):
         suggest("model", new, 1)
+
+
+def test_training_cases_are_never_chosen(single: RobustGPRegressor) -> None:
+    new = cases(8, 77)[["a", "b"]]
+    known = single.train_inputs_[["a", "b"]]
+    pool = pd.concat([known * (1 + 1e-15), new], ignore_index=True)
+    for options in ({}, {"goal": "maximize:u"}, {"criterion": "maximin"}, {"criterion": "variance"}):
+        found = suggest(single, pool, 8, **options)
+        assert set(found["row"]) == set(range(len(known), len(known) + 8))
+        assert found.attrs["fitted"] == len(known)
+    assert suggest(single, new, 8).attrs["fitted"] == 0
+    with pytest.raises(InputError, match="the pool has 8, .* more are left out .training cases"):
+        suggest(single, pool, 9)

@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
-from swwl.domain.notes import case_notes, repeated_nodes, surprising_notes, warn_about_cases
+from swwl.domain.clouds import SCORES
+from swwl.domain.notes import case_notes, repeated_nodes, surprising_notes, warn_about_cases, with_causes
 from swwl.errors import CaseWarning
 from swwl.mesh.mesh import Mesh
-from swwl.mesh.shape.screening import facts_of
+from swwl.mesh.shape.screening import facts_of, typical_of
 
 
 def cases(n, outside=0, unlike=0, widened=0, far=0):
@@ -61,3 +62,27 @@ def test_loose_cells_are_said():
 def test_warnings_are_sentences():
     with pytest.warns(CaseWarning, match=r"^one\.$"):
         warn_about_cases(["one"])
+
+
+def test_the_cause_stands_in_place_of_what_follows_from_it():
+    square = np.array([[0.0, 0], [1, 0], [1, 1], [0, 1]])
+    plates = [Mesh(square * [width, 1], {"quad": [[0, 1, 2, 3]]}) for width in np.linspace(2, 2.2, 9)]
+    kept = {"geo": typical_of([facts_of(mesh) for mesh in plates]).plain()}
+    shifted, large = (Mesh(points, plates[4].cells) for points in (plates[4].points + [0.3, 0], 1e3 * plates[4].points))
+    meshes = {"geo": [plates[4], shifted, large, shifted, shifted]}
+    why = "the mesh in 'geo' goes further along known variations than the training meshes; less sure"
+    kinds = [
+        "inside",
+        "further along known variations",
+        "unlike any training case",
+        "cannot tell",
+        "input out of range",
+    ]
+    domain = {"kind": kinds, "why": [why] * 5} | {f"{score} geo": np.full(5, 0.01) for score in SCORES}
+    found = with_causes(domain, 100, meshes, kept)
+    frame = "other units, frame or kind"
+    assert found["kind"] == ["inside", frame, frame, "cannot tell", "input out of range"]
+    moved = "the mesh in 'geo' is probably moved by 0.3 in x, compared with the training meshes; less sure"
+    assert found["why"][1] == found["why"][3] == moved and "1000 times larger" in found["why"][2]
+    assert found["why"][0] == found["why"][4] == why
+    assert with_causes(domain, 100, meshes, {}) is domain

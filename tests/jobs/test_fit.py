@@ -8,9 +8,12 @@ import pytest
 
 from swwl import Mesh, RobustGPRegressor, read_mesh
 from swwl.errors import InputError
+from swwl.evaluation.metadata import data_of
 from swwl.jobs.check import Reading, check_table
 from swwl.jobs.fit import FitJob, FitRequest
 from swwl.jobs.plan import HoldOut, KernelOptions, plan_fit
+from swwl.jobs.predict import mesh_names
+from swwl.report import make_report
 from tests.jobs.conftest import QUICK, quick, run
 
 
@@ -123,3 +126,23 @@ def test_files_of_users_are_spared(made, tmp_path):
     with pytest.raises(InputError, match="--force overwrites it"):
         FitJob(FitRequest(made / "table.csv", tmp_path / "m.swwl", ["top"], kernel=QUICK))
     FitJob(FitRequest(made / "table.csv", tmp_path / "m.swwl", ["top"], kernel=QUICK, force=True))
+
+
+def test_cases_are_called_by_the_folder_that_tells_them_apart(folder):
+    table = pd.read_csv(folder / "table.csv")
+    for k, mesh in enumerate(table["mesh"]):
+        home = folder / "cases" / f"case{k:03d}" / "VTK"
+        home.mkdir(parents=True)
+        (folder / mesh).rename(home / "internal.vtu")
+    table["mesh"] = [f"cases/case{k:03d}/VTK/internal.vtu" for k in range(len(table))]
+    table.to_csv(folder / "table.csv", index=False)
+    path = folder / "c.swwl"
+    request = FitRequest(folder / "table.csv", path, ["top"], ["heat"], kernel=QUICK, n_modes=2, calibrate=False)
+    of_fields, of_numbers = run(request)
+    called = [f"case{k:03d}" for k in range(14)]
+    assert [row["name"] for row in of_fields.metadata_["held_out_scores"]["heat"]] == called[11:]
+    assert data_of(of_numbers).names() == (called[:11], called[11:])
+    assert mesh_names(table, folder / "table.csv", "mesh") == [f"{name}.vtu" for name in called]
+    for model, file in ((of_fields, path), (of_numbers, path.with_name("c-scalars.swwl"))):
+        text = make_report(model, file)
+        assert "case011 (line 13)" in text and "internal.vtu (" not in text

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from swwl.errors import InputError
-from swwl.jobs.plan import HoldOut, KernelOptions, make_kernel, mesh_kernels, plan_fit, split_rows
+from swwl.jobs.check import check_table
+from swwl.jobs.plan import RESULT, HoldOut, KernelOptions, make_kernel, mesh_kernels, plan_fit, split_rows
 from swwl.kernels import PrincipalSWWL
 from swwl.regression.candidates import default_kernels
 
@@ -125,3 +126,34 @@ def test_kernels_of_a_plan(made):
     assert len(mesh_kernels(KernelOptions(), meshes)) == len(stored)
     with pytest.raises(InputError, match="compares no meshes"):
         mesh_kernels(KernelOptions("scalars"), meshes)
+
+
+def engineers_table(folder):
+    """Write a table of a part under load, with the number of the case and other results beside the target."""
+    rng = np.random.default_rng(0)
+    load, thickness, shape = rng.uniform(1, 2, 40), rng.uniform(1, 3, 40), rng.lognormal(0, 0.5, 40)
+    columns = {"case": 2 * np.arange(40) + 7, "load": load, "thickness": thickness}
+    columns |= {"max_disp": load / thickness**3 * shape, "vm99": load / thickness**2 * shape}
+    columns |= {"energy": load**2 / thickness**3 * shape, "freq1": thickness / shape**0.3}
+    pd.DataFrame(columns).to_csv(folder / "table.csv", index=False)
+    return folder / "table.csv"
+
+
+def test_results_are_doubtful_inputs_until_the_user_settles_it(tmp_path):
+    path = engineers_table(tmp_path)
+    plan = plan_fit(path, ["max_disp"], kernel="scalars")
+    assert list(plan.doubtful) == ["vm99", "energy", "freq1"] and "case" not in plan.inputs
+    assert plan.ignored["case"].startswith("numbers the cases")
+    (found,) = [one for one in check_table(path, ["max_disp"]) if one.kind == "results"]
+    assert "columns vm99, energy and freq1 look like results" in found.message
+    assert "--results vm99,energy,freq1 leaves them out, --inputs load,thickness settles it" in found.message
+    left = plan_fit(path, ["max_disp"], kernel="scalars", results=["vm*", "energy", "freq?"])
+    assert left.inputs == ["load", "thickness"] and not left.doubtful and left.ignored["vm99"] == RESULT
+    assert not [
+        one for one in check_table(path, ["max_disp"], results=["*9", "energy", "freq1"]) if "vm99" in one.message
+    ]
+    named = plan_fit(path, ["max_disp"], inputs=["load", "vm99", "case"], kernel="scalars")
+    assert named.inputs == ["load", "vm99", "case"] and not named.doubtful
+    assert not plan_fit(path, [], kernel="scalars").doubtful  # nobody knows yet what is to be learned
+    with pytest.raises(InputError, match="has no column 'vm9' for results.*Did you mean 'vm99'"):
+        plan_fit(path, ["max_disp"], kernel="scalars", results=["vm9"])

@@ -10,6 +10,8 @@ from swwl import SWWL as Swwl
 from swwl import GraphSVC, Matern52, RobustGPRegressor
 from swwl.errors import InputError
 from swwl.jobs import predict
+from swwl.jobs.fit import FitJob, FitRequest
+from swwl.jobs.plan import HoldOut, KernelOptions
 from swwl.jobs.table import read_table
 from tests.helpers import plates
 
@@ -83,20 +85,75 @@ def test_meshes_of_fields_are_handed_over_with_the_truth(made, fields):
 
 
 @pytest.mark.parametrize("kind", ["numbers", "fields"])
-def test_one_case_needs_all_inputs(kind, request):
+def test_one_case_needs_all_inputs(kind, request, tmp_path):
     model = request.getfixturevalue(kind)
-    assert predict.one_case(model, {"mesh": Path("a.vtu")}, ["load=1.5"]).iloc[0].to_dict() == {
-        "mesh": "a.vtu",
-        "load": "1.5",
-    }
+    mesh = tmp_path / "a.vtu"
+    mesh.touch()
+    found = predict.one_case(model, {"mesh": mesh}, ["load=1.5"]).iloc[0].to_dict()
+    assert found == {"mesh": str(mesh), "load": "1.5"}
     for meshes, values, message in [
         ({}, ["load=1"], "also needs mesh: give --mesh FILE"),
-        ({"mesh": Path("a.vtu")}, [], "also needs load: give load=VALUE"),
-        ({"mesh": Path("a.vtu")}, ["speed=1"], "'speed=1' is not understood"),
-        ({"mesh": Path("a.vtu")}, ["load=1", "load=2"], "'load' is given twice"),
+        ({"mesh": mesh}, [], "also needs load: give load=VALUE"),
+        ({"mesh": mesh}, ["speed=1"], "'speed=1' is not understood"),
+        ({"mesh": mesh}, ["load=1", "load=2"], "'load' is given twice"),
+        ({"mesh": mesh}, ["load=1 kN"], "^load must be a number, not '1 kN'"),
+        ({"mesh": tmp_path / "b.vtu"}, ["load=1"], "b.vtu: no such file"),
     ]:
         with pytest.raises(InputError, match=message):
             predict.one_case(model, meshes, values)
+
+
+def test_training_rows_are_known_and_scored_by_themselves(made, models, tmp_path):
+    path = made / "table.csv"
+    frame = read_table(path)
+    for model, name in zip(models, ("m.swwl", "m-scalars.swwl"), strict=True):
+        columns = predict.input_columns(model, frame, path)
+        train = (frame["split"] == "train").tolist()
+        assert predict.fitted_rows(model, columns, made / name).tolist() == train
+        moved = columns.assign(load=columns["load"] * (1 + 1e-15))
+        assert predict.fitted_rows(model, moved, made / name).tolist() == train
+        moved.loc[0, "load"] += 1e-3
+        assert predict.fitted_rows(model, moved, made / name).tolist() == [False, *train[1:]]
+        swapped = columns.assign(mesh=columns["mesh"].iloc[::-1].to_numpy())
+        assert not predict.fitted_rows(model, swapped, made / name)[:6].any()
+        assert not predict.fitted_rows(model, columns, tmp_path / "elsewhere.swwl").any()
+
+
+@pytest.mark.parametrize("kernel", ["swwl", "auto"])
+def test_predict_says_of_held_out_rows_what_fit_said(folder, kernel):
+    table, model = folder / "table.csv", folder / "h.swwl"
+    options = KernelOptions("swwl", n_projections=4, n_quantiles=10, n_iterations=1, n_jobs=1)
+    given = options if kernel == "swwl" else KernelOptions(n_jobs=1)
+    job = FitJob(FitRequest(table, model, ["top"], kernel=given, rows=HoldOut(fraction=0.4)))
+    ((_, facts),) = job.run()
+    fitted, frame = predict.load_regressor(model), read_table(table)
+    prediction, _ = predict.predict_table(fitted, frame, table)
+    known = predict.fitted_rows(fitted, predict.input_columns(fitted, frame, table), model)
+    assert np.flatnonzero(known).tolist() == job.plan.split.train.tolist()
+    unseen, seen = predict.against_table(fitted, frame, prediction, known)
+    assert (unseen["test"], seen["test"]) == (predict.UNSEEN, predict.FITTED)
+    (said,) = [row for row in facts["scores"] if row["test"] == "held-out rows"]
+    for name in ("n", "rmse", "q2", "coverage", "width"):
+        assert unseen[name] == pytest.approx(said[name], rel=1e-6), name
+    assert [row["n"] for row in predict.answers_agree(fitted, frame, prediction, known)] == [unseen["n"]]
+
+
+def test_fields_of_training_rows_are_scored_by_themselves(made, fields):
+    path = made / "table.csv"
+    seen = np.arange(14) < 9
+    found = predict.predict_fields(fields, read_table(path), path, lambda row, mesh: None, compare=seen)
+    assert [(row["test"], row["n"]) for row in found.scores if row["field"] == "heat"] == [
+        (predict.UNSEEN, 5),
+        (predict.FITTED, 9),
+    ]
+
+
+def test_training_rows_do_not_leave_their_range(numbers, made):
+    frame = read_table(made / "table.csv")
+    train = frame[frame["split"] == "train"]
+    for factor in (1 + 4e-16, 1 - 4e-16):
+        assert not any(predict.outside_inputs(numbers, train.assign(load=train["load"] * factor)))
+    assert any(predict.outside_inputs(numbers, train.assign(load=train["load"] * 1.000001)))
 
 
 def test_meshes_are_named_by_column():

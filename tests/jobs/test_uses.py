@@ -81,6 +81,8 @@ def test_what_explain_refuses(made, numbers):
         read_along(["a=b,c,d"], numbers, made / "m-scalars.swwl")
     with pytest.raises(InputError, match="no such file"):
         read_along(["lost.npz"], numbers, made / "m-scalars.swwl")
+    with pytest.raises(InputError, match="of the same topology. Without --along modes, explain shows where"):
+        read_along(["modes"], numbers, made / "m-scalars.swwl")
 
 
 def test_cases_are_selected_by_inputs(made, tmp_path):

@@ -192,6 +192,8 @@ def test_meshes_of_all_kinds_are_drawn(tmp_path):
         drawn.figure.savefig(io.BytesIO(), format="png")
     assert draw_mesh(read_mesh(tmp_path / "plane.vtu"), axis()).lines
     assert draw_mesh(Graph(points, triangles[:, :2]), axis()).collections
+    solid = draw_mesh(tmp_path / "solid.vtu", axis())
+    assert len(solid.collections[0].get_paths()) == 12 and not solid.lines  # six sides of two triangles, no dots
     with pytest.raises(InputError, match="plane axis"):
         draw_mesh(tmp_path / "surface.vtu", Figure().add_subplot(projection="3d"))
 

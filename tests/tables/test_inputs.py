@@ -109,3 +109,20 @@ def test_masked_numbers_are_refused():
     with pytest.raises(InputError, match="Targets must be plain numbers, but 1 of 2 entries is masked"):
         split_targets(pd.DataFrame({"x": [1.0, 2.0]}), masked[:, 0])
     assert as_table(np.ma.masked_greater([[1.0], [2.0]], 5.0))["x0"].tolist() == [1.0, 2.0]  # nothing is hidden
+
+
+def test_lazy_tables_are_collected():
+    class Lazy:
+        def collect_schema(self):
+            raise AssertionError("nobody asks for it")
+
+        def collect(self):
+            return pd.DataFrame({"x": [1.0, 2.0]})
+
+    assert as_table(Lazy())["x"].tolist() == [1.0, 2.0]
+
+
+def test_lazy_tables_of_polars():
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    lazy = polars.DataFrame({"x": [1.0, 2.0], "mesh": ["a.vtu", "b.vtu"]}).lazy()
+    assert as_table(lazy).to_dict("list") == {"x": [1.0, 2.0], "mesh": ["a.vtu", "b.vtu"]}

@@ -9,6 +9,7 @@ import pytest
 from swwl.errors import InputError
 from swwl.tables.places import (
     at_times,
+    case_names,
     mesh_paths,
     parse_vector,
     places,
@@ -81,3 +82,17 @@ def test_items_become_lines():
     frame = pd.DataFrame({"x": range(5)})
     with pytest.raises(InputError, match="t.csv: line 6: broken"), rows_named(frame, TABLE, [2, 4]):
         raise InputError("broken").of_item(1, "Graph 1")
+
+
+def test_cases_are_named_by_what_tells_them_apart() -> None:
+    folders = [f"study/case{k:03d}/VTK/internal.vtu" for k in range(3)]
+    assert case_names(folders) == ["case000", "case001", "case002"]
+    assert case_names([*folders, folders[0]])[-1] == "case000"  # a mesh that stands in two rows
+    assert case_names(["a/mesh.inp", "b/mesh.inp"]) == ["a", "b"]
+    assert case_names([r"a\mesh.inp", r"b\mesh.inp"]) == ["a", "b"]
+    assert case_names(["m/1.vtu", "m/2.vtu"]) == ["1.vtu", "2.vtu"]
+    assert case_names(["s/internal.vtu"]) == ["internal.vtu"]
+    assert case_names(["m.vtu", "a/m.vtu"]) == ["m.vtu", "a/m.vtu"]
+    assert case_names(["a/1/m.vtu", "a/2/m.vtu", "b/2/m.vtu"]) == ["a/1", "a/2", "b/2"]
+    assert case_names(["../a/x.vtu", "/b/x.vtu"]) == ["a", "b"]
+    assert case_names([]) == []

@@ -21,6 +21,10 @@ def check(
         str | None,
         typer.Option(help="Input columns, separated by commas; '' for meshes only. By default all that can be."),
     ] = None,
+    results: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns that the simulation computes, no inputs: names or patterns, separated by commas."),
+    ] = None,
     split: Annotated[str | None, typer.Option(help="Column whose rows 'train' are fitted.")] = None,
     test_fraction: Annotated[float | None, typer.Option(help="Hold out this share of rows, at random.")] = None,
     all_rows: Annotated[bool, typer.Option("--all-rows", help="Fit all rows, whatever a column 'split' says.")] = False,
@@ -61,6 +65,7 @@ def check(
         list(dict.fromkeys(target or [])),
         list(dict.fromkeys(mesh or [])),
         named_inputs(inputs),
+        results=named_inputs(",".join(results or [])) or [],
         rows=HoldOut(split, test_fraction, all_rows, seed, drop_incomplete, given_time(time)),
         reading=Reading(memory_beside(table, cache), jobs, out.progress("checks"), group),
     )

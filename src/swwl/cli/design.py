@@ -140,6 +140,9 @@ def suggest(
         random_state=seed,
     )
     write_table(output, chosen_rows(frame, pool, meshes, chosen, output), like=frame)
+    fitted_rows = chosen.attrs["fitted"]
+    if fitted_rows:
+        out.say(f"{fitted_rows} of {len(frame)} cases are training cases of the model, and are left out")
     if picture is not None:
         draw_suggestion(fitted, frame, pool, chosen, picture, memory)
     show_choices(out, chosen, frame, pool, f"{len(chosen)} of {len(frame)} cases, written to {output}")

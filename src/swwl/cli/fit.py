@@ -11,7 +11,7 @@ import typer
 
 from swwl.cli.console import AtTime, Force, Output, given_time
 from swwl.cli.show import show_findings, show_fitted, show_plan
-from swwl.errors import InputError, LeftOutWarning, OutlierWarning
+from swwl.errors import ColumnWarning, InputError, LeftOutWarning, OutlierWarning
 from swwl.formatting import Record
 
 if TYPE_CHECKING:
@@ -66,6 +66,10 @@ def fit(
     inputs: Annotated[
         str | None,
         typer.Option(help="Input columns, separated by commas; '' for meshes only. By default all that can be."),
+    ] = None,
+    results: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns that the simulation computes, no inputs: names or patterns, separated by commas."),
     ] = None,
     kernel: Annotated[
         Kernel | None,
@@ -175,6 +179,7 @@ def fit(
         fields=list(dict.fromkeys(target_field or [])),
         meshes=list(dict.fromkeys(mesh or [])),
         inputs=named_inputs(inputs),
+        results=named_inputs(",".join(results or [])) or [],
         kernel=wanted,
         rows=HoldOut(split, test_fraction, all_rows, seed, drop_incomplete, given_time(time)),
         n_modes=modes,
@@ -199,6 +204,7 @@ def _run(out: Output, job: FitJob) -> None:
         out.say(f"solver    {job.solver.name}: {job.solver.why}")
     show_findings(out, job.check(out.progress("checks")))
     warnings.simplefilter("ignore", LeftOutWarning)  # the findings name them
+    warnings.simplefilter("ignore", ColumnWarning)  # so do they
     warnings.simplefilter("ignore", OutlierWarning)  # their lines in the table are named below
     result: Record = {}
     written = []

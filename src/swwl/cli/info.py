@@ -50,15 +50,13 @@ def _show_mesh(out: Output, file: Path, facts: Record) -> None:
             size = facts["layer"]["thickness"]
             told = number(size) if facts["layer"]["kind"] == "plane" else f"{number(np.degrees(size))} degrees"
             out.say(f"layer     one cell thick ({told}): learned as a plane mesh where all meshes are so")
-        for name, field in facts["node_fields"].items():
-            size = "" if field["components"] == 1 else f"{field['components']} components, "
-            out.say(f"field     {name}: {size}{number(field['least'])} to {number(field['largest'])}")
+        for key, on in (("node_fields", ""), ("cell_fields", "on cells, ")):
+            for name, field in facts[key].items():
+                size = "" if field["components"] == 1 else f"{field['components']} components, "
+                out.say(f"field     {name}: {on}{size}{number(field['least'])} to {number(field['largest'])}")
         for name, group in facts["groups"].items():
             nodes = "" if group["kind"] == "nodes" else f" with {group['nodes']} nodes"
             out.say(f"group     {name}: {group['size']} {group['kind']}{nodes}")
-        for name, field in facts["cell_fields"].items():
-            size = "" if field["components"] == 1 else f"{field['components']} components, "
-            out.say(f"of cells  {name}: {size}{number(field['least'])} to {number(field['largest'])}")
         if "times" in facts:
             from swwl.mesh.io.series import said_times
 

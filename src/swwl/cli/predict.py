@@ -27,6 +27,8 @@ def predict_field_table(
         TABLE,
         check_field_names,
         domain_words,
+        fitted_rows,
+        input_columns,
         mesh_names,
         predict_fields,
         table_at_time,
@@ -51,6 +53,7 @@ def predict_field_table(
         frame,
         table,
         lambda row, mesh: mesh.write(output / names[row]),
+        compare=fitted_rows(fitted, input_columns(fitted, frame, table), model),
         apart=apart,
         memory=memory,
         progress=out.progress("predictions"),
@@ -62,8 +65,8 @@ def predict_field_table(
     outside = int((result[OUTSIDE] != "").sum())
     for line in domain_words(found.domain, fitted.n_train_):
         out.say(line)
-    title = "against the fields that the meshes hold (rows that the model was fitted to count too)"
-    show_field_scores(out, found.scores, title)
+    show_field_scores(out, found.scores, "against the fields that the meshes hold")
+    _say_what_counts(out, found.scores)
     facts = {"rows": len(frame), "output": output, "files": names, "table": output / TABLE, "outside": outside}
     inside = found.domain["inside"]
     facts |= {"unlike": None if inside.isna().any() else int((~inside.astype(bool)).sum())}
@@ -201,7 +204,9 @@ def _table(
         answers_agree,
         check_names,
         domain_words,
+        fitted_rows,
         graph_columns,
+        input_columns,
         predict_table,
         prediction_table,
         table_at_time,
@@ -224,10 +229,12 @@ def _table(
     outside = int((result[OUTSIDE] != "").sum())
     for line in domain_words(domain, len(fitted.train_targets_)):
         out.say(line)
-    rows = against_table(fitted, frame, prediction)
-    answers = answers_agree(fitted, frame, prediction)
+    known = fitted_rows(fitted, input_columns(fitted, frame, table), model)
+    rows = against_table(fitted, frame, prediction, known)
+    answers = answers_agree(fitted, frame, prediction, known)
     if rows:
-        show_scores(out, rows, "against what the table holds (rows that the model was fitted to count too)")
+        show_scores(out, rows, "against what the table holds")
+    _say_what_counts(out, rows)
     for one in answers:
         out.say(_agreement(one))
     inside = domain["inside"]
@@ -237,6 +244,16 @@ def _table(
         | {"widened": int((domain["widened"] != "").sum()), "answers": answers}
         | {"findings": [finding.facts() for finding in findings]}
     )
+
+
+def _say_what_counts(out: Output, rows: list[Record]) -> None:
+    """Say that scores of training rows are no test."""
+    from swwl.jobs.predict import FITTED, UNSEEN
+
+    if any(row["test"] == FITTED for row in rows):
+        others = any(row["test"] == UNSEEN for row in rows)
+        what = f"the {UNSEEN} are the test" if others else "hold rows out to test it (--test-fraction, swwl report)"
+        out.note(f"the model was fitted to the {FITTED}, so that their scores say nothing of new cases: {what}")
 
 
 def _agreement(found: Record) -> str:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 from scipy.stats import norm
 from scipy.stats import t as student
 from sklearn.utils.validation import check_is_fitted
@@ -44,6 +45,8 @@ _HOPE = 2.0
 _TAIL_VALUES = 64
 # Candidates that satisfy constraints with less probability are chosen only where there are no others.
 _PROBABLE = 0.5
+# A candidate is a training case if no coordinate differs by more than this share of its spread: rounding alone.
+_SAME = 1e-6
 
 
 def suggest(
@@ -99,6 +102,7 @@ def suggest(
     DataFrame
         ``row`` (counted from 0), ``rank`` (from 1), ``score`` (the share of the pool's variance that it takes away,
         or that of the least sure case; the distance; the expected improvement; the upper bound) and ``why``, in words.
+        Candidates that are training cases are never chosen; ``attrs["fitted"]`` counts them.
 
     Examples
     --------
@@ -117,7 +121,8 @@ def suggest(
     check_count(n, len(candidates))
     pool = Pool(model, candidates, progress=progress, memory=memory)
     running, broken = (as_positions(rows, len(pool), name) for rows, name in ((pending, "pending"), (failed, "failed")))
-    taken = np.union1d(running, broken)
+    fitted = np.setdiff1d(fitted_cases(pool), np.union1d(running, broken))
+    taken = np.union1d(fitted, np.union1d(running, broken))
     free = np.setdiff1d(np.arange(len(pool)), taken)
     n = check_count(n, len(free), len(taken))
     rule = _RULES[aim.criterion](pool, aim, random_state)
@@ -135,7 +140,9 @@ def suggest(
         reasons.append(rule.why(case, float(score[case])) + aim.promise(pool, case))
         rule.choose(case)
         free = free[free != case]
-    return chosen_table(chosen, scores, reasons)
+    found = chosen_table(chosen, scores, reasons)
+    found.attrs["fitted"] = len(fitted)
+    return found
 
 
 @dataclass(frozen=True)
@@ -410,6 +417,16 @@ def coordinates(pool: Pool) -> tuple[Array, Array]:
     """Return candidates (M, K) and training cases (N, K) as points: whitened components, standardized numbers."""
     model = pool.model
     return model.coordinates(pool.rows, N_COMPONENTS), model.coordinates(None, N_COMPONENTS)
+
+
+def fitted_cases(pool: Pool) -> NDArray[np.intp]:
+    """Return the candidates that are training cases: the same mesh and the same inputs, up to rounding."""
+    try:
+        points, known = coordinates(pool)
+    except InputError:  # kernels that know distances alone
+        return np.empty(0, dtype=np.intp)
+    distances, _ = cKDTree(known).query(points)
+    return np.flatnonzero(distances <= _SAME * np.sqrt(points.shape[1]))
 
 
 def _place_weights(pool: Pool, places: NDArray[np.intp]) -> Array:

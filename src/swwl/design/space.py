@@ -144,7 +144,7 @@ def check_count(n: Any, available: int, excluded: int = 0) -> int:
     if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
         raise InputError(f"n must be a whole number of at least 1, not {n!r}.")
     if n > available:
-        less = f", {excluded} more are left out" if excluded else ""
+        less = f", {excluded} more are left out (training cases, running or failed)" if excluded else ""
         raise InputError(f"{n} cases were requested, but the pool has {available}{less}.")
     return int(n)
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
 from swwl.domain.clouds import SCORES
-from swwl.domain.verdict import LEVEL
+from swwl.domain.verdict import FRAME, LEVEL, Columns
 from swwl.errors import CaseWarning, InputError
 from swwl.mesh.io import as_mesh
-from swwl.mesh.shape.screening import Apart, MeshFacts, Typical, apart, facts_of
+from swwl.mesh.shape.screening import Apart, MeshFacts, Typical, apart, facts_of, motion
 
 # From this share of repeated nodes on, they are more than a seam.
 _MANY_REPEATED = 0.05
 # So many meshes that look strange are looked at again, to say what is odd about them.
 _MOST_MESHES = 10
+# Of so many the domain names the cause.
+_MOST_CAUSES = 100
 # How often cases like the training cases are called strange, or have their intervals doubled, about.
 _STRANGE, _UNSURE = 0.05, 0.05
 # What is less probable than this surprises; of one strange case alone, that it is strange.
@@ -107,7 +109,7 @@ def _unlike(domain: pd.DataFrame) -> pd.Series:
     """Return the kinds of cases that are unlike the training cases; of few of these, only what is far away tells."""
     if domain["inside"].isna().any():
         ranges = domain.loc[domain["far"], "outside"] != ""
-        return ranges.map({True: "input out of range", False: "other units, frame or kind"})
+        return ranges.map({True: "input out of range", False: FRAME})
     return domain.loc[~domain["inside"].astype(bool), "kind"]
 
 
@@ -139,24 +141,88 @@ def mesh_notes(domain: pd.DataFrame, n_train: int, table: pd.DataFrame, typical:
     typical : mapping of str to object
         What is typical of the training meshes of a column, as :meth:`Typical.plain` says it; may be empty.
     """
-    notes = []
-    for name in table.columns:
-        scores = [f"{score} {name}" for score in SCORES]
-        if not set(scores) <= set(domain.columns):
+    return [
+        f"row {row}: the mesh in {name!r} {text}."
+        for name, row, facts in _strange_meshes(listed_columns(domain), n_train, listed_columns(table), _MOST_MESHES)
+        for text in _odd(facts, typical.get(name))
+    ]
+
+
+def with_causes(
+    domain: Columns, n_train: int, meshes: Mapping[str, Sequence[object]], typical: Mapping[str, object]
+) -> Columns:
+    """Name the cause where a strange mesh was moved, turned or is in other units, in place of what follows from that.
+
+    Parameters
+    ----------
+    domain : dict of str to M values
+        The columns of what :meth:`swwl.RobustGPRegressor.domain` returns.
+    n_train : int
+    meshes : mapping of str to sequence of M meshes
+        By column; columns that hold something else are passed over.
+    typical : mapping of str to object
+        As for :func:`mesh_notes`.
+
+    Returns
+    -------
+    dict of str to M values
+    """
+    if not any(Typical.from_plain(kept) is not None for kept in typical.values()):
+        return domain
+    kinds, reasons = list(domain["kind"]), list(domain["why"])
+    for name, row, facts in _strange_meshes(domain, n_train, meshes, _MOST_CAUSES):
+        causes = [one.found for one in _placed_otherwise(facts, typical.get(name)) if one.kind != "node count"]
+        if not causes or kinds[row] in ("inside", "input out of range"):
             continue
-        lowest = domain[scores].to_numpy(float).min(axis=1)
-        for row in np.flatnonzero(lowest <= max(LEVEL, 1.0 / (n_train + 1)))[:_MOST_MESHES]:
+        of_mesh = f"the mesh in {name!r} "
+        others = [text for text in reasons[row].split("; ") if text and not text.startswith(of_mesh)]
+        reasons[row] = "; ".join([of_mesh + " and ".join(causes), *others])
+        kinds[row] = kinds[row] if kinds[row] == "cannot tell" else FRAME
+    return {**domain, "kind": kinds, "why": reasons}
+
+
+def typical_in(metadata: Mapping[str, object]) -> dict[str, object]:
+    """Return what the metadata of a model say of the training meshes of every column, as far as it is known."""
+    kept = metadata.get("typical")
+    return kept if isinstance(kept, dict) else {}
+
+
+def listed_columns(table: pd.DataFrame) -> dict[str, list[object]]:
+    """Return the columns of a table as lists, by name."""
+    return {str(name): values.tolist() for name, values in table.items()}
+
+
+def _strange_meshes(
+    domain: Columns, n_train: int, meshes: Mapping[str, Sequence[object]], most: int
+) -> Iterator[tuple[str, int, MeshFacts]]:
+    """Yield columns, rows and facts of meshes that lie farther off than nearly all training meshes, at most so many."""
+    for name, items in meshes.items():
+        scores = [f"{score} {name}" for score in SCORES]
+        if not all(score in domain for score in scores):
+            continue
+        lowest = np.min([np.asarray(domain[score], dtype=float) for score in scores], axis=0)
+        known: dict[int, MeshFacts] = {}  # the same mesh may stand in many rows
+        for row in np.flatnonzero(lowest <= max(LEVEL, 1.0 / (n_train + 1)))[:most]:
             try:
-                facts = facts_of(as_mesh(table[name].iloc[row]))
+                if id(items[row]) not in known:
+                    known[id(items[row])] = facts_of(as_mesh(items[row]))
+                yield name, int(row), known[id(items[row])]
             except InputError:
                 continue  # a graph
-            notes += [f"row {row}: the mesh in {name!r} {text}." for text in _odd(facts, typical.get(name))]
-    return notes
+
+
+def _placed_otherwise(facts: MeshFacts, typical: object) -> list[Apart]:
+    """Say what tells a strange mesh from the training meshes: its size, place or orientation."""
+    known = Typical.from_plain(typical)
+    if known is None:
+        return []
+    found = apart(facts, known, "the training meshes")
+    moved = None if any(one.kind != "node count" for one in found) else motion(facts, known, "the training meshes")
+    return found if moved is None else [moved, *found]
 
 
 def _odd(facts: MeshFacts, typical: object) -> list[str]:
-    known = Typical.from_plain(typical)
-    found = [] if known is None else apart(facts, known, "the training meshes")
+    found = _placed_otherwise(facts, typical)
     repeated = repeated_nodes(facts)
     if repeated:
         found.append(Apart("repeated nodes", repeated, "Mesh.merged() makes one of them, which joins the cells"))

@@ -34,9 +34,13 @@ LEVEL, FEWEST = 0.03, 100
 _SURE, WIDER = 0.95, 2.0
 # Numbers that leave the training range by more than this share of it lie outside by themselves.
 _MARGIN = 0.1
+# Numbers that differ by less than this share of their size are the same.
+_ROUNDING = 1e-12
 # A mesh so many times farther from the middle of the training meshes than any of them is probably in other units, or
 # somewhere else; nothing that a training set varies in goes so far.
 _FAR_AWAY = 3.0
+# What such a mesh is called.
+FRAME = "other units, frame or kind"
 # Which measure of a mesh says most about its shape and least about its meshing.
 _MEASURES = ("skin", "area")
 
@@ -348,7 +352,8 @@ def outside_ranges(bounds: Mapping[str, tuple[float, float]], numbers: Mapping[s
     found: list[list[str]] = [[] for _ in range(n)]
     for name, (low, high) in bounds.items():
         values = np.asarray(numbers[name], dtype=float)
-        for row in np.flatnonzero((values < low) | (values > high)):
+        slack = _ROUNDING * max(abs(low), abs(high))  # of numbers that were scaled and scaled back
+        for row in np.flatnonzero((values < low - slack) | (values > high + slack)):
             found[row].append(str(name))
     return [", ".join(names) for names in found]
 
@@ -375,7 +380,7 @@ def _verdict(inside: bool, words: list[str], beyond: list[str], unsure: float) -
     if beyond:
         kind = "input out of range"
     elif _in_other_units(words):
-        kind = "other units, frame or kind"
+        kind = FRAME
     elif words and "further along" in words[0]:
         kind = "further along known variations"
     elif words and words[0] not in notes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -19,6 +18,7 @@ from swwl.gp.carried import carried
 from swwl.gp.prediction import Prediction
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.storage.checks import Count, PositiveOrInfinite, restored
+from swwl.tables.places import case_names
 
 HELD_OUT = "held out"
 FOLDS = "folds"
@@ -70,6 +70,12 @@ class TableData(msgspec.Struct):
     train: Cases
     held_out: Cases | None = None
     time: float | str | None = None
+
+    def names(self) -> tuple[list[str], list[str]]:
+        """Return what fitted and held-out cases are called, after their first mesh; nothing where they have none."""
+        train, test = (next(iter(own.meshes.values()), []) if own else [] for own in (self.train, self.held_out))
+        named = case_names([*train, *test])
+        return named[: len(train)], named[len(train) :]
 
 
 class SpreadsheetRow(msgspec.Struct):
@@ -226,4 +232,4 @@ def _of_folds(row: Record, names: Sequence[str]) -> Record:
 def _training_names(model: FieldRegressor) -> list[str]:
     """Return the names of the training meshes, where they are known."""
     data = field_data_of(model)
-    return [] if data is None else [Path(path).name for path in next(iter(data.train.meshes.values()), [])]
+    return [] if data is None else data.names()[0]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from swwl.domain.notes import warn_about_cases
+from swwl.domain.notes import typical_in, warn_about_cases
 from swwl.fields.candidates import ModeKernel
 from swwl.fields.fit import count_fits, fit_field
 from swwl.fields.kernels import field_kernels, mesh_column
@@ -30,6 +30,7 @@ from swwl.regression.stack import FitCounter, Member, columns_of
 from swwl.storage.memory import Memory, MemoryLike, as_memory
 from swwl.storage.modelfile import save_model, storable
 from swwl.tables.inputs import as_rows, as_table, column
+from swwl.tables.results import warn_about_columns
 
 Array = NDArray[np.float64]
 Kernel = Factor | Product
@@ -163,6 +164,8 @@ class FieldRegressor(BaseEstimator):
         kernels = field_kernels(table, self.mesh_column_, self, geometry)
         for name in columns_of(kernels):
             column(table, name)
+        if self.kernel is None:
+            warn_about_columns(table, pd.DataFrame(index=table.index))
         rows = fit_kernels(list(kernels.values()), partial(column, table), progress, memory)
         inputs = [ModeKernel.of(Member(name, kernel, own), self.random_state)
                   for (name, kernel), own in zip(kernels.items(), rows, strict=True)]  # fmt: skip
@@ -234,7 +237,7 @@ class FieldRegressor(BaseEstimator):
         table = self._sharing(table, meshes)
         rows = represent_columns([one.member.kernel for one in models], partial(column, table), None, memory)
         sizes = [one.sizes(one.member.new_blocks(own)[0], len(table)) for one, own in zip(models, rows, strict=True)]
-        return FieldCases(models, rows, sizes, table, found)
+        return FieldCases(models, rows, sizes, table, found, typical_in(self.metadata_))
 
     def _sharing(self, table: pd.DataFrame, meshes: TableMeshes) -> pd.DataFrame:
         """Return a table whose kernels find meshes that were read already."""
@@ -417,8 +420,7 @@ class FieldRegressor(BaseEstimator):
         """Return new rows; warn of those that are unlike the training cases, unless the plain process is asked for."""
         cases = self.cases(X, progress=progress, memory=memory)
         if widen and len(cases):
-            kept = self.metadata_.get("typical")
-            warn_about_cases(cases.notes(kept if isinstance(kept, dict) else {}), stacklevel=3)
+            warn_about_cases(cases.notes(), stacklevel=3)
         return cases
 
     def cross_validated(self) -> pd.DataFrame:

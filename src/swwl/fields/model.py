@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
-from swwl.domain.notes import mesh_notes, surprising_notes
+from swwl.domain.notes import listed_columns, mesh_notes, surprising_notes, with_causes
 from swwl.domain.verdict import Reference, Representation, look, make_reference, number_columns, verdicts
 from swwl.errors import InputError
 from swwl.fields.geometry.descriptors import Recipe
@@ -279,6 +279,8 @@ class FieldCases:
     table : DataFrame
         Their inputs.
     meshes : RowMeshes
+    typical : mapping of str to object
+        What is typical of the training meshes of a column, as far as it is known.
     """
 
     models: list[FieldModel]
@@ -286,6 +288,7 @@ class FieldCases:
     sizes: list[tuple[Array, Array]]
     table: pd.DataFrame
     meshes: RowMeshes
+    typical: Mapping[str, object] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.table)
@@ -417,23 +420,20 @@ class FieldCases:
             table = pd.DataFrame(unknown, self.table.index).astype({"inside": "boolean"})
         pairs = zip(self.models, self.sizes, strict=True)
         wide = {model.kind.name: model.widening(std) > 1 for model, (_, std) in pairs}
+        n_train = max((one.reference.n_cases for one in self.models if one.reference is not None), default=0)
+        named = with_causes(listed_columns(table), n_train, listed_columns(self.table), self.typical)
+        table = table.assign(kind=named["kind"], why=named["why"])
         return table.assign(widened=[", ".join(n for n, w in wide.items() if w[row]) for row in range(len(self))])
 
-    def notes(self, typical: Mapping[str, object]) -> list[str]:
-        """Say in a line each what is odd about the rows; nothing where all is as training cases would have it.
-
-        Parameters
-        ----------
-        typical : mapping of str to object
-            What is typical of the training meshes of a column, as far as it is known.
-        """
+    def notes(self) -> list[str]:
+        """Say in a line each what is odd about the rows; nothing where all is as training cases would have it."""
         known = [one.reference for one in self.models if one.reference is not None]
         if not known:
             return []
         n_train = known[0].n_cases
         n_inputs = len({name for one in known for name in one.bounds})
         lines = surprising_notes(self.domain, n_train, n_inputs)
-        return lines + mesh_notes(self.domain, n_train, self.table, typical)
+        return lines + mesh_notes(self.domain, n_train, self.table, self.typical)
 
     def _place(self, field: str | None) -> int:
         names = [model.kind.name for model in self.models]

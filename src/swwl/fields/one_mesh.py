@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
+from swwl.domain.notes import typical_in
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.model import FieldCases, Found, MeshNodes
 from swwl.fields.training import learned_mesh
@@ -58,7 +59,9 @@ class PreparedFields:
         known = found.known or [{}] * len(models)
         triples = zip(models, found.rows, known, strict=True)
         sizes = [one.sizes(one.member.new_blocks(rows, known=own)[0], len(found)) for one, rows, own in triples]
-        return FieldCases(models, found.rows, sizes, X, _SameMesh(self.mesh, self._nodes, len(found)))
+        table = X.assign(**{self.model.mesh_column_: pd.Series([self.mesh] * len(X), X.index, object)})
+        meshes = _SameMesh(self.mesh, self._nodes, len(found))
+        return FieldCases(models, found.rows, sizes, table, meshes, typical_in(self.model.metadata_))
 
 
 class _SameMesh:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from swwl.domain.notes import repeated_nodes
 from swwl.errors import InputError, located
 from swwl.formatting import Record, number
-from swwl.jobs.plan import FitPlan, HoldOut, RowSplit, plan_fit, split_rows
+from swwl.jobs.plan import RESULT, FitPlan, HoldOut, RowSplit, plan_fit, split_rows
 from swwl.jobs.predict import Model, factors_of
 from swwl.jobs.table import known_outputs, read_table
 from swwl.mesh.io.formats import read_file
@@ -28,8 +28,9 @@ from swwl.mesh.remesh.plane import same_thickness
 from swwl.mesh.shape.screening import MeshFacts, Typical, apart, facts_of, typical_of
 from swwl.parallel import Progress, check_jobs, each_once, one_blas_thread
 from swwl.storage.memory import Memory, fingerprint
-from swwl.tables.columns import as_numbers, mesh_columns
+from swwl.tables.columns import as_numbers, mesh_columns, numbers_cases
 from swwl.tables.places import at_times, mesh_of_row, mesh_paths, places, require_known, require_numbers, where
+from swwl.tables.results import results_words
 
 # Where fewer rows are fitted, leave-one-out scores are rough.
 _FEW_ROWS = 10
@@ -37,7 +38,6 @@ _FEW_ROWS = 10
 _SKEWED, _ORDERS = 20.0, 1e3
 # A column varies too little to learn from where its values differ by less than this share of their size.
 _ALMOST = 1e-6
-_CASE_NAMES = {"id", "case", "run", "index", "sample", "number", "nr", "no", "row"}
 # So many findings of one kind are told one by one; more are told together.
 _MOST = 3
 
@@ -347,7 +347,9 @@ def check_plan(
         for name in plan.meshes
     ]
     findings, typical = _of_meshes(columns, merge_nodes)
-    return Checked([*findings, *_of_rows(plan, columns), *_of_inputs(plan), *_of_targets(plan)], typical)
+    return Checked(
+        [*findings, *_of_rows(plan, columns), *_of_inputs(plan), *_of_results(plan), *_of_targets(plan)], typical
+    )
 
 
 def check_table(
@@ -356,6 +358,7 @@ def check_table(
     meshes: Sequence[str] = (),
     inputs: Sequence[str] | None = None,
     *,
+    results: Sequence[str] = (),
     rows: HoldOut | None = None,
     reading: Reading | None = None,
 ) -> list[Finding]:
@@ -373,7 +376,7 @@ def check_table(
     plan = None
     try:
         kernel = "principal" if names else "scalars"
-        plan = plan_fit(path, targets, names, inputs, kernel=kernel, rows=complete)
+        plan = plan_fit(path, targets, names, inputs, kernel=kernel, rows=complete, results=results)
     except InputError as error:
         refused.append(_refusal("table", error))
     if plan is not None and not how.drop_incomplete:
@@ -387,6 +390,7 @@ def check_table(
             *_of_rows(plan, columns),
             *(_left_out(plan) if inputs is None else []),
             *_of_inputs(plan),
+            *_of_results(plan),
             *([] if few else _of_targets(plan)),
         ]
     return [*refused, *unreadable, *found]
@@ -580,6 +584,7 @@ def _of_copies(plan: FitPlan, column: MeshColumn, keys: dict[int, str], told: se
 def _left_out(plan: FitPlan) -> list[Finding]:
     """Say which columns are not learned from, where that was not the user's choice."""
     known = {plan.split.column, *known_outputs(plan.path)}
+    known |= {name for name, reason in plan.ignored.items() if reason == RESULT}
     return [
         Finding("ignored", f"is not an input: {reason}", column=name)
         for name, reason in plan.ignored.items()
@@ -613,12 +618,24 @@ def _of_inputs(plan: FitPlan) -> list[Finding]:
     return found
 
 
+def _of_results(plan: FitPlan) -> list[Finding]:
+    """Find inputs that look like results of the simulation, and say how to settle it."""
+    names = list(plan.doubtful)
+    if not names:
+        return []
+    why = "; ".join(f"{name}: {reason}" for name, reason in plan.doubtful.items())
+    others = ",".join(name for name in [*plan.inputs, *plan.categories] if name not in names)
+    them = "them" if len(names) > 1 else "it"
+    advice = f"--results {','.join(names)} leaves {them} out, --inputs {others or chr(39) * 2} settles it"
+    return [Finding("results", f"{results_words(names)} ({why})", advice)]
+
+
 def _numbers_cases(name: str, values: Any) -> bool:
     """Whether a column holds consecutive whole numbers, or different ones under a name such as id."""
     ordered = np.unique(values)
     if len(ordered) < max(len(values), _FEW_ROWS) or (ordered != np.round(ordered)).any():
         return False
-    return bool((np.diff(ordered) == 1).all()) or bool({*name.lower().replace("-", "_").split("_")} & _CASE_NAMES)
+    return bool((np.diff(ordered) == 1).all()) or numbers_cases(pd.Series(values, name=name))
 
 
 def _of_targets(plan: FitPlan) -> list[Finding]:

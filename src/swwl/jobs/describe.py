@@ -76,14 +76,11 @@ def mesh_file_facts(path: Path) -> Record:
             name: {"kind": group.kind, "size": group.size, "nodes": len(group.nodes)}
             for name, group in content.groups.items()
         }
-        facts["node_fields"] = {
-            name: summary(values) | {"components": 1 if values.ndim == 1 else values.shape[1]}
-            for name, values in content.fields.items()
-        }
-        facts["cell_fields"] = {
-            name: summary(values) | {"components": 1 if values.ndim == 1 else values.shape[1]}
-            for name, values in content.cell_fields.items()
-        }
+        for key, fields in (("node_fields", content.fields), ("cell_fields", content.cell_fields)):
+            facts[key] = {
+                name: summary(values) | {"components": 1 if values.ndim == 1 else values.shape[1]}
+                for name, values in fields.items()
+            }
     return facts
 
 

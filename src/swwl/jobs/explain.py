@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from swwl.embedding.components import displacement_modes
+from swwl.embedding.components import Modes, displacement_modes
 from swwl.errors import InputError, MeshWarning, located
 from swwl.evaluation.metadata import data_of
 from swwl.formatting import Record
@@ -52,7 +52,7 @@ def read_along(texts: Sequence[str], model: RobustGPRegressor, path: Path) -> Re
     for text in texts:
         new: Mapping[str, Any]
         if text == MODES:
-            modes = displacement_modes(training_meshes(model, path))
+            modes = _modes(training_meshes(model, path))
             new = dict(zip(modes.names, modes.displacements, strict=True))
         elif text.lower().endswith(".npz") and "=" not in text:
             new = _arrays(Path(text))
@@ -70,6 +70,18 @@ def read_along(texts: Sequence[str], model: RobustGPRegressor, path: Path) -> Re
             raise InputError(f"--along names {twice[0]!r} twice.")
         found |= new
     return found or None
+
+
+def _modes(files: Sequence[Path]) -> Modes:
+    """Return the displacement modes of mesh files; where they have none, say what else can be asked."""
+    try:
+        return displacement_modes(files)
+    except InputError as error:
+        raise InputError(
+            f"{error} Without --along modes, explain shows where pushing the surface changes the prediction "
+            f"(-o sens.vtu, --picture; --where for a part of it); --along NAME=FROM.vtu,TO.vtu takes deformations of "
+            f"your own."
+        ) from None
 
 
 def _arrays(path: Path) -> Record:

@@ -39,7 +39,7 @@ from swwl.parallel import Progress
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.fit_many_rows import choose_solver
 from swwl.storage.memory import Memory, fingerprint
-from swwl.tables.places import places, rows_named, where
+from swwl.tables.places import case_names, places, rows_named, where
 
 Kernel = Product | dict[str, Product]
 
@@ -237,10 +237,12 @@ def fit_fields(
         )
     scores: dict[str, list[Record]] = {name: [] for name in model.field_names_}
     show = how.progress("held-out meshes") if len(test) else None
+    names = case_names(plan.frame[plan.meshes[0]].iloc[plan.split.rows].tolist())
+    called = dict(zip(plan.split.rows, names, strict=True))
     for case, mesh in enumerate(predicted(model, plan, table, test, how.memory)):
         truth = truths(table[plan.meshes[0]].iloc[test[case]], model.field_names_)
         for name, true in truth.items():
-            found = score_mesh(mesh, name, true)
+            found = score_mesh(mesh.renamed(called[test[case]]), name, true)
             if found is not None:
                 scores[name].append(plain_score(found, case))
         if show is not None:
@@ -329,7 +331,7 @@ class FitRequest:
         The model is written to ``output``; where there are fields too, that of columns beside it.
     targets, fields : sequence of str
         Columns and fields to learn, at least one.
-    meshes, inputs : sequence of str
+    meshes, inputs, results : sequence of str
         Columns, see :func:`swwl.jobs.plan.plan_fit`.
     kernel : KernelOptions
     rows : HoldOut
@@ -349,6 +351,7 @@ class FitRequest:
     fields: Sequence[str] = ()
     meshes: Sequence[str] = ()
     inputs: Sequence[str] | None = None
+    results: Sequence[str] = ()
     kernel: KernelOptions = KernelOptions()
     rows: HoldOut = HoldOut()
     n_modes: int | None = None
@@ -412,6 +415,8 @@ class FitJob:
             request.inputs,
             kernel=self.kernel,
             rows=request.rows,
+            results=request.results,
+            fields=request.fields,
         )
         if request.fields:
             if request.kernel.merge_nodes:

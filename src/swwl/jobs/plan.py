@@ -6,7 +6,8 @@ What a user asks for comes as objects, :class:`HoldOut` and :class:`KernelOption
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,7 @@ from swwl.tables.places import (
     require_numbers,
     where,
 )
+from swwl.tables.results import result_columns
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,8 @@ GRAPH_KERNELS: dict[str, type[SWWL] | type[PrincipalSWWL]] = {"principal": Princ
 KERNELS = ["auto", *GRAPH_KERNELS, "scalars"]
 # With fewer rows the leave-one-out predictions have no variance.
 _FEWEST_ROWS = 5
+# Why a column is left out that the user calls a result.
+RESULT = "a result of the simulation (--results)"
 
 
 @dataclass(frozen=True)
@@ -170,6 +174,8 @@ class FitPlan:
     split : RowSplit
     time : float, "first" or "last", or None
         Which time of series is read.
+    doubtful : dict of str to str
+        Inputs that look like results of the simulation, and why; none where the user named the inputs.
     """
 
     path: Path
@@ -181,6 +187,7 @@ class FitPlan:
     ignored: dict[str, str]
     split: RowSplit
     time: Time | None = None
+    doubtful: dict[str, str] = field(default_factory=dict)
 
     def mesh_files(self, name: str) -> pd.Series:
         """Return the mesh files of a column, for the rows that are used; they exist."""
@@ -224,6 +231,8 @@ def plan_fit(
     *,
     kernel: str = "auto",
     rows: HoldOut | None = None,
+    results: Sequence[str] = (),
+    fields: Sequence[str] = (),
 ) -> FitPlan:
     """Read and check a table; settle columns and rows, without reading any mesh.
 
@@ -236,6 +245,10 @@ def plan_fit(
         of a few kinds. An empty list of inputs means meshes only.
     kernel : {"auto", "principal", "swwl", "aswwl", "scalars"}
     rows : HoldOut, optional
+    results : sequence of str
+        Columns, or patterns such as ``max_*``, that are not inputs by default since the simulation computes them.
+    fields : sequence of str
+        Fields of the meshes that are learned; without them and without targets no column is taken for a result.
     """
     if kernel not in KERNELS:
         raise InputError(f"There is no kernel {kernel!r}; choose from {', '.join(KERNELS)}.")
@@ -258,14 +271,29 @@ def plan_fit(
     columns.ignored |= {name: "a mesh column, which the kernel 'scalars' does not use" for name in found if not chosen}
     if split.column:
         columns.ignored[split.column] = "says which rows to train on"
+    columns.ignored |= dict.fromkeys(_results(frame, path, columns, results), RESULT)
     _sort_columns(frame, path, columns, split.train, inputs)
     split = _complete_rows(frame, path, columns, split, how.drop_incomplete)
     for name in [*columns.inputs, *targets]:
         frame[name] = as_numbers(frame[name])
     _check_rows(frame, path, columns, split)
-    return FitPlan(
-        path, frame, chosen, columns.targets, columns.inputs, columns.categories, columns.ignored, split, how.time
-    )
+    doubtful = {}
+    if inputs is None and (targets or fields):
+        fitted = frame.iloc[split.train]
+        doubtful = result_columns(fitted[columns.inputs], fitted[list(targets)], [str(name) for name in frame.columns])
+    parts = (columns.targets, columns.inputs, columns.categories, columns.ignored)
+    return FitPlan(path, frame, chosen, *parts, split, how.time, doubtful)
+
+
+def _results(frame: pd.DataFrame, path: Path, columns: _Columns, patterns: Sequence[str]) -> list[str]:
+    """Return the columns that patterns name, but for targets and meshes; each pattern has to name one."""
+    found = []
+    for pattern in patterns:
+        names = [str(name) for name in frame.columns if name == pattern or fnmatchcase(str(name), pattern)]
+        if not names:
+            require_column(frame, path, pattern, "results")
+        found += [name for name in names if name not in columns.used and name not in columns.ignored]
+    return found
 
 
 def _require_target(frame: pd.DataFrame, path: Path, name: str) -> None:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from swwl.domain.notes import case_notes
 from swwl.domain.verdict import FEWEST, agreement, outside_ranges
-from swwl.errors import InputError
+from swwl.errors import InputError, MissingFileError
 from swwl.evaluation import scores
 from swwl.evaluation.curves import trend_columns
+from swwl.evaluation.metadata import data_of, field_data_of
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.model import FieldCases
 from swwl.fields.scores import MeshScore, mesh_score, pooled
@@ -32,7 +35,16 @@ from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.intervals import widened
 from swwl.storage.memory import Memory
 from swwl.storage.modelfile import load_model
-from swwl.tables.places import at_times, mesh_paths, require_numbers, require_rows, require_texts, rows_named, where
+from swwl.tables.places import (
+    at_times,
+    case_names,
+    mesh_paths,
+    require_numbers,
+    require_rows,
+    require_texts,
+    rows_named,
+    where,
+)
 
 # What predictions of a target add to its name, and the column that says which inputs were never tried so far out.
 PREDICTED = ("mean", "std", "lower95", "upper95")
@@ -43,6 +55,8 @@ OUTSIDE = "outside_training_range"
 SCORE, INSIDE, DOMAIN, WIDENED = DOMAIN_COLUMNS = ("domain_score", "inside_domain", "domain", "widened")
 # Answers that are less probable than this disagree, if there are so many of them.
 _DISAGREE, _FEWEST_ANSWERS = 0.05, 3
+# Inputs in training deviations that differ by less than this are the same.
+_SAME = 1e-9
 
 
 Model = RobustGPRegressor | FieldRegressor
@@ -235,6 +249,10 @@ def one_case(model: Model, meshes: Mapping[str, Path], values: Sequence[str]) ->
     """Return a table of one row from mesh files by column and texts NAME=VALUE; all inputs have to be there."""
     trend = trend_columns(model) if model.predicts == "numbers" else []
     wanted = list(dict.fromkeys([*map(str, model.feature_names_in_), *trend]))
+    kinds = column_kinds(model)
+    gone = next((file for file in meshes.values() if not file.exists()), None)
+    if gone is not None:
+        raise MissingFileError(f"{gone}: no such file.")
     case: Record = {name: str(file) for name, file in meshes.items()}
     for text in values:
         # A column may have "=" in its name: the longest one that fits is meant.
@@ -244,6 +262,8 @@ def one_case(model: Model, meshes: Mapping[str, Path], values: Sequence[str]) ->
         if name in case:
             raise InputError(f"{name!r} is given twice.")
         case[name] = text[len(name) + 1 :]
+        if kinds.get(name) in ("numbers", "trend") and pd.isna(pd.to_numeric(case[name], errors="coerce")):
+            raise InputError(f"{name} must be a number, not {case[name]!r}; it is given in the unit of the table.")
     missing = [name for name in wanted if name not in case]
     if missing:
         given = "--mesh FILE" if missing == graph_columns(model) else f"{missing[0]}=VALUE"
@@ -251,15 +271,81 @@ def one_case(model: Model, meshes: Mapping[str, Path], values: Sequence[str]) ->
     return pd.DataFrame({name: [value] for name, value in case.items()})
 
 
-def against_table(model: RobustGPRegressor, frame: pd.DataFrame, prediction: Prediction) -> list[Record]:
-    """Score predictions against the targets that a table holds already; one row per such target."""
+def fitted_rows(model: Model, inputs: pd.DataFrame, model_path: Path) -> NDArray[np.bool_]:
+    """Say which rows of a table a model was fitted to: the same mesh files and the same other inputs, up to rounding.
+
+    Parameters
+    ----------
+    model : RobustGPRegressor or FieldRegressor
+    inputs : DataFrame of M rows
+        What :func:`input_columns` returned.
+    model_path : path
+        Of the model, which knows its meshes relative to that.
+
+    Returns
+    -------
+    ndarray of bool, shape (M,)
+    """
+    factors, rows = _fitted(model)
+    data = field_data_of(model) if model.predicts == "fields" else data_of(model)
+    folder = None if data is None else (model_path.resolve().parent / data.table).parent
+    pairs: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
+    for name in graph_columns(model):
+        meshes = [] if data is None or folder is None else data.train.meshes.get(name, [])
+        files = [] if folder is None else [_real_file(folder / mesh) for mesh in meshes]
+        numbers = {file: i for i, file in enumerate(files)}
+        new = [numbers.get(_real_file(Path(file)), -1) for file in inputs[name]]
+        pairs.append((np.array([[numbers[file]] for file in files], float), np.array(new, float)[:, None]))
+    for factor, own in zip(factors, rows, strict=True):
+        known = None if factor.takes == "graphs" else factor.vectors(own)
+        if known is not None:
+            vectors = factor.vectors(factor.represent(inputs[factor.column]))
+            pairs.append((np.asarray(known, float), np.asarray(vectors, float)))
+    if not pairs or any(not len(known) for known, _ in pairs):
+        return np.zeros(len(inputs), dtype=bool)
+    train, given = (np.hstack(parts) for parts in zip(*pairs, strict=True))
+    return np.asarray(cKDTree(train).query(given)[0] <= _SAME)
+
+
+def _fitted(model: Model) -> tuple[list[Factor], list[Any]]:
+    """Return the factors of a model and what they made of the training rows."""
+    if model.predicts == "numbers":
+        return list(model.kernel_.factors), list(model.train_rows_)
+    member = next(iter(model.models_.values())).member
+    return list(member.kernel.factors), list(member.rows)
+
+
+def _real_file(file: Path) -> str:
+    return os.path.realpath(file)
+
+
+# What scores are called of rows that a model was not fitted to, and of those that it was.
+UNSEEN, FITTED = "held-out rows", "training rows"
+
+
+def against_table(
+    model: RobustGPRegressor, frame: pd.DataFrame, prediction: Prediction, fitted: NDArray[np.bool_] | None = None
+) -> list[Record]:
+    """Score predictions against the targets that a table holds already; one row per such target.
+
+    Parameters
+    ----------
+    model : RobustGPRegressor
+    frame : DataFrame of M rows
+    prediction : Prediction
+    fitted : ndarray of bool, shape (M,), optional
+        Rows that the model was fitted to, which have a row of their own: what they score says nothing.
+    """
     rows = []
+    apart = np.zeros(len(frame), dtype=bool) if fitted is None else fitted
     for k, name in enumerate(model.target_names_):
         truth = pd.to_numeric(frame[name], errors="coerce").to_numpy(float) if name in frame else np.empty(0)
         known = np.flatnonzero(np.isfinite(truth))
-        if len(known) > 1:
-            found = scores.score(truth[known], prediction.column(k).take(known))
-            rows.append({"target": name, "test": "given in table"} | found._asdict())
+        unseen, seen = known[~apart[known]], known[apart[known]]
+        for test, among in ((UNSEEN if len(seen) else "given in table", unseen), (FITTED, seen)):
+            if len(among) > 1:
+                found = scores.score(truth[among], prediction.column(k).take(among))
+                rows.append({"target": name, "test": test} | found._asdict())
     return rows
 
 
@@ -279,13 +365,19 @@ def domain_words(domain: pd.DataFrame, n_train: int) -> list[str]:
     return lines + [f"{text}: see {columns[kind]}" for kind, text in case_notes(domain).items()]
 
 
-def answers_agree(model: RobustGPRegressor, frame: pd.DataFrame, prediction: Prediction) -> list[Record]:
-    """Test, for every target that a table holds, whether its answers agree with the model as training cases do."""
+def answers_agree(
+    model: RobustGPRegressor, frame: pd.DataFrame, prediction: Prediction, fitted: NDArray[np.bool_] | None = None
+) -> list[Record]:
+    """Test, for every target that a table holds, whether its answers agree with the model as training cases do.
+
+    Rows that the model was ``fitted`` to, (M,), are passed over: it agrees with them by itself.
+    """
     rows = []
+    apart = np.zeros(len(frame), dtype=bool) if fitted is None else fitted
     left_out = widened(model.leave_one_out(), model.domain_reference()).columns()
     for k, name in enumerate(model.target_names_):
         truth = pd.to_numeric(frame[name], errors="coerce").to_numpy(float) if name in frame else np.empty(0)
-        known = np.flatnonzero(np.isfinite(truth))
+        known = np.flatnonzero(np.isfinite(truth) & ~apart) if len(truth) else np.empty(0, dtype=np.intp)
         if len(known) >= _FEWEST_ANSWERS:
             own = prediction.column(k).take(known)
             p = agreement(truth[known], own, model.train_targets_[:, k], left_out.column(k))
@@ -304,14 +396,17 @@ HANDFUL = 8
 
 
 def mesh_names(frame: pd.DataFrame, path: Path, column: str) -> list[str]:
-    """Name the file of every row after its mesh; those of meshes that stand in several rows also after their line.
+    """Name the file of every row after its case; those of meshes that stand in several rows also after their line.
 
     Examples
     --------
-    >>> mesh_names(pd.DataFrame({"mesh": ["a/1.vtu", "2.cgns", "1.vtu"]}), Path("t.csv"), "mesh")
+    >>> mesh_names(pd.DataFrame({"mesh": ["1.vtu", "2.cgns", "1.vtu"]}), Path("t.csv"), "mesh")
     ['1-line-2.vtu', '2.vtu', '1-line-4.vtu']
+    >>> mesh_names(pd.DataFrame({"mesh": ["a/mesh.inp", "b/mesh.inp"]}), Path("t.csv"), "mesh")
+    ['a.vtu', 'b.vtu']
     """
-    stems = [Path(without_time(str(value))).stem for value in frame[column]]
+    files = [PurePosixPath(without_time(str(value).strip()).replace("\\", "/")) for value in frame[column]]
+    stems = [re.sub(r"[/:]+", "-", name) for name in case_names([file.with_suffix("") for file in files])]
     counts = Counter(stem.casefold() for stem in stems)
     names = []
     for row, stem in enumerate(stems):
@@ -343,7 +438,7 @@ def predict_fields(
     path: Path,
     write: Callable[[int, Mesh], None],
     *,
-    compare: bool = True,
+    compare: bool | NDArray[np.bool_] = True,
     apart: Mapping[int, Sequence[str]] | None = None,
     memory: Memory | None = None,
     progress: Progress | None = None,
@@ -361,8 +456,9 @@ def predict_fields(
         Called with the number of a row and its mesh, which has NAME, NAME_std, NAME_lower95, NAME_upper95 and, where
         the mesh of the table has the field, NAME_true and NAME_error, for every field; none of the fields that were
         simulated otherwise.
-    compare : bool
-        Whether fields that the meshes hold are the truth of these rows.
+    compare : bool or ndarray of bool, shape (M,)
+        Whether fields that the meshes hold are the truth of these rows; as an array, which rows the model was fitted
+        to, as these are scored by themselves.
     apart : mapping, optional
         Columns of meshes unlike the training meshes, by row.
     memory : Memory, optional
@@ -370,9 +466,12 @@ def predict_fields(
         Called as ``progress(done, total)`` after every handful of rows.
     """
     inputs = input_columns(model, frame, path)
+    names = case_names(frame[model.mesh_column_].tolist())
     domains: list[pd.DataFrame] = []
     columns: dict[str, list[float]] = {}
-    scores: dict[str, list[MeshScore]] = {name: [] for name in model.field_names_}
+    scores: dict[str, dict[bool, list[MeshScore]]] = {name: {False: [], True: []} for name in model.field_names_}
+    seen = compare if isinstance(compare, np.ndarray) else np.zeros(len(frame), dtype=bool)
+    has_truth = compare is not False
     for first in range(0, len(frame), HANDFUL):
         some = inputs.iloc[first : first + HANDFUL]
         with rows_named(frame, path, range(first, first + len(some))):
@@ -382,12 +481,12 @@ def predict_fields(
             for name, values in derived_numbers(cases).items():
                 columns.setdefault(name, []).extend(values)
         for row, mesh in enumerate(meshes, first):
-            known = truths(cases.table[model.mesh_column_].iloc[row - first], model.field_names_) if compare else {}
-            found = {name: score_mesh(mesh, name, true) for name, true in known.items()}
+            known = truths(cases.table[model.mesh_column_].iloc[row - first], model.field_names_) if has_truth else {}
+            found = {name: score_mesh(mesh.renamed(names[row]), name, true) for name, true in known.items()}
             write(row, with_truth(mesh, {name: known[name] for name, score in found.items() if score is not None}))
             for name in model.field_names_:
                 score = found.get(name)
-                scores[name] += [score] if score is not None else []
+                scores[name][bool(seen[row])] += [score] if score is not None else []
                 for key, value in zip(_SCORES, _of_row(score, known.get(name)), strict=True):
                     columns.setdefault(f"{name}_{key}", []).append(value)
         if progress is not None:
@@ -397,7 +496,12 @@ def predict_fields(
     )
     domain = pd.concat(domains)
     outside = {OUTSIDE: with_meshes_apart(domain["outside"], apart)} | domain_columns(domain)
-    rows = [{"field": name, "test": "table"} | pooled(s)._asdict() for name, s in scores.items() if s]
+    rows = [
+        {"field": name, "test": FITTED if own else UNSEEN if both[True] else "table"} | pooled(found)._asdict()
+        for name, both in scores.items()
+        for own, found in both.items()
+        if found
+    ]
     return Predicted(pd.concat([frame, table, pd.DataFrame(outside, index=frame.index)], axis=1), rows, domain)
 
 

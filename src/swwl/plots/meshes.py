@@ -1,4 +1,4 @@
-"""A picture of a mesh: plane ones as triangles, surfaces in space from one side, anything else as edges or nodes."""
+"""A picture of a mesh: plane ones as triangles, surfaces and skins of solids from one side, others as edges."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError
 from swwl.mesh import Graph, Mesh, as_graph
-from swwl.mesh.cells import triangle_normals
+from swwl.mesh.boundary import boundary
+from swwl.mesh.cells import cell_dimension, top_cells, triangle_normals
 from swwl.mesh.io import read
 from swwl.plots.style import BLUE, SKY, axes_for, style
 
@@ -64,7 +65,9 @@ def _parts(mesh: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     none = np.empty((0, 3), dtype=np.int32)
     if isinstance(mesh, Graph):
         return mesh.features, none, mesh.edges
-    return mesh.points, mesh.triangles(), none[:, :2]
+    top = top_cells(mesh.cells)
+    solid = mesh.dimension == 3 and any(cell_dimension(kind) == 3 for kind in top)
+    return mesh.points, boundary(mesh.points, top) if solid else mesh.triangles(), none[:, :2]
 
 
 def _draw_plane(ax: Any, points: NDArray[Any], triangles: NDArray[Any], edges: NDArray[Any]) -> None:

@@ -16,7 +16,14 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from swwl.domain.notes import mesh_notes, surprising_notes, warn_about_cases
+from swwl.domain.notes import (
+    listed_columns,
+    mesh_notes,
+    surprising_notes,
+    typical_in,
+    warn_about_cases,
+    with_causes,
+)
 from swwl.domain.verdict import (
     Columns,
     Looks,
@@ -60,6 +67,7 @@ from swwl.regression.target_scale import TargetScale, choose_scales
 from swwl.storage.memory import MemoryLike
 from swwl.storage.modelfile import save_model, storable
 from swwl.tables.inputs import as_rows, as_table, check_width, column, split_targets
+from swwl.tables.results import warn_about_columns
 
 Array = NDArray[np.float64]
 Table: TypeAlias = Any  # a DataFrame or other table, a list of graphs, or an array
@@ -246,6 +254,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         kernels = self._kernels(inputs, few_rows=embeddings is None)  # stores hold what the other candidates need
         for name in columns_of(kernels):
             column(table, name)
+        if self.kernel is None:
+            warn_about_columns(table, pd.DataFrame(targets, columns=self.target_names_))
         check_trend(self.trend)
         check_outliers(self.outliers)
         check_regimes(self.regimes or "auto")
@@ -430,7 +440,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         domain = pd.DataFrame(columns)
         reference, n_train = self.domain_reference(), len(self.train_targets_)
         notes = surprising_notes(domain, n_train, len(reference.bounds))
-        notes += mesh_notes(domain, n_train, table, self._typical())
+        notes += mesh_notes(domain, n_train, table, typical_in(self.metadata_))
         warn_about_cases(notes, stacklevel=stacklevel)
         factors = widening(observed, reference, moves)  # unsure of a new observation, whatever is asked for
         plain = observed if include_nugget else self.stack_.predict(cases, include_nugget=False)
@@ -548,7 +558,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         if not len(table):
             raise InputError("There are no rows to compare with the training cases.")
         prediction, found = self.judge(self.stack_.represent(table, progress, memory))
-        return prediction, pd.DataFrame(found).set_index(table.index)
+        named = with_causes(found, len(self.train_targets_), listed_columns(table), typical_in(self.metadata_))
+        return prediction, pd.DataFrame(named).set_index(table.index)
 
     def predict_represented(self, cases: Represented) -> Prediction:
         """Return :meth:`predict_distribution` of cases that :attr:`stack_` has represented already."""
@@ -829,8 +840,3 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         table = as_rows(X, self.feature_names_in_)
         check_width(X, table, self.n_features_in_, type(self).__name__)
         return table
-
-    def _typical(self) -> dict[str, object]:
-        """Return what is typical of the training meshes of every column, as far as it is known."""
-        kept = self.metadata_.get("typical")
-        return kept if isinstance(kept, dict) else {}

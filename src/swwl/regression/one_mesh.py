@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from swwl.domain.notes import typical_in, with_causes
 from swwl.domain.verdict import Columns, Looks, Representation
 from swwl.gp.blocks import Block
 from swwl.gp.prediction import Prediction
@@ -59,7 +60,7 @@ class OneMesh:
         trend: Sequence[Factor] = (),
         influence: MeshInfluence | None = None,
     ):
-        self._members, self._trend = members, trend
+        self._members, self._trend, self._meshes = members, trend, meshes
         self._factors, self._places = distinct_factors([member.kernel for member in members])
         graphs = [factor for factor in self._factors if factor.takes == "graphs"]
         table = pd.DataFrame({name: pd.Series([mesh], dtype=object) for name, mesh in meshes.items()})
@@ -112,7 +113,9 @@ class OneMesh:
             found = model.look(cases)
             alone = all(place >= 0 for place, _ in model.domain_reference().clouds.values())
             self._looks = found if alone else None
-        return model.judge(cases, None if self._looks is None else self._looks.repeated(len(cases)))
+        prediction, domain = model.judge(cases, None if self._looks is None else self._looks.repeated(len(cases)))
+        meshes = {name: [mesh] * len(cases) for name, mesh in self._meshes.items()}
+        return prediction, with_causes(domain, len(model.train_targets_), meshes, typical_in(model.metadata_))
 
     def vectors(self) -> NDArray[np.floating] | None:
         """Return the mesh as the vector (K,) that a map of the training cases shows, or None where there is none."""

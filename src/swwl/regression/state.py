@@ -59,7 +59,7 @@ class _Candidate(msgspec.Struct):
     target: str
     candidate: str
     weight: float
-    rmse: float
+    rmse: AnyNumber  # NaN where too few rows were left out
 
 
 class _LeftOut(msgspec.Struct):

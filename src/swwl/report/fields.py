@@ -170,10 +170,10 @@ def _worst(facts: FieldFacts) -> list[tuple[str, list[list[str]]]]:
 def _label(facts: FieldFacts, case: int) -> str:
     """Name a held-out case by its mesh and its place in the table."""
     known = None if facts.data is None else facts.data.held_out
-    meshes = next(iter(known.meshes.values()), []) if known else []
-    if facts.data is None or known is None or case >= len(meshes):
+    names = facts.data.names()[1] if facts.data else []
+    if facts.data is None or known is None or case >= len(names):
         return f"case {case}"
-    return f"{Path(meshes[case]).name} ({place(facts.data.table, known.rows[case])})"
+    return f"{names[case]} ({place(facts.data.table, known.rows[case])})"
 
 
 def _pictures(facts: FieldFacts) -> list[Picture]:

@@ -117,6 +117,7 @@ def gather(model: RobustGPRegressor, model_path: Path | None) -> ReportFacts:
     y = model.train_targets_
     judged = left_out_of(model)
     vectors = design_vectors(model.kernel_.factors, model.train_rows_)
+    train, test = ([], []) if data is None else data.names()
     return ReportFacts(
         model=model,
         model_name="model.swwl" if model_path is None else model_path.name,
@@ -127,20 +128,17 @@ def gather(model: RobustGPRegressor, model_path: Path | None) -> ReportFacts:
         judged=judged,
         held_out=held_out_of(model),
         inputs=model.train_inputs_,
-        labels=[f"row {row}" for row in range(len(y))] if data is None else _labels(data.train, data.table),
-        held_out_labels=[] if data is None or data.held_out is None else _labels(data.held_out, data.table),
+        labels=[f"row {row}" for row in range(len(y))] if data is None else _labels(data.train, data.table, train),
+        held_out_labels=[] if data is None or data.held_out is None else _labels(data.held_out, data.table, test),
         pictures=_pictures(data, y[:, 0], model_path),
         outliers=None if vectors is None else far_from_others(vectors),
     )
 
 
-def _labels(cases: Cases, table: str) -> list[str]:
-    """Name cases by their first mesh and their place in the table."""
+def _labels(cases: Cases, table: str, names: list[str]) -> list[str]:
+    """Name cases by their mesh, if they have one, and their place in the table."""
     places = [place(table, row) for row in cases.rows]
-    meshes = next(iter(cases.meshes.values()), None)
-    if meshes is None:
-        return places
-    return [f"{Path(mesh).name} ({place})" for mesh, place in zip(meshes, places, strict=True)]
+    return [f"{name} ({place})" for name, place in zip(names, places, strict=True)] if names else places
 
 
 def _pictures(data: NumberData | None, y: NDArray[np.float64], model_path: Path | None) -> list[tuple[Path, int]]:

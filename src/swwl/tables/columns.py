@@ -216,6 +216,11 @@ TEXTS = ("texts", "meshes")
 # Of texts, so many kinds at most can be learned from, each in so many rows at least.
 _MOST_CATEGORIES = 10
 _FEWEST_OF_EACH = 3
+# Words of a name that say that a column numbers the cases, all of them.
+_CASE_WORDS = frozenset(
+    ("case", "cases", "id", "ids", "uid", "idx", "run", "runs", "index", "sample", "simulation", "sim", "design",
+     "experiment", "exp", "doe", "number", "num", "nr", "no", "row", "name", "job", "unnamed")
+)  # fmt: skip
 # What people write into a column that says which rows to fit, in small letters.
 TRAIN = frozenset(("train", "training", "fit"))
 TEST = frozenset(("test", "testing", "val", "valid", "validation", "holdout", "hold-out", "held-out", "held out"))
@@ -310,6 +315,27 @@ def counts_rows(values: pd.Series) -> bool:
     return bool((ordered == np.arange(len(ordered)) + ordered[0]).all() and ordered[0] in (0.0, 1.0))
 
 
+def numbers_cases(values: pd.Series) -> bool:
+    """Whether a column counts cases: whole numbers under a name such as case, id or run_no, all different or in order.
+
+    >>> numbers_cases(pd.Series([3, 4, 7], name="case_id")), numbers_cases(pd.Series([0, 0, 1, 1, 2], name="Case"))
+    (True, True)
+    >>> numbers_cases(pd.Series([3, 4, 7], name="blades")), numbers_cases(pd.Series([0.5, 1, 2], name="id"))
+    (False, False)
+    """
+    words = re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", str(values.name)).lower())
+    if not words or not _CASE_WORDS.issuperset(words):
+        return False
+    if pd.api.types.is_bool_dtype(values) or kind_of(values) != "numbers":
+        return False
+    found = as_numbers(values)
+    found = found[~np.isnan(found)]
+    if len(found) < 3 or (found != np.round(found)).any():
+        return False
+    n = len(np.unique(found))
+    return n == len(found) or (n > 2 and bool((np.diff(found) >= 0).all()))
+
+
 def all_different(values: pd.Series) -> bool:
     """Whether the texts of a column name the cases: no two are equal."""
     known = values.dropna()
@@ -375,4 +401,6 @@ def reason_against(values: pd.Series, train: NDArray[np.intp], *, is_output: boo
         return f"does not hold numbers, and {len(categories_of(values))} different texts are too many for categories"
     if counts_rows(values):
         return "numbers the rows; --inputs can name it all the same"
+    if numbers_cases(values):
+        return "numbers the cases; --inputs can name it all the same"
     return None

@@ -43,6 +43,8 @@ def as_table(X: Any) -> pd.DataFrame:
     if isinstance(X, dict):
         alone = not any(isinstance(value, (list, tuple, np.ndarray, pd.Series)) for value in X.values())
         return as_table([X]) if alone else pd.DataFrame(X)
+    if hasattr(X, "collect") and hasattr(X, "collect_schema"):  # a lazy frame of polars or narwhals
+        return as_table(X.collect())
     if hasattr(X, "to_pandas"):  # polars, pyarrow
         return as_table(X.to_pandas())
     if isinstance(X, (str, bytes)) or not (isinstance(X, Iterable) or hasattr(X, "__array__")):

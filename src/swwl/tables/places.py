@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePath
@@ -67,6 +68,45 @@ def rows_named(frame: pd.DataFrame, path: Path, rows: Sequence[int] | NDArray[np
         if error.item is not None:
             error.named(f"{path}: {where(frame, path, int(rows[error.item]))}")
         raise
+
+
+def case_names(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
+    """Name cases by the shortest part of their paths that tells them apart.
+
+    That is the name of the file or, where files of several folders are called alike, the nearest folder above it that
+    differs, or several of these. Equal paths have one name.
+
+    Parameters
+    ----------
+    paths : sequence of N str or path
+
+    Returns
+    -------
+    list of N str
+
+    Examples
+    --------
+    >>> case_names(["meshes/blade_017.vtu", "meshes/blade_018.vtu"])
+    ['blade_017.vtu', 'blade_018.vtu']
+    >>> case_names(["cases/case000/VTK/internal.vtu", "cases/case001/VTK/internal.vtu"])
+    ['case000', 'case001']
+    >>> case_names(["a/1/mesh.inp", "a/2/mesh.inp", "b/1/mesh.inp"])
+    ['a/1', 'a/2', 'b/1']
+    """
+    texts = [os.fspath(path).strip().replace("\\", "/") for path in paths]
+    parts = {text: [part for part in text.split("/") if part not in ("", ".", "..")] for text in texts}
+    depth = max((len(own) for own in parts.values()), default=0)
+    levels = [{text: own[-level] if level <= len(own) else "" for text, own in parts.items()}
+              for level in range(1, depth + 1)]  # fmt: skip
+    for level in levels:
+        if len(set(level.values())) == len(parts) and (all(level.values()) or len(parts) == 1):
+            return [level[text] for text in texts]
+    differing = [level for level in levels if len(set(level.values())) > 1]
+    for count in range(2, len(differing) + 1):
+        joined = {text: "/".join(level[text] for level in reversed(differing[:count]) if level[text]) for text in parts}
+        if len(set(joined.values())) == len(parts) and all(joined.values()):
+            return [joined[text] for text in texts]
+    return texts
 
 
 def require_column(frame: pd.DataFrame, path: Path, name: str, what: str) -> pd.Series:

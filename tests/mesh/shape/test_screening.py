@@ -8,7 +8,7 @@ import pytest
 from swwl import Graph, InputError, Mesh
 from swwl.datasets import make_samples
 from swwl.formatting import plain
-from swwl.mesh.shape.screening import Typical, apart, facts_of, looks_of, shape_of, turns, typical_of
+from swwl.mesh.shape.screening import Typical, apart, facts_of, looks_of, motion, shape_of, turns, typical_of
 from tests.helpers import plate
 from tests.mesh.shapes import shuffled
 
@@ -125,6 +125,42 @@ def test_no_false_alarms_in_generated_sets(name, n_nodes, random_topology):
     quarter = next(turn.matrix for turn in turns(d) if turn.name.endswith("90 degrees" if d == 2 else "about x"))
     turned = [moved(meshes[3], lambda p: p @ quarter.T) if k == 3 else mesh for k, mesh in enumerate(meshes)]
     assert kinds(turned) == [["orientation"] if k == 3 else [] for k in range(16)]
+
+
+@pytest.mark.parametrize("degrees", [-20, 6, 10, 30])
+def test_a_small_turn_is_found_and_measured(degrees):
+    meshes = [moved(mesh, lambda p, k=k: p * [2 + 0.02 * k, 1]) for k, mesh in enumerate(plates())]
+    typical = typical_of([facts_of(mesh) for mesh in meshes])
+    assert [motion(facts_of(mesh), typical) for mesh in meshes] == [None] * len(meshes)
+    angle = np.radians(degrees)
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    middle = meshes[5].points.mean(axis=0)
+    turned = motion(facts_of(moved(meshes[5], lambda p: (p - middle) @ turn.T + middle)), typical)
+    assert turned.kind == "orientation"
+    assert int(re.search(r"turned by (-?\d+) degrees", turned.found)[1]) == pytest.approx(degrees, abs=3)
+    shifted = motion(facts_of(moved(meshes[5], lambda p: p + [0, np.sign(degrees) * 1.5])), typical)
+    assert shifted.kind == "position" and " in y" in shifted.found and " in x" not in shifted.found
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_turns_in_space_name_their_axis(axis):
+    i, j = [(1, 2), (2, 0), (0, 1)][axis]
+    bricks = [np.array(np.meshgrid([0, 3 + 0.05 * k], [0, 2], [0, 1])).reshape(3, -1).T for k in range(8)]
+    cells = {"hexahedron": [[0, 1, 5, 4, 2, 3, 7, 6]]}
+    typical = typical_of([facts_of(Mesh(points, cells)) for points in bricks])
+    turn, angle = np.eye(3), np.radians(10)
+    turn[[i, j], [i, j]] = np.cos(angle)
+    turn[i, j], turn[j, i] = -np.sin(angle), np.sin(angle)
+    found = motion(facts_of(Mesh(bricks[4] @ turn.T, cells)), typical)
+    assert found.found == f"is probably turned by 10 degrees about {'xyz'[axis]}, compared with the others"
+
+
+def test_models_of_earlier_versions_do_not_know_the_spread():
+    facts = [facts_of(mesh) for mesh in plates()]
+    kept = typical_of(facts).plain()
+    old = Typical.from_plain({name: value for name, value in kept.items() if name != "spread"})
+    assert old.spread.tolist() == kept["far"] and Typical.from_plain(kept).spread.tolist() == kept["spread"]
+    assert all(motion(one, old) is None for one in facts)
 
 
 def test_where_a_skin_looks():

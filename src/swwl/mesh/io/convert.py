@@ -6,9 +6,12 @@ A :class:`MeshFile` is a path that keeps what was read from it, for several who 
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from scipy import sparse
 
@@ -17,7 +20,16 @@ from swwl.mesh.arrays import check_features, own
 from swwl.mesh.graph import Graph
 from swwl.mesh.io.formats import read_file, times_of
 from swwl.mesh.io.meshio_files import from_meshio
-from swwl.mesh.io.objects import from_networkx, from_pyg, from_pyvista, from_sparse
+from swwl.mesh.io.objects import (
+    from_networkx,
+    from_pyg,
+    from_pyvista,
+    from_skfem,
+    from_sparse,
+    from_trimesh,
+    is_of,
+)
+from swwl.mesh.io.pyvista_files import from_multiblock
 from swwl.mesh.io.series import Time
 from swwl.mesh.mesh import Mesh, in_plane
 from swwl.mesh.remesh.clean import cleaned
@@ -218,8 +230,9 @@ def as_mesh(obj: object) -> Mesh:
     Parameters
     ----------
     obj : object
-        A :class:`Mesh`; the path of a file; ``(points, cells)``; a meshio or pyvista mesh; anything else that has
-        ``points``, ``cells`` and ``fields`` as a Mesh has them, such as a generated sample.
+        A :class:`Mesh`; the path of a file; ``(points, cells)``; a meshio, pyvista, trimesh or scikit-fem mesh; a
+        pyvista MultiBlock, whose blocks become groups; the module ``gmsh``, for its current model; anything else that
+        has ``points``, ``cells`` and ``fields`` as a Mesh has them, such as a generated sample.
 
     Examples
     --------
@@ -236,8 +249,8 @@ def as_mesh(obj: object) -> Mesh:
     mesh = _mesh_of(obj)
     if mesh is None:
         raise InputTypeError(
-            f"Cannot make a mesh of {type(obj).__name__}; expected a Mesh, a file path, (points, cells), a meshio or "
-            f"pyvista mesh, or an object with points, cells and fields."
+            f"Cannot make a mesh of {type(obj).__name__}; expected a Mesh, a file path, (points, cells), a mesh of "
+            f"meshio, pyvista, trimesh, scikit-fem or gmsh, or an object with points, cells and fields."
         )
     return mesh
 
@@ -256,7 +269,7 @@ def as_graph(
     ----------
     obj : object
         A :class:`Graph`; a :class:`Mesh`, or any other object that :func:`swwl.as_mesh` takes: the path of a file,
-        ``(points, cells)``, a meshio or pyvista mesh, a generated sample; a networkx graph (node attribute
+        ``(points, cells)``, a mesh of another library, a generated sample; a networkx graph (node attribute
         "features", "x" or "pos"); PyTorch Geometric ``Data``; ``(adjacency, features)`` with a scipy sparse adjacency,
         in either order.
     fields : sequence of str
@@ -296,17 +309,40 @@ def as_graph(
     if found is None:
         raise InputTypeError(
             f"Cannot make a graph of {type(obj).__name__}; expected a Graph, a Mesh, a file path, (points, cells), a "
-            f"meshio or pyvista mesh, a networkx graph, PyTorch Geometric Data or (sparse adjacency, features)."
+            f"mesh of meshio, pyvista, trimesh, scikit-fem or gmsh, a networkx graph, PyTorch Geometric Data or "
+            f"(sparse adjacency, features)."
         )
     return prepared(found, merge_nodes, group).graph(node_weights, fields)
+
+
+def from_gmsh(gmsh: Any) -> Mesh:
+    """Make a mesh of the current model of the module gmsh, with its physical groups; it has to be meshed."""
+    if not gmsh.isInitialized():
+        raise InputError("gmsh is not initialized, so that it has no model: gmsh.initialize(), and gmsh.model.mesh.")
+    if not len(gmsh.model.mesh.getNodes()[0]):
+        raise InputError("The current model of gmsh has no mesh; gmsh.model.mesh.generate() makes one.")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "model.msh"
+        gmsh.write(str(file))
+        found = read_file(file)
+    assert isinstance(found, Mesh)
+    return found.renamed(str(gmsh.model.getCurrent()) or "gmsh")
+
+
+_LIBRARIES = {"trimesh": from_trimesh, "skfem": from_skfem}
 
 
 def _mesh_of(obj: object) -> Mesh | None:
     """Recognize the objects that hold a mesh; those in the plane z = 0 get two coordinates, whatever they are."""
     if isinstance(obj, Mesh):
         return in_plane(obj)
+    for library, convert in _LIBRARIES.items():
+        if is_of(obj, library):
+            return convert(obj)
+    if isinstance(obj, ModuleType) and obj.__name__ == "gmsh":
+        return from_gmsh(obj)
     if not hasattr(obj, "points"):
-        return None
+        return from_multiblock(obj) if is_of(obj, "pyvista") and hasattr(obj, "n_blocks") else None
     cells = getattr(obj, "cells", None)
     if isinstance(cells, list) and hasattr(obj, "cells_dict"):
         return from_meshio(obj)

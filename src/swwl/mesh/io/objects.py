@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,6 +12,7 @@ from scipy import sparse
 from swwl.errors import InputError
 from swwl.mesh.arrays import AnyArray
 from swwl.mesh.graph import Graph
+from swwl.mesh.io.meshio_files import from_meshio
 from swwl.mesh.io.shared import Piece, join
 from swwl.mesh.io.vtk.cells import SortedCells, one_type, sort_cells
 from swwl.mesh.io.vtk.groups import take_groups
@@ -43,6 +45,40 @@ def _numbers(data: Any) -> dict[str, AnyArray]:
     """Return the arrays of numbers among pyvista's."""
     arrays = {key: np.asarray(data[key]) for key in data.keys()}  # noqa: SIM118
     return {key: values for key, values in arrays.items() if values.dtype.kind in "biuf" and values.size}
+
+
+def is_of(obj: object, library: str) -> bool:
+    """Whether an object, or a class that it descends from, comes from a library, which need not be installed.
+
+    >>> is_of(np.ones(2), "numpy"), is_of(np.ones(2), "trimesh")
+    (True, False)
+    """
+    return any(kind.__module__.partition(".")[0] == library for kind in type(obj).__mro__)
+
+
+def from_trimesh(mesh: Any) -> Mesh:
+    """Make a mesh of triangles of a ``trimesh.Trimesh`` or of all parts of a ``trimesh.Scene``, with its attributes."""
+    if not hasattr(mesh, "vertices") and hasattr(mesh, "to_mesh"):  # a scene
+        mesh = mesh.to_mesh()
+    if not hasattr(mesh, "faces"):
+        raise InputError(f"A {type(mesh).__name__} of trimesh has no faces; expected a Trimesh or a Scene of them.")
+    faces = np.asarray(mesh.faces)
+    of_nodes = _numbers(getattr(mesh, "vertex_attributes", {}))
+    of_faces = _numbers(getattr(mesh, "face_attributes", {}))
+    return in_plane(Mesh(np.asarray(mesh.vertices), {"triangle": faces}, of_nodes, cell_fields=of_faces))
+
+
+def from_skfem(mesh: Any) -> Mesh:
+    """Make a mesh of one of scikit-fem, whose subdomains and boundaries become groups."""
+    exporter: Any = importlib.import_module("skfem.io.meshio")  # it is there: the mesh comes from it
+    found = from_meshio(exporter.to_meshio(mesh, encode_cell_data=False, encode_point_data=False))
+    (kind,) = found.cells
+    groups: dict[str, Any] = {
+        str(name): {kind: np.asarray(cells)} for name, cells in (getattr(mesh, "subdomains", None) or {}).items()
+    }
+    for name, facets in (getattr(mesh, "boundaries", None) or {}).items():
+        groups.setdefault(str(name), np.asarray(mesh.facets)[:, np.asarray(facets)].T)
+    return Mesh(found.points, found.cells, groups=groups)
 
 
 def from_networkx(graph: Any, fields: Iterable[str] = ()) -> Graph:

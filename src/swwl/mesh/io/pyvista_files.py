@@ -18,7 +18,7 @@ import numpy as np
 from swwl.errors import InputError, MissingPackageError
 from swwl.mesh.io.objects import piece_of_pyvista
 from swwl.mesh.io.shared import Piece, UnsupportedError, join
-from swwl.mesh.mesh import Mesh
+from swwl.mesh.mesh import Mesh, in_plane
 
 # Endings that are read by nobody else.
 ENDINGS = tuple(".case .encas .hdf .pvti .pvtr .pvts .vtkhdf .vti .vtmb .vtr .vts".split())
@@ -36,10 +36,7 @@ def read_pyvista(path: Path, fields: Collection[str] | None = None, step: int = 
         _set_up(reader, step)
         data = reader.read()
     told = [str(event.alert) for event in errors.error_events]
-    named = [(names, piece_of_pyvista(block)) for names, block in _blocks(data, ()) if block.n_points]
-    pieces = [piece for _, piece in named]
-    for names, piece in named if len(named) > 1 else ():
-        piece.sets.add_cells("/".join(names), np.arange(sum(len(block) for _, block in piece.cells)))
+    pieces = _pieces(data)
     if not pieces or not any(piece.cells for piece in pieces):
         raise InputError(f"VTK finds no cells in it{': ' + told[0][:200] if told else ''}")
     if told:
@@ -62,6 +59,22 @@ def _pyvista(path: Path) -> Any:
         raise MissingPackageError(
             f"reading {path.suffix.lower()} files needs the package pyvista (pip install 'swwl[vtk]'{reason})"
         ) from None
+
+
+def from_multiblock(data: Any) -> Mesh:
+    """Make one mesh of all blocks of a ``pyvista.MultiBlock``, each a group of cells, with the fields that all have."""
+    pieces = _pieces(data)
+    if not any(piece.cells for piece in pieces):
+        raise InputError("The blocks hold no cells.")
+    return in_plane(join(_alike(pieces, None)))
+
+
+def _pieces(data: Any) -> list[Piece]:
+    """Return the blocks that have points; where there are several, their cells are groups of their names."""
+    named = [(names, piece_of_pyvista(block)) for names, block in _blocks(data, ()) if block.n_points]
+    for names, piece in named if len(named) > 1 else ():
+        piece.sets.add_cells("/".join(names), np.arange(sum(len(block) for _, block in piece.cells)))
+    return [piece for _, piece in named]
 
 
 def _set_up(reader: Any, step: int) -> None:

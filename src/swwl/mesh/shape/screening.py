@@ -95,6 +95,10 @@ _LEAST_SHAPE = 0.05
 # what differs by less than this looks the same from all sides, or is the same part in another mesh.
 _FAR_LOOKS = 3.0
 _LEAST_LOOKS = 0.03
+# Of a mesh that a model finds strange for any reason: it was moved if its place is off by so many deviations and by
+# this share of its size; it was turned by at least so many degrees if that explains so much of the squared difference.
+_MOVED, _LEAST_MOVE = 4.0, 0.02
+_LEAST_TURN, _EXPLAINED = 4.0, 0.85
 _ROUNDING = 1e-6  # shapes that differ by less are the same
 _FEW = 14  # of fewer meshes, one may be far from the others by chance
 # Fewer meshes do not say what is typical.
@@ -276,6 +280,8 @@ class Typical:
         The median of :func:`looks_of`.
     far_looks : float
         What is far from that.
+    spread : ndarray of shape (d,)
+        Robust standard deviations of the place.
     """
 
     log_size: float
@@ -289,6 +295,7 @@ class Typical:
     far_shape: float
     looks: _Floats
     far_looks: float
+    spread: _Floats
 
     def plain(self) -> dict[str, Any]:
         """Return it as what JSON holds."""
@@ -298,14 +305,16 @@ class Typical:
     def from_plain(cls, values: Any) -> Typical | None:
         """Return what :meth:`plain` gave; None for anything else."""
         names = {field.name for field in fields(cls)}
-        if not isinstance(values, Mapping) or set(values) != names:
+        if not isinstance(values, Mapping) or set(values) | {"spread"} != names:
             return None
+        if "spread" not in values:  # of earlier versions, which knew a bound of it
+            values = {**values, "spread": values["far"]}
         try:
             arrays = {name: np.asarray(values[name], dtype=np.float64) for name in names}
         except (TypeError, ValueError):
             return None
         d = len(arrays["middle"]) if arrays["middle"].ndim == 1 else 0
-        wanted = {"middle": (d,), "far": (d,), "shape": (_LEVELS * d + d * d,), "looks": (d * d,)}
+        wanted = {"middle": (d,), "far": (d,), "spread": (d,), "shape": (_LEVELS * d + d * d,), "looks": (d * d,)}
         if not d or any(array.shape != wanted.get(name, ()) for name, array in arrays.items()):
             return None
         found: dict[str, Any] = {name: array if name in wanted else float(array) for name, array in arrays.items()}
@@ -345,6 +354,7 @@ def typical_of(many: Sequence[MeshFacts]) -> Typical | None:
         far_shape=max(_LEAST_SHAPE, _OTHER_SHAPE * few**2 * reach),
         looks=looks,
         far_looks=max(_LEAST_LOOKS, _FAR_LOOKS * reach_looks),
+        spread=_deviation(middles),
     )
 
 
@@ -486,3 +496,60 @@ def _apart_in_place(facts: MeshFacts, typical: Typical, others: str) -> list[Apa
     ]
     cause = f"{turned[0]} about the origin, or moved? Put" if turned else "put"
     return [Apart("position", text, f"{cause} it back, or leave its row out")]
+
+
+def motion(facts: MeshFacts, typical: Typical, others: str = "the others") -> Apart | None:
+    """Say how a mesh that a model finds strange was moved or turned, if that is likely; a few degrees are enough.
+
+    Examples
+    --------
+    >>> square = np.array([[0.0, 0], [1, 0], [1, 1], [0, 1]])
+    >>> widths = np.linspace(2, 3, 9)
+    >>> plates = [Mesh(square * [width, 1] - [width / 2, 0], {"quad": [[0, 1, 2, 3]]}) for width in widths]
+    >>> typical = typical_of([facts_of(plate) for plate in plates])
+    >>> motion(facts_of(plates[3]), typical) is None
+    True
+    >>> motion(facts_of(Mesh(plates[3].points + [0.2, 0], plates[3].cells)), typical).found
+    'is probably moved by 0.2 in x, compared with the others'
+    >>> c, s = np.cos(np.radians(10)), np.sin(np.radians(10))
+    >>> motion(facts_of(Mesh(plates[3].points @ [[c, s], [-s, c]], plates[3].cells)), typical).found
+    'is probably turned by 10 degrees, compared with the others'
+    """
+    d = len(typical.middle)
+    if not facts.has_cells or facts.dimension != d or not 0 < facts.size < math.inf:
+        return None
+    turn = _small_turn(facts, typical) if d > 1 else ""
+    if turn:
+        return Apart("orientation", f"is probably {turn}, compared with {others}", "turn it back")
+    shift = facts.middle - typical.middle
+    growth = abs(facts.size - math.exp(typical.log_size))  # grown from a corner, its middle moves by half of that
+    least = np.maximum(_MOVED * typical.spread, _LEAST_MOVE * math.exp(typical.log_size) + growth)
+    steps = [f"{number(float(step))} in {axis}" for step, low, axis in zip(shift, least, "xyz", strict=False)
+             if abs(step) > low]  # fmt: skip
+    if not steps:
+        return None
+    return Apart("position", f"is probably moved by {', '.join(steps)}, compared with {others}", "put it back")
+
+
+def _small_turn(facts: MeshFacts, typical: Typical) -> str:
+    """Say by how many degrees, up to 45, about which axis a mesh is turned; nothing where it is not."""
+    d = facts.dimension
+    second = typical.shape[-d * d :].reshape(d, d)
+    known = [second / np.trace(second), typical.looks.reshape(d, d)]
+    own = [facts.covariance / np.trace(facts.covariance), facts.looks]
+    angles = np.arange(-45.0, 45.5, 0.5)
+    off = sum(float(((a - b) ** 2).sum()) for a, b in zip(own, known, strict=True))
+    found = []
+    for i, j in ((0, 1),) if d == 2 else ((1, 2), (2, 0), (0, 1)):
+        left = []
+        for angle in np.radians(angles):
+            back = np.eye(d)
+            back[[i, j], [i, j]] = math.cos(angle)
+            back[i, j], back[j, i] = math.sin(angle), -math.sin(angle)
+            left.append(sum(float(((back @ a @ back.T - b) ** 2).sum()) for a, b in zip(own, known, strict=True)))
+        best = int(np.argmin(left))
+        found.append((left[best], float(angles[best]), "" if d == 2 else f" about {'xyz'[3 - i - j]}"))
+    least, angle, axis = min(found)
+    if abs(angle) < _LEAST_TURN or abs(angle) == angles[-1] or least > (1 - _EXPLAINED) * off:
+        return ""
+    return f"turned by {angle:.0f} degrees{axis}"

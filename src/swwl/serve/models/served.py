@@ -274,8 +274,7 @@ class Served(ABC):
         vectors = design_vectors(*self.training())
         if vectors is None or len(vectors) < 3:
             return None
-        meshes = next(iter(self.data.train.meshes.values()), []) if self.data else []
-        named = [Path(name).name for name in meshes]
+        named = self.data.names()[0] if self.data else []
         return DesignMap(vectors, named if len(named) == len(vectors) else [f"case {i}" for i in range(len(vectors))])
 
     def given(self, known: Cases | None) -> pd.DataFrame | None:
@@ -297,12 +296,13 @@ class Served(ABC):
         targets : array-like of shape (N, k)
         """
         found = []
+        names = self.data.names()[kind == "test"] if self.data else []
         for i, known in enumerate(targets):
             references = {name: f"{kind}:{name}:{i}" for name in self.mesh_columns}
             files = [self.files.get(reference) for reference in references.values()]
             if not files or None in files:
                 continue
-            case: dict[str, object] = {"label": Path(str(files[0])).name, "meshes": references}
+            case: dict[str, object] = {"label": names[i], "meshes": references}
             case |= {"learned": kind == "train", "targets": dict(zip(self.targets, known, strict=True))}
             if inputs is not None and len(inputs.columns):
                 case["inputs"] = inputs.iloc[i].to_dict()
