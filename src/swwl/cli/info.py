@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from swwl.cli.console import AtTime, Output, given_time
 from swwl.cli.show import show_field_model, show_model
 from swwl.formatting import Record, number
-from swwl.mesh.remesh.clean import OddCells
 
 
 def info(
@@ -43,12 +42,11 @@ def _show_mesh(out: Output, file: Path, facts: Record) -> None:
     out.say(f"{file}: {facts['kind']} of {facts['nodes']} nodes and {facts['edges']} edges")
     if facts["kind"] == "mesh":
         out.say("cells     " + ", ".join(f"{count} {kind}" for kind, count in facts["cells"].items()))
-        odd = OddCells(**facts["odd_cells"]).words
-        if odd:
-            out.say(f"left out  {odd}")
+        if facts["odd_cells"]["words"]:
+            out.say(f"left out  {facts['odd_cells']['words']}")
         if facts["layer"] is not None:
             size = facts["layer"]["thickness"]
-            told = number(size) if facts["layer"]["kind"] == "plane" else f"{number(np.degrees(size))} degrees"
+            told = number(size) if facts["layer"]["kind"] == "plane" else f"{number(math.degrees(size))} degrees"
             out.say(f"layer     one cell thick ({told}): learned as a plane mesh where all meshes are so")
         for key, on in (("node_fields", ""), ("cell_fields", "on cells, ")):
             for name, field in facts[key].items():

@@ -28,7 +28,7 @@ from swwl.mesh.cells import used_nodes
 from swwl.mesh.graph import Graph
 from swwl.mesh.io import as_graph, as_mesh, prepared
 from swwl.mesh.mesh import Mesh
-from swwl.mesh.remesh.plane import Layer, flattened, thin_layer
+from swwl.mesh.remesh.plane import ThinLayer, flattened, thin_layer
 from swwl.mesh.shape.adjoints import cell_samples_back, lumped_measures_back, skin_samples_back
 from swwl.mesh.shape.part import part_row, part_row_back
 from swwl.mesh.shape.skin import Skin, skin
@@ -54,7 +54,7 @@ class Source:
     Parameters
     ----------
     given : Mesh or Graph
-    layer : Layer, optional
+    layer : ThinLayer, optional
         Where the mesh is the plane one of a layer: gradients are brought back to the nodes of that.
 
     Examples
@@ -64,7 +64,7 @@ class Source:
     (True, 3)
     """
 
-    def __init__(self, given: Mesh | Graph, layer: Layer | None = None):
+    def __init__(self, given: Mesh | Graph, layer: ThinLayer | None = None):
         self.given, self._layer = given, layer
         self._known: dict[Any, Any] = {}
 

@@ -69,7 +69,8 @@ def mesh_file_facts(path: Path) -> Record:
         facts["times"] = times
     if not isinstance(content, Graph):
         facts["cells"] = {kind: len(cells) for kind, cells in content.cells.items()}
-        facts["odd_cells"] = odd_cells(content)._asdict()
+        odd = odd_cells(content)
+        facts["odd_cells"] = odd._asdict() | {"words": odd.words}
         layer = thin_layer(content)
         facts["layer"] = None if layer is None else {"kind": layer.kind, "thickness": layer.thickness}
         facts["groups"] = {

@@ -21,7 +21,7 @@ from swwl.errors import InputError, located
 from swwl.mesh.graph import Graph
 from swwl.mesh.io import as_mesh
 from swwl.mesh.mesh import Mesh, trusted_mesh
-from swwl.mesh.remesh.plane import Layer, flattened, thin_layer
+from swwl.mesh.remesh.plane import ThinLayer, flattened, thin_layer
 from swwl.mesh.shape.density import skin_density
 from swwl.mesh.shape.skin import extent
 from swwl.parallel import one_blas_thread
@@ -54,7 +54,7 @@ class Sensitivity:
     std : Sensitivity or None
         The same of the standard deviation.
     movable : ndarray of shape (n,), bool
-    layer : Layer or None
+    layer : ThinLayer or None
         Of a mesh one cell thick that the model takes for a plane one.
     """
 
@@ -66,7 +66,7 @@ class Sensitivity:
     along: pd.Series
     movable: NDArray[np.bool_] = field(repr=False)
     std: Sensitivity | None = None
-    layer: Layer | None = field(default=None, repr=False)
+    layer: ThinLayer | None = field(default=None, repr=False)
 
     def density(self, length: float = 0.0, most: float | None = None) -> Array:
         """Return the gradient per length (in the plane) or area of the skin, (n, d); zero at nodes inside.

@@ -2,7 +2,7 @@
 
 Many solvers of flows know solids alone: a plane problem is one layer of cells between two parallel copies of the plane
 mesh, an axisymmetric one a layer between two half planes that meet in the axis. :func:`thin_layer` recognizes both,
-:func:`collapsed` returns the plane mesh, and :class:`Layer` brings fields and gradients back.
+:func:`collapsed` returns the plane mesh, and :class:`ThinLayer` brings fields and gradients back.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _FACE_TYPES = {2: "line", 3: "triangle", 4: "quad"}
 
 
 @dataclass(frozen=True)
-class Layer:
+class ThinLayer:
     """A mesh one cell thick: which of its nodes are which node of the plane mesh.
 
     Attributes
@@ -115,7 +115,7 @@ def _box() -> tuple[Array, dict[str, _Nodes]]:
     return points, {"hexahedron": np.hstack([quads, quads + 6]).astype(np.int32)}
 
 
-def thin_layer(mesh: Mesh) -> Layer | None:
+def thin_layer(mesh: Mesh) -> ThinLayer | None:
     """Recognize a mesh one cell thick, of constant thickness; None for all others, solids above all.
 
     Every node has to lie on one of two planes, or in the axis in which they meet, with its copy straight across on the
@@ -135,7 +135,7 @@ def thin_layer(mesh: Mesh) -> Layer | None:
     return mesh.derived("layer", _thin_layer)
 
 
-def _thin_layer(mesh: Mesh) -> Layer | None:
+def _thin_layer(mesh: Mesh) -> ThinLayer | None:
     if mesh.dimension != 3:
         return None
     solids = {kind: block for kind, block in mesh.cells.items() if cell_dimension(kind) == 3 and len(block)}
@@ -199,13 +199,13 @@ def same_thickness(found: list[float]) -> bool:
     return bool(np.ptp(thick) <= _SAME * np.abs(thick).max())
 
 
-def collapsed(mesh: Mesh, layer: Layer) -> Mesh:
+def collapsed(mesh: Mesh, layer: ThinLayer) -> Mesh:
     """Return the plane mesh of one that is one cell thick.
 
     Parameters
     ----------
     mesh : Mesh
-    layer : Layer
+    layer : ThinLayer
         Of it.
 
     Returns
@@ -356,7 +356,7 @@ class _Cells(NamedTuple):
     across: _Nodes | None
 
 
-def _layer(mesh: Mesh, sides: _Sides) -> Layer | None:
+def _layer(mesh: Mesh, sides: _Sides) -> ThinLayer | None:
     parts = list(_parts(mesh, sides.side))
     partner = _partners(parts, sides.side)
     if partner is None:
@@ -385,7 +385,7 @@ def _layer(mesh: Mesh, sides: _Sides) -> Layer | None:
         order = np.argsort(places, kind="stable")
         blocks[_FACE_TYPES[width]] = own(_counterclockwise(points, nodes[order]), np.int32)
         rows.append(places[order])
-    return Layer(sides.kind, sides.thickness, number, own(points), sides.directions, blocks, np.concatenate(rows))
+    return ThinLayer(sides.kind, sides.thickness, number, own(points), sides.directions, blocks, np.concatenate(rows))
 
 
 def _parts(mesh: Mesh, side: NDArray[np.int8]) -> Iterator[_Cells]:
@@ -482,7 +482,7 @@ def _counterclockwise(points: Array, cells: _Nodes) -> _Nodes:
 # Groups
 
 
-def _group(mesh: Mesh, layer: Layer, group: Group) -> object:
+def _group(mesh: Mesh, layer: ThinLayer, group: Group) -> object:
     """Return a group of the plane mesh as :func:`collect_groups` takes it; None where nothing is left of it."""
     if group.kind == "nodes":
         return np.unique(layer.number[group.nodes]) if len(group.nodes) else None
@@ -509,7 +509,7 @@ def _group(mesh: Mesh, layer: Layer, group: Group) -> object:
     return found or None
 
 
-def _lines(layer: Layer, faces: list[_Nodes]) -> object:
+def _lines(layer: ThinLayer, faces: list[_Nodes]) -> object:
     """Return the lines that faces from one side to the other become; None where there are none."""
     found = []
     for block in faces:
