@@ -72,11 +72,23 @@ def test_brackets_from_the_folder_to_intervals(brackets):
     out = pd.read_csv(brackets / "out.csv")
     assert ((out["max_disp_lower95"] <= out["max_disp"]) & (out["max_disp"] <= out["max_disp_upper95"])).mean() >= 0.8
     report = swwl("report", brackets / "m.swwl", "-o", brackets / "r.html")
-    assert "r.html" in report and "case007" in (brackets / "r.html").read_text()
+    text = (brackets / "r.html").read_text()
+    assert "r.html" in report and "case0" in text and "part.frd" not in text
 
 
 def test_fields_of_brackets_are_written_back(brackets):
-    swwl("fit", brackets / "table.csv", "--target-field", "MISES", "-o", brackets / "f.swwl", "--jobs", 1)
+    swwl(
+        "fit",
+        brackets / "table.csv",
+        "--target-field",
+        "MISES",
+        "--results",
+        "max_disp",
+        "-o",
+        brackets / "f.swwl",
+        "--jobs",
+        1,
+    )
     swwl("predict", brackets / "f.swwl", brackets / "table.csv", "-o", brackets / "out")
     written = sorted(path.name for path in (brackets / "out").glob("*.vtu"))
     assert len(written) == N and written[3].startswith("case003")
@@ -99,7 +111,7 @@ def test_flows_are_learned_in_the_plane(flows):
 
 
 def test_predicted_pressure_is_the_same_on_both_planes(flows):
-    swwl("fit", flows / "flows.csv", "--target-field", "p", "-o", flows / "p.swwl", "--jobs", 1)
+    swwl("fit", flows / "flows.csv", "--target-field", "p", "--results", "drop", "-o", flows / "p.swwl", "--jobs", 1)
     model = load_model(flows / "p.swwl")
     (mesh,) = model.predict_meshes(pd.DataFrame({"mesh": [flows / "case004"]}))
     given = read_mesh(flows / "case004")
