@@ -390,6 +390,7 @@ def test_meshes_one_cell_thick_are_learned_in_the_plane_and_written_back(same, t
                 np.testing.assert_allclose(mesh.fields[name][:n], expected[name], rtol=1e-6, atol=1e-9)
                 np.testing.assert_array_equal(mesh.fields[name][:n], mesh.fields[name][n:])
             np.testing.assert_allclose(mesh.cell_fields["q"], expected["q"], rtol=1e-6, atol=1e-9)
+    assert model.cases(thick[12:]).table["mesh"][12] is thick["mesh"][12]  # to compare predictions with
     assert model.sample(thick[12:13])[0]["T"].shape == (1, thick["mesh"][12].n_nodes)
     pairs = (model, thick), (flat, table)
     found, plain = (own.derived(rows[12:13], "integral", field="T")["mean"][0] for own, rows in pairs)

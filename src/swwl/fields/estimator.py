@@ -234,14 +234,15 @@ class FieldRegressor(BaseEstimator):
             none = [(np.empty((0, one.modes.number)),) * 2 for one in models]
             return FieldCases(models, [[] for _ in models], none, table, found)
         meshes.each_learned(self._geometry.check)
-        table = self._sharing(table, meshes)
-        rows = represent_columns([one.member.kernel for one in models], partial(column, table), None, memory)
+        seen = self._sharing(table, meshes)
+        rows = represent_columns([one.member.kernel for one in models], partial(column, seen), None, memory)
         sizes = [one.sizes(one.member.new_blocks(own)[0], len(table)) for one, own in zip(models, rows, strict=True)]
-        return FieldCases(models, rows, sizes, table, found, typical_in(self.metadata_))
+        given = self._sharing(table, meshes, as_given=True)
+        return FieldCases(models, rows, sizes, given, found, typical_in(self.metadata_))
 
-    def _sharing(self, table: pd.DataFrame, meshes: TableMeshes) -> pd.DataFrame:
-        """Return a table whose kernels find meshes that were read already."""
-        return table.assign(**{self.mesh_column_: pd.Series(meshes.shared(), table.index, object)})
+    def _sharing(self, table: pd.DataFrame, meshes: TableMeshes, as_given: bool = False) -> pd.DataFrame:
+        """Return a table in which kernels and others find meshes that were read already."""
+        return table.assign(**{self.mesh_column_: pd.Series(meshes.shared(as_given), table.index, object)})
 
     def nodes_of(
         self, mesh: Mesh, number: int = 0, memory: MemoryLike = None, path: Path | None = None, *, keep: bool = False

@@ -121,12 +121,12 @@ class TableMeshes:
         item = self._items[number]
         return not isinstance(item, MeshFile) or item in self._kept
 
-    def shared(self) -> list[object]:
+    def shared(self, as_given: bool = False) -> list[object]:
         """Return what kernels take: objects as they were given, files with what is kept of them, paths of others.
 
-        Of meshes one cell thick, the plane meshes.
+        Of meshes one cell thick the plane meshes, unless they are asked for ``as_given``.
         """
-        if self.plane:
+        if self.plane and not as_given:
             known: dict[int, Mesh] = {}
             for number, item in enumerate(self._items):
                 if id(item) not in known:
