@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 from swwl.domain.clouds import SCORES
@@ -187,7 +186,7 @@ def listed_columns(table: pd.DataFrame) -> dict[str, list[object]]:
 
 
 def _strange_meshes(
-    domain: Mapping[str, ArrayLike], n_train: int, meshes: Mapping[str, Sequence[object]], most: int
+    domain: Columns, n_train: int, meshes: Mapping[str, Sequence[object]], most: int
 ) -> Iterator[tuple[str, int, MeshFacts]]:
     """Yield columns, rows and facts of meshes that lie farther off than nearly all training meshes, at most so many."""
     for name, items in meshes.items():
