@@ -219,7 +219,7 @@ def test_columns_and_targets(data):
     }
     assert {name: one["kind"] for name, one in found.items()} == {
         "number": "ignored",
-        "case": "case numbers",
+        "case": "ignored",
         "fixed": "ignored",
         "almost": "almost constant",
         "tiny": "almost constant",

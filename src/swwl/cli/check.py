@@ -45,8 +45,9 @@ def check(
     """Say what is odd about a table and its meshes, one line each.
 
     Meshes of another size, place or orientation than the others (in other units, rotated, moved), copied, unreadable or
-    missing ones, nodes that no cell uses, triangles that are not joined; repeated rows, columns that hardly vary or
-    number the cases, targets better learned as logarithms. Options are those of swwl fit, which looks for the same.
+    missing ones, nodes that no cell uses, triangles that are not joined; repeated rows, columns that hardly vary,
+    number the cases or look like results, targets better learned as logarithms. Options are those of swwl fit, which
+    looks for the same.
     The exit code is 2 if there is anything that swwl fit refuses, otherwise 0.
 
     \b

@@ -161,7 +161,8 @@ def predict(
     The output has all columns of the table, then for each target TARGET_mean, TARGET_std, TARGET_lower95 and
     TARGET_upper95, and the inputs that leave the training range. It also says which cases are like the training cases
     (inside_domain, domain), and where intervals are doubled because the model is less sure (widened). Where the table
-    holds a target already, the predictions are scored against it, and tested for whether the answers still agree.
+    holds a target already, the predictions are scored against it, rows that the model was fitted to by themselves, and
+    tested for whether the answers still agree.
     A model of fields fills a folder: one .vtu file per row, which ParaView opens, with FIELD, FIELD_std, FIELD_lower95,
     FIELD_upper95 and, where the row's mesh has the field, FIELD_true and FIELD_error, and none of its other simulated
     fields; and predictions.csv with the largest value and the mean of every field. Of one case it writes one file,
