@@ -133,7 +133,7 @@ def test_predict_compares_with_the_training_meshes(plates, tmp_path):
     model = load_model(plates / "m.swwl")
     del model.metadata_["typical"]  # a model of an earlier version
     model.save(plates / "old.swwl")
-    assert "note" not in swwl("predict", plates / "old.swwl", table, "-o", tmp_path / "q.csv").stderr
+    assert "training meshes" not in swwl("predict", plates / "old.swwl", table, "-o", tmp_path / "q.csv").stderr
 
 
 def test_a_loose_node_changes_no_prediction(plates, tmp_path):

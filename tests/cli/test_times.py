@@ -34,7 +34,7 @@ def test_info_of_a_case(study):
     assert facts["times"] == [0, 0.5] and facts["cell_fields"]["p"]["largest"] == 4.5 and facts["largest"][2] == 4
     assert json.loads(swwl("info", study / "case0", "--time", "0", "--json").stdout)["largest"][2] == 2
     words = swwl("info", study / "case0").stdout
-    assert "times     0, 0.5" in words and "of cells  U: 3 components" in words
+    assert "times     0, 0.5" in words and "field     U: on cells, 3 components" in words
     assert "12 meshes" in swwl("info", study / "table.csv").stdout
 
 

@@ -81,6 +81,7 @@ class Entry:
         if isinstance(given, MeshFile) or (isinstance(given, (str, os.PathLike)) and fields is not None):
             self.given = MeshFile(given, fields)  # another one's content is shared, and released here alone
         self._made: dict[Hashable, Graph | Cloud | Mesh | Skin] = {}
+        self._held = False  # on behalf of one embedding, which needs nothing but what was made
 
     def once(self, key: Hashable, make: Callable[[Any], Made]) -> Made:
         """Return what a function makes of the item, made now unless it is at hand under that key."""
@@ -94,6 +95,11 @@ class Entry:
                 raise error.of_item(self.number, f"Graph {self.number}") from None
         return found
 
+    def hold(self, fields: Collection[str]) -> None:
+        """Keep what is read from a file until something is made of it."""
+        if isinstance(self.given, (str, os.PathLike)) and not isinstance(self.given, MeshFile):
+            self.given, self._held = MeshFile(self.given, fields), True
+
     def about_nodes(self) -> int:
         """Return how many nodes it has, about, without reading it."""
         if self.path is not None:
@@ -102,6 +108,8 @@ class Entry:
 
     def wait(self, budget: int) -> int:
         """Keep in memory what can be used again if it holds no more nodes than a budget; return what is left of it."""
+        if self._held and self._made and isinstance(self.given, MeshFile):
+            self.given.release()
         shared = isinstance(self.given, MeshFile) and self.given.n_nodes
         if shared:
             self._made.clear()
@@ -538,17 +546,12 @@ def _thickness(item: Entry, memory: Memory, fields: Collection[str]) -> float:
         return float(kept["thickness"])
     if isinstance(item.given, (Graph, _Failure)):
         return 0.0
-    given = item.given
-    if isinstance(given, (str, os.PathLike)) and not isinstance(given, MeshFile):
-        item.given = MeshFile(given, fields)  # so that a layer is read once
+    item.hold(fields)
     try:
         mesh = as_mesh(item.given)
-        found = thickness_of(mesh)
     except InputError:
-        found = 0.0  # a graph; what cannot be read at all is told when it is embedded
-    if not found:
-        item.given = given
-        return found
+        return 0.0  # a graph; what cannot be read at all is told when it is embedded
+    found = thickness_of(mesh)
     if item.path is not None:
         memory.put(item.path, "thickness", _THICKNESS, mesh.n_nodes, thickness=np.array(found))
     return found

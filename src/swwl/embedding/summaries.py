@@ -164,6 +164,8 @@ class CoarsenessEmbedding(SummaryEmbedding):
     ----------
     n_jobs : int or None
         Threads.
+    plane : bool
+        Take meshes one cell thick for plane ones, where ``fit`` has not found out.
 
     Examples
     --------
@@ -174,8 +176,9 @@ class CoarsenessEmbedding(SummaryEmbedding):
     [0.25, nan]
     """
 
-    def __init__(self, *, n_jobs: int | None = None):
+    def __init__(self, *, n_jobs: int | None = None, plane: bool = False):
         super().__init__("coarseness", n_jobs=n_jobs)
+        self.plane = plane
 
     @property
     def row_length(self) -> int:
@@ -192,6 +195,6 @@ class CoarsenessEmbedding(SummaryEmbedding):
 
     def _of(self, item: Entry, memory: Memory) -> Array:
         try:
-            return summaries_of([item], self.kind, False, memory, plane=getattr(self, "plane_", False))[0]
+            return summaries_of([item], self.kind, False, memory, plane=getattr(self, "plane_", self.plane))[0]
         except InputError:
             return np.array([np.nan])

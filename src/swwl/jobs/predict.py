@@ -27,7 +27,7 @@ from swwl.formatting import Record
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor
 from swwl.mesh.io import as_mesh
-from swwl.mesh.io.formats import timed
+from swwl.mesh.io.formats import is_mesh, timed
 from swwl.mesh.io.series import Time, without_time
 from swwl.mesh.mesh import Mesh, trusted_mesh
 from swwl.parallel import Progress
@@ -250,7 +250,7 @@ def one_case(model: Model, meshes: Mapping[str, Path], values: Sequence[str]) ->
     trend = trend_columns(model) if model.predicts == "numbers" else []
     wanted = list(dict.fromkeys([*map(str, model.feature_names_in_), *trend]))
     kinds = column_kinds(model)
-    gone = next((file for file in meshes.values() if not file.exists()), None)
+    gone = next((file for file in meshes.values() if not is_mesh(file)), None)
     if gone is not None:
         raise MissingFileError(f"{gone}: no such file.")
     case: Record = {name: str(file) for name, file in meshes.items()}

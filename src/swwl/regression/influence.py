@@ -65,18 +65,21 @@ class Coarseness(EmbeddingFactor):
     ----------
     column : str
     n_jobs : int or None
+    plane : bool
+        Take meshes one cell thick for plane ones, where ``fit`` has not found out.
     """
 
     r = 1  # whole numbers are kept, whatever the solver
 
-    def __init__(self, column: str = "graph", *, n_jobs: int | None = None):
+    def __init__(self, column: str = "graph", *, n_jobs: int | None = None, plane: bool = False):
         self.column = column
         self.n_jobs = n_jobs
+        self.plane = plane
         self.start()
 
     def make_embedding(self) -> CoarsenessEmbedding:
         """Return what measures meshes."""
-        return CoarsenessEmbedding(n_jobs=self.n_jobs)
+        return CoarsenessEmbedding(n_jobs=self.n_jobs, plane=self.plane)
 
     def keep(self, rows: AnyArray) -> Array:
         """Return the numbers."""
@@ -98,9 +101,9 @@ def embedded_columns(kernels: Iterable[Product]) -> list[str]:
     return list(dict.fromkeys(str(factor.column) for factor in own if factor.column not in parts))
 
 
-def coarseness_kernel(columns: Sequence[str], n_jobs: int | None = None) -> Product:
+def coarseness_kernel(columns: Sequence[str], n_jobs: int | None = None, plane: bool = False) -> Product:
     """Return what measures the meshes of columns while kernels embed them."""
-    return Product(*(Coarseness(name, n_jobs=n_jobs) for name in columns))
+    return Product(*(Coarseness(name, n_jobs=n_jobs, plane=plane) for name in columns))
 
 
 class Expected(NamedTuple):
@@ -133,6 +136,8 @@ class MeshInfluence:
         c, in standard deviations of predictions.
     finer : ndarray of shape (c, k)
         By how far predictions move when every edge is halved, for another half each.
+    plane : bool
+        Whether meshes one cell thick are taken for plane ones.
     """
 
     columns: Names
@@ -141,11 +146,12 @@ class MeshInfluence:
     tried: Annotated[Array, Shape("c", above=0)]
     factor: Annotated[Array, Shape("ck", least=0)]
     finer: Annotated[Array, Shape("ck", least=0)]
+    plane: bool = False
 
     @cached_property
     def kernel(self) -> Product:
         """What measures the meshes of :attr:`columns` while they are embedded."""
-        return coarseness_kernel(self.columns)
+        return coarseness_kernel(self.columns, plane=self.plane)
 
     def moves(self, sizes: Array) -> Array:
         """Return by how many standard deviations cases of so large pieces (M, c) move, (M, k).
@@ -211,9 +217,9 @@ def measure_influence(stack: Stack, table: pd.DataFrame, columns: Sequence[str],
         None where no mesh can be made coarser.
     """
     found = []
+    plane = any(getattr(getattr(f, "embedding_", None), "plane_", False) for f in stack.kernel.factors)
     for k, name in enumerate(columns):
         known = np.flatnonzero(np.isfinite(sizes[:, k]))
-        plane = any(getattr(getattr(f, "embedding_", None), "plane_", False) for f in stack.kernel.factors)
         changed = list(_changed(table[name], known[_spread(sizes[known, k])], plane)) if len(known) else []
         if any(one.coarser for one in changed):
             found.append((str(name), sizes[known, k], _measured(stack, table, str(name), sizes[:, k], changed)))
@@ -222,7 +228,7 @@ def measure_influence(stack: Stack, table: pd.DataFrame, columns: Sequence[str],
     names, own, measured = zip(*found, strict=True)
     tried, factor, finer = (np.array(part) for part in zip(*measured, strict=True))
     finest, coarsest = np.array([h.min() for h in own]), np.array([h.max() for h in own])
-    return MeshInfluence(list(names), finest, coarsest, np.maximum(tried, coarsest), factor, finer)
+    return MeshInfluence(list(names), finest, coarsest, np.maximum(tried, coarsest), factor, finer, plane)
 
 
 def _spread(sizes: Array) -> Positions:
