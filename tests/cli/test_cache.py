@@ -10,8 +10,9 @@ import time
 
 import pytest
 
-from swwl import datasets
+from swwl import Mesh, datasets
 from swwl.embedding import runner as batches
+from swwl.regression import influence
 from tests.cli.conftest import SMALL, change, environment, start, swwl
 
 pytestmark = pytest.mark.slow
@@ -30,12 +31,23 @@ def kept(folder):
     return [path for path in folder.glob(".swwl-cache/*/*.npz") if "quantiles" in path.name]
 
 
+def refusing_files(convert):
+    """Return the function for all that is not a file; meshes that are made of others are none."""
+
+    def refuse(item, *others, **keywords):
+        assert not isinstance(item, (str, os.PathLike)), "a mesh was read"
+        return convert(item, *others, **keywords)
+
+    return refuse
+
+
 @pytest.mark.parametrize("options", [(), ("--kernel", "aswwl"), ("--step", "sqrt", "--node-weights", "area")])
 def test_a_second_fit_reads_no_mesh_and_gives_the_same_model(options, data, monkeypatch):
     facts, _ = fit(data, *options, target="efficiency")
     assert facts["meshes_from_cache"] == 0
     _, plain = fit(data, "--no-cache", *options)
-    monkeypatch.setattr(batches, "as_graph", lambda *_, **__: pytest.fail("a mesh was read"))
+    for module, name in ((batches, "as_graph"), (influence, "as_mesh")):
+        monkeypatch.setattr(module, name, refusing_files(getattr(module, name)))
     facts, model = fit(data, *options)
     assert facts["meshes_from_cache"] == 40
     assert model == plain
@@ -109,7 +121,12 @@ def test_predict_keeps_what_it_embeds(data, fitted, monkeypatch):
 def test_a_mesh_in_all_rows_is_read_once(data, fitted, monkeypatch):
     read = []
     as_graph = batches.as_graph
-    monkeypatch.setattr(batches, "as_graph", lambda item, **options: read.append(item) or as_graph(item, **options))
+
+    def counting(item, **options):
+        read.extend([] if isinstance(item, Mesh) else [item])  # meshes that are made of others are not read
+        return as_graph(item, **options)
+
+    monkeypatch.setattr(batches, "as_graph", counting)
     change(data / "table.csv", mesh="meshes/00000.vtu")
     facts, _ = fit(data, "--kernel", "swwl")
     assert len(read) == facts["meshes"] == 1

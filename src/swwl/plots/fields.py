@@ -26,7 +26,7 @@ from swwl.mesh.boundary import boundary, piece_normals
 from swwl.mesh.cells import cell_dimension, cell_edges, cut_into_triangles, top_cells
 from swwl.mesh.io import read_mesh
 from swwl.mesh.shape.skin import skin
-from swwl.plots.meshes import depth_and_light, seen, toward_viewer
+from swwl.plots.meshes import depth_and_light, in_its_plane, seen, toward_viewer
 from swwl.plots.style import SCALE, axes_for, new_figure, style, words
 
 _Floats = NDArray[np.float64]
@@ -78,7 +78,7 @@ def draw_field(
     'a warm square'
     """
     mesh = _as_mesh(mesh)
-    numbers = _numbers(mesh, values)
+    mesh, numbers = in_its_plane(mesh, _numbers(mesh, values))
     low, high = limits if limits is not None else _range(numbers)
     with style():
         ax = axes_for(ax)
@@ -250,7 +250,7 @@ def _limits(kind: str, values: _Floats) -> tuple[float, float]:
 
 def _panel_size(mesh: Mesh) -> tuple[float, float]:
     """Return width and height, in inches, of a picture in which a mesh looks neither squeezed nor lost."""
-    spans = np.ptp(_flat(mesh), axis=0)
+    spans = np.ptp(_flat(in_its_plane(mesh)[0]), axis=0)
     ratio = float(np.clip(spans[0] / (spans[1] or 1.0), 0.4, 3.5)) if spans[0] else 1.0
     height = 1.9 if ratio < _WIDE else max(0.9, 1.9 * _WIDE / ratio)
     return max(1.3, height * ratio), height

@@ -15,6 +15,7 @@ from swwl.mesh import Graph, Mesh, as_graph
 from swwl.mesh.boundary import boundary
 from swwl.mesh.cells import cell_dimension, top_cells, triangle_normals
 from swwl.mesh.io import read
+from swwl.mesh.remesh.plane import collapsed, thin_layer
 from swwl.plots.style import BLUE, SKY, axes_for, style
 
 # Beyond this drawing takes seconds, and nodes show the shape as well.
@@ -65,9 +66,27 @@ def _parts(mesh: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     none = np.empty((0, 3), dtype=np.int32)
     if isinstance(mesh, Graph):
         return mesh.features, none, mesh.edges
+    mesh, _ = in_its_plane(mesh)
     top = top_cells(mesh.cells)
     solid = mesh.dimension == 3 and any(cell_dimension(kind) == 3 for kind in top)
     return mesh.points, boundary(mesh.points, top) if solid else mesh.triangles(), none[:, :2]
+
+
+def in_its_plane(mesh: Mesh, values: NDArray[np.float64] | None = None) -> tuple[Mesh, NDArray[np.float64]]:
+    """Return what is drawn of a mesh, and of numbers (n,) at its nodes: of one that is one cell thick the plane mesh.
+
+    Examples
+    --------
+    >>> square = Mesh([[0.0, 0], [1, 0], [1, 1], [0, 1]], [[0, 1, 2], [0, 2, 3]])
+    >>> in_its_plane(square)[0] is square
+    True
+    """
+    numbers = np.zeros(mesh.n_nodes) if values is None else values
+    layer = thin_layer(mesh) if mesh.dimension == 3 else None
+    if layer is None:
+        return mesh, numbers
+    flat = collapsed(Mesh(mesh.points, mesh.cells, {"drawn": numbers}, mesh.name), layer)
+    return flat, np.asarray(flat.fields["drawn"], np.float64)
 
 
 def _draw_plane(ax: Any, points: NDArray[Any], triangles: NDArray[Any], edges: NDArray[Any]) -> None:

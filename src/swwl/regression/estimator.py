@@ -309,7 +309,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             regimes=found.regimes,
         )
         if sizes is not None:
-            self.stack_.influence = measure_influence(self.stack_, table, measured, sizes)
+            self.stack_.influence = measure_influence(self.stack_, table, measured, sizes, memory)
         self.selection_, self.candidates_ = found.selection, found.candidates
         noises = [found.task.noise_of(k) for k in range(len(self.target_names_))]
         expected = self.leave_one_out().columns().mean if any(n is not None for n in noises) else targets

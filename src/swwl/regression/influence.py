@@ -16,10 +16,12 @@ case is not like the training cases.
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -41,6 +43,7 @@ from swwl.mesh.remesh.refine import subdivided
 from swwl.mesh.remesh.thin import thinned
 from swwl.regression.stack import Represented, Stack, trend_matrix
 from swwl.storage.checks import Names, Shape
+from swwl.storage.memory import Memory, MemoryLike, as_memory
 
 Array = NDArray[np.float64]
 Positions = NDArray[np.intp]
@@ -197,7 +200,9 @@ class MeshInfluence:
         return f"{text}, and its prediction may move by {number(float(f'{move:.1g}'))} standard deviations"
 
 
-def measure_influence(stack: Stack, table: pd.DataFrame, columns: Sequence[str], sizes: Array) -> MeshInfluence | None:
+def measure_influence(
+    stack: Stack, table: pd.DataFrame, columns: Sequence[str], sizes: Array, memory: MemoryLike = None
+) -> MeshInfluence | None:
     """Change a few training meshes and see how far predictions move.
 
     Parameters
@@ -210,6 +215,8 @@ def measure_influence(stack: Stack, table: pd.DataFrame, columns: Sequence[str],
         Of meshes, c of them.
     sizes : ndarray of shape (N, c)
         How coarse the training meshes are.
+    memory : Memory or path, optional
+        Where the changed meshes of mesh files are kept.
 
     Returns
     -------
@@ -220,7 +227,9 @@ def measure_influence(stack: Stack, table: pd.DataFrame, columns: Sequence[str],
     plane = any(getattr(getattr(f, "embedding_", None), "plane_", False) for f in stack.kernel.factors)
     for k, name in enumerate(columns):
         known = np.flatnonzero(np.isfinite(sizes[:, k]))
-        changed = list(_changed(table[name], known[_spread(sizes[known, k])], plane)) if len(known) else []
+        changed = (
+            list(_changed(table[name], known[_spread(sizes[known, k])], plane, as_memory(memory))) if len(known) else []
+        )
         if any(one.coarser for one in changed):
             found.append((str(name), sizes[known, k], _measured(stack, table, str(name), sizes[:, k], changed)))
     if not found:
@@ -246,26 +255,64 @@ class _Changed(NamedTuple):
     finer: list[Mesh]
 
 
-def _changed(values: pd.Series, rows: Positions, plane: bool) -> Iterator[_Changed]:
+def _changed(values: pd.Series, rows: Positions, plane: bool, memory: Memory) -> Iterator[_Changed]:
     """Yield training meshes with coarser ones of nearly the same part, and some with a finer one."""
     for place, row in enumerate(rows.tolist()):
+        given, last = values.iloc[row], place == len(rows) - 1  # the coarsest: a finer one takes least time
+        path = Path(given) if isinstance(given, (str, os.PathLike)) else None
+        key = "1" + "-plane" * plane + "-finer" * last
+        kept = None if path is None else memory.get(path, "changed", key)
+        if kept is not None and "n_coarser" in kept:
+            meshes, count = _unpacked(kept), int(kept["n_coarser"])
+            yield _Changed(row, meshes[:count], meshes[count:])
+            continue
         try:
-            mesh = as_mesh(values.iloc[row])
+            mesh = as_mesh(given)
             mesh = flattened(mesh) if plane else mesh
         except InputError:
             continue
         if mesh.n_nodes > _MOST_NODES:
             continue
-        coarser, finer, last = list[Mesh](), list[Mesh](), mesh
-        try:
-            for share in _OF_LINES if mesh.dimension == 2 and "line" in top_cells(mesh.cells) else _OF_OTHERS:
-                last = thinned(last, share * mesh.n_nodes / last.n_nodes)
-                coarser.append(last)
-            if place == len(rows) - 1:  # the coarsest: a finer one takes least time
-                finer.append(subdivided(mesh))
-        except InputError:  # other cells
-            pass
-        yield _Changed(row, coarser, finer)
+        found = _Changed(row, *_variants(mesh, last))
+        if path is not None:
+            packed = _packed([*found.coarser, *found.finer])
+            memory.put(path, "changed", key, mesh.n_nodes, n_coarser=np.array(len(found.coarser)), **packed)
+        yield found
+
+
+def _variants(mesh: Mesh, finer: bool) -> tuple[list[Mesh], list[Mesh]]:
+    """Return coarser meshes of nearly the same part and, if requested, a finer one; none of unknown cells."""
+    thin, fine, last = list[Mesh](), list[Mesh](), mesh
+    try:
+        for share in _OF_LINES if mesh.dimension == 2 and "line" in top_cells(mesh.cells) else _OF_OTHERS:
+            last = thinned(last, share * mesh.n_nodes / last.n_nodes)
+            thin.append(last)
+        if finer:
+            fine.append(subdivided(mesh))
+    except InputError:
+        pass
+    return thin, fine
+
+
+def _packed(meshes: Sequence[Mesh]) -> dict[str, AnyArray]:
+    """Return the arrays of meshes under names that :func:`_unpacked` understands."""
+    found: dict[str, AnyArray] = {}
+    for place, mesh in enumerate(meshes):
+        found[f"{place}:points:"] = mesh.points
+        found |= {f"{place}:cells:{kind}": block for kind, block in mesh.cells.items()}
+        found |= {f"{place}:fields:{name}": field for name, field in mesh.fields.items()}
+    return found
+
+
+def _unpacked(arrays: Mapping[str, AnyArray]) -> list[Mesh]:
+    """Undo :func:`_packed`."""
+    parts: dict[int, dict[str, dict[str, AnyArray]]] = {}
+    for name, array in arrays.items():
+        place, colon, rest = name.partition(":")
+        if colon:
+            kind, _, own = rest.partition(":")
+            parts.setdefault(int(place), {"points": {}, "cells": {}, "fields": {}})[kind][own] = array
+    return [Mesh(one["points"][""], one["cells"], one["fields"]) for _, one in sorted(parts.items())]
 
 
 def _measured(
