@@ -128,8 +128,8 @@ function showAnswers() {
     left.append(element("div", "name", label(target.name)), element("div", "mean", rounded(found.mean, found.std)));
     const two = Number.isFinite(found.gap_from);
     const ends_of = (lower, upper) => `${rounded(lower, found.std)} to ${rounded(upper, found.std)}`;
-    const either = `95 %: ${ends_of(found.lower, found.gap_from)}, or ${ends_of(found.gap_to, found.upper)}`;
-    left.append(element("div", "interval", two ? either : `95 %: ${ends_of(found.lower, found.upper)}`));
+    const set = two ? `${ends_of(found.lower, found.gap_from)}, or ${ends_of(found.gap_to, found.upper)}` : ends_of(found.lower, found.upper);
+    left.append(element("div", "interval", `95 %: ${set}`));
     if (two) left.append(element("div", "interval", "two outcomes are possible; the mean lies between them"));
     const low = Math.min(target.least ?? found.lower, found.lower);
     const high = Math.max(target.largest ?? found.upper, found.upper);
