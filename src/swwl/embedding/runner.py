@@ -542,8 +542,9 @@ class Run:
 def _thickness(item: Entry, memory: Memory, fields: Collection[str]) -> float:
     """Return how thick a mesh is, see :func:`swwl.mesh.remesh.plane.thickness_of`; 0 for graphs."""
     kept = None if item.path is None else memory.get(item.path, "thickness", _THICKNESS)
-    if kept is not None and "thickness" in kept and kept["thickness"].shape == ():
-        return float(kept["thickness"])
+    known = None if kept is None else kept.get("thickness")
+    if known is not None and known.shape == () and known.dtype.kind == "f" and known >= 0:
+        return float(known)
     if isinstance(item.given, (Graph, _Failure)):
         return 0.0
     item.hold(fields)

@@ -19,7 +19,7 @@ from swwl.errors import InputError
 from swwl.gp.blocks import Block, RowDistances
 from swwl.kernels.base import CorrelationName, Factor
 from swwl.parallel import Progress
-from swwl.storage.checks import Names, Positive, Shape
+from swwl.storage.checks import Names, Positive, Shape, Squarable
 from swwl.storage.modelfile import storable
 
 
@@ -40,7 +40,7 @@ class Numeric(Factor):
     takes = "numbers"
     row_shapes = (Shape("n"),)
     name: str
-    mean_: float
+    mean_: Squarable
     spread_: Positive
 
     def __init__(self, column: str):

@@ -95,8 +95,11 @@ def find_regimes(question: Question, counter: FitCounter) -> tuple[Regimes, Pred
     joined = member.kernel.join(held)
     correlations = [_correlation(gp, joined) for gp in member.gps]
     every = np.flatnonzero(question.counted)
-    split = _split(question, correlations, every)
-    if split is None or not _promising(question, correlations, split.start):
+    try:
+        split = _split(question, correlations, every)
+        if split is None or not _promising(question, correlations, split.start):
+            return None
+    except np.linalg.LinAlgError:  # a kernel that is not positive definite
         return None
     counter.expect((1 + 2 * k) * (1 + len(question.folds)))
     parts = [np.empty((n, k)) for _ in range(4)]  # mean and scale of either expert

@@ -43,6 +43,7 @@ _STEPS = 25
 # Noise of a branch over that of one process for both, and of labels: the likeliest is taken.
 _LESS_NOISE, _LABEL_NOISE = (1.0, 0.1, 0.01), (0.01, 0.03, 0.1, 0.3, 1.0)
 _LEAST_NOISE = 1e-6
+_LEAST_VARIANCE = 1e-12  # of targets that are explained to the last digit, over theirs
 _MOST_TARGETS = 4  # by which rows are split at first
 
 
@@ -381,7 +382,7 @@ def process_densities(correlations: Sequence[Array], noises: Sequence[float], y:
 
 
 def _density(told: _Told, y: Array, n: int) -> Array:
-    scale = np.sqrt(told.variance)
+    scale = np.sqrt(np.maximum(told.variance, _LEAST_VARIANCE))
     return np.asarray(student.logpdf((y - told.mean) / scale, max(n - 1, 1)) - np.log(scale))
 
 
@@ -422,7 +423,8 @@ def conditioned(correlation: Array, y: Array, rows: Mask, noise: float) -> _Told
     total = ones.sum()
     center = ones @ known / total
     pulled = precision @ (known - center)
-    variance = max(float((known - center) @ pulled) / (n - 1), np.finfo(float).tiny)
+    least = _LEAST_VARIANCE * max(float(known @ known) / n, np.finfo(float).tiny)
+    variance = max(float((known - center) @ pulled) / (n - 1), least)
     diagonal = np.diag(precision) - ones**2 / total
     mean, spread = np.empty(len(y)), np.empty(len(y))
     mean[own], spread[own] = known - pulled / diagonal, variance / diagonal

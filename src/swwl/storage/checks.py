@@ -142,6 +142,7 @@ Array = NDArray[np.float64]
 Names = Annotated[list[str], _Distinct()]
 Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0)]
+Squarable = Annotated[float, Meta(ge=-1e150, le=1e150)]  # its square is a number
 NotNegative = Annotated[float, Meta(ge=0)]
 # Numbers that need not be finite.
 PositiveOrInfinite = Annotated[float, Meta(gt=0), Mark()]
