@@ -20,7 +20,7 @@ from swwl.embedding import runner
 from swwl.embedding.stores import sampled
 from swwl.fields import training
 from swwl.mesh.io.formats import read_file
-from swwl.regression import fit_many_rows
+from swwl.regression import fit_many_rows, influence
 from tests.helpers import plate
 
 PAGE = Path(__file__).parents[1] / "docs" / "walk.md"
@@ -224,7 +224,12 @@ def test_files_are_read_as_often_as_the_page_says(walk, request, table):
     train = table["mesh"][:N_TRAIN]
     for step in trace.reads:
         first, other, new = told[step]
-        assert trace.counts(step, train) == [first] + [other] * (N_TRAIN - 1)
+        found = trace.counts(step, train)
+        if walk == "numbers" and step == "`fit`":  # a few are read again, to be made coarser
+            more = [count - usual for count, usual in zip(found, [first] + [other] * (N_TRAIN - 1), strict=True)]
+            assert set(more) <= {0, 1} and sum(more) == influence._MESHES
+            continue
+        assert found == [first] + [other] * (N_TRAIN - 1)
         assert trace.others(step, train) == [new] * (0 if new == 0 else 1 if walk == "server" else N_NEW)
 
 

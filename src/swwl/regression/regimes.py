@@ -325,7 +325,7 @@ def _settled(
     """Move rows to the branch that explains them better until none moves; return the labels of the most evidence."""
     best, second, seen = split, split.second, set()
     for _ in range(_STEPS):
-        if min(second.sum(), (~second).sum()) < FEWEST_ROWS or second.tobytes() in seen:
+        if not _are_branches(y, second) or second.tobytes() in seen:
             break
         seen.add(second.tobytes())
         densities, evidence = branch_densities(correlations, noises, y, second, gate)
@@ -333,6 +333,13 @@ def _settled(
             best = Branches(second, evidence, split.start)
         second = densities[:, 1] > densities[:, 0]
     return best
+
+
+def _are_branches(y: Array, second: Mask) -> bool:
+    """Whether both branches have rows enough, and targets (N, k) that vary."""
+    return all(
+        int(rows.sum()) >= FEWEST_ROWS and bool((np.ptp(y[rows], axis=0) > 0).all()) for rows in (second, ~second)
+    )
 
 
 def branch_densities(
