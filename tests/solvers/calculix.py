@@ -4,6 +4,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from tests.solvers.gmsh_model import gmsh_model
+
 _MATERIAL = """*MATERIAL, NAME=STEEL
 *ELASTIC
 210000,0.3
@@ -50,11 +52,7 @@ def lack():
 
 def bracket_mesh(order=1, cells="tetra", size=6.0, foot=5.0, hole=4.0):
     """Mesh an angle with a hole, or a block of hexahedra or wedges: node numbers, points, (type, numbers, nodes)."""
-    import gmsh
-
-    gmsh.initialize(interruptible=False)
-    try:
-        gmsh.option.setNumber("General.Terminal", 0)
+    with gmsh_model() as gmsh:
         gmsh.option.setNumber("Mesh.MeshSizeMax", size)
         gmsh.option.setNumber("Mesh.ElementOrder", order)
         gmsh.option.setNumber("Mesh.SecondOrderIncomplete", 1)
@@ -79,8 +77,6 @@ def bracket_mesh(order=1, cells="tetra", size=6.0, foot=5.0, hole=4.0):
             rows = nodes.reshape(len(labels), -1)
             blocks.append((name, labels, rows[:, _ORDER[name]] if name in _ORDER else rows))
         return numbers, points.reshape(-1, 3), blocks
-    finally:
-        gmsh.finalize()
 
 
 def bracket(folder, name, order=1, cells="tetra", binary=False, size=6.0, loads=(1, 2), **shape):

@@ -6,6 +6,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from tests.solvers.gmsh_model import gmsh_model
+
 _HEAD = "FoamFile {{ version 2.0; format ascii; class {kind}; object {name}; }}\n"
 _CONTROL = """application simpleFoam; startFrom startTime; startTime 0; stopAt endTime; endTime {steps}; deltaT 1;
 writeControl timeStep; writeInterval {every}; writeFormat {form}; writePrecision 12; writeCompression {packed};
@@ -71,11 +73,7 @@ def control(folder, steps=4, every=2, form="ascii", packed="off"):
 
 def channel_mesh(path, bodies, size=0.08, quads=False):
     """Mesh a channel around round bodies with gmsh, one cell thick; quadrilaterals become hexahedra."""
-    import gmsh
-
-    gmsh.initialize(interruptible=False)
-    try:
-        gmsh.option.setNumber("General.Terminal", 0)
+    with gmsh_model() as gmsh:
         gmsh.option.setNumber("Mesh.MeshSizeMax", size)
         gmsh.option.setNumber("Mesh.MshFileVersion", 2.2)
         kernel = gmsh.model.occ
@@ -101,8 +99,6 @@ def channel_mesh(path, bodies, size=0.08, quads=False):
         gmsh.model.addPhysicalGroup(3, [tag for dimension, tag in made if dimension == 3], name="fluid")
         gmsh.model.mesh.generate(3)
         gmsh.write(str(path))
-    finally:
-        gmsh.finalize()
 
 
 def channel(folder, n_bodies=1, *, form="ascii", packed="off", quads=False, steps=4, size=0.08, bodies=None):
@@ -140,15 +136,11 @@ def _typed(text):
 
 def box_of_polyhedra(folder, size=0.25):
     """Mesh a box with polyhedra, one around each node of tetrahedra; return the folder of the case."""
-    import gmsh
-
     folder = Path(folder)
     control(folder)
     write(folder, "system/fvSchemes", "dictionary", _SCHEMES)
     write(folder, "system/fvSolution", "dictionary", _SOLUTION)
-    gmsh.initialize(interruptible=False)
-    try:
-        gmsh.option.setNumber("General.Terminal", 0)
+    with gmsh_model() as gmsh:
         gmsh.option.setNumber("Mesh.MeshSizeMax", size)
         gmsh.option.setNumber("Mesh.MshFileVersion", 2.2)
         gmsh.model.occ.addBox(0, 0, 0, 1, 1, 1)
@@ -157,8 +149,6 @@ def box_of_polyhedra(folder, size=0.25):
         gmsh.model.addPhysicalGroup(3, [1], name="inside")
         gmsh.model.mesh.generate(3)
         gmsh.write(str(folder / "box.msh"))
-    finally:
-        gmsh.finalize()
     run(folder, "gmshToFoam", "box.msh")
     run(folder, "polyDualMesh", "70", "-overwrite")
     return folder

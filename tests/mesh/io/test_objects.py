@@ -9,6 +9,7 @@ from scipy import sparse
 from swwl import Graph, as_graph, as_mesh
 from swwl.errors import InputError
 from swwl.mesh.io.objects import from_networkx, from_pyg, from_pyvista, from_sparse
+from tests.solvers.gmsh_model import gmsh_model
 
 
 def same(a, b):
@@ -139,9 +140,7 @@ def test_the_current_model_of_gmsh():
         pytest.skip("gmsh is not installed with the libraries that it needs")
     with pytest.raises(InputError, match="gmsh is not initialized"):
         as_mesh(gmsh)
-    gmsh.initialize(interruptible=False)
-    try:
-        gmsh.option.setNumber("General.Terminal", 0)
+    with gmsh_model():
         gmsh.model.add("plate")
         with pytest.raises(InputError, match="current model of gmsh has no mesh"):
             as_mesh(gmsh)
@@ -151,7 +150,5 @@ def test_the_current_model_of_gmsh():
         gmsh.model.addPhysicalGroup(1, [1], name="foot")
         gmsh.model.mesh.generate(2)
         mesh = as_mesh(gmsh)
-    finally:
-        gmsh.finalize()
     assert mesh.name == "plate" and set(mesh.groups) == {"body", "foot"} and mesh.points.shape[1] == 2
     assert mesh.part("body").graph("area").node_weights.sum() == pytest.approx(1.0)

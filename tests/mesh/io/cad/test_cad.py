@@ -14,6 +14,7 @@ from swwl import InputError, Mesh, RobustGPRegressor, read_mesh
 from swwl.mesh.cells import cell_measures
 from swwl.mesh.io.cad import gmsh_process
 from swwl.mesh.io.cad.surface import ENDINGS, read_surface
+from tests.solvers.gmsh_model import gmsh_model
 
 
 def _lack():
@@ -29,11 +30,7 @@ needs_gmsh = pytest.mark.skipif(bool(_lack()), reason=_lack() or "all is there")
 
 def part(path, length=40.0, hole=4.0, size=2.5):
     """Write an angle with a hole as a CAD file, and return gmsh's own mesh of its surface."""
-    import gmsh
-
-    gmsh.initialize(interruptible=False)
-    try:
-        gmsh.option.setNumber("General.Terminal", 0)
+    with gmsh_model() as gmsh:
         gmsh.option.setNumber("General.Verbosity", 0)
         kernel = gmsh.model.occ
         foot, wall = kernel.addBox(0, 0, 0, length, 20, 5), kernel.addBox(0, 0, 0, 5, 20, 30)
@@ -49,8 +46,6 @@ def part(path, length=40.0, hole=4.0, size=2.5):
         cells = order[np.searchsorted(numbers[order], triangles)].reshape(-1, 3)
         used, inverse = np.unique(cells, return_inverse=True)
         return Mesh(points.reshape(-1, 3)[used], inverse.reshape(-1, 3))
-    finally:
-        gmsh.finalize()
 
 
 def area(mesh):

@@ -8,6 +8,7 @@ from swwl.mesh.cells import cell_corners, cell_dimension, cell_measures, local_e
 from swwl.mesh.io.text.dyna import read_deck
 from swwl.mesh.io.text.unv import read_universal, unv_times
 from tests.mesh.io.small_files import HEXAHEDRA, POINTS, STRESS, WEDGES, dyna, unv
+from tests.solvers.gmsh_model import gmsh_model
 
 
 def test_universal(tmp_path):
@@ -103,11 +104,8 @@ def test_solids_of_ten_nodes_stand_on_two_lines(tmp_path):
 
 def _mesh_of_gmsh(path, cells, order):
     """Let gmsh write a box as a file of another program."""
-    import gmsh
-
-    gmsh.initialize(interruptible=False)
-    try:
-        for name, value in (("General.Terminal", 0), ("Mesh.MeshSizeMax", 1), ("Mesh.ElementOrder", order)):
+    with gmsh_model() as gmsh:
+        for name, value in (("Mesh.MeshSizeMax", 1), ("Mesh.ElementOrder", order)):
             gmsh.option.setNumber(name, value)
         gmsh.option.setNumber("Mesh.SecondOrderIncomplete", 1)
         gmsh.option.setNumber("Mesh.SaveGroupsOfNodes", 1)
@@ -123,8 +121,6 @@ def _mesh_of_gmsh(path, cells, order):
         gmsh.model.addPhysicalGroup(2, [sheet], name="bottom")
         gmsh.model.mesh.generate(3)
         gmsh.write(str(path))
-    finally:
-        gmsh.finalize()
 
 
 @pytest.mark.slow
