@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from swwl.plots.style import BLACK, BLUE, GRAY, GREEN, ORANGE, PURPLE, VERMILLION, new_figure, style, words
+from swwl.plots.style import BLACK, BLUE, GRAY, GREEN, ORANGE, PURPLE, SKY, VERMILLION, new_figure, style, words
 from swwl_paper.filesets import SETS
 
 MODELS = {
     "scalars": "scalars",
     "ridge": "ridge",
+    "boosted": "boosted",
     "SWWL": "SWWL",
     "ASWWL": "ASWWL",
     "principal": "principal",
@@ -22,6 +23,7 @@ MODELS = {
 _LOOKS = {
     "scalars": (GRAY, "x"),
     "ridge": (ORANGE, "s"),
+    "boosted": (SKY, "P"),
     "SWWL": (BLUE, "^"),
     "ASWWL": (GREEN, "v"),
     "principal": (PURPLE, "D"),
@@ -91,8 +93,8 @@ def _about(frame: pd.DataFrame) -> str:
     many = f"{tests[0]:.0f} to {tests[-1]:.0f}" if len(tests) > 1 else f"{tests[0]:.0f}"
     text = (
         f"Medians over {splits} random split{'s' * (splits > 1)}, {many} test cases each. Scalars and principal are "
-        "Gaussian processes on the scalars alone and with principal SWWL; ridge is ridge regression on statistics of "
-        "the nodes and the scalars."
+        "Gaussian processes on the scalars alone and with principal SWWL; ridge and boosted are ridge regression and "
+        "boosted trees on statistics of the nodes and the scalars."
     )
     if "auto" in set(frame["model"]):
         text += " The last column is the default's error over that of the best other model, known only afterwards."

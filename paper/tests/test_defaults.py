@@ -45,7 +45,7 @@ def test_rows_tables_and_figure(tmp_path, monkeypatch):
     run_on(["tensile2d"], tmp_path)
     frame = pd.read_csv(tmp_path / "defaults.csv")
     assert list(frame) == COLUMNS and not frame.isna().any(axis=None)
-    assert len(frame) == 2 * 6 and set(frame["model"]) == set(defaultstable.MODELS)
+    assert len(frame) == 2 * 7 and set(frame["model"]) == set(defaultstable.MODELS)
     text = (tmp_path / "defaults.md").read_text(encoding="utf-8")
     for part in ("| plates: max von mises | 8 |", "| to best |", "principal → default", "The default's error is"):
         assert part in text
@@ -168,14 +168,15 @@ def test_the_default_names_no_kernel():
     assert repr(defaults.regressor("scalars", ["speed", "load"]).kernel) == "Matern52('speed') * Matern52('load')"
 
 
-def test_ridge_intervals_hold_what_they_say():
+@pytest.mark.parametrize(("model", "error"), [(defaults.ridge, 1.15), (defaults.boosted, 1.6)])
+def test_intervals_of_models_on_statistics_hold_what_they_say(model, error):
     rng = np.random.default_rng(0)
     inputs = rng.normal(size=(400, 5)) * [1, 10, 100, 0, 1]  # one column is constant
     y = inputs @ [1, 0.1, 0.01, 0, 0] + rng.normal(size=400)
-    prediction = defaults.ridge(inputs[:200], y[:200], inputs[200:])
+    prediction = model(inputs[:200], y[:200], inputs[200:])
     lower, upper = prediction.interval(0.95)
     assert 0.9 < ((lower <= y[200:]) & (y[200:] <= upper)).mean() < 0.99
-    assert np.std(y[200:] - prediction.mean) < 1.15
+    assert np.std(y[200:] - prediction.mean) < error
 
 
 # Sentences
