@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 from swwl.datasets import make_samples
-from swwl.datasets.capacitor import CAPACITOR, FAR_RADIUS, Superellipse, laplacian, mesh_around, potential_between
+from swwl.datasets.around import Disc, Superellipse, mesh_around
+from swwl.datasets.capacitor import CAPACITOR, FAR_RADIUS, laplacian, potential_between
 from swwl.datasets.generator import draw
 from tests.datasets.quality import smallest_angle
 
 
 def capacity(bodies, n_nodes, levels, radius=FAR_RADIUS):
     """Charges of the bodies and the mesh, potentials of bodies and circle given."""
-    points, triangles, loops = mesh_around(bodies, n_nodes, radius=radius)
+    points, triangles, loops = mesh_around(bodies, Disc(radius), n_nodes)
     values = np.repeat(levels, [len(loop) for loop in loops])
     potential, charges = potential_between(points, triangles, np.concatenate(loops), values)
     parts = np.split(charges, np.cumsum([len(loop) for loop in loops])[:-1])
@@ -51,7 +52,7 @@ def test_harmonic_functions_come_out_to_second_order():
     bodies = [Superellipse((-1.0, 0.5), (0.5, 0.9), 0.4, 4.0), Superellipse((1.5, 0.0), (0.7, 0.5))]
     errors = []
     for n_nodes in (700, 2800):
-        points, triangles, loops = mesh_around(bodies, n_nodes, radius=4.0)
+        points, triangles, loops = mesh_around(bodies, Disc(4.0), n_nodes)
         exact = ((points @ [1, 1j]) ** 3).real
         held = np.concatenate(loops)
         errors.append(np.abs(potential_between(points, triangles, held, exact[held])[0] - exact).max())
@@ -72,7 +73,7 @@ def test_the_largest_potentials_are_on_the_conductors():
 
 
 def test_stiffness_of_a_mesh_knows_constants_and_areas():
-    points, triangles, _ = mesh_around([Superellipse((0.0, 0.0), (1.0, 0.5))], 500)
+    points, triangles, _ = mesh_around([Superellipse((0.0, 0.0), (1.0, 0.5))], Disc(FAR_RADIUS), 500)
     matrix = laplacian(points, triangles)
     assert np.abs(matrix @ np.ones(len(points))).max() < 1e-12
     a, b, c = points[triangles].transpose(1, 0, 2)

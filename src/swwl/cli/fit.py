@@ -127,6 +127,10 @@ def fit(
         str | None,
         typer.Option(help="Learn from this part of every mesh: a group of cells or faces, such as 'body*'."),
     ] = None,
+    no_groups: Annotated[
+        bool,
+        typer.Option("--no-groups", help="Do not learn from where named groups are: for new meshes without them."),
+    ] = False,
     time: AtTime = None,
     solver: Annotated[
         SolverName, typer.Option(help="exact, or vecchia for many rows; auto takes it from 3000 rows on.")
@@ -169,6 +173,7 @@ def fit(
         fields=tuple(field or ()),
         merge_nodes=merge_nodes,
         group=group,
+        groups=not no_groups,
         seed=seed,
         n_jobs=jobs,
     )

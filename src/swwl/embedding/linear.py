@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from swwl.embedding.bodies import BodyEmbedding
 from swwl.embedding.clouds import CLOUDS, Cloud, cloud_of
 from swwl.embedding.pipeline import Recipe
 from swwl.embedding.sliced_adjoint import Quantiles, check_rule
@@ -29,7 +30,8 @@ from swwl.mesh.graph import Graph
 from swwl.mesh.io import as_graph, as_mesh, prepared
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.remesh.plane import ThinLayer, flattened, thin_layer
-from swwl.mesh.shape.adjoints import cell_samples_back, lumped_measures_back, skin_samples_back
+from swwl.mesh.shape.adjoints import cell_samples_back, lumped_measures_back, shared_by_place, skin_samples_back
+from swwl.mesh.shape.bodies import bodies_back, body_numbers
 from swwl.mesh.shape.part import part_row, part_row_back
 from swwl.mesh.shape.skin import Skin, skin
 from swwl.mesh.shape.summaries import summaries, summaries_back
@@ -194,6 +196,8 @@ def linearize(embedding: SWWLEmbedding | SummaryEmbedding, item: Any) -> Linear:
     """
     source = item if isinstance(item, Source) else Source(as_movable(item))
     source = source.plane() if getattr(embedding, "plane_", False) else source
+    if isinstance(embedding, BodyEmbedding):
+        return _bodies(embedding, source)
     if isinstance(embedding, SummaryEmbedding):
         return _summaries(embedding, source)
     if embedding.r != 2:
@@ -338,5 +342,20 @@ def _summaries(embedding: SummaryEmbedding, source: Source) -> Linear:
         back = back_of(thing, moving[:, None] * gradient, found)
         bring = source.from_mesh if isinstance(thing, Mesh) else source.from_graph
         return bring(back, merge, group)
+
+    return Linear(row, pull_back)
+
+
+def _bodies(embedding: BodyEmbedding, source: Source) -> Linear:
+    merge = embedding.merge_nodes
+    mesh = source.mesh(merge, "A body")
+    found = source.skin(merge)
+    names = embedding.in_use()
+    row, back_of = embedding.row([body_numbers(mesh, name, found) for name in names])
+
+    def pull_back(gradient: Array) -> Array:
+        each = zip(names, back_of(gradient), strict=True)
+        total = np.sum([bodies_back(mesh, name, own, found) for name, own in each], axis=0)
+        return source.from_mesh(shared_by_place(mesh, total), merge)
 
     return Linear(row, pull_back)

@@ -32,6 +32,7 @@ from swwl.mesh.io import as_graph, as_mesh, prepared
 from swwl.mesh.io.convert import MeshFile
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.remesh.plane import flattened, same_thickness, thickness_of
+from swwl.mesh.shape.bodies import body_numbers
 from swwl.mesh.shape.part import part_row
 from swwl.mesh.shape.skin import Skin, coarseness, skin
 from swwl.mesh.shape.summaries import summaries
@@ -81,6 +82,7 @@ class Entry:
         if isinstance(given, MeshFile) or (isinstance(given, (str, os.PathLike)) and fields is not None):
             self.given = MeshFile(given, fields)  # another one's content is shared, and released here alone
         self._made: dict[Hashable, Graph | Cloud | Mesh | Skin] = {}
+        self.numbers: dict[Hashable, NDArray[np.float64]] = {}  # few, and kept as long as the item
         self._held = False  # on behalf of one embedding, which needs nothing but what was made
 
     def once(self, key: Hashable, make: Callable[[Any], Made]) -> Made:
@@ -301,6 +303,49 @@ def summaries_of(
             memory.put(item.path, "summaries", key, thing.n_nodes, summaries=found)
         results.append(found)
     return results
+
+
+def bodies_of(
+    items: Sequence[Entry], groups: tuple[str | None, ...], merge_nodes: bool, memory: Memory, plane: bool = False
+) -> list[NDArray[np.float64]]:
+    """Return the bodies of some groups of every mesh, packed as one array each, from memory where they are known."""
+    results = []
+    key = "bodies-1-" + fingerprint(repr(groups)) + "-merged" * merge_nodes + "-plane" * plane
+    for item in items:
+        if key in item.numbers:
+            results.append(item.numbers[key])
+            continue
+        kept = None if item.path is None else memory.get(item.path, "summaries", key)
+        if kept is not None and "summaries" in kept and np.isfinite(kept["summaries"]).all():
+            results.append(kept["summaries"])
+            continue
+        own = False, merge_nodes, None, plane
+        mesh = item.once(own, lambda given: _thing(_flat(given) if plane else given, "mesh", merge_nodes, None))
+        try:
+            if not isinstance(mesh, Mesh):
+                raise InputError("Bodies are parts of a mesh, which a Graph is not: give the Mesh or its file.")
+            outside = _skin(item, merge_nodes, None, plane)
+            each = [None if name is not None and not matching(name, mesh.groups) else body_numbers(mesh, name, outside)
+                    for name in groups]  # fmt: skip
+        except InputError as error:
+            raise error.of_item(item.number, f"Graph {item.number}") from None
+        found = item.numbers[key] = packed(mesh.dimension, each)
+        if item.path is not None:
+            memory.put(item.path, "summaries", key, mesh.n_nodes, summaries=found)
+        results.append(found)
+    return results
+
+
+def packed(dimension: int, groups: Sequence[NDArray[np.float64] | None]) -> NDArray[np.float64]:
+    """Return one array of the bodies of several groups: the dimension, how many each has, or -1, and their numbers.
+
+    Examples
+    --------
+    >>> packed(2, [np.ones((1, 16)), None])[:3].tolist()
+    [2.0, 1.0, -1.0]
+    """
+    counts = [-1 if bodies is None else len(bodies) for bodies in groups]
+    return np.concatenate([[dimension], counts, *(bodies.ravel() for bodies in groups if bodies is not None)])
 
 
 def _skin(item: Entry, merge_nodes: bool, group: str | None, plane: bool) -> Skin:

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 # Numbers farther from the mean than so many deviations count as so far: a new mesh of another kind is far from all
 # others in any case, and must not be so far that nothing else about it counts.
-_MOST_DEVIATIONS = 6.0
+MOST_DEVIATIONS = 6.0
 # Numbers of parts are plain; those that vary by less show how curved skins were meshed, or what symmetric parts lack of
 # being so.
 _LEAST_SPREAD = 2e-3
@@ -143,7 +143,7 @@ class SummaryEmbedding(TransformerMixin, BaseEstimator):
             spread = raw.std(axis=0)
             least = _LEAST_SPREAD if self.kind == "part" else 1e-9 * np.abs(raw).max(axis=0)
             self.spread_ = np.where(spread > least, spread, 1.0)
-        return np.clip((raw - self.mean_) / self.spread_, -_MOST_DEVIATIONS, _MOST_DEVIATIONS)
+        return np.clip((raw - self.mean_) / self.spread_, -MOST_DEVIATIONS, MOST_DEVIATIONS)
 
     def check_restored(self, per_iteration: bool) -> int:
         """Refuse what a model file says of it, where that cannot be; return the length of its rows."""

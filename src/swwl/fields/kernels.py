@@ -250,4 +250,4 @@ def field_kernels(table: pd.DataFrame, mesh: str, model: FieldRegressor, geometr
     if geometry.common:
         return with_others(NodePositions(mesh), "positions")
     walls = with_others(WallShapes(mesh), "walls") if geometry.describer.bodies is not None else {}
-    return walls | defaults(table, few_rows=False)
+    return walls | defaults(table, few_rows=False, groups=False)

@@ -415,6 +415,8 @@ class KernelOptions:
         See :class:`swwl.SWWLEmbedding`.
     n_components : int, "auto" or None
         For "principal".
+    groups : bool
+        Whether "auto" learns from named groups.
     seed : int
     n_jobs : int or None
     """
@@ -429,6 +431,7 @@ class KernelOptions:
     fields: tuple[str, ...] = ()
     merge_nodes: bool = False
     group: str | None = None
+    groups: bool = True
     seed: int = 0
     n_jobs: int | None = None
 
@@ -485,7 +488,7 @@ def make_kernel(options: KernelOptions, plan: FitPlan, *, stored: bool = False) 
     given = options.embedding()
     if options.kernel == "auto":
         table = plan.table().iloc[plan.split.train].drop(columns=plan.targets)
-        return default_kernels(table, few_rows=not stored, **given)
+        return default_kernels(table, few_rows=not stored, groups=options.groups and not stored, **given)
     graphs = [GRAPH_KERNELS[options.kernel](column, **given) for column in plan.meshes]
     return Product(*graphs, *map(Matern52, plan.inputs), *map(Categories, plan.categories))
 
@@ -495,7 +498,7 @@ def mesh_kernels(options: KernelOptions, meshes: Mapping[str, Mapping[int, Path]
     given = options.embedding()
     if options.kernel == "auto":
         rows = {column: pd.Series(dict(files), dtype=object) for column, files in meshes.items()}
-        return list(default_kernels(pd.DataFrame(rows).dropna(), few_rows=False, **given).values())
+        return list(default_kernels(pd.DataFrame(rows).dropna(), few_rows=False, groups=False, **given).values())
     if options.kernel not in GRAPH_KERNELS:
         raise InputError(f"The kernel {options.kernel!r} compares no meshes, so there is nothing to embed.")
     return [Product(*(GRAPH_KERNELS[options.kernel](column, **given) for column in meshes))]

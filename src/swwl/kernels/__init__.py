@@ -10,6 +10,7 @@ SWWL('mesh', n_projections=20) * Matern52('speed') * Matern52('pressure')
 
 from swwl.errors import IndefiniteKernelWarning
 from swwl.kernels.base import Factor, Product
+from swwl.kernels.bodies import BodySets, GroupMeasures
 from swwl.kernels.components import Components, PartMeasures, PrincipalSWWL, Summaries
 from swwl.kernels.elliptic import Elliptic
 from swwl.kernels.numeric import Categories, Gaussian, Matern32, Matern52, Power
@@ -19,11 +20,13 @@ from swwl.kernels.sliced import ASWWL, SWWL
 __all__ = [
     "ASWWL",
     "SWWL",
+    "BodySets",
     "Categories",
     "Components",
     "Elliptic",
     "Factor",
     "Gaussian",
+    "GroupMeasures",
     "IndefiniteKernelWarning",
     "Matern32",
     "Matern52",

@@ -265,16 +265,26 @@ def unique_name(name: str, taken: Mapping[str, object], kind: str) -> str:
 def matching(pattern: str, names: Iterable[str]) -> list[str]:
     """Return the names that a shell pattern means: ``*``, ``?`` and ``[...]``, several patterns between ``|``.
 
+    Where none is meant exactly, upper and lower case are the same.
+
     Examples
     --------
     >>> matching("body*|tail", ["body 1", "body 2", "inlet", "tail"])
     ['body 1', 'body 2', 'tail']
+    >>> matching("inlet", ["Inlet", "outlet"])
+    ['Inlet']
     """
     names = list(names)
     if pattern in names:
         return [pattern]
     patterns = [part.strip() for part in pattern.split("|")]
-    return [name for name in names if any(fnmatchcase(name, part) for part in patterns)]
+    found = [name for name in names if any(fnmatchcase(name, part) for part in patterns)]
+    if found:
+        return found
+    folded = [part.casefold() for part in (pattern, *patterns)]
+    return [
+        name for name in names if name.casefold() == folded[0] or any(fnmatchcase(name.casefold(), p) for p in folded)
+    ]
 
 
 def chosen_groups(groups: Mapping[str, Group], pattern: str) -> dict[str, Group]:

@@ -16,9 +16,20 @@ import pandas as pd
 from sklearn.base import clone
 
 from swwl.errors import InputError, MeshWarning
-from swwl.kernels import Categories, Components, Elliptic, Matern52, PartMeasures, Product, Summaries
+from swwl.kernels import (
+    BodySets,
+    Categories,
+    Components,
+    Elliptic,
+    GroupMeasures,
+    Matern52,
+    PartMeasures,
+    Product,
+    Summaries,
+)
 from swwl.kernels.base import Factor
 from swwl.kernels.elliptic import Scalar
+from swwl.kernels.named import named_parts
 from swwl.mesh.io import as_mesh, prepared
 from swwl.mesh.remesh.plane import flattened, thin_layer
 from swwl.mesh.shape.skin import skin
@@ -32,6 +43,9 @@ WORDS = {
     "edges and corners": "sizes of the part, and where its boundary bends: edges, corners, holes",
     "faces and skin": "sizes of the part, how much of its boundary looks where, and the boundary with its normals",
     "skin, few ranges": "the boundary with its normals by a single range: safe with few cases",
+    "named groups": "sizes of the part, and where its named groups are, how large and how many",
+    "named groups and skin": "where named groups are, how large and how many, and the boundary with its normals",
+    "bodies": "sets of bodies, each with what surrounds it, whatever their number",
     "nodes, smooth": "attributes of nodes averaged over neighbors, for answers without kinks",
     "nodes by iteration": "attributes of nodes, averaged over near and over farther neighbors, each by itself",
     "far nodes, edges, summaries": "far averages of nodes, differences along edges, and plain numbers",
@@ -71,7 +85,9 @@ _MESHES_IF_FEW: dict[str, tuple[str, _Parts]] = {"skin, few ranges": ("matern52"
 _GRAPHS_IF_FEW: dict[str, tuple[str, _Parts]] = {"nodes, few ranges": ("matern52", [({"per_iteration": True}, 0)])}
 
 
-def default_kernels(table: pd.DataFrame, *, few_rows: bool = True, **options: Any) -> dict[str, Product]:
+def default_kernels(
+    table: pd.DataFrame, *, few_rows: bool = True, groups: bool = True, **options: Any
+) -> dict[str, Product]:
     """Return the candidates for a table of inputs, by name.
 
     Columns of numbers and of pandas' type "category" are in all of them; whether to learn from other texts is for the
@@ -84,6 +100,8 @@ def default_kernels(table: pd.DataFrame, *, few_rows: bool = True, **options: An
         Training inputs.
     few_rows : bool
         Whether tables of meshes or graphs with fewer than 120 rows get one more candidate, of few ranges.
+    groups : bool
+        Whether a column of meshes gets candidates on its named groups and bodies, where these tell meshes apart.
     **options
         For all embeddings, such as ``n_jobs``, ``random_state`` and ``n_projections``.
 
@@ -119,7 +137,30 @@ def default_kernels(table: pd.DataFrame, *, few_rows: bool = True, **options: An
         correlation = lists[0][names[0]][0]
         title = " + ".join(dict.fromkeys(names))
         candidates[title] = Elliptic(*factors, *map(clone, scalars), *map(Categories, others), correlation=correlation)
+    if groups and meshes == [True] and options.get("group") is None:
+        plain = {key: options[key] for key in ("merge_nodes", "n_jobs") if key in options}
+        skin_part = _factor(graphs[0], min(8, most), "mesh", _SKIN, options)
+        parts_of = _on_groups(graphs[0], table[graphs[0]], skin_part, plain)
+        named = {
+            title: Elliptic(*parts, *map(clone, scalars), *map(Categories, others)) for title, parts in parts_of.items()
+        }
+        return named | candidates  # the first one is asked for the scales of targets
     return candidates
+
+
+def _on_groups(name: str, values: pd.Series, skin_part: Factor, options: dict[str, Any]) -> dict[str, list[Factor]]:
+    """Return the parts of candidates that see the named groups of meshes, and bodies; none where they tell nothing."""
+    single, sets = named_parts(values, merge_nodes=bool(options.get("merge_nodes", False)))
+    where: list[Factor] = [GroupMeasures(name, groups=single, **options)] if single else []
+    found: dict[str, list[Factor]] = {}
+    if sets:
+        pairs = [(group, together) for group in sets for together in (False, True)]
+        bodies = [BodySets(name, group=group, together=together, **options) for group, together in pairs]
+        found["bodies"] = [*map(clone, where), *bodies]
+    if single:
+        found["named groups"] = [PartMeasures(name, measures=("sizes",), **options), *where]
+        found["named groups and skin"] = [skin_part, *map(clone, where)]
+    return found
 
 
 def shape_factors(table: pd.DataFrame, n_components: int, **options: Any) -> list[Factor]:

@@ -121,6 +121,9 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         :mod:`swwl.regression.regimes`); predictions of cases that may follow either have two humps then. For 60 to
         1000 rows, and with folds (several kernels or ``calibrate``); "one" never does. By default "auto" for several
         kernels, "one" for one.
+    groups : bool
+        Whether the default also learns from the named groups of meshes (where a part is held, how many bodies there
+        are), where these differ from mesh to mesh. New meshes need the same groups then.
 
     Attributes
     ----------
@@ -200,6 +203,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         target_scale: str | list[str] | dict[str, str] | None = None,
         outliers: str = "auto",
         regimes: str | None = None,
+        groups: bool = True,
     ):
         self.kernel = kernel
         self.nugget = nugget
@@ -217,6 +221,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         self.target_scale = target_scale
         self.outliers = outliers
         self.regimes = regimes
+        self.groups = groups
 
     def fit(
         self,
@@ -817,7 +822,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     def _kernels(self, inputs: pd.DataFrame, few_rows: bool) -> dict[str, Product]:
         """Return the kernels to fit, by name."""
         if self.kernel is None:
-            return default_kernels(inputs, few_rows=few_rows, random_state=self.random_state, n_jobs=self.n_jobs)
+            options = {"random_state": self.random_state, "n_jobs": self.n_jobs}
+            return default_kernels(inputs, few_rows=few_rows, groups=self.groups and few_rows, **options)
         return named_kernels(self.kernel)
 
     def _make_gp(

@@ -100,7 +100,8 @@ def embedded_columns(kernels: Iterable[Product]) -> list[str]:
     """
     factors = [factor for kernel in kernels for factor in kernel.factors]
     own = [factor for factor in factors if isinstance(factor, EmbeddingFactor)]
-    parts = {factor.column for factor in own if getattr(factor, "group", None) is not None}  # thinned meshes have none
+    # thinned meshes have no groups
+    parts = {factor.column for factor in own if getattr(factor, "group", None) or getattr(factor, "groups", None)}
     return list(dict.fromkeys(str(factor.column) for factor in own if factor.column not in parts))
 
 

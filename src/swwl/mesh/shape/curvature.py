@@ -142,6 +142,71 @@ def part_moments_back(points: _Floats, found: Skin, center: _Floats, gradient: _
     return total.transpose(2, 1, 0)
 
 
+def simplex_moments(points: _Floats, pieces: NDArray[np.integer], center: _Floats, closed: bool) -> _Floats:
+    """Return moments of some pieces of a skin, and of what they enclose: totals, first and second ones about a center.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    pieces : ndarray of shape (m, d) or (m, 1)
+        Single nodes weigh 1 / m each.
+    center : ndarray of shape (d,)
+    closed : bool
+        Whether they enclose anything.
+
+    Returns
+    -------
+    ndarray of shape (2, 1 + d + d (d + 1) / 2)
+
+    Examples
+    --------
+    >>> sides = np.array([[0, 1], [1, 2], [2, 0]])
+    >>> simplex_moments(np.array([[0.0, 0], [3, 0], [0, 4]]), sides, np.zeros(2), True)[:, 0].tolist()
+    [12.0, 6.0]
+    """
+    about = np.ascontiguousarray(points.T) - center[:, None]
+    return np.concatenate([_moments(about, part) for part in _simplices(about, pieces, closed)])
+
+
+def simplex_moments_back(
+    points: _Floats, pieces: NDArray[np.integer], center: _Floats, closed: bool, gradient: _Floats
+) -> _Floats:
+    """Return the gradient (n, d, m) in the points of what is made of :func:`simplex_moments`, its center held.
+
+    Parameters
+    ----------
+    points, pieces, center, closed
+        As there.
+    gradient : ndarray of shape (2, moments, m)
+    """
+    about = np.ascontiguousarray(points.T) - center[:, None]
+    parts = _simplices(about, pieces, closed)
+    total = np.zeros((gradient.shape[2], *about.shape))
+    for back, own in zip(total, np.moveaxis(gradient, 2, 0), strict=True):
+        in_sizes, in_inside = (_moments_back(about, part, own[k : k + 1], back)[0] for k, part in enumerate(parts))
+        if pieces.shape[1] == 1:
+            continue
+        d, sizes, vectors = len(about), parts[0].weights[0], piece_normals(about.T, pieces).T
+        worth = in_inside * closed / d
+        first = parts[0].nodes[0]
+        in_vectors = worth * about[:, first] + vectors * (in_sizes / np.maximum(sizes, _TINY))
+        back += pieces_back(about.T, pieces.astype(np.int32), in_vectors.T).T
+        _collect(back, first, worth * vectors)
+    return total.transpose(2, 1, 0)
+
+
+def _simplices(about: _Floats, pieces: NDArray[np.integer], closed: bool) -> list[_Weighted]:
+    """Return pieces weighted by their sizes, and the cones from the center to them by what they enclose."""
+    nodes = pieces.T.astype(np.intp, order="C")
+    if len(nodes) == 1:
+        even = np.full((1, nodes.shape[1]), 1 / nodes.shape[1])
+        return [_Weighted(nodes, even), _Weighted(nodes, 0 * even, center=True)]
+    vectors = piece_normals(about.T, pieces).T
+    inside = (vectors * about[:, nodes[0]]).sum(axis=0) / len(about)
+    sizes = np.sqrt((vectors**2).sum(axis=0))
+    return [_Weighted(nodes, sizes[None]), _Weighted(nodes, inside[None] * closed, center=True)]
+
+
 def _boundary(points: _Floats, found: Skin, center: _Floats) -> _Boundary:
     about, nodes = np.ascontiguousarray(points.T) - center[:, None], found.pieces.T.astype(np.intp, order="C")
     d, n = about.shape

@@ -119,7 +119,7 @@ def skin(mesh: Mesh) -> Skin:
             vectors[back] *= -1
             pieces[back] = pieces[back, ::-1]
     sizes = _lengths(vectors)
-    parts = np.zeros(len(pieces), np.int32) if whole else _parts(pieces, len(points))
+    parts = np.zeros(len(pieces), np.int32) if whole else connected_parts(pieces, len(points))
     proper = sizes > 0
     if not proper.any():
         raise InputError("The mesh has no skin: its cells have no size, or no side that belongs to one cell alone.")
@@ -171,7 +171,7 @@ def _unfolded(pieces: _Nodes) -> _Nodes:
     return pieces[~folded] if folded.any() else pieces
 
 
-def _parts(pieces: _Nodes, n_points: int) -> NDArray[np.int32]:
+def connected_parts(pieces: _Nodes, n_points: int) -> NDArray[np.int32]:
     """Return the connected part of each piece, numbered from 0: pieces that share a node belong together."""
     starts, ends = (np.concatenate([pieces[:, k + shift] for k in range(pieces.shape[1] - 1)]) for shift in (0, 1))
     labels = _components(starts, ends, n_points)[pieces[:, 0]]

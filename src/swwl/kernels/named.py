@@ -1,0 +1,121 @@
+"""Which named parts of meshes tell them apart: found in a few meshes of a column, before any kernel is fitted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from swwl.errors import InputError
+from swwl.mesh.groups import matching
+from swwl.mesh.io import as_mesh, prepared
+from swwl.mesh.mesh import Mesh
+from swwl.mesh.remesh.plane import flattened, thin_layer
+from swwl.mesh.shape.bodies import body_numbers, n_own_numbers
+from swwl.mesh.shape.skin import Skin, skin
+
+# So many meshes are looked at, spread over the column.
+_LOOKED_AT = 8
+# More groups than these are not told apart by a few hundred cases; those that vary most are taken.
+_MOST_GROUPS = 8
+# Numbers of groups that vary by less show how curved skins were meshed.
+_LEAST_SPREAD = 2e-3
+_NUMBER = re.compile(r"[\s_.-]*\d+$")
+
+
+class NamedParts(NamedTuple):
+    """Patterns of groups.
+
+    Attributes
+    ----------
+    single : list of str
+        Those that vary from mesh to mesh.
+    sets : list of str or None
+        Those with several bodies in some mesh; None for the inner parts of the boundary of meshes without groups.
+    """
+
+    single: list[str]
+    sets: list[str | None]
+
+
+def named_parts(values: pd.Series, *, merge_nodes: bool = False) -> NamedParts:
+    """Find the groups by which a kernel can tell meshes apart, going by a few meshes of a column.
+
+    Names that all of these have are taken by themselves, others together with those that differ from them in a number:
+    ``body1`` and ``body2`` are ``body*``. Groups that are the same in all meshes do not count.
+
+    Parameters
+    ----------
+    values : Series
+        Meshes or files of them.
+    merge_nodes : bool
+        Make nodes of a mesh at the same place one.
+
+    Examples
+    --------
+    >>> square = [[0, 0], [1, 0], [1, 1], [0, 1]]
+    >>> sides = ([0, 1], [1, 2])
+    >>> meshes = [Mesh(square, [[0, 1, 2], [0, 2, 3]], groups={"held": [a], "all": [0, 1, 2, 3]}) for a in sides]
+    >>> named_parts(pd.Series(meshes))
+    NamedParts(single=['held'], sets=[])
+    """
+    rows = np.unique(np.linspace(0, len(values) - 1, min(_LOOKED_AT, len(values))).round().astype(int))
+    seen = []
+    for row in rows:
+        try:
+            mesh = as_mesh(values.iloc[row])
+            mesh = prepared(mesh if thin_layer(mesh) is None else flattened(mesh), merge_nodes)
+            seen.append((mesh, skin(mesh)))
+        except InputError:
+            return NamedParts([], [])  # a graph, or what cannot be read, which is told when it is embedded
+    if len({mesh.dimension for mesh, _ in seen}) != 1:
+        return NamedParts([], [])
+    patterns: Sequence[str | None] = _patterns([mesh for mesh, _ in seen]) or [None]
+    spreads, sets = dict[str, float](), list[str | None]()
+    for pattern in patterns:
+        bodies = [_bodies(mesh, pattern, found) for mesh, found in seen]
+        counts = [len(own) for own in bodies]
+        if max(counts) > 1:
+            sets.append(pattern)
+        if pattern is None or not min(counts):
+            continue
+        own = n_own_numbers(seen[0][0].dimension)
+        spread = np.array([np.append(len(b), b[:, :own].mean(axis=0)) for b in bodies]).std(axis=0).max()
+        if spread > _LEAST_SPREAD:
+            spreads[pattern] = float(spread)
+    best = sorted(spreads, key=lambda name: -spreads[name])[:_MOST_GROUPS]
+    varying = [name for name in sets if name is None or name in best]
+    return NamedParts([name for name in spreads if name in best], varying[:2])
+
+
+def _patterns(meshes: Sequence[Mesh]) -> list[str]:
+    """Return names that all meshes have, whatever their case, and patterns for those that differ in a number."""
+    names = list(meshes[0].groups)
+    common = [
+        name for name in names if all(matching(name, mesh.groups) for mesh in meshes) and not _is_all(name, meshes)
+    ]
+    families = dict.fromkeys(
+        _NUMBER.sub("", name) + "*" for mesh in meshes for name in mesh.groups if _NUMBER.search(name)
+    )
+    found = list(common)
+    for family in families:
+        members = [matching(family, mesh.groups) for mesh in meshes]
+        same = {tuple(sorted(own)) for own in members}
+        if len(same) > 1 and all(members) and "[" not in family and not family.startswith("*"):
+            found = [name for name in found if not matching(family, [name])] + [family]
+    return found
+
+
+def _is_all(name: str, meshes: Sequence[Mesh]) -> bool:
+    """Whether a group is all nodes of every mesh."""
+    return all(len(mesh.group(name).nodes) == mesh.n_nodes for mesh in meshes)
+
+
+def _bodies(mesh: Mesh, pattern: str | None, found: Skin) -> np.ndarray:
+    try:
+        return body_numbers(mesh, pattern, found)
+    except InputError:  # an empty group
+        return np.empty((0, 0))
