@@ -41,6 +41,8 @@ _ROUNDING = 1e-12
 _FAR_AWAY = 3.0
 # What such a mesh is called.
 FRAME = "other units, frame or kind"
+# What one is called whose named groups or bodies are others.
+GROUPS = "other bodies or places"
 # Which measure of a mesh says most about its shape and least about its meshing.
 _MEASURES = ("skin", "area")
 
@@ -181,14 +183,19 @@ def shapes_alone(kernel: Product) -> bool:
 
 
 class Looks(NamedTuple):
-    """What meshes alone say of M cases: p-values (M,) by name, and differences in words, a list for every case."""
+    """What meshes alone say of M cases: p-values (M,) by name, and differences in words, a list for every case.
+
+    ``groups`` are those of named groups and bodies, any of which puts a case outside.
+    """
 
     parts: dict[str, Array]
     words: list[list[str]]
+    groups: list[list[str]]
 
     def repeated(self, n: int) -> Looks:
         """Return those of the first case as those of n."""
-        return Looks({name: np.repeat(p[:1], n) for name, p in self.parts.items()}, self.words[:1] * n)
+        parts = {name: np.repeat(p[:1], n) for name, p in self.parts.items()}
+        return Looks(parts, self.words[:1] * n, self.groups[:1] * n)
 
 
 def look(reference: Reference, factors: Sequence[Factor], rows: Sequence[Representation], n: int) -> Looks:
@@ -203,7 +210,11 @@ def look(reference: Reference, factors: Sequence[Factor], rows: Sequence[Represe
         parts |= {f"{score} {name}".strip(): p[:, k] for k, score in enumerate(SCORES)}
         for row, text in enumerate(_differences(cloud, scores, p, name)):
             words[row] += text
-    return Looks(parts, words)
+    groups: list[list[str]] = [[] for _ in range(n)]
+    for factor, own in zip(factors, rows, strict=True):
+        for row, said in enumerate(factor.unlike(own)):
+            groups[row] += [text for text in said if text not in groups[row]]
+    return Looks(parts, words, groups)
 
 
 def judge(
@@ -251,11 +262,14 @@ def verdicts(
     parts, words = looks.parts | {"std": reference.unsure(shape_std)}, looks.words
     score = harmonic_mean(np.column_stack(list(parts.values())))
     beyond = _beyond(reference.bounds, numbers, n)
-    inside = (score > LEVEL) & np.array([not (a or b) for a, b in zip(beyond, coarse, strict=True)], dtype=bool)
+    odd = zip(beyond, coarse, looks.groups, strict=True)
+    inside = (score > LEVEL) & np.array([not any(said) for said in odd], dtype=bool)
     kinds, reasons = [], []
     for row in range(n):
-        own = words[row] + [text for text in [coarse[row]] if text]
+        own = looks.groups[row] + words[row] + [text for text in [coarse[row]] if text]
         kind, why = _verdict(bool(inside[row]), own, beyond[row], float(parts["std"][row]))
+        if looks.groups[row] and kind == "unlike any training case":
+            kind = GROUPS
         if coarse[row] and kind == "unlike any training case" and own[0] == coarse[row]:
             kind = "coarser or finer mesh"
         kinds.append(kind)

@@ -28,6 +28,7 @@ from swwl.storage.modelfile import storable
 
 Array = NDArray[np.float64]
 
+INNER = "inner boundary"  # what the bodies of meshes without groups are called
 FORMS = ("numbers", "one by one", "together")
 # Of the Gaussian kernel, in deviations of the bodies of the training meshes.
 _LENGTH = 1.5
@@ -58,6 +59,8 @@ class BodyEmbedding(SummaryEmbedding):
     ----------
     mean_, spread_ : ndarray of shape (K,)
         Of the numbers, or of those of all bodies of the training meshes.
+    lowest_, highest_ : ndarray of shape (K,)
+        Of the same numbers, over the training set.
     used_ : ndarray of shape (groups,), bool
         Which groups all training meshes have.
     counts_ : ndarray of shape (groups, 2)
@@ -75,6 +78,8 @@ class BodyEmbedding(SummaryEmbedding):
 
     mean_: Annotated[Array, Shape("k")]
     spread_: Annotated[Array, Shape("k", above=0)]
+    lowest_: Annotated[Array, Shape("k")]
+    highest_: Annotated[Array, Shape("k")]
     used_: NDArray[np.bool_]
     counts_: NDArray[np.intp]
     dimension_: int
@@ -153,6 +158,7 @@ class BodyEmbedding(SummaryEmbedding):
             raw = np.vstack([bodies for (bodies,) in meshes])
         if not len(raw):
             raise InputError("No mesh has a body.")
+        self.lowest_, self.highest_ = raw.min(axis=0), raw.max(axis=0)
         spread = raw.std(axis=0)
         self.mean_, self.spread_ = raw.mean(axis=0), np.where(spread > _LEAST_SPREAD, spread, 1.0)
 
@@ -229,7 +235,7 @@ class BodyEmbedding(SummaryEmbedding):
         if self.form != "numbers":
             return names
         own = ["bodies", *names[: n_own_numbers(self.dimension_)]]
-        return [f"{group or 'inner boundary'}: {name}" for group in self.in_use() for name in own]
+        return [f"{group or INNER}: {name}" for group in self.in_use() for name in own]
 
     def in_use(self) -> list[str | None]:
         """Return the groups that all training meshes have."""

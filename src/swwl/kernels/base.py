@@ -245,6 +245,10 @@ class Factor(BaseEstimator):
         """Return the norm (N,) of what :meth:`vectors` leave of whole rows, or None if they leave nothing."""
         return None
 
+    def unlike(self, rows: Any) -> list[list[str]]:
+        """Say of every row in words what no training row has, such as more bodies; an empty list for most."""
+        return []
+
     def numbers(self, rows: Any) -> NDArray[np.float64] | None:
         """Return a representation as numbers in the units of the column, (N,), or None if it takes none."""
         return None

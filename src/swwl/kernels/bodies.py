@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from swwl.embedding.bodies import BodyEmbedding
+from swwl.embedding.bodies import INNER, BodyEmbedding
 from swwl.errors import InputError
 from swwl.gp.blocks import Block, Coordinates
 from swwl.kernels.base import CorrelationName
@@ -17,6 +17,13 @@ from swwl.mesh.arrays import AnyArray
 from swwl.storage.modelfile import storable
 
 Array = NDArray[np.float64]
+
+# Numbers of groups that leave the training range by more than this share of it are worth a word; those that do not vary
+# in the training set, if they move by more than this share of the size of the mesh.
+_MARGIN, _ELSEWHERE = 0.25, 0.05
+_OTHERWISE = {"x": "is at another place", "y": "is at another place", "z": "is at another place"}
+_OTHERWISE |= {"log": "is of another size or shape"}
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
 @storable
@@ -30,8 +37,9 @@ class GroupMeasures(KeptComponents):
     ----------
     column : str
         Name of a column of meshes.
-    groups : sequence of str
-        Names or shell patterns such as ``"body*"``; what one of them means is taken together.
+    groups : sequence of str or None
+        Names or shell patterns such as ``"body*"``; what one of them means is taken together. None stands for the
+        connected parts of the boundary inside the outer one.
     merge_nodes : bool
         Make nodes of a mesh at the same place one, see :meth:`swwl.Mesh.merged`.
     n_jobs : int or None
@@ -56,7 +64,7 @@ class GroupMeasures(KeptComponents):
         self,
         column: str = "graph",
         *,
-        groups: Sequence[str] = (),
+        groups: Sequence[str | None] = (),
         merge_nodes: bool = False,
         n_jobs: int | None = None,
     ):
@@ -67,7 +75,11 @@ class GroupMeasures(KeptComponents):
 
     def check(self) -> None:
         """Refuse what is no list of names."""
-        if isinstance(self.groups, str) or not len(self.groups) or not all(isinstance(g, str) for g in self.groups):
+        if (
+            isinstance(self.groups, str)
+            or not len(self.groups)
+            or any(not isinstance(g, str | None) for g in self.groups)
+        ):
             raise InputError(f"groups must be a list of names of groups, not {self.groups!r}.")
 
     def make_embedding(self) -> BodyEmbedding:
@@ -105,6 +117,32 @@ class GroupMeasures(KeptComponents):
     def correlations(self) -> list[CorrelationName]:
         """Return one Gaussian correlation."""
         return ["gaussian"]
+
+    def unlike(self, rows: Kept) -> list[list[str]]:
+        """Say of every row which groups have more or fewer bodies, or lie elsewhere, than those of training meshes."""
+        embedding, varies = self.embedding_, self.components_[0].any(axis=1)
+        names = [name for name, own in zip(embedding.names(), varies, strict=True) if own]
+        low, high = embedding.lowest_[varies], embedding.highest_[varies]
+        raw = embedding.mean_[varies] + embedding.spread_[varies] * rows[0]
+        margin = _MARGIN * (high - low)
+        found = []
+        for own, left in zip(raw, rows[1], strict=True):
+            texts = dict[str, None]()
+            for k, name in enumerate(names):
+                if low[k] - margin[k] <= own[k] <= high[k] + margin[k]:
+                    continue
+                group, what = name.rsplit(": ", 1)
+                if what == "bodies":
+                    of = "" if group == INNER else f" in {group!r}"
+                    texts[f"{_counted(own[k])}{of} where training cases have {_range(low[k], high[k])}"] = None
+                else:
+                    texts[f"{group!r} {_OTHERWISE.get(what[:3], 'lies otherwise')} than in any training case"] = None
+            if left > _ELSEWHERE:
+                texts["a named group is elsewhere, or of another size, though it is the same in all training cases"] = (
+                    None
+                )
+            found.append(list(texts))
+        return found
 
     def range_names(self) -> list[str]:
         """Name the numbers."""
@@ -172,10 +210,33 @@ class BodySets(KeptComponents):
 
     def range_names(self) -> list[str]:
         """Name the numbers of bodies, or their components."""
-        what = self.group or "inner boundary"
+        what = self.group or INNER
         if not self.together:
             pairs = zip(self.embedding_.names(), self._parts(), strict=True)
             return [f"{self.column} ({what}: {name})" for name, part in pairs if part.rest]
         part = self._parts()[0]
         names = [f"{self.column} ({what}: component {j + 1})" for j in range(part.leading)]
         return names + [f"{self.column} ({what})"] * part.rest
+
+
+def _word(count: float) -> str:
+    whole = round(float(count))
+    return _WORDS[whole] if 0 <= whole < len(_WORDS) else str(whole)
+
+
+def _counted(count: float) -> str:
+    return f"{_word(count)} bod{'y' if round(float(count)) == 1 else 'ies'}"
+
+
+def _range(low: float, high: float) -> str:
+    """Say in words how many there are.
+
+    Examples
+    --------
+    >>> _range(1, 1), _range(1, 2), _range(1, 4)
+    ('one', 'one or two', 'one to four')
+    """
+    low, high = round(float(low)), round(float(high))
+    if low == high:
+        return _word(low)
+    return f"{_word(low)} {'or' if high == low + 1 else 'to'} {_word(high)}"

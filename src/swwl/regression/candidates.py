@@ -151,7 +151,8 @@ def default_kernels(
 def _on_groups(name: str, values: pd.Series, skin_part: Factor, options: dict[str, Any]) -> dict[str, list[Factor]]:
     """Return the parts of candidates that see the named groups of meshes, and bodies; none where they tell nothing."""
     single, sets = named_parts(values, merge_nodes=bool(options.get("merge_nodes", False)))
-    where: list[Factor] = [GroupMeasures(name, groups=single, **options)] if single else []
+    counted = [*single, *(group for group in sets if group is None)]
+    where: list[Factor] = [GroupMeasures(name, groups=counted, **options)] if counted else []
     found: dict[str, list[Factor]] = {}
     if sets:
         pairs = [(group, together) for group in sets for together in (False, True)]
