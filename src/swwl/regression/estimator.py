@@ -34,7 +34,7 @@ from swwl.domain.verdict import (
     number_columns,
     verdicts,
 )
-from swwl.errors import GPWarning, InputError
+from swwl.errors import GPWarning, InputError, LawWarning
 from swwl.gp import RobustGP
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor, Product, warn_about_indefinite
@@ -58,15 +58,18 @@ from swwl.regression.stack import (
     Stack,
     check_trend,
     columns_of,
+    law_inputs,
+    law_values,
     named_kernels,
     trend_factors,
     trend_matrix,
 )
 from swwl.regression.state import RegressorState, regressor_from_state, regressor_state
-from swwl.regression.target_scale import TargetScale, choose_scales
+from swwl.regression.target_scale import JudgedLaw, TargetScale, choose_laws, choose_scales
 from swwl.storage.memory import MemoryLike
 from swwl.storage.modelfile import save_model, storable
 from swwl.tables.inputs import as_rows, as_table, check_width, column, split_targets
+from swwl.tables.laws import check_ratios, read_laws
 from swwl.tables.results import warn_about_columns
 
 Array = NDArray[np.float64]
@@ -121,6 +124,11 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         :mod:`swwl.regression.regimes`); predictions of cases that may follow either have two humps then. For 60 to
         1000 rows, and with folds (several kernels or ``calibrate``); "one" never does. By default "auto" for several
         kernels, "one" for one.
+    scaled : str, list of str or dict of str to str, optional
+        Laws that are known of targets: ``"max_disp ~ force / young"``, several of them, or formulas by target. A target
+        is learned as its ratio to the formula, of numeric inputs, which stay inputs; all answers are in its own units.
+        Names with spaces are written in backticks, and ``force`` is enough for ``force [N]``. A law is used only where
+        rows left out of folds are predicted no worse with it; see :attr:`laws_`.
 
     Attributes
     ----------
@@ -148,6 +156,9 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         By how much intervals, standard deviations and samples of each target are wider than those of the processes.
     target_scales_ : dict of str to TargetScale
         On which scale each target was fitted, and why.
+    laws_ : list of JudgedLaw
+        What became of the laws in ``scaled``: ``target``, ``formula``, ``used``, the errors of left-out rows with it and
+        without, and all of that in ``words``.
     selection_ : DataFrame
         How the number of components was chosen: ``column``, ``n_components``, ``log_posterior``, ``chosen``. Empty
         where there was nothing to choose.
@@ -200,6 +211,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         target_scale: str | list[str] | dict[str, str] | None = None,
         outliers: str = "auto",
         regimes: str | None = None,
+        scaled: str | list[str] | dict[str, str] | None = None,
     ):
         self.kernel = kernel
         self.nugget = nugget
@@ -217,6 +229,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         self.target_scale = target_scale
         self.outliers = outliers
         self.regimes = regimes
+        self.scaled = scaled
 
     def fit(
         self,
@@ -256,6 +269,10 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             column(table, name)
         if self.kernel is None:
             warn_about_columns(table, pd.DataFrame(targets, columns=self.target_names_))
+        numeric = [str(name) for name in inputs.columns if pd.api.types.is_numeric_dtype(inputs[name])]
+        laws = read_laws(self.scaled, self.target_names_, numeric)
+        times = law_values(laws, inputs)
+        check_ratios(laws, targets, times)
         check_trend(self.trend)
         check_outliers(self.outliers)
         check_regimes(self.regimes or "auto")
@@ -291,8 +308,14 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             find_outliers=self.outliers == "auto" and (stacked or self.calibrate),
             find_regimes=(self.regimes or ("auto" if stacked else "one")) == "auto" and (stacked or self.calibrate),
         )
-        scales = choose_scales(self.target_scale, members, task)
-        task = task.on_scales(scales)
+        self.laws_: list[JudgedLaw] = []
+        if times is None:
+            scales = choose_scales(self.target_scale, members, task)
+        else:
+            self.laws_, scales = choose_laws(laws, times, self.target_scale, members, task)
+            used = {law.target for law in self.laws_ if law.used}
+            laws = [law if law is not None and law.target in used else None for law in laws]
+        task = task.over(law_values(laws, inputs)).on_scales(scales)
         way = (ManyRows if solver.large else FewRows)(task, judge=stacked or self.calibrate)
         found = fit_members(members, task, way, gp_progress)
         widths = pd.Series(found.widths, index=self.target_names_)
@@ -307,6 +330,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             scales=scales,
             judged=found.judged,
             regimes=found.regimes,
+            laws=laws if any(laws) else [],
+            law_inputs=law_inputs(laws, inputs),
         )
         if sizes is not None:
             self.stack_.influence = measure_influence(self.stack_, table, measured, sizes, memory)
@@ -315,6 +340,9 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         expected = self.leave_one_out().columns().mean if any(n is not None for n in noises) else targets
         self.outliers_ = outlier_table(self.target_names_, targets, noises, expected, table.index)
         warn_about_outliers(self.outliers_, stacklevel=2)
+        for one in self.laws_:
+            if not one.used:
+                warnings.warn(one.words[0].upper() + one.words[1:] + ".", LawWarning, stacklevel=2)
         self.metadata_: dict[str, Any] = {}
         return self
 
@@ -790,7 +818,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:
         """Columns that predictions need."""
-        return columns_of({member.name: member.kernel for member in self.stack_.members})
+        of_kernels = columns_of({member.name: member.kernel for member in self.stack_.members})
+        return np.array(list(dict.fromkeys([*of_kernels, *self.stack_.law_inputs])), dtype=object)
 
     @property
     def solver_(self) -> str:
@@ -807,7 +836,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     def train_inputs_(self) -> pd.DataFrame:
         """The numeric columns that the model was fitted to, in their own units."""
         check_is_fitted(self, "stack_")
-        return pd.DataFrame(number_columns(self.kernel_.factors, self.train_rows_))
+        return pd.DataFrame(number_columns(self.kernel_.factors, self.train_rows_) | self.stack_.law_inputs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -4,6 +4,9 @@ Drag, pressure drops and energies are positive and vary by factors: errors grow 
 logarithms gets the width of intervals right for small and large values alike, and its bounds are never negative.
 :func:`choose_scales` compares what each scale says of rows that were left out, as densities *in the units of the
 target*, and stays with the target's own unless another one is better beyond chance.
+
+Where a law of a target is known, such as ``max_disp ~ force / young``, :func:`choose_laws` compares in the same way
+what processes say that learn the target and its ratio to the law.
 """
 
 from __future__ import annotations
@@ -21,9 +24,13 @@ from scipy.special import expit
 from scipy.stats import t as student
 
 from swwl.errors import GPWarning, InputError
+from swwl.formatting import number
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
+from swwl.gp.carried import carried
 from swwl.gp.prediction import Prediction
+from swwl.regression.intervals import fold_predictions, make_folds
+from swwl.tables.laws import Law
 
 if TYPE_CHECKING:
     from swwl.regression.fit import Task
@@ -288,6 +295,7 @@ class Comparison:
         self._trend = task.take(self._rows)[1]
         self._make_gp = partial(task.make_gp, member.kernel, n_starts=1)
         self._targets = task.targets[self._rows]
+        self._folds = make_folds(len(self._rows), task.seed)
         # Targets that share their ranges are compared with those of all of them together.
         self._together = self._fitted(self._targets) if task.layout.shared and not task.layout.single else None
 
@@ -333,6 +341,38 @@ class Comparison:
                 chosen, gained = replace(one, why=_reason(gain, error, len(gains))), gain
         return chosen
 
+    def judged_law(self, k: int, law: Law, times: Array, plain: TargetScale, scaled: TargetScale) -> JudgedLaw:
+        """Compare what folds say of rows left out with a law and without.
+
+        Parameters
+        ----------
+        k : int
+            Which target.
+        law : Law
+        times : ndarray of shape (N,)
+            Its values.
+        plain, scaled : TargetScale
+            Of the target, and of its ratio to the law.
+        """
+        y, s = self._targets[:, k], times[self._rows]
+        if not len(self._folds):
+            return JudgedLaw(law.target, law.formula, True)
+        errors, densities = [], []
+        for scale, own in ((plain, np.ones(len(y))), (scaled, s)):
+            left_out = self._from_folds(scale.forward(y / own))
+            errors.append(y - carried(left_out, [scale], times=own).mean)
+            densities.append(_densities(y / own, scale, left_out) - np.log(own))
+        without, using = (float(np.sqrt(_trimmed(error))) for error in errors)
+        gains = densities[1] - densities[0]
+        gain, chance = float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(len(gains)))
+        return JudgedLaw(law.target, law.formula, using <= without and gain > -chance, using, without, gain)
+
+    def _from_folds(self, y: Array) -> Prediction:
+        """Return what processes of folds say of rows left out of them, on the scale of the process, (N,)."""
+        cross = lambda out, train: [block.take(out, train) for block in self._blocks]  # noqa: E731
+        start = self._fitted(y)
+        return fold_predictions(self._make_gp, self._blocks, cross, y, self._trend, self._folds, start)
+
     def _judged(self, y: Array, scale: TargetScale, start: RobustGP, steps: int) -> Array:
         """Return the log densities (N,) of rows left out, in the units of the target."""
         return _densities(y, scale, self._left_out(y, scale, start, steps))
@@ -351,6 +391,80 @@ class Comparison:
             if not steps:
                 return gp.set_params(beta=start.beta_, nugget=start.nugget_).fit(self._blocks, y, self._trend)
             return gp.fit(self._blocks, y, self._trend, start=start, max_iter=steps)
+
+
+@dataclass(frozen=True)
+class JudgedLaw:
+    """A law that was given for a target, and what rows left out of folds say of it.
+
+    Attributes
+    ----------
+    target, formula : str
+    used : bool
+    error, plain_error : float or None
+        Root mean square error of rows left out, with the law and without, in the units of the target; None where there
+        were too few rows to leave any out.
+    gain : float or None
+        By how much the log density of such a row rises with the law.
+
+    Examples
+    --------
+    >>> print(JudgedLaw("sag", "force / young", True, 0.12, 0.31, 1.1).words)
+    sag is learned over force / young: error of left-out rows 0.12 with it, 0.31 without
+    """
+
+    target: str
+    formula: str
+    used: bool
+    error: float | None = None
+    plain_error: float | None = None
+    gain: float | None = None
+
+    @property
+    def words(self) -> str:
+        """What became of the law, in one line."""
+        if self.error is None or self.plain_error is None or self.gain is None:
+            return f"{self.target} is learned over {self.formula}, as requested: too few rows to test it"
+        told = f"error of left-out rows {number(self.error)} with it, {number(self.plain_error)} without"
+        if self.used:
+            return f"{self.target} is learned over {self.formula}: {told}"
+        if self.error <= self.plain_error:
+            told += f", but their log density falls by {-self.gain:.2g} a row"
+        return f"the law {self.target} ~ {self.formula} is not used: {told}"
+
+
+def choose_laws(
+    laws: Sequence[Law | None], times: Array, given: TargetScales | None, members: Sequence[Member], task: Task
+) -> tuple[list[JudgedLaw], list[TargetScale]]:
+    """Say which laws rows left out of folds agree with, and on which scale every target is to be fitted then.
+
+    A law is used where the error of rows left out is not larger with it, nor their density lower beyond chance; both
+    are in the units of the target, and both processes have the scale that suits them best.
+
+    Parameters
+    ----------
+    laws : sequence of k Law or None
+    times : ndarray of shape (N, k)
+        Their values.
+    given : str, list of str, dict of str to str, or None
+        See :func:`choose_scales`.
+    members : sequence of Member
+        With representations; without processes. The first one is asked.
+    task : Task
+        With the targets as they are.
+    """
+    over = task.over(times)
+    plain, scaled = choose_scales(given, members, task), choose_scales(given, members, over)
+    comparison = Comparison(members[0], task)
+    judged, scales = [], []
+    for k, law in enumerate(laws):
+        if law is None:
+            scales.append(plain[k])
+            continue
+        found = comparison.judged_law(k, law, times[:, k], plain[k], scaled[k])
+        judged.append(found)
+        scales.append(scaled[k] if found.used else plain[k])
+    return judged, scales
 
 
 def _densities(y: Array, scale: TargetScale, left_out: Prediction) -> Array:

@@ -178,6 +178,7 @@ def intervals(facts: ReportFacts) -> Section:
         "verdicts": verdicts,
         "factors": facts.model.calibration_,
         "regimes": scores.regime_words(facts.model),
+        "laws": [law.words for law in facts.model.laws_],
         "scales": [(name, own) for name, own in facts.model.target_scales_.items() if not own.is_identity],
     }
 
