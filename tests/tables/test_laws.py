@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.helpers import assert_slope
 
 from swwl.errors import InputError
-from swwl.tables.laws import bare_name, check_ratios, law_of, read_law, read_laws, written
+from swwl.tables.laws import bare_name, law_of, laws_of_table, read_law, read_laws, written
+from tests.helpers import assert_slope
 
 TABLE = pd.DataFrame({"force [N]": [1.0, 3.0], "young (MPa)": [2.0, 5.0], "wall width": [0.5, 0.25], "a": [1.5, 2.5]})
 
@@ -106,13 +106,16 @@ def test_columns_are_missing_or_hold_no_numbers():
 
 
 def test_ratios_have_to_vary_and_to_fit_into_numbers():
-    law, s = law_of("sag", "a", ["a"]), np.array([[1.0], [3.0]])
-    check_ratios([law], np.array([[1.0], [2.0]]), s)
-    check_ratios([None], np.ones((2, 1)), None)
+    table = pd.DataFrame({"a": [1.0, 3.0], "b": ["x", "y"]})
+    (law,) = laws_of_table("sag ~ a", ["sag"], np.array([[1.0], [2.0]]), table)
+    assert law.columns == {"a": "a"}
+    assert laws_of_table(None, ["sag"], np.ones((2, 1)), table) == [None]
+    with pytest.raises(InputError, match="names 'b', but the numeric inputs are a"):
+        laws_of_table("sag ~ a * b", ["sag"], np.ones((2, 1)), table)
     with pytest.raises(InputError, match="sag is 2 times a in all 2 rows: there is nothing to learn"):
-        check_ratios([law], 2 * s, s)
+        laws_of_table("sag ~ a", ["sag"], np.array([[2.0], [6.0]]), table)
     with pytest.raises(InputError, match="choose other units"):
-        check_ratios([law], np.array([[1.0], [2.0]]), 1e-200 * s)
+        laws_of_table("sag ~ a", ["sag"], np.array([[1.0], [2.0]]), 1e-200 * table[["a"]])
 
 
 def test_names_are_written_so_that_they_are_read_again():

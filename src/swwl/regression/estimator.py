@@ -34,7 +34,7 @@ from swwl.domain.verdict import (
     number_columns,
     verdicts,
 )
-from swwl.errors import GPWarning, InputError, LawWarning
+from swwl.errors import GPWarning, InputError
 from swwl.gp import RobustGP
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor, Product, warn_about_indefinite
@@ -59,17 +59,16 @@ from swwl.regression.stack import (
     check_trend,
     columns_of,
     law_inputs,
-    law_values,
     named_kernels,
     trend_factors,
     trend_matrix,
 )
 from swwl.regression.state import RegressorState, regressor_from_state, regressor_state
-from swwl.regression.target_scale import JudgedLaw, TargetScale, choose_laws, choose_scales
+from swwl.regression.target_scale import TargetScale, choose_scales, judged_laws, warn_about_laws
 from swwl.storage.memory import MemoryLike
 from swwl.storage.modelfile import save_model, storable
 from swwl.tables.inputs import as_rows, as_table, check_width, column, split_targets
-from swwl.tables.laws import check_ratios, read_laws
+from swwl.tables.laws import laws_of_table
 from swwl.tables.results import warn_about_columns
 
 Array = NDArray[np.float64]
@@ -157,8 +156,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     target_scales_ : dict of str to TargetScale
         On which scale each target was fitted, and why.
     laws_ : list of JudgedLaw
-        What became of the laws in ``scaled``: ``target``, ``formula``, ``used``, the errors of left-out rows with it and
-        without, and all of that in ``words``.
+        What became of the laws in ``scaled``: ``target``, ``formula``, ``used``, the ``error`` of left-out rows with
+        it, the ``plain_error`` without, and all of that in ``words``.
     selection_ : DataFrame
         How the number of components was chosen: ``column``, ``n_components``, ``log_posterior``, ``chosen``. Empty
         where there was nothing to choose.
@@ -269,10 +268,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             column(table, name)
         if self.kernel is None:
             warn_about_columns(table, pd.DataFrame(targets, columns=self.target_names_))
-        numeric = [str(name) for name in inputs.columns if pd.api.types.is_numeric_dtype(inputs[name])]
-        laws = read_laws(self.scaled, self.target_names_, numeric)
-        times = law_values(laws, inputs)
-        check_ratios(laws, targets, times)
+        laws = laws_of_table(self.scaled, self.target_names_, targets, inputs)
         check_trend(self.trend)
         check_outliers(self.outliers)
         check_regimes(self.regimes or "auto")
@@ -308,14 +304,9 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             find_outliers=self.outliers == "auto" and (stacked or self.calibrate),
             find_regimes=(self.regimes or ("auto" if stacked else "one")) == "auto" and (stacked or self.calibrate),
         )
-        self.laws_: list[JudgedLaw] = []
-        if times is None:
-            scales = choose_scales(self.target_scale, members, task)
-        else:
-            self.laws_, scales = choose_laws(laws, times, self.target_scale, members, task)
-            used = {law.target for law in self.laws_ if law.used}
-            laws = [law if law is not None and law.target in used else None for law in laws]
-        task = task.over(law_values(laws, inputs)).on_scales(scales)
+        self.laws_, laws, task = judged_laws(laws, inputs, self.target_scale, members, task)
+        scales = choose_scales(self.target_scale, members, task)
+        task = task.on_scales(scales)
         way = (ManyRows if solver.large else FewRows)(task, judge=stacked or self.calibrate)
         found = fit_members(members, task, way, gp_progress)
         widths = pd.Series(found.widths, index=self.target_names_)
@@ -330,7 +321,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             scales=scales,
             judged=found.judged,
             regimes=found.regimes,
-            laws=laws if any(laws) else [],
+            laws=laws,
             law_inputs=law_inputs(laws, inputs),
         )
         if sizes is not None:
@@ -340,9 +331,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         expected = self.leave_one_out().columns().mean if any(n is not None for n in noises) else targets
         self.outliers_ = outlier_table(self.target_names_, targets, noises, expected, table.index)
         warn_about_outliers(self.outliers_, stacklevel=2)
-        for one in self.laws_:
-            if not one.used:
-                warnings.warn(one.words[0].upper() + one.words[1:] + ".", LawWarning, stacklevel=2)
+        warn_about_laws(self.laws_, stacklevel=2)
         self.metadata_: dict[str, Any] = {}
         return self
 

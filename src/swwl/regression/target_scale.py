@@ -5,7 +5,7 @@ logarithms gets the width of intervals right for small and large values alike, a
 :func:`choose_scales` compares what each scale says of rows that were left out, as densities *in the units of the
 target*, and stays with the target's own unless another one is better beyond chance.
 
-Where a law of a target is known, such as ``max_disp ~ force / young``, :func:`choose_laws` compares in the same way
+Where a law of a target is known, such as ``max_disp ~ force / young``, :func:`judged_laws` compares in the same way
 what processes say that learn the target and its ratio to the law.
 """
 
@@ -18,12 +18,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import numpy as np
+import pandas as pd
 from msgspec import Meta
 from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import t as student
 
-from swwl.errors import GPWarning, InputError
+from swwl.errors import GPWarning, InputError, LawWarning
 from swwl.formatting import number
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
@@ -433,10 +434,14 @@ class JudgedLaw:
         return f"the law {self.target} ~ {self.formula} is not used: {told}"
 
 
-def choose_laws(
-    laws: Sequence[Law | None], times: Array, given: TargetScales | None, members: Sequence[Member], task: Task
-) -> tuple[list[JudgedLaw], list[TargetScale]]:
-    """Say which laws rows left out of folds agree with, and on which scale every target is to be fitted then.
+def judged_laws(
+    laws: Sequence[Law | None],
+    table: pd.DataFrame,
+    given: TargetScales | None,
+    members: Sequence[Member],
+    task: Task,
+) -> tuple[list[JudgedLaw], list[Law | None], Task]:
+    """Say which laws rows left out of folds agree with; return what was found, the laws to use, and the task with them.
 
     A law is used where the error of rows left out is not larger with it, nor their density lower beyond chance; both
     are in the units of the target, and both processes have the scale that suits them best.
@@ -444,27 +449,43 @@ def choose_laws(
     Parameters
     ----------
     laws : sequence of k Law or None
-    times : ndarray of shape (N, k)
-        Their values.
+    table : DataFrame of N rows
+        With their columns.
     given : str, list of str, dict of str to str, or None
         See :func:`choose_scales`.
     members : sequence of Member
         With representations; without processes. The first one is asked.
     task : Task
         With the targets as they are.
+
+    Returns
+    -------
+    judged : list of JudgedLaw
+    used : list of k Law or None
+        Empty where none is used.
+    task : Task
+        With targets over those laws.
     """
-    over = task.over(times)
-    plain, scaled = choose_scales(given, members, task), choose_scales(given, members, over)
+    if not any(laws):
+        return [], [], task
+    times = np.column_stack([np.ones(len(table)) if law is None else law.values(table) for law in laws])
+    plain, scaled = (choose_scales(given, members, own) for own in (task, task.over(times)))
     comparison = Comparison(members[0], task)
-    judged, scales = [], []
-    for k, law in enumerate(laws):
-        if law is None:
-            scales.append(plain[k])
-            continue
-        found = comparison.judged_law(k, law, times[:, k], plain[k], scaled[k])
-        judged.append(found)
-        scales.append(scaled[k] if found.used else plain[k])
-    return judged, scales
+    found = [
+        comparison.judged_law(k, law, times[:, k], plain[k], scaled[k]) for k, law in enumerate(laws) if law is not None
+    ]
+    agreed = {one.target for one in found if one.used}
+    if not agreed:
+        return found, [], task
+    used = [law if law is not None and law.target in agreed else None for law in laws]
+    return found, used, task.over(np.where([law is not None for law in used], times, 1.0))
+
+
+def warn_about_laws(judged: Sequence[JudgedLaw], stacklevel: int) -> None:
+    """Warn about laws that are not used."""
+    for one in judged:
+        if not one.used:
+            warnings.warn(one.words[0].upper() + one.words[1:] + ".", LawWarning, stacklevel=stacklevel + 1)
 
 
 def _densities(y: Array, scale: TargetScale, left_out: Prediction) -> Array:

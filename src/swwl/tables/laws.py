@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 Laws: TypeAlias = str | Sequence[str] | Mapping[str, str]
 
 _MOST_LETTERS = 500
-# Squares of larger ratios leave the range of double precision; ratios that differ by less are the same but for rounding.
+# Squares of larger ratios overflow; ratios that differ by less are the same but for rounding.
 _LARGEST, _SAME = 1e140, 1e-12
 _BRACKET = re.compile(r"\s*(\[[^\[\]]*\]|\([^()]*(?:\([^()]*\)[^()]*)*\))$")
 _KNOWN = "columns, numbers, + - * / **, parentheses and sqrt"
@@ -159,19 +159,31 @@ def read_laws(given: Laws | None, targets: Sequence[str], columns: Iterable[str]
     return [by_target.get(target) for target in targets]
 
 
-def check_ratios(laws: Sequence[Law | None], targets: Array, times: Array | None) -> None:
-    """Refuse targets (N, k) whose ratios to the laws' values (N, k) are all the same or overflow."""
+def laws_of_table(given: Laws | None, names: Sequence[str], targets: Array, table: pd.DataFrame) -> list[Law | None]:
+    """Return the laws of targets (N, k) over the numbers of a table; refuse ratios that are all the same or overflow.
+
+    Parameters
+    ----------
+    given : str, list of str, dict of str to str, or None
+        See :func:`read_laws`.
+    names : sequence of k str
+    targets : ndarray of shape (N, k)
+    table : DataFrame of N rows
+        The inputs.
+    """
+    numeric = [str(name) for name in table.columns if pd.api.types.is_numeric_dtype(table[name])]
+    laws = read_laws(given, names, numeric)
     for k, law in enumerate(laws):
-        if law is None or times is None:
+        if law is None:
             continue
-        ratio = targets[:, k] / times[:, k]
+        ratio = targets[:, k] / law.values(table)
         size = float(np.abs(ratio).max())
         if not (np.isfinite(size) and 1 / _LARGEST < size < _LARGEST):
             raise InputError(f"{law.target} over {law.formula} is {size:.3g}: choose other units for its columns.")
         if np.ptp(ratio) <= _SAME * size:
-            raise InputError(
-                f"{law.target} is {ratio[0]:.6g} times {law.formula} in all {len(ratio)} rows: there is nothing to learn."
-            )
+            told = f"{law.target} is {ratio[0]:.6g} times {law.formula} in all {len(ratio)} rows"
+            raise InputError(f"{told}: there is nothing to learn.")
+    return laws
 
 
 def bare_name(name: str) -> str:
