@@ -2,7 +2,6 @@
 
 import warnings
 
-import msgspec
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,7 +18,7 @@ from swwl.regression.effects import variance_shares
 from swwl.regression.one_mesh import OneMesh
 from swwl.regression.sensitivity import slope_table
 from swwl.regression.target_scale import JudgedLaw, judged_laws, warn_about_laws
-from tests.helpers import assert_slope
+from tests.helpers import assert_slope, plain_state
 
 INPUTS = ["force [N]", "young [MPa]", "a", "b"]
 LAW = "sag ~ force / young"
@@ -125,7 +124,7 @@ def test_slopes_are_those_of_the_product(scale, kernel):
     assert set(table["what"]) == set(INPUTS) and np.isfinite(table["std"]).all()
 
 
-@pytest.mark.parametrize("law", ["sag ~ young / force", "sag ~ force * young", "sag ~ force**3 / young"])
+@pytest.mark.parametrize("law", ["sag ~ young / force", "sag ~ 1 / force", "sag ~ young**2"])
 def test_a_wrong_law_is_not_used(law):
     with pytest.warns(LawWarning, match="The law sag ~ .* is not used: error of left-out rows"):
         fitted = RobustGPRegressor(scaled=law).fit(TABLE[[*INPUTS, "sag"]], "sag")
@@ -169,12 +168,6 @@ def test_a_model_file_keeps_the_law(alone, model, tmp_path):
         assert_array_equal(again.train_targets_, one.train_targets_)
 
 
-def plain_state(fitted):
-    """Return the state of a model with its laws as plain dicts, as a file holds them."""
-    state = msgspec.structs.asdict(fitted.get_state())
-    return state | {"laws": [vars(law) | {} for law in state["laws"]], "law_inputs": dict(state["law_inputs"])}
-
-
 def spoil(state, what):
     if what == "formula":
         state["laws"][0]["formula"] = "__import__('os')"
@@ -194,8 +187,8 @@ def spoil(state, what):
 
 @pytest.mark.parametrize("what", ["formula", "columns", "inputs", "sign", "length", "number", "values"])
 def test_spoiled_laws_of_a_file_are_refused(alone, what):
-    state = plain_state(alone)
-    RobustGPRegressor.from_state(plain_state(alone))
+    state = plain_state(alone.get_state())
+    RobustGPRegressor.from_state(state)
     spoil(state, what)
     with pytest.raises(InputError):
         RobustGPRegressor.from_state(state)
@@ -280,8 +273,8 @@ def test_suggestions_constraints_and_curves_are_in_units(alone):
     assert_allclose(probability_between(believed, -np.inf, middle), (draws <= middle).mean(axis=0), atol=0.05)
     gains = np.maximum(draws - middle, 0).mean(axis=0)
     assert_allclose(improvement_of(believed, middle, 1.0), gains, atol=0.05 * gains.max())
-    best = suggest(alone, NEW[INPUTS], 1, goal="maximize")["row"].iloc[0]
-    assert best == NEW["sag"].argmax()
+    chosen = suggest(alone, NEW[INPUTS], 1, goal="maximize", criterion="ucb")["row"].iloc[0]
+    assert chosen == NEW["sag"].argmax()
     table, found = predict_curves(alone, None, ("force [N]", [100.0, 200.0, 400.0]), fix={"a": 0.5})
     assert_allclose(found.mean[:, 0] / found.mean[0, 0], [1, 2, 4])
     assert table["young [MPa]"].iloc[0] == TABLE["young [MPa]"].median()

@@ -31,6 +31,7 @@ from swwl.gp.blocks import Block
 from swwl.gp.carried import carried
 from swwl.gp.prediction import Prediction
 from swwl.regression.intervals import fold_predictions, make_folds
+from swwl.regression.outliers import FEWEST, SEARCH_STEPS, Refit, can_be_odd, find_suspects, group_scores
 from swwl.tables.laws import Law
 
 if TYPE_CHECKING:
@@ -296,7 +297,7 @@ class Comparison:
         self._trend = task.take(self._rows)[1]
         self._make_gp = partial(task.make_gp, member.kernel, n_starts=1)
         self._targets = task.targets[self._rows]
-        self._folds = make_folds(len(self._rows), task.seed)
+        self._folds, self._find_outliers = make_folds(len(self._rows), task.seed), task.find_outliers
         # Targets that share their ranges are compared with those of all of them together.
         self._together = self._fitted(self._targets) if task.layout.shared and not task.layout.single else None
 
@@ -358,21 +359,39 @@ class Comparison:
         y, s = self._targets[:, k], times[self._rows]
         if not len(self._folds):
             return JudgedLaw(law.target, law.formula, True)
-        errors, densities = [], []
-        for scale, own in ((plain, np.ones(len(y))), (scaled, s)):
-            left_out = self._from_folds(scale.forward(y / own))
-            errors.append(y - carried(left_out, [scale], times=own).mean)
-            densities.append(_densities(y / own, scale, left_out) - np.log(own))
+        ways = [(plain, np.ones(len(y))), (scaled, s)]
+        noise = np.max([self._odd_rows(scale.forward(y / own)) for scale, own in ways], axis=0)
+        sound, errors, densities = noise == 0, [], []
+        for scale, own in ways:
+            left_out = self._from_folds(scale.forward(y / own), noise)
+            errors.append((y - carried(left_out, [scale], times=own).mean)[sound])
+            densities.append((_densities(y / own, scale, left_out) - np.log(own))[sound])
         without, using = (float(np.sqrt(_trimmed(error))) for error in errors)
         gains = densities[1] - densities[0]
         gain, chance = float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(len(gains)))
         return JudgedLaw(law.target, law.formula, using <= without and gain > -chance, using, without, gain)
 
-    def _from_folds(self, y: Array) -> Prediction:
+    def _from_folds(self, y: Array, noise: Array) -> Prediction:
         """Return what processes of folds say of rows left out of them, on the scale of the process, (N,)."""
         cross = lambda out, train: [block.take(out, train) for block in self._blocks]  # noqa: E731
-        start = self._fitted(y)
-        return fold_predictions(self._make_gp, self._blocks, cross, y, self._trend, self._folds, start)
+        folds = replace(self._folds, noise=noise if noise.any() else None)
+        return fold_predictions(self._make_gp, self._blocks, cross, y, self._trend, folds, self._fitted(y))
+
+    def _odd_rows(self, y: Array) -> Array:
+        """Return the noise of rows that the others do not explain by far, (N,); zero for the others."""
+        if not self._find_outliers or len(y) < FEWEST:
+            return np.zeros(len(y))
+        gp = self._fitted(y)
+        scores = group_scores(gp)
+        return find_suspects(y, scores, partial(self._refit, y, gp)) if can_be_odd(scores) else np.zeros(len(y))
+
+    def _refit(self, y: Array, gp: RobustGP, noise: Array) -> Refit:
+        """Fit a process again where some rows have noise."""
+        start, steps = gp.beginning(), SEARCH_STEPS
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
+            other = self._make_gp().fit(self._blocks, y, self._trend, start=start, max_iter=steps, noise=noise)
+        return Refit(other.leave_one_out(), np.sqrt(np.atleast_1d(other.sigma2_)))
 
     def _judged(self, y: Array, scale: TargetScale, start: RobustGP, steps: int) -> Array:
         """Return the log densities (N,) of rows left out, in the units of the target."""
@@ -444,7 +463,8 @@ def judged_laws(
     """Say which laws rows left out of folds agree with; return what was found, the laws to use, and the task with them.
 
     A law is used where the error of rows left out is not larger with it, nor their density lower beyond chance; both
-    are in the units of the target, and both processes have the scale that suits them best.
+    are in the units of the target, and both processes have the scale that suits them best. Rows that the others do not
+    explain by far have no say.
 
     Parameters
     ----------
