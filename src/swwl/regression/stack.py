@@ -427,6 +427,19 @@ class Stack:
         """Predict cases, arrays of shape (M,) or (M, k)."""
         return self.mixed(self.parts(cases, include_nugget), cases, include_nugget)
 
+    def training_cases_at(self, given: Mapping[str, float | str]) -> Represented:
+        """Return the training cases with some inputs at given values, the same for all: nothing is embedded again."""
+
+        def at(factor: Factor, own: Representation) -> Representation:
+            known = factor.column in given
+            return factor.represent(pd.Series([given[factor.column]] * n)) if known else own
+
+        n = len(self.members[0].gps[0].train_targets_)
+        rows = [[at(*pair) for pair in zip(m.kernel.factors, m.rows, strict=True)] for m in self.members]
+        numbers = number_columns(self.kernel.factors, self.train_rows) | self.law_inputs
+        table = pd.DataFrame(numbers, index=range(n)).assign(**given)
+        return Represented(rows, trend_matrix(self.trend, table), n, times=law_values(self.laws, table))
+
     def parts(self, cases: Represented, include_nugget: bool = True) -> list[Prediction]:
         """Return what every member by itself predicts."""
         return [

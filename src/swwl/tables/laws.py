@@ -105,7 +105,7 @@ def read_law(text: str, targets: Sequence[str], columns: Iterable[str]) -> Law:
     target, tilde, formula = (part.strip() for part in text.partition("~"))
     if not (target and tilde and formula):
         raise InputError(f"The law {text!r} is not understood; expected TARGET ~ FORMULA, such as sag ~ force / young.")
-    name = _match(target.strip("`").strip(), targets)
+    name = matched_column(target.strip("`").strip(), targets)
     if name is None:
         raise InputError(f"The law {text!r} is about {target!r}, but the targets are {', '.join(targets)}.")
     return law_of(name, formula, columns, targets)
@@ -118,9 +118,9 @@ def law_of(target: str, formula: str, columns: Iterable[str], targets: Sequence[
     _, called = _tree(whole)
     found = {}
     for short in called.values():
-        name = _match(short, known)
+        name = matched_column(short, known)
         if name is None:
-            also = " That is a target, not an input." if _match(short, targets) is not None else ""
+            also = " That is a target, not an input." if matched_column(short, targets) is not None else ""
             raise InputError(
                 f"The law of {target!r}, {formula}, names {short!r}, but the numeric inputs are "
                 f"{', '.join(known) or 'none'}.{also}"
@@ -210,8 +210,14 @@ def written(name: str, columns: Iterable[str]) -> str:
     return short if short.isidentifier() and short != "sqrt" else f"`{short}`"
 
 
-def _match(short: str, names: Sequence[str]) -> str | None:
-    """Return the column that a name stands for, or None: the same name, or the only one that is it without a unit."""
+def matched_column(short: str, names: Sequence[str]) -> str | None:
+    """Return the column that a name stands for, or None: the same name, or the only one that is it without a unit.
+
+    Examples
+    --------
+    >>> matched_column("force", ["force [N]", "speed"]), matched_column("load", ["force [N]", "speed"])
+    ('force [N]', None)
+    """
     wanted = normalize("NFKC", short)
     same = [name for name in names if normalize("NFKC", name) == wanted]
     near = [name for name in names if normalize("NFKC", bare_name(name)) == wanted]
