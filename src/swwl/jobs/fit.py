@@ -40,6 +40,7 @@ from swwl.parallel import Progress
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.fit_many_rows import choose_solver
 from swwl.storage.memory import Memory, fingerprint
+from swwl.tables.laws import read_laws
 from swwl.tables.places import case_names, places, rows_named, where
 
 Kernel = Product | dict[str, Product]
@@ -430,6 +431,7 @@ class FitJob:
             results=request.results,
             fields=request.fields,
         )
+        read_laws(list(request.scaled), self.plan.targets, self.plan.inputs)  # refuses what it does not understand
         if request.fields:
             if request.kernel.merge_nodes:
                 raise InputError("--merge-nodes does not apply to --target-field: fields are predicted at all nodes.")
