@@ -8,6 +8,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from swwl import SWWL, InputError, Matern52, Mesh, RobustGPRegressor, load_model
+from swwl.datasets.tensile2d.material import Material
+from swwl.datasets.tensile2d.mesh import notched_plate
+from swwl.datasets.tensile2d.solver import pull
 from swwl.design import displacement_modes, improve, suggest
 from swwl.design.acquire import improvement_of, probability_between
 from swwl.design.pool import Pool
@@ -304,3 +307,32 @@ def test_shapes_are_improved_at_given_conditions_over_a_law(plates):
     case = pd.DataFrame({"force": [3.0]})
     whole = case.assign(mesh=[plates["mesh"][0]])
     assert fitted.predict_represented(one.represent(case)).mean == fitted.predict(whole)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("law", "used"), [("max_disp ~ pressure / young", True), ("max_disp ~ young / pressure", False)]
+)
+def test_plates_with_loads_over_a_decade(law, used):
+    """Sixty notched plates: the law takes away at least three tenths of the error, and a wrong one is not used."""
+    table = plates_over_a_decade(160)
+    train, test = table[:60], table[60:]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = RobustGPRegressor(scaled=law).fit(train, "max_disp")
+        found = fitted.predict(test)
+        plain = RobustGPRegressor().fit(train, "max_disp").predict(test) if used else found
+    assert fitted.laws_[0].used is used
+    errors = [float(np.sqrt(np.mean((own - test["max_disp"]) ** 2))) for own in (found, plain)]
+    assert not used or errors[0] <= 0.7 * errors[1]
+
+
+def plates_over_a_decade(n):
+    rng, rows = np.random.default_rng(11), []
+    for radius, height, load, stiffness in rng.uniform(size=(n, 4)):
+        points, cells = notched_plate(0.15 + 0.27 * radius, 0.8 * height - 0.4, 250)
+        pressure, young = 6.0 * 10.0**load, 2e4 * 10.0**stiffness
+        moved = pull(points, cells, Material(110.0, 100.0, 30.0, 100.0, 5.0, young=young), pressure).displacement
+        mesh = Mesh(points, {"triangle": cells})
+        rows.append({"mesh": mesh, "pressure": pressure, "young": young, "max_disp": float(np.abs(moved).max())})
+    return pd.DataFrame(rows)

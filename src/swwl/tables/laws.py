@@ -260,7 +260,7 @@ def _check(node: ast.expr, formula: str, quoted: Mapping[str, str], called: dict
     """Refuse all that a formula may not hold; collect the names of columns in it."""
     if isinstance(node, ast.Name):
         called[node.id] = quoted.get(node.id, node.id)
-    elif isinstance(node, ast.Constant) and type(node.value) in (int, float) and abs(node.value) < 1e300:
+    elif _is_number(node):
         pass
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.UAdd, ast.USub)):
         _check(node.operand, formula, quoted, called)
@@ -279,6 +279,12 @@ def _check(node: ast.expr, formula: str, quoted: Mapping[str, str], called: dict
         for short, name in quoted.items():
             found = found.replace(short, f"`{name}`")
         raise InputError(f"The formula {formula!r} holds {found}; expected {_KNOWN}.")
+
+
+def _is_number(node: ast.expr) -> bool:
+    """Whether it is a number that fits into a float with room to spare."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300
 
 
 def _is_root(node: ast.expr) -> bool:
