@@ -64,8 +64,8 @@ def test_a_wrong_law_is_named_and_not_used(table, tmp_path):
     ("options", "said"),
     [
         (
-            ["--scaled", "disp ~ forse / young"],
-            "names 'forse', but the numeric inputs are force",
+            ["--scaled", "disp ~ pull / young"],
+            "names 'pull', but the numeric inputs are force",
         ),
         (["--scaled", "disp / young"], "expected TARGET ~ FORMULA"),
         (["--scaled", "lift ~ force"], "is about 'lift'"),

@@ -200,7 +200,7 @@ def test_spoiled_laws_of_a_file_are_refused(alone, what):
 def test_what_cannot_be_a_law_is_refused():
     bad = TABLE.assign(**{"force [N]": TABLE["force [N]"] - 500})
     for table, law, said in [
-        (TABLE, "sag ~ forse", "names 'forse', but the numeric inputs are force"),
+        (TABLE, "sag ~ pull", "names 'pull', but the numeric inputs are force"),
         (TABLE, "flow ~ a", "is about 'flow', but the targets are sag"),
         (TABLE, "sag ~ sag", "That is a target"),
         (TABLE.assign(kind="x"), "sag ~ a * kind", "names 'kind', but the numeric inputs"),
@@ -319,7 +319,7 @@ def test_plates_with_loads_over_a_decade(law, used):
     train, test = table[:60], table[60:]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = RobustGPRegressor(scaled=law).fit(train, "max_disp")
+        fitted = RobustGPRegressor(scaled={"max_disp": law}).fit(train, "max_disp")
         found = fitted.predict(test)
         plain = RobustGPRegressor().fit(train, "max_disp").predict(test) if used else found
     assert fitted.laws_[0].used is used

@@ -43,7 +43,7 @@ def test_formulas_give_what_they_say(formula, expected):
         ("sag force", "expected TARGET ~ FORMULA"),
         ("lag ~ a", r"'lag' may be 'lag \[m\]' or 'lag \[s\]'"),
         ("bend ~ a", "is about 'bend', but the targets are sag"),
-        ("sag ~ forse / a", r"names 'forse', but the numeric inputs are force \[N\], young"),
+        ("sag ~ pull / a", r"names 'pull', but the numeric inputs are force \[N\], young"),
         ("sag ~ sag / a", "That is a target, not an input"),
         ("sag ~ 3", "names no column"),
         ("sag ~ a +", "is not understood"),
