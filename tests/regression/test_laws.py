@@ -14,7 +14,7 @@ from swwl.datasets.tensile2d.solver import pull
 from swwl.design import displacement_modes, improve, suggest
 from swwl.design.acquire import improvement_of, probability_between
 from swwl.design.pool import Pool
-from swwl.errors import LawWarning
+from swwl.errors import CaseWarning, LawWarning
 from swwl.evaluation.curves import predict_curves
 from swwl.gp.mixed import MixedPrediction
 from swwl.regression.effects import variance_shares
@@ -303,6 +303,8 @@ def test_shapes_are_improved_at_given_conditions_over_a_law(plates):
     found = [improve(fitted, plates["mesh"][0], modes, {"force": f}, goal="minimize") for f in (2.0, 4.0)]
     assert found[1].mean == pytest.approx(2 * found[0].mean, rel=1e-3)
     assert found[0].mean < found[0].start_mean
+    with pytest.warns(CaseWarning, match="force = 20 is outside the training range"):
+        improve(fitted, plates["mesh"][0], modes, {"force": 20.0}, goal="minimize")
     one = OneMesh.of(fitted, {"mesh": plates["mesh"][0]})
     case = pd.DataFrame({"force": [3.0]})
     whole = case.assign(mesh=[plates["mesh"][0]])

@@ -56,6 +56,7 @@ _LEAST_RATIO = 1.5
 # What warps are tried: units over the median, and exponents.
 _UNITS, _EXPONENTS = (0.1, 0.3, 1.0), (0.0, 0.5, 1.5, 2.0)
 _BAD_SHARE = 0.02
+_HUGE = 1e300  # stands for errors that no number holds
 _LIMIT = 345.0  # exponents beyond this leave no room for squares
 _WORDS = {
     "identity": "own scale",
@@ -366,9 +367,10 @@ class Comparison:
             left_out = self._from_folds(scale.forward(y / own), noise)
             errors.append((y - carried(left_out, [scale], times=own).mean)[sound])
             densities.append((_densities(y / own, scale, left_out) - np.log(own))[sound])
-        without, using = (float(np.sqrt(_trimmed(error))) for error in errors)
+        without, using = (float(np.nan_to_num(np.sqrt(_trimmed(error)), nan=_HUGE, posinf=_HUGE)) for error in errors)
         gains = densities[1] - densities[0]
-        gain, chance = float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(len(gains)))
+        gain = float(np.clip(np.nan_to_num(gains.mean(), nan=-_HUGE), -_HUGE, _HUGE))
+        chance = float(gains.std(ddof=1) / np.sqrt(len(gains)))
         return JudgedLaw(law.target, law.formula, using <= without and gain > -chance, using, without, gain)
 
     def _from_folds(self, y: Array, noise: Array) -> Prediction:
