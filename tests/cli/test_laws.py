@@ -101,6 +101,7 @@ def test_suggest_at_given_conditions(fitted, table, tmp_path):
     said = swwl("suggest", fitted[0], table, *goal, "--at", "force=500", "--at", "young [MPa]=20000").output
     found = pd.read_csv(tmp_path / "next.csv")
     assert (found["force [N]"] == 500).all() and (found["young [MPa]"] == 20000).all()
+    assert "disp [mm]" not in found  # those in the pool are of other conditions
     assert "best training case there" in said and "outside" not in said
     assert "force [N] = 5000 is outside the training range" in (
         swwl("suggest", fitted[0], table, *goal, "--at", "force=5000").output

@@ -128,6 +128,8 @@ def suggest(
     fitted = load_regressor(model)
     conditions = read_conditions(fitted, at or [])
     frame = read_table(pool).assign(**conditions)
+    if conditions:  # answers in the pool are those of other conditions
+        frame = frame.drop(columns=fitted.target_names_, errors="ignore")
     meshes = graph_columns(fitted)
     read = [model, *table_files(pool, frame, meshes)]
     check_output(output, endings=(".csv", ".parquet", ".pq"), inputs=read, ours=holds_choices, force=force)
