@@ -17,6 +17,7 @@ MODULES = (
     "serve",
     "sensitivity",
     "fields",
+    "laws",
 )
 
 

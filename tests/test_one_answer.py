@@ -25,6 +25,7 @@ from swwl.regression.one_mesh import OneMesh
 from tests.cli.conftest import swwl
 
 TARGETS = ["efficiency", "massflow"]
+LAW = "massflow ~ speed"
 SMALL = ["-P", "8", "-Q", "20", "-H", "0", "--jobs", "1", "--kernel", "swwl"]
 
 
@@ -34,7 +35,8 @@ def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("answers")
     datasets.write_dataset("blade", 130, home / "d", n_nodes=200, random_state=0)
     targets = [option for name in TARGETS for option in ("--target", name)]
-    swwl("fit", home / "d/table.csv", *targets, "--no-calibrate", "-o", home / "m.swwl", "-q", *SMALL)
+    swwl("fit", home / "d/table.csv", *targets, "--no-calibrate", "--scaled", LAW, "-o", home / "m.swwl", "-q", *SMALL)
+    assert [law.used for law in load_model(home / "m.swwl").laws_] == [True]
     table = pd.read_csv(home / "d/table.csv")
     train = table[table["split"] == "train"]
     middle = train[["speed", "pressure"]].median()

@@ -85,6 +85,10 @@ def suggest(
     at_most: Annotated[
         list[str] | None, typer.Option(help="TARGET=VALUE that must not be exceeded; repeat it for several.")
     ] = None,
+    at: Annotated[
+        list[str] | None,
+        typer.Option(help="INPUT=VALUE to design for: the pool's own values are replaced; repeat it for several."),
+    ] = None,
     status: Annotated[
         str | None, typer.Option(help="Column that says which cases are 'running' or 'failed': they are not chosen.")
     ] = None,
@@ -97,11 +101,13 @@ def suggest(
 ) -> None:
     """Choose which cases to simulate next: to learn, or for the best.
 
-    The output has the chosen rows of the pool, the best first, with rank, score and in words why.
+    The output has the chosen rows of the pool, the best first, with rank, score and in words why. With --at, candidates
+    are judged at given conditions, which the output holds in place of the pool's own.
 
     \b
     Example:
       swwl suggest m.swwl pool/table.csv -n 10 -o next.csv
+      swwl suggest m.swwl pool/table.csv -n 3 --goal minimize:max_disp --at force=1000 -o next.csv
       swwl suggest m.swwl pool/table.csv -n 3 --goal maximize:efficiency --at-least massflow=22 -o next.csv
     """
     from swwl.jobs.design import (
@@ -110,6 +116,7 @@ def suggest(
         draw_suggestion,
         holds_choices,
         read_bounds,
+        read_conditions,
         suggest_rows,
     )
     from swwl.jobs.outputs import check_output, is_picture, table_files
@@ -119,7 +126,10 @@ def suggest(
 
     out = Output(quiet, as_json)
     fitted = load_regressor(model)
-    frame = read_table(pool)
+    conditions = read_conditions(fitted, at or [])
+    frame = read_table(pool).assign(**conditions)
+    if conditions:  # answers in the pool are those of other conditions
+        frame = frame.drop(columns=fitted.target_names_, errors="ignore")
     meshes = graph_columns(fitted)
     read = [model, *table_files(pool, frame, meshes)]
     check_output(output, endings=(".csv", ".parquet", ".pq"), inputs=read, ours=holds_choices, force=force)
@@ -137,6 +147,7 @@ def suggest(
         goal=goal,
         criterion=criterion,
         constraints=read_bounds(at_least or [], at_most or []),
+        at=conditions,
         random_state=seed,
     )
     write_table(output, chosen_rows(frame, pool, meshes, chosen, output), like=frame)

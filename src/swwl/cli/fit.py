@@ -11,7 +11,7 @@ import typer
 
 from swwl.cli.console import AtTime, Force, Output, given_time
 from swwl.cli.show import show_findings, show_fitted, show_plan
-from swwl.errors import ColumnWarning, InputError, LeftOutWarning, OutlierWarning
+from swwl.errors import ColumnWarning, InputError, LawWarning, LeftOutWarning, OutlierWarning
 from swwl.formatting import Record
 
 if TYPE_CHECKING:
@@ -113,6 +113,14 @@ def fit(
         ScaleName | None,
         typer.Option(help="Scale of other targets: auto, for --kernel auto, is their own unless left-out rows gain."),
     ] = None,
+    scaled: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LAW",
+            help="Learn a target over a law that is known of it, 'max_disp ~ force / young', if left-out rows are "
+            "predicted no worse; repeat it for several targets.",
+        ),
+    ] = None,
     keep_outliers: Annotated[
         bool, typer.Option("--keep-outliers", help="Count rows in full that the others do not explain. For --target.")
     ] = False,
@@ -158,6 +166,7 @@ def fit(
       swwl make blade -n 120 --nodes 1500 -o d
       swwl fit d/table.csv --mesh mesh --target efficiency --target massflow -o m.swwl
       swwl fit d/table.csv --mesh mesh --target-field pressure -o f.swwl
+      swwl fit plates.csv --target max_disp --scaled "max_disp ~ force / young" -o p.swwl
     """
     from swwl.jobs.fit import FitJob, FitRequest
     from swwl.jobs.plan import HoldOut
@@ -194,6 +203,7 @@ def fit(
         target_scale=scales_by_target(target or [], log or [], target_scale),
         outliers="keep" if keep_outliers else "auto",
         one_regime=one_regime,
+        scaled=scaled or (),
         cache=cache,
         force=force,
     )
@@ -210,6 +220,7 @@ def _run(out: Output, job: FitJob) -> None:
     show_findings(out, job.check(out.progress("checks")))
     warnings.simplefilter("ignore", LeftOutWarning)  # the findings name them
     warnings.simplefilter("ignore", ColumnWarning)  # so do they
+    warnings.simplefilter("ignore", LawWarning)  # told with the model
     warnings.simplefilter("ignore", OutlierWarning)  # their lines in the table are named below
     result: Record = {}
     written = []

@@ -13,6 +13,7 @@ predicted ones, and variances fall as if they were known.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,16 +26,15 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from sklearn.utils.validation import check_is_fitted
 
-from swwl.design.pool import Pool
+from swwl.design.pool import Pool, at_conditions, check_conditions, outside_notes
 from swwl.design.space import N_COMPONENTS, as_positions, check_count, chosen_table, even_weights
 from swwl.embedding.distances import pairwise_distances
-from swwl.errors import InputError, InputTypeError
+from swwl.errors import CaseWarning, InputError, InputTypeError
 from swwl.formatting import number, percent
 from swwl.gp.prediction import Prediction
 from swwl.parallel import Progress
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.storage.memory import MemoryLike
-from swwl.tables.inputs import as_rows
 
 Array = NDArray[np.float64]
 
@@ -60,6 +60,7 @@ def suggest(
     constraints: Mapping[str, tuple[float | None, float | None]] | None = None,
     pending: Any = None,
     failed: Any = None,
+    at: Mapping[str, float | str] | None = None,
     random_state: int = 0,
     progress: Progress | None = None,
     memory: MemoryLike = None,
@@ -92,6 +93,10 @@ def suggest(
         Rows of the pool that are being simulated: not chosen, and taken for known.
     failed : row numbers or mask, optional
         Rows that cannot be simulated: not chosen, and nothing is learned from them.
+    at : mapping of str to number or text, optional
+        Conditions to design for, such as ``{"force": 1000}``: all candidates are judged at these values, whatever the
+        pool says, and the best answer so far is the best that is predicted for a training case there. A
+        :class:`~swwl.errors.CaseWarning` tells of values outside the training range.
     random_state : int
         Draws the thousand places that stand for a pool of more, for "imse".
     progress, memory
@@ -112,14 +117,19 @@ def suggest(
     >>> pool = pd.DataFrame({"x": [0.05, 0.15, 0.55, 0.95]})
     >>> suggest(model, pool, 1)["row"].tolist(), suggest(model, pool, 1, goal="minimize")["row"].tolist()
     ([2], [3])
+    >>> suggest(model, pool, 1, at={"x": 0.6})["row"].tolist()  # all are the same there
+    [0]
     """
     if not isinstance(model, RobustGPRegressor):
         raise InputTypeError(f"suggest needs a fitted RobustGPRegressor, not {type(model).__name__}.")
     check_is_fitted(model, "members_")
     aim = Aim.read(model, goal, target, criterion, constraints)
-    candidates = as_rows(candidates, model.feature_names_in_)
+    conditions = check_conditions(model, at or {})
+    for note in outside_notes(model, conditions):
+        warnings.warn(f"{note}.", CaseWarning, stacklevel=2)
+    candidates = at_conditions(candidates, model, conditions)
     check_count(n, len(candidates))
-    pool = Pool(model, candidates, progress=progress, memory=memory)
+    pool = Pool(model, candidates, progress=progress, memory=memory, at=conditions)
     running, broken = (as_positions(rows, len(pool), name) for rows, name in ((pending, "pending"), (failed, "failed")))
     fitted = np.setdiff1d(fitted_cases(pool), np.union1d(running, broken))
     taken = np.union1d(fitted, np.union1d(running, broken))
@@ -372,7 +382,7 @@ class _Improvement:
 
     def __init__(self, pool: Pool, aim: Aim, seed: int):
         self.pool, self.aim, self.k = pool, aim, aim.targets[0]
-        known = pool.model.train_targets_
+        known = pool.answers
         answers = aim.sign * known[aim.satisfied(known), self.k]
         self.mean = aim.sign * pool.mean[:, self.k]
         # Where no training case satisfies the constraints, any that does is an improvement.
@@ -400,7 +410,8 @@ class _Improvement:
         told += f" ± {number(float(np.sqrt(self.pool.variance[case, self.k])))}"
         if not self.any_known:
             return f"{told}; no training case satisfies the constraints"
-        told += f", best so far {number(self.aim.sign * self.best)}"
+        so_far = "best so far" if self.pool.answers is self.pool.model.train_targets_ else "best training case there"
+        told += f", {so_far} {number(self.aim.sign * self.best)}"
         return told if self.aim.criterion == "ucb" else f"{told}: improves it by {number(score)} on average"
 
 

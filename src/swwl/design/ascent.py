@@ -7,6 +7,7 @@ region soon leaves what it knows.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,11 +17,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from swwl.design.pool import outside_notes
 from swwl.embedding.components import Modes
-from swwl.errors import InputError
+from swwl.errors import CaseWarning, InputError
 from swwl.kernels.base import Factor
 from swwl.mesh.io import as_mesh
 from swwl.mesh.mesh import Mesh, trusted_mesh
+from swwl.tables.laws import matched_column
 
 Array = NDArray[np.float64]
 
@@ -87,7 +90,8 @@ def improve(
     modes : Modes
         Of the training meshes, from :func:`displacement_modes`.
     inputs : mapping of str to number, optional
-        Values of the model's other columns.
+        Values of the model's other columns: the conditions to design for. A :class:`~swwl.errors.CaseWarning` tells of
+        those outside the training range.
     target : str, optional
         Needed where the model has several.
     goal : {"maximize", "minimize"}
@@ -111,7 +115,11 @@ def improve(
     >>> bool(abs(found.mesh.points[1, 0] - 1.6) < 0.01)
     True
     """
-    column, target = _checked(model, inputs or {}, target, goal, caution)
+    known = [str(name) for name in model.feature_names_in_]
+    inputs = {matched_column(name, known) or name: value for name, value in (inputs or {}).items()}
+    column, target = _checked(model, inputs, target, goal, caution)
+    for note in outside_notes(model, inputs):
+        warnings.warn(f"{note}.", CaseWarning, stacklevel=2)
     start = as_mesh(mesh)
     if start.points.shape != modes.mean.shape:
         raise InputError(
@@ -134,7 +142,7 @@ def improve(
         return trusted_mesh(start.points + modes.move(c - origin), start.cells, {}, start.name, groups=start.groups)
 
     def predicted(shape: Mesh, slopes: bool = True) -> Any:
-        row = pd.DataFrame({column: [shape]} | {name: [value] for name, value in (inputs or {}).items()})
+        row = pd.DataFrame({column: [shape]} | {name: [value] for name, value in inputs.items()})
         return model.sensitivity(row, target, along=modes if slopes else None, std=caution > 0 or not slopes)[0]
 
     def goal_of(c: Array) -> tuple[float, Array]:
@@ -165,7 +173,7 @@ def improve(
         mesh=moved(c),
         mean=best.value,
         std=best.std.value,
-        interval=_bounds(model, column, moved(c), inputs or {}, target),
+        interval=_bounds(model, column, moved(c), inputs, target),
         start_mean=before.value,
         start_std=before.std.value,
         coordinates=c,

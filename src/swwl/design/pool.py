@@ -11,16 +11,21 @@ covariance of the mixture: where the members disagree, an answer would settle it
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.domain.verdict import Representation
 from swwl.errors import InputError
+from swwl.formatting import number
 from swwl.gp.prediction import Prediction
 from swwl.parallel import Progress
 from swwl.regression.estimator import RobustGPRegressor, Table
 from swwl.storage.memory import MemoryLike
 from swwl.tables.inputs import as_rows
+from swwl.tables.laws import matched_column
 
 Array = NDArray[np.float64]
 
@@ -45,6 +50,8 @@ class Pool:
         Called as ``progress(done, total)`` while meshes are embedded.
     memory : Memory or path, optional
         Where embeddings of mesh files are kept.
+    at : mapping of str to number or text, optional
+        Conditions: values of inputs that take the place of those in ``X``, checked by :func:`check_conditions`.
 
     Attributes
     ----------
@@ -55,13 +62,21 @@ class Pool:
     mean, variance : ndarray of shape (M, k)
         Of the function without noise; variances fall as cases are taken for known.
     noise : ndarray of shape (M, k)
+    answers : ndarray of shape (N, k)
+        Of the training cases, to compare with: known ones or, at given conditions, those that are predicted for them.
     """
 
     def __init__(
-        self, model: RobustGPRegressor, X: Table, *, progress: Progress | None = None, memory: MemoryLike = None
+        self,
+        model: RobustGPRegressor,
+        X: Table,
+        *,
+        progress: Progress | None = None,
+        memory: MemoryLike = None,
+        at: Mapping[str, float | str] | None = None,
     ):
         self.model = model
-        table = as_rows(X, model.feature_names_in_)
+        table = at_conditions(X, model, at or {})
         if not len(table):
             raise InputError("The pool has no rows.")
         self.cases = model.stack_.represent(table, progress, memory)
@@ -71,6 +86,10 @@ class Pool:
         self._function = function
         self.mean, self.variance = function.mean, function.std**2
         self.noise = np.maximum(self.observed.std**2 - self.variance, 0.0)
+        self.answers = model.train_targets_
+        if at:
+            trained = model.stack_.training_cases_at(at)
+            self.answers = model.stack_.predict(trained, include_nugget=False).columns().mean
         self._settled: list[Array] = []  # what each case that is taken for known has explained, (k, M)
 
     def __len__(self) -> int:
@@ -136,6 +155,69 @@ class Pool:
 
     def _covariance(self, cases: NDArray[np.intp]) -> Array:
         return self.model.stack_.joint(self.cases.take(cases), include_nugget=False)[1]
+
+
+def check_conditions(model: RobustGPRegressor, given: Mapping[str, float | str]) -> dict[str, float | str]:
+    """Return values of inputs by the names of their columns; refuse names that the model has not, and other values.
+
+    Parameters
+    ----------
+    model : RobustGPRegressor
+    given : mapping of str to number or text
+        A unit in the name of a column may be left out where that is unambiguous.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"force [N]": [1.0, 2.0, 3.0, 4.0], "a": [0.0, 1.0, 1.0, 0.0], "y": [1.0, 3.0, 4.0, 4.0]})
+    >>> model = RobustGPRegressor(calibrate=False).fit(table, "y")
+    >>> check_conditions(model, {"force": 2})
+    {'force [N]': 2.0}
+    >>> check_conditions(model, {"speed": 2})
+    Traceback (most recent call last):
+    ...
+    swwl.errors.InputError: The model has no input 'speed' to fix; it has: force [N], a.
+    """
+    categories = {f.column: f.categories_ for f in model.kernel_.factors if f.takes == "categories"}
+    known = [*model.train_inputs_.columns, *categories]
+    found: dict[str, float | str] = {}
+    for short, value in given.items():
+        name = matched_column(str(short), known)
+        if name is None:
+            raise InputError(f"The model has no input {short!r} to fix; it has: {', '.join(known) or 'none'}.")
+        if name in found:
+            raise InputError(f"{name!r} is fixed twice; fix it once.")
+        if name in categories:
+            if str(value) not in categories[name]:
+                raise InputError(f"{name} is fixed at {value!r}, but it is one of {', '.join(categories[name])}.")
+            found[name] = str(value)
+            continue
+        try:
+            found[name] = float(value)
+        except (TypeError, ValueError):
+            found[name] = np.nan
+        if not np.isfinite(float(found[name])):
+            raise InputError(f"{name} is fixed at {value!r}, but a number is expected.")
+    return found
+
+
+def outside_notes(model: RobustGPRegressor, at: Mapping[str, float | str]) -> list[str]:
+    """Say which conditions, as :func:`check_conditions` returns them, lie outside the range of the training cases."""
+    train = model.train_inputs_
+    numbers = {name: float(value) for name, value in at.items() if name in train.columns}
+    ranges = {name: (float(train[name].min()), float(train[name].max())) for name in numbers}
+    return [
+        f"{name} = {number(value)} is outside the training range, {number(ranges[name][0])} to "
+        f"{number(ranges[name][1])}: nothing has been tested there"
+        for name, value in numbers.items()
+        if not ranges[name][0] <= value <= ranges[name][1]
+    ]
+
+
+def at_conditions(X: Table, model: RobustGPRegressor, at: Mapping[str, float | str]) -> pd.DataFrame:
+    """Return candidates as a table in which the inputs ``at`` have the values given there."""
+    table = as_rows(X, [name for name in model.feature_names_in_ if name not in at])
+    return table.assign(**at) if at else table
 
 
 def blocks(n: int, size: int) -> list[NDArray[np.intp]]:

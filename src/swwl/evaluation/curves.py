@@ -78,9 +78,10 @@ def check_inputs(model: RobustGPRegressor, sweep: str, each: str | None, fix: Ma
 
 
 def numeric_inputs(model: RobustGPRegressor) -> list[str]:
-    """Return the columns of numbers that a model needs, those of its trend last."""
+    """Return the columns of numbers that a model needs, those of its trend and its laws last."""
     numbers = [factor.column for factor in model.kernel_.factors if factor.takes == "numbers"]
-    return numbers + trend_columns(model)
+    numbers += trend_columns(model)
+    return numbers + [name for name in model.stack_.law_inputs if name not in numbers]
 
 
 def trend_columns(model: RobustGPRegressor) -> list[str]:

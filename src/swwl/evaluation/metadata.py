@@ -17,7 +17,7 @@ from swwl.formatting import Record
 from swwl.gp.carried import carried
 from swwl.gp.prediction import Prediction
 from swwl.regression.estimator import RobustGPRegressor
-from swwl.storage.checks import Count, PositiveOrInfinite, restored
+from swwl.storage.checks import Count, Positive, PositiveOrInfinite, restored
 from swwl.tables.places import case_names
 
 HELD_OUT = "held out"
@@ -42,7 +42,8 @@ class Cases(msgspec.Struct):
 class HeldOutCases(Cases, kw_only=True):
     """Held-out cases, with their targets and what the model said of them, (M, k) each.
 
-    Where targets are fitted on other scales than their own, ``process_mean`` and ``process_std`` are on those.
+    Where targets are fitted on other scales than their own, ``process_mean`` and ``process_std`` are on those; where
+    they are learned over laws, ``times`` are the laws' values.
     """
 
     targets: list[list[float]]
@@ -51,12 +52,14 @@ class HeldOutCases(Cases, kw_only=True):
     df: PositiveOrInfinite
     process_mean: list[list[float]] = []
     process_std: list[list[float]] = []
+    times: list[list[Positive]] = []
 
     def __post_init__(self) -> None:
         """Refuse numbers that are not those of all cases."""
         super().__post_init__()
         moved = [own for own in (self.process_mean, self.process_std) if own]
-        if any(len(own) != len(self.rows) for own in (self.targets, self.mean, self.std, *moved)) or len(moved) == 1:
+        every = (self.targets, self.mean, self.std, *moved, *([self.times] if self.times else []))
+        if any(len(own) != len(self.rows) for own in every) or len(moved) == 1:
             raise InputError(f"targets, means and standard deviations must be those of {len(self.rows)} rows")
 
 
@@ -151,7 +154,9 @@ def data_of(model: RobustGPRegressor) -> NumberData | None:
         if len(data.train.rows) != n:
             raise InputError(f"train has {len(data.train.rows)} rows, but the model {n}")
         tested = data.held_out
-        parts = () if tested is None else (tested.mean, tested.std, tested.process_mean, tested.process_std)
+        parts: tuple[list[list[float]], ...] = ()
+        if tested is not None:
+            parts = (tested.mean, tested.std, tested.process_mean, tested.process_std, tested.times)
         if tested is not None and any(len(row) != k for own in (tested.targets, *parts) for row in own):
             raise InputError(f"held_out must have {k} targets, means and standard deviations of every row")
     return data
@@ -164,11 +169,12 @@ def held_out_of(model: RobustGPRegressor) -> tuple[NDArray[np.float64], Predicti
         return None
     found = data.held_out
     moved = model.stack_.scales if found.process_mean else []
-    pair = (found.process_mean, found.process_std) if moved else (found.mean, found.std)
+    times = np.array(found.times, dtype=float) if found.times else None
+    pair = (found.process_mean, found.process_std) if found.process_mean else (found.mean, found.std)
     targets, stated, mean, std = (
         np.array(rows, dtype=float).reshape(len(found.rows), -1) for rows in (found.targets, found.mean, *pair)
     )
-    return targets, carried(Prediction.from_std(mean, std, found.df), moved, stated)
+    return targets, carried(Prediction.from_std(mean, std, found.df), moved, stated, times)
 
 
 def field_data_of(model: FieldRegressor) -> FieldTableData | None:

@@ -8,6 +8,9 @@ deviation are those of a fixed number of equally likely values, which are always
 
 with m and S the mean and the standard deviation of the process, and :math:`z_q` the quantiles of its distribution at
 :math:`(q - \frac12) / Q`, scaled to a mean square of one. For the identity they are m and S.
+
+A target that is learned over a law (``tables/laws.py``) is g times the law's value in the case: all that is said of it
+is multiplied by that.
 """
 
 from __future__ import annotations
@@ -63,6 +66,8 @@ class CarriedPrediction(Prediction):
         What the process says on its own scale, arrays of the same shape.
     scales : tuple of k Monotone
         One per target.
+    times : ndarray of the same shape, or None
+        By what the targets of every case were divided before all that.
 
     Examples
     --------
@@ -77,6 +82,7 @@ class CarriedPrediction(Prediction):
 
     fitted: Prediction
     scales: tuple[Monotone, ...]
+    times: Array | None = None
     symmetric: ClassVar[bool] = False
 
     @property
@@ -86,55 +92,70 @@ class CarriedPrediction(Prediction):
 
     def to_process(self, y: Array) -> Array:
         """Take values of the target, in the shape of the predictions, to the scale of the process."""
-        return _by_target(y, self.scales, "forward")
+        return _by_target(y if self.times is None else y / self.times, self.scales, "forward")
 
     def from_process(self, x: Array) -> Array:
         """Take values (M, Q) of the process back to the units of the target, of predictions of shape (M,)."""
-        return self.scales[0].inverse(x)
+        found = self.scales[0].inverse(x)
+        return found if self.times is None else self.times[:, None] * found
 
     def log_density(self, y: Array) -> Array:
         """Return the log density of answers in the units of the target, in the shape of the predictions."""
         x = self.to_process(y)
-        return self.fitted.log_density(x) - np.log(_by_target(x, self.scales, "inverse_slope"))
+        found = self.fitted.log_density(x) - np.log(_by_target(x, self.scales, "inverse_slope"))
+        return found if self.times is None else found - np.log(self.times)
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
         """Return the bounds (lower, upper) of the central interval, each of the shape of ``mean``."""
         lower, upper = self.fitted.interval(level)
-        return _by_target(lower, self.scales, "inverse"), _by_target(upper, self.scales, "inverse")
+        return self._in_units(lower), self._in_units(upper)
 
     def gap(self, level: float = 0.95) -> tuple[Array, Array]:
         """Return where the unlikely stretch between two intervals begins and ends; nan where there is one interval."""
         start, stop = self.fitted.gap(level)
-        return _by_target(start, self.scales, "inverse"), _by_target(stop, self.scales, "inverse")
+        return self._in_units(start), self._in_units(stop)
 
     def sets(self, level: float = 0.95) -> list[list[Interval]]:
         """Return the likeliest values of every case of a single target: one interval, or two where that is shorter."""
         found = self.fitted.sets(level)
         flat = np.array([bound for case in found for one in case for bound in (one.lower, one.upper)])
-        bounds = iter(self.scales[0].inverse(flat).tolist())
+        carried_back = self.scales[0].inverse(flat)
+        if self.times is not None:
+            carried_back = carried_back * np.repeat(self.times, [2 * len(case) for case in found])
+        bounds = iter(carried_back.tolist())
         return [[Interval(next(bounds), next(bounds), one.probability) for one in case] for case in found]
 
     def at(self, z: float) -> Array:
         """Return the value so many standard deviations of the process above its mean."""
-        return _by_target(self.fitted.at(z), self.scales, "inverse")
+        return self._in_units(self.fitted.at(z))
 
     def widened(self, factor: Any) -> Prediction:
         """Return the same prediction with the scale of the process times a factor, or one factor per target."""
-        return carried(self.fitted.widened(factor), self.scales, self.mean)
+        return carried(self.fitted.widened(factor), self.scales, self.mean, self.times)
 
     def take(self, rows: Any) -> Prediction:
         """Return the predictions of some cases: positions, a slice or a mask."""
-        return CarriedPrediction(self.mean[rows], self.scale[rows], self.df, self.fitted.take(rows), self.scales)
+        times = None if self.times is None else self.times[rows]
+        return CarriedPrediction(self.mean[rows], self.scale[rows], self.df, self.fitted.take(rows), self.scales, times)
 
     def columns(self) -> Prediction:
         """Return it with a column per target, arrays of shape (M, k), also where there is a single one."""
         found = super().columns()
-        return CarriedPrediction(found.mean, found.scale, self.df, self.fitted.columns(), self.scales)
+        times = None if self.times is None else self.times.reshape(found.mean.shape)
+        return CarriedPrediction(found.mean, found.scale, self.df, self.fitted.columns(), self.scales, times)
 
     def column(self, k: int) -> Prediction:
         """Return the predictions of target k, arrays of shape (M,)."""
         found, fitted, own = super().column(k), self.fitted.column(k), self.scales[k]
-        return fitted if own.is_identity else CarriedPrediction(found.mean, found.scale, self.df, fitted, (own,))
+        times = None if self.times is None else self.times.reshape(len(self.mean), -1)[:, k]
+        if own.is_identity and (times is None or (times == 1.0).all()):
+            return fitted
+        return CarriedPrediction(found.mean, found.scale, self.df, fitted, (own,), times)
+
+    def _in_units(self, x: Array) -> Array:
+        """Take values of the process, in the shape of the predictions, back to the units of the targets."""
+        found = _by_target(x, self.scales, "inverse")
+        return found if self.times is None else self.times * found
 
     @classmethod
     def joined(cls, parts: Sequence[Prediction], *, targets: bool = False) -> Prediction:
@@ -144,37 +165,58 @@ class CarriedPrediction(Prediction):
         scales = tuple(scale for own in every for scale in own) if targets else every[0]
         join = np.column_stack if targets else np.concatenate
         mean, scale = join([part.mean for part in parts]), join([part.scale for part in parts])
-        return CarriedPrediction(mean, scale, fitted.df, fitted, scales)
+        factors = [part.times if isinstance(part, CarriedPrediction) else None for part in parts]
+        times = None
+        if any(own is not None for own in factors):
+            pairs = zip(parts, factors, strict=True)
+            times = join([np.ones(part.mean.shape) if own is None else own for part, own in pairs])
+        return CarriedPrediction(mean, scale, fitted.df, fitted, scales, times)
 
 
-def carried(prediction: Prediction, scales: Sequence[Monotone], mean: Array | None = None) -> Prediction:
+def carried(
+    prediction: Prediction, scales: Sequence[Monotone], mean: Array | None = None, times: Array | None = None
+) -> Prediction:
     """Carry the prediction of a process, arrays of shape (M,) or (M, k), back to the units of its k targets.
 
     Parameters
     ----------
     prediction : Prediction
     scales : sequence of k Monotone
-        On which the targets were fitted. Where all are the identity, the prediction itself is returned.
+        On which the targets were fitted; none where each is on its own. Where all are the identity and nothing is
+        multiplied, the prediction itself is returned.
     mean : ndarray of the shape of the predictions, optional
         What to state as the mean; that of the carried distribution by default.
+    times : ndarray of shape (M, k), or that of the predictions, optional
+        By what the targets of every case were divided before they were fitted.
+
+    Examples
+    --------
+    >>> found = carried(Prediction(np.array([2.0]), np.array([0.1]), np.inf), [], times=np.array([10.0]))
+    >>> found.mean.tolist(), found.std.tolist(), found.process.mean.tolist()
+    ([20.0], [1.0], [2.0])
     """
-    if all(scale.is_identity for scale in scales):
+    if times is None and all(scale.is_identity for scale in scales):
         return prediction
+    shape = prediction.mean.shape
+    scales = tuple(scales) or (_Unchanged(),) * (1 if len(shape) == 1 else shape[1])
+    times = None if times is None else times.reshape(shape)
     if isinstance(prediction, MixedPrediction):
-        found = mixed([carried(part, scales) for part in prediction.parts], prediction.weights, prediction.df)
+        parts = [carried(part, scales, times=times) for part in prediction.parts]
+        found = mixed(parts, prediction.weights, prediction.df)
         stated_mean = found.mean if mean is None else mean
         spread = np.sqrt(found.scale**2 + ((found.mean - stated_mean) / _unit(found.df)) ** 2)
-        return CarriedPrediction(stated_mean, spread, prediction.df, prediction, tuple(scales))
+        return CarriedPrediction(stated_mean, spread, prediction.df, prediction, scales, times)
     table = prediction.columns()
     unit = _unit(table.df)
     means, spreads = table.mean.copy(), table.scale.copy()
+    factors = np.ones(means.shape) if times is None else times.reshape(means.shape)
     for k, scale in enumerate(scales):
         if not scale.is_identity:
-            stated = None if mean is None else mean.reshape(means.shape)[:, k]
+            stated = None if mean is None else mean.reshape(means.shape)[:, k] / factors[:, k]
             means[:, k], deviations = moments(scale, table.mean[:, k], unit * table.scale[:, k], table.df, stated)
             spreads[:, k] = deviations / unit
-    shape = prediction.mean.shape
-    return CarriedPrediction(means.reshape(shape), spreads.reshape(shape), prediction.df, prediction, tuple(scales))
+    means, spreads = (factors * means).reshape(shape), (factors * spreads).reshape(shape)
+    return CarriedPrediction(means, spreads, prediction.df, prediction, scales, times)
 
 
 @lru_cache(maxsize=64)

@@ -6,6 +6,7 @@ of them, a :class:`MeshColumn` compares the meshes of a column with each other.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,8 +30,10 @@ from swwl.mesh.shape.screening import MeshFacts, Typical, apart, facts_of, typic
 from swwl.parallel import Progress, check_jobs, each_once, one_blas_thread
 from swwl.storage.memory import Memory, fingerprint
 from swwl.tables.columns import as_numbers, mesh_columns, numbers_cases
+from swwl.tables.laws import written
 from swwl.tables.places import at_times, mesh_of_row, mesh_paths, places, require_known, require_numbers, where
 from swwl.tables.results import results_words
+from swwl.tables.units import dimensionless_groups, likely_laws
 
 # Where fewer rows are fitted, leave-one-out scores are rough.
 _FEW_ROWS = 10
@@ -392,8 +395,28 @@ def check_table(
             *_of_inputs(plan),
             *_of_results(plan),
             *([] if few else _of_targets(plan)),
+            *([] if few else _of_units(plan)),
         ]
     return [*refused, *unreadable, *found]
+
+
+def _of_units(plan: FitPlan) -> list[Finding]:
+    """Offer laws of targets, and dimensionless groups of inputs, that units in the names of columns allow."""
+    found = []
+    for target in plan.targets:
+        laws = likely_laws(plan.frame.iloc[plan.split.train], target, plan.inputs)[:_MOST]
+        if laws:
+            law = shlex.quote(f"{written(target, plan.targets)} ~ {laws[0]}")
+            advice = f"try swwl fit --scaled {law}, which is used if left-out rows agree"
+            found.append(Finding("law", f"may go, by its unit, with {' or '.join(laws)}", advice, column=target))
+    every = dimensionless_groups(plan.inputs) if found else []
+    groups = sorted(every, key=lambda group: len(group.powers) == 2)[:_MOST]  # ratios of two lengths come last
+    if groups:
+        names = [name for group in groups for name in group.powers]
+        told = ", ".join(group.formula(plan.inputs) for group in groups)
+        text = f"the units of {', '.join(dict.fromkeys(names))} make up dimensionless groups"
+        found.append(Finding("dimensionless groups", text, told))
+    return found
 
 
 def check_cases(

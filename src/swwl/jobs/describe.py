@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import asdict
 from pathlib import Path
 
 import msgspec
@@ -170,6 +171,7 @@ def model_facts(model: RobustGPRegressor) -> Record:
         "candidates": model.candidates_.to_dict("records"),
         "components": model.selection_.to_dict("records"),
         "scales": {name: own.facts() for name, own in model.target_scales_.items()},
+        "laws": [asdict(law) | {"words": law.words} for law in model.laws_],
         "calibration": model.calibration_.to_dict(),
         "scores": scores.score_rows(model),
         "variance_shares": [] if data is None else [msgspec.structs.asdict(row) for row in data.variance_shares],

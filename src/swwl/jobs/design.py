@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.design.acquire import suggest
-from swwl.design.pool import Pool
+from swwl.design.pool import Pool, check_conditions
 from swwl.design.space import N_COMPONENTS, design_rows
 from swwl.design.subsets import select
 from swwl.errors import InputError
@@ -171,6 +171,19 @@ def read_bounds(least: Sequence[str], most: Sequence[str]) -> dict[str, tuple[fl
             low, high = found.get(name, (None, None))
             found[name] = (low, bound) if side else (bound, high)
     return found
+
+
+def read_conditions(model: RobustGPRegressor, texts: Sequence[str]) -> dict[str, float | str]:
+    """Read INPUT=VALUE of conditions to design for, by the names of columns."""
+    found: dict[str, float | str] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.rpartition("="))
+        if not (name and equals and value):
+            raise InputError(f"--at {text!r} is not understood; expected INPUT=VALUE, such as force=1000.")
+        if name in found:
+            raise InputError(f"--at gives {name!r} twice; give it once.")
+        found[name] = value
+    return check_conditions(model, found)
 
 
 def holds_choices(path: Path) -> bool:

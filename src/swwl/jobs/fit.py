@@ -22,6 +22,7 @@ from swwl.errors import InputError
 from swwl.evaluation.metadata import plain_score
 from swwl.fields.estimator import FieldRegressor
 from swwl.formatting import Record, plain
+from swwl.gp.carried import CarriedPrediction
 from swwl.jobs.check import Finding, check_plan
 from swwl.jobs.describe import field_model_facts, model_facts
 from swwl.jobs.embed import Embedded, embed, find_work
@@ -39,6 +40,7 @@ from swwl.parallel import Progress
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.fit_many_rows import choose_solver
 from swwl.storage.memory import Memory, fingerprint
+from swwl.tables.laws import read_laws
 from swwl.tables.places import case_names, places, rows_named, where
 
 Kernel = Product | dict[str, Product]
@@ -72,6 +74,8 @@ class FitOptions:
         Of columns: whether rows that the others do not explain hardly count, or count in full.
     regimes : {"auto", "one"} or None
         Of columns: whether to look for two branches, see :class:`swwl.RobustGPRegressor`.
+    scaled : sequence of str
+        Laws of columns, ``TARGET ~ FORMULA``, see :class:`swwl.RobustGPRegressor`.
     n_modes : int or None
         Of fields.
     progress : callable
@@ -88,6 +92,7 @@ class FitOptions:
     target_scale: str | dict[str, str] | None = None
     outliers: str = "auto"
     regimes: str | None = None
+    scaled: Sequence[str] = ()
     n_modes: int | None = None
     progress: Callable[[str], Progress | None] = no_progress
 
@@ -117,6 +122,7 @@ def fit_plan(
         target_scale=how.target_scale,
         outliers=how.outliers,
         regimes=how.regimes,
+        scaled=list(how.scaled) or None,
     )
     train, test = plan.split.train, plan.split.test
     with rows_named(plan.frame, plan.path, train):
@@ -148,6 +154,8 @@ def fit_plan(
         }
         if held_out.process is not held_out:
             data["held_out"] |= {"process_mean": held_out.process.mean, "process_std": held_out.process.std}
+        if isinstance(held_out, CarriedPrediction) and held_out.times is not None:
+            data["held_out"]["times"] = held_out.times
     known: Record = plain(data)
     model.metadata_ = known
     return model
@@ -339,6 +347,8 @@ class FitRequest:
         See :class:`FitOptions`.
     one_regime : bool
         Never look for two branches; by default kernels "auto" and "scalars" do.
+    scaled : sequence of str
+        Laws, ``TARGET ~ FORMULA``.
     cache : bool
         Keep embeddings beside the table.
     force : bool
@@ -361,6 +371,7 @@ class FitRequest:
     target_scale: str | dict[str, str] | None = None
     outliers: str = "auto"
     one_regime: bool = False
+    scaled: Sequence[str] = ()
     cache: bool = True
     force: bool = False
 
@@ -379,6 +390,8 @@ class FitRequest:
             raise InputError("--solver and --embeddings do not apply to --target-field, whose models read the meshes.")
         if self.target_scale is not None and not self.targets:
             raise InputError("--log and --target-scale are for columns: name them with --target.")
+        if self.scaled and not self.targets:
+            raise InputError("--scaled is for columns: name them with --target.")
 
 
 class WrittenModel(NamedTuple):
@@ -418,6 +431,7 @@ class FitJob:
             results=request.results,
             fields=request.fields,
         )
+        read_laws(list(request.scaled), self.plan.targets, self.plan.inputs)  # refuses what it does not understand
         if request.fields:
             if request.kernel.merge_nodes:
                 raise InputError("--merge-nodes does not apply to --target-field: fields are predicted at all nodes.")
@@ -482,6 +496,7 @@ class FitJob:
                 target_scale=request.target_scale,
                 outliers=request.outliers,
                 regimes="auto" if self.kernel in ("auto", "scalars") and not request.one_regime else "one",
+                scaled=request.scaled,
             )
             model = fit_plan(self.plan, kernel, request.numbers_output, options)
             model.save(request.numbers_output)

@@ -92,6 +92,7 @@ def column_kinds(model: Model) -> dict[str, str]:
     if model.predicts == "fields":
         kinds[model.mesh_column_] = "graphs"
         return {name: kinds[name] for name in model.feature_names_in_}
+    kinds |= {name: "numbers" for name in model.stack_.law_inputs if name not in kinds}
     return kinds | {name: "trend" for name in trend_columns(model) if name not in kinds}
 
 

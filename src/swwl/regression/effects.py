@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.domain.verdict import number_columns
-from swwl.regression.stack import Represented, Stack, columns_of, some_rows
+from swwl.regression.stack import Represented, Stack, columns_of, law_values, some_rows
 
 Array = NDArray[np.float64]
 Positions = NDArray[np.intp]
@@ -46,10 +46,11 @@ def variance_shares(stack: Stack, n: int, seed: int = 0) -> pd.DataFrame | None:
     """
     rng = np.random.default_rng(seed)
     chosen = np.sort(rng.permutation(n)[:_MOST_ROWS])
-    numbers = number_columns(stack.kernel.factors, stack.train_rows)
+    numbers = number_columns(stack.kernel.factors, stack.train_rows) | stack.law_inputs
     if any(factor.column not in numbers for factor in stack.trend) or len(chosen) < 2:
         return None
-    names = [str(name) for name in columns_of({member.name: member.kernel for member in stack.members})]
+    of_kernels = columns_of({member.name: member.kernel for member in stack.members})
+    names = list(dict.fromkeys([*map(str, of_kernels), *stack.law_inputs]))
     base = _means(stack, _exchanged(stack, chosen, {}, numbers))
     variance = np.maximum(base.var(axis=0), np.finfo(float).tiny)
     rows = []
@@ -81,7 +82,9 @@ def _exchanged(
         np.asarray(factor.represent(pd.Series(numbers[factor.column][other.get(str(factor.column), rows)])))
         for factor in stack.trend
     ]
-    return Represented(found, np.column_stack(trend) if trend else None, len(rows))
+    laws = pd.DataFrame({name: numbers[name][other.get(name, rows)] for name in stack.law_inputs})
+    times = law_values(stack.laws, laws)
+    return Represented(found, np.column_stack(trend) if trend else None, len(rows), times=times)
 
 
 def _means(stack: Stack, cases: Represented) -> Array:

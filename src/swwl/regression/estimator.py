@@ -58,15 +58,17 @@ from swwl.regression.stack import (
     Stack,
     check_trend,
     columns_of,
+    law_inputs,
     named_kernels,
     trend_factors,
     trend_matrix,
 )
 from swwl.regression.state import RegressorState, regressor_from_state, regressor_state
-from swwl.regression.target_scale import TargetScale, choose_scales
+from swwl.regression.target_scale import TargetScale, choose_scales, judged_laws, warn_about_laws
 from swwl.storage.memory import MemoryLike
 from swwl.storage.modelfile import save_model, storable
 from swwl.tables.inputs import as_rows, as_table, check_width, column, split_targets
+from swwl.tables.laws import laws_of_table
 from swwl.tables.results import warn_about_columns
 
 Array = NDArray[np.float64]
@@ -121,6 +123,11 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         :mod:`swwl.regression.regimes`); predictions of cases that may follow either have two humps then. For 60 to
         1000 rows, and with folds (several kernels or ``calibrate``); "one" never does. By default "auto" for several
         kernels, "one" for one.
+    scaled : str, list of str or dict of str to str, optional
+        Laws that are known of targets: ``"max_disp ~ force / young"``, several of them, or formulas by target. A target
+        is learned as its ratio to the formula, of numeric inputs, which stay inputs; all answers are in its own units.
+        Names with spaces are written in backticks, and ``force`` is enough for ``force [N]``. A law is used only where
+        rows left out of folds are predicted no worse with it; see :attr:`laws_`.
     groups : bool
         Whether the default also learns from the named groups of meshes (where a part is held, how many bodies there
         are), where these differ from mesh to mesh. New meshes need the same groups then.
@@ -151,6 +158,9 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         By how much intervals, standard deviations and samples of each target are wider than those of the processes.
     target_scales_ : dict of str to TargetScale
         On which scale each target was fitted, and why.
+    laws_ : list of JudgedLaw
+        What became of the laws in ``scaled``: ``target``, ``formula``, ``used``, the ``error`` of left-out rows with
+        it, the ``plain_error`` without, and all of that in ``words``.
     selection_ : DataFrame
         How the number of components was chosen: ``column``, ``n_components``, ``log_posterior``, ``chosen``. Empty
         where there was nothing to choose.
@@ -203,6 +213,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         target_scale: str | list[str] | dict[str, str] | None = None,
         outliers: str = "auto",
         regimes: str | None = None,
+        scaled: str | list[str] | dict[str, str] | None = None,
         groups: bool = True,
     ):
         self.kernel = kernel
@@ -221,6 +232,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         self.target_scale = target_scale
         self.outliers = outliers
         self.regimes = regimes
+        self.scaled = scaled
         self.groups = groups
 
     def fit(
@@ -261,6 +273,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             column(table, name)
         if self.kernel is None:
             warn_about_columns(table, pd.DataFrame(targets, columns=self.target_names_))
+        laws = laws_of_table(self.scaled, self.target_names_, targets, inputs)
         check_trend(self.trend)
         check_outliers(self.outliers)
         check_regimes(self.regimes or "auto")
@@ -296,6 +309,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             find_outliers=self.outliers == "auto" and (stacked or self.calibrate),
             find_regimes=(self.regimes or ("auto" if stacked else "one")) == "auto" and (stacked or self.calibrate),
         )
+        self.laws_, laws, task = judged_laws(laws, inputs, self.target_scale, members, task)
         scales = choose_scales(self.target_scale, members, task)
         task = task.on_scales(scales)
         way = (ManyRows if solver.large else FewRows)(task, judge=stacked or self.calibrate)
@@ -312,6 +326,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             scales=scales,
             judged=found.judged,
             regimes=found.regimes,
+            laws=laws,
+            law_inputs=law_inputs(laws, inputs),
         )
         if sizes is not None:
             self.stack_.influence = measure_influence(self.stack_, table, measured, sizes, memory)
@@ -320,6 +336,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         expected = self.leave_one_out().columns().mean if any(n is not None for n in noises) else targets
         self.outliers_ = outlier_table(self.target_names_, targets, noises, expected, table.index)
         warn_about_outliers(self.outliers_, stacklevel=2)
+        warn_about_laws(self.laws_, stacklevel=2)
         self.metadata_: dict[str, Any] = {}
         return self
 
@@ -795,7 +812,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:
         """Columns that predictions need."""
-        return columns_of({member.name: member.kernel for member in self.stack_.members})
+        of_kernels = columns_of({member.name: member.kernel for member in self.stack_.members})
+        return np.array(list(dict.fromkeys([*of_kernels, *self.stack_.law_inputs])), dtype=object)
 
     @property
     def solver_(self) -> str:
@@ -812,7 +830,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     def train_inputs_(self) -> pd.DataFrame:
         """The numeric columns that the model was fitted to, in their own units."""
         check_is_fitted(self, "stack_")
-        return pd.DataFrame(number_columns(self.kernel_.factors, self.train_rows_))
+        return pd.DataFrame(number_columns(self.kernel_.factors, self.train_rows_) | self.stack_.law_inputs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -154,6 +154,8 @@ class Task:
         For every group of targets that are fitted together, the noise of rows that hardly count, (N,), or None.
     find_regimes : bool
         Whether to look for two branches.
+    times : ndarray of shape (N, k) or None
+        The laws' values, by which the targets have been divided.
     """
 
     targets: Array
@@ -168,6 +170,7 @@ class Task:
     find_outliers: bool = False
     noise: tuple[Array | None, ...] = ()
     find_regimes: bool = False
+    times: Array | None = None
 
     @property
     def noises(self) -> list[Array | None]:
@@ -190,11 +193,16 @@ class Task:
         targets = [scale.forward(y) for scale, y in zip(scales, self.targets.T, strict=True)]
         return replace(self, targets=np.column_stack(targets), scales=scales)
 
-    def in_units(self, values: Array) -> Array:
-        """Return values (M, k) of the targets in the units of the user."""
-        if not self.scales:
-            return values
-        return np.column_stack([scale.inverse(x) for scale, x in zip(self.scales, values.T, strict=True)])
+    def over(self, times: Array | None) -> Task:
+        """Return the same task with the targets divided by laws' values (N, k); itself where there are none."""
+        return self if times is None else replace(self, targets=self.targets / times, times=times)
+
+    def in_units(self, rows: Positions) -> Array:
+        """Return the targets of some rows, (M, k), in the units of the user."""
+        values = self.targets[rows]
+        if self.scales:
+            values = np.column_stack([scale.inverse(x) for scale, x in zip(self.scales, values.T, strict=True)])
+        return values if self.times is None else self.times[rows] * values
 
     @property
     def groups(self) -> list[Array]:
@@ -642,7 +650,8 @@ def candidate_table(
         ``target``, ``candidate``, ``weight`` and ``rmse``.
     """
     rows = []
-    known, told = task.in_units(task.targets[judged]), [carried(part, task.scales) for part in left_out]
+    times = None if task.times is None else task.times[judged]
+    known, told = task.in_units(judged), [carried(part, task.scales, times=times) for part in left_out]
     for j, target in enumerate(task.layout.names):
         counted = _among(task.counted(j), judged)
         for i, member in enumerate(members):

@@ -20,8 +20,9 @@ from swwl.kernels.base import Factor, Product
 from swwl.kernels.shared import distinct_factors, represent_columns
 from swwl.regression.estimator import RobustGPRegressor, Table
 from swwl.regression.influence import MeshInfluence
-from swwl.regression.stack import Member, Represented, trend_matrix
+from swwl.regression.stack import Member, Represented, law_values, trend_matrix
 from swwl.tables.inputs import as_rows, column
+from swwl.tables.laws import Law
 
 
 class OneMesh:
@@ -36,6 +37,8 @@ class OneMesh:
     trend : sequence of Factor
         The stack's.
     influence : MeshInfluence, optional
+        The stack's.
+    laws : sequence of Law or None
         The stack's.
 
     Examples
@@ -59,8 +62,9 @@ class OneMesh:
         meshes: Mapping[str, object],
         trend: Sequence[Factor] = (),
         influence: MeshInfluence | None = None,
+        laws: Sequence[Law | None] = (),
     ):
-        self._members, self._trend, self._meshes = members, trend, meshes
+        self._members, self._trend, self._meshes, self._laws = members, trend, meshes, laws
         self._factors, self._places = distinct_factors([member.kernel for member in members])
         graphs = [factor for factor in self._factors if factor.takes == "graphs"]
         table = pd.DataFrame({name: pd.Series([mesh], dtype=object) for name, mesh in meshes.items()})
@@ -77,7 +81,8 @@ class OneMesh:
     @classmethod
     def of(cls, model: RobustGPRegressor, meshes: Mapping[str, object]) -> OneMesh:
         """Make one for a fitted regressor."""
-        return cls(model.stack_.members, meshes, model.stack_.trend, model.stack_.influence)
+        stack = model.stack_
+        return cls(stack.members, meshes, stack.trend, stack.influence, stack.laws)
 
     def represent(self, X: Table) -> Represented:
         """Return rows of other inputs, without the columns of meshes, as the members see them with the mesh.
@@ -91,7 +96,8 @@ class OneMesh:
         found = [[rows[id(self._factors[place])] for place in own] for own in self._places]
         known = self._blocks if len(table) == 1 else None
         sizes = None if self._sizes is None else np.repeat(self._sizes, len(table), axis=0)
-        return Represented(found, trend_matrix(self._trend, table), len(table), known, sizes=sizes)
+        trend, times = trend_matrix(self._trend, table), law_values(self._laws, table)
+        return Represented(found, trend, len(table), known, sizes=sizes, times=times)
 
     def predict_with_domain(self, model: RobustGPRegressor, X: Table) -> tuple[Prediction, Columns]:
         """Predict rows of other inputs, and say of every row whether it is like the training cases.

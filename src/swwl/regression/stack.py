@@ -29,6 +29,7 @@ from swwl.regression.regimes import MixedSlopes, Regimes, branches_together, mix
 from swwl.regression.target_scale import TargetScale
 from swwl.storage.memory import MemoryLike
 from swwl.tables.inputs import column
+from swwl.tables.laws import Law
 
 if TYPE_CHECKING:
     from swwl.regression.influence import MeshInfluence
@@ -278,6 +279,8 @@ class Represented:
         For every member, joined blocks from the cases to the training rows, once they have been asked for.
     sizes : ndarray of shape (M, c), optional
         How coarse the meshes of c columns are, where that matters; see :mod:`swwl.regression.influence`.
+    times : ndarray of shape (M, k), optional
+        The laws' values, by which targets are multiplied that are learned over a law.
     """
 
     rows: list[list[Representation]]
@@ -286,6 +289,7 @@ class Represented:
     known: Sequence[Mapping[int, list[Block]]] | None = None
     blocks: list[list[Block]] | None = None
     sizes: Array | None = None
+    times: Array | None = None
 
     def __len__(self) -> int:
         return self.n
@@ -294,7 +298,9 @@ class Represented:
         """Return some of the cases."""
         rows = [[some_rows(own, cases) for own in member] for member in self.rows]
         sizes = None if self.sizes is None else self.sizes[cases]
-        return Represented(rows, None if self.trend is None else self.trend[cases], len(cases), sizes=sizes)
+        times = None if self.times is None else self.times[cases]
+        trend = None if self.trend is None else self.trend[cases]
+        return Represented(rows, trend, len(cases), sizes=sizes, times=times)
 
 
 def some_rows(rows: Representation, cases: Positions) -> Representation:
@@ -336,6 +342,10 @@ class Stack:
         Two experts and a gate beside the members, where training rows follow two branches.
     influence : MeshInfluence or None
         By how far predictions move with how coarse meshes are, as far as that has been measured.
+    laws : list of k Law or None
+        What the targets are learned over; none where none is.
+    law_inputs : dict of str to ndarray of shape (N,)
+        The columns of the laws, of the training rows.
     """
 
     members: list[Member]
@@ -349,6 +359,13 @@ class Stack:
     judged: tuple[Positions, Prediction] | None = None
     regimes: Regimes | None = None
     influence: MeshInfluence | None = None
+    laws: list[Law | None] = field(default_factory=list)
+    law_inputs: dict[str, Array] = field(default_factory=dict)
+
+    @cached_property
+    def train_times(self) -> Array | None:
+        """The laws' values of the training rows, (N, k); None where there is no law."""
+        return law_values(self.laws, pd.DataFrame(self.law_inputs))
 
     @cached_property
     def kernel(self) -> Product:
@@ -403,11 +420,25 @@ class Stack:
             kernels.append(self.influence.kernel)
         rows = represent_columns(kernels, partial(column, table), progress, memory)
         sizes = None if self.influence is None else np.hstack(rows.pop())
-        return Represented(rows, trend_matrix(self.trend, table), len(table), sizes=sizes)
+        times = law_values(self.laws, table)
+        return Represented(rows, trend_matrix(self.trend, table), len(table), sizes=sizes, times=times)
 
     def predict(self, cases: Represented, include_nugget: bool = True) -> Prediction:
         """Predict cases, arrays of shape (M,) or (M, k)."""
         return self.mixed(self.parts(cases, include_nugget), cases, include_nugget)
+
+    def training_cases_at(self, given: Mapping[str, float | str]) -> Represented:
+        """Return the training cases with some inputs at given values, the same for all: nothing is embedded again."""
+
+        def at(factor: Factor, own: Representation) -> Representation:
+            known = factor.column in given
+            return factor.represent(pd.Series([given[factor.column]] * n)) if known else own
+
+        n = len(self.members[0].gps[0].train_targets_)
+        rows = [[at(*pair) for pair in zip(m.kernel.factors, m.rows, strict=True)] for m in self.members]
+        numbers = number_columns(self.kernel.factors, self.train_rows) | self.law_inputs
+        table = pd.DataFrame(numbers, index=range(n)).assign(**given)
+        return Represented(rows, trend_matrix(self.trend, table), n, times=law_values(self.laws, table))
 
     def parts(self, cases: Represented, include_nugget: bool = True) -> list[Prediction]:
         """Return what every member by itself predicts."""
@@ -431,7 +462,7 @@ class Stack:
             whole = mixed([found.columns(), *experts], weights)
             found = whole.column(0) if self.layout.single else whole
         # Means are carried back before widths are applied: how wide intervals have to be must not move them.
-        return carried(found, self.scales).widened(self.layout.widths(self.widths))
+        return carried(found, self.scales, times=cases.times).widened(self.layout.widths(self.widths))
 
     def _cross(self, cases: Represented) -> list[list[Block]]:
         """Return joined blocks from cases to the training rows for every member; they are computed once."""
@@ -450,18 +481,21 @@ class Stack:
             for member, blocks in self._joint_blocks(cases)
         ]
         means, covs = (np.stack(parts) for parts in zip(*pairs, strict=True))
-        mean, cov = self._carried_joint(*mixture_covariance(means, covs, self.weights.to_numpy()), self._df, factors)
+        together = mixture_covariance(means, covs, self.weights.to_numpy())
+        mean, cov = self._carried_joint(*together, self._df, factors, cases.times)
         if self.regimes is None:
             return mean, cov
         experts, second = self.regimes.joint(*self._of_base(cases), cases.trend, include_nugget)
         gps = self.regimes.experts
-        every = [self._carried_joint(*own, gps[e][0].df_, factors) for e, own in enumerate(experts)]
+        every = [self._carried_joint(*own, gps[e][0].df_, factors, cases.times) for e, own in enumerate(experts)]
         means, covs = (np.stack(parts) for parts in zip(*every, strict=True))
         own_mean, own_cov = branches_together(means, covs, second)
         shares = np.stack([1.0 - self.regimes.shares, self.regimes.shares])
         return mixture_covariance(np.stack([mean, own_mean]), np.stack([cov, own_cov]), shares)
 
-    def _carried_joint(self, mean: Array, cov: Array, df: float, factors: Array | None) -> tuple[Array, Array]:
+    def _carried_joint(
+        self, mean: Array, cov: Array, df: float, factors: Array | None, times: Array | None
+    ) -> tuple[Array, Array]:
         """Return mean (M, k) and covariances (k, M, M) in the units of the targets, as wide as they should be."""
         widths = self.widths.to_numpy()
         across = np.ones(mean.shape).T if factors is None else factors.reshape(mean.shape).T
@@ -471,7 +505,9 @@ class Stack:
         for k, scale in enumerate(self.scales):
             if not scale.is_identity:
                 mean[:, k], wide[k] = carried_covariance(scale, mean[:, k], cov[k], df, widths[k] * across[k])
-        return mean, wide
+        if times is None:
+            return mean, wide
+        return times * mean, times.T[:, :, None] * wide * times.T[:, None, :]
 
     def sample(
         self, cases: Represented, n_samples: int, rng: np.random.Generator, include_nugget: bool = False
@@ -489,10 +525,11 @@ class Stack:
             drawn, mean = self._with_regimes(cases, drawn, mean, rng, include_nugget)
         found = mean + self.layout.widths(self.widths) * (drawn - mean)
         if self.layout.single:
-            return self.scales[0].inverse(found) if self.scales else found
+            found = self.scales[0].inverse(found) if self.scales else found
+            return found if cases.times is None else cases.times[:, 0] * found
         for k, scale in enumerate(self.scales):
             found[..., k] = scale.inverse(found[..., k])
-        return found
+        return found if cases.times is None else cases.times * found
 
     def _with_regimes(
         self, cases: Represented, draws: Array, mean: Array, rng: np.random.Generator, include_nugget: bool
@@ -518,14 +555,15 @@ class Stack:
             found = mixture(self.parts_left_out(), self._weights())
         else:
             found = self.left_out.column(0) if self.layout.single else self.left_out
-        return carried(found, self.scales).widened(self.layout.widths(self.widths))
+        return carried(found, self.scales, times=self.train_times).widened(self.layout.widths(self.widths))
 
     def cross_validation(self) -> tuple[Positions, Prediction] | None:
         """Return which training rows were left out of fits of their own and what these say, arrays of shape (J, k)."""
         if self.judged is None:
             return None
         rows, found = self.judged
-        return rows, carried(found, self.scales).widened(self.widths.to_numpy())
+        times = None if self.train_times is None else self.train_times[rows]
+        return rows, carried(found, self.scales, times=times).widened(self.widths.to_numpy())
 
     def parts_left_out(self) -> list[Prediction]:
         """Return what every member by itself predicts for training rows from all others, ranges fixed."""
@@ -616,7 +654,24 @@ class Stack:
                 columns[factor.column] = columns.get(factor.column, np.zeros(())) + known.pull_back(gradient)
         for factor, slope in zip(self.trend, in_trend, strict=True):
             columns[factor.column] = columns.get(factor.column, np.zeros(())) + slope / factor.units()[0]
-        return np.array([[own.mean, own.std] for own in slopes]).T, columns
+        moments = np.array([[own.mean, own.std] for own in slopes]).T
+        return self._times_laws(moments, columns, row, chosen, std)
+
+    def _times_laws(
+        self, moments: Array, columns: dict[str, Array], row: pd.DataFrame, chosen: Sequence[int], std: bool
+    ) -> tuple[Array, dict[str, Array]]:
+        """Multiply moments and gradients by the laws' values: (s m)' is s m' + s' m. See :meth:`linearize`."""
+        times = law_values(self.laws, row)
+        if times is None:
+            return moments, columns
+        own = times[0, list(chosen)]
+        found = {name: slopes * np.repeat(own, 1 + std) for name, slopes in columns.items()}
+        for j, t in enumerate(chosen):
+            law = self.laws[t]
+            for name, slope in ({} if law is None else law.slopes(row)).items():
+                found.setdefault(name, np.zeros((1 + std) * len(chosen)))
+                found[name][(1 + std) * j : (1 + std) * (j + 1)] += slope[0] * moments[: 1 + std, j]
+        return moments * own, found
 
     def _slopes(self, found: Sequence[tuple[Array, Array]], t: int) -> MixedSlopes:
         """Return mean and std of target t, and their derivatives in those of all members and experts.
@@ -680,6 +735,19 @@ class Stack:
     def _joint_blocks(self, cases: Represented) -> list[tuple[Member, tuple[list[Block], list[Block]]]]:
         pairs = zip(self.members, cases.rows, strict=True)
         return [(member, member.new_blocks(rows, joint=True)) for member, rows in pairs]
+
+
+def law_values(laws: Sequence[Law | None], table: pd.DataFrame) -> Array | None:
+    """Return the laws' values of every row, (N, k), ones for targets without; None where there is no law."""
+    if not any(laws):
+        return None
+    return np.column_stack([np.ones(len(table)) if law is None else law.values(table) for law in laws])
+
+
+def law_inputs(laws: Sequence[Law | None], table: pd.DataFrame) -> dict[str, Array]:
+    """Return the columns of a table that laws need, (N,) each."""
+    names = dict.fromkeys(name for law in laws if law is not None for name in law.columns.values())
+    return {name: table[name].to_numpy(dtype=np.float64) for name in names}
 
 
 def mean_shares(members: Sequence[Member], weights: Array, columns: Sequence[str]) -> list[Array]:

@@ -27,9 +27,10 @@ from swwl.regression.fit import selection_table
 from swwl.regression.influence import MeshInfluence
 from swwl.regression.outliers import outlier_records, outliers_from_records
 from swwl.regression.regimes import Regimes
-from swwl.regression.stack import Layout, Member, Stack, check_trend, some_rows, trend_factors
-from swwl.regression.target_scale import TargetScale
+from swwl.regression.stack import Layout, Member, Stack, check_trend, law_values, some_rows, trend_factors
+from swwl.regression.target_scale import JudgedLaw, TargetScale
 from swwl.storage.checks import AnyNumber, Array, Count, Names, Positive, Shape, Sizes, arguments, restored, shown
+from swwl.tables.laws import Law, law_of
 
 if TYPE_CHECKING:
     from swwl.regression.estimator import RobustGPRegressor
@@ -100,8 +101,8 @@ class _Regimes(msgspec.Struct):
 class RegressorState(msgspec.Struct):
     """A fitted :class:`swwl.RobustGPRegressor`: m members, k targets, n training rows.
 
-    Where targets are fitted on other ``scales`` than their own, ``values`` are those of the training rows in their
-    units.
+    Where targets are fitted on other ``scales`` than their own, or over ``laws``, ``values`` are those of the training
+    rows in their units.
     """
 
     params: Record
@@ -123,6 +124,9 @@ class RegressorState(msgspec.Struct):
     outliers: list[_Outlier] = []
     regimes: _Regimes | None = None
     influence: MeshInfluence | None = None
+    laws: list[Law | None] = []
+    law_inputs: dict[str, Array] = {}
+    judged_laws: list[JudgedLaw] = []
 
 
 def regressor_state(model: RobustGPRegressor) -> RegressorState:
@@ -147,11 +151,14 @@ def regressor_state(model: RobustGPRegressor) -> RegressorState:
         left_out=None if left_out is None else _LeftOut(left_out.mean, left_out.scale, left_out.df),
         metadata=model.metadata_,
         scales=stack.scales if moved else [],
-        values=model.train_targets_ if moved else None,
+        values=model.train_targets_ if moved or stack.laws else None,
         judged=_judged_state(stack),
         outliers=[_Outlier(**row) for row in outlier_records(model.outliers_)],
         regimes=_regimes_state(stack),
         influence=stack.influence,
+        laws=stack.laws,
+        law_inputs=stack.law_inputs,
+        judged_laws=model.laws_,
     )
 
 
@@ -247,7 +254,10 @@ def regressor_from_state(kind: type[RobustGPRegressor], values: Record) -> Robus
         judged=_judged_from_state(state, len(model.train_targets_)),
         regimes=_regimes_from_state(state, len(model.train_targets_)),
         influence=state.influence,
+        laws=state.laws,
+        law_inputs=state.law_inputs,
     )
+    model.laws_ = state.judged_laws
     if model.stack_.regimes is not None:
         _check_experts(model.stack_, len(trend))
     model.outliers_ = outliers_from_records([msgspec.structs.asdict(row) for row in state.outliers])
@@ -324,6 +334,7 @@ def _check_sizes(state: RegressorState, members: Sequence[Member], layout: Layou
         raise InputError(f"there are {len(state.scales)} scales, and {state.values is not None:d} sets of values")
     if state.values is not None:
         Sizes(n=n, k=k).array("values", state.values, "nk")
+    _check_laws(state, n)
     if state.left_out is not None:
         Sizes(n=n, k=k).array("left_out", state.left_out.mean, "nk")
     _check_judged(state, n)
@@ -337,6 +348,21 @@ def _check_sizes(state: RegressorState, members: Sequence[Member], layout: Layou
             raise InputError(f"processes are not those of {k} targets")
         if state.candidates:
             Sizes(i=len(member.kernel.columns), g=len(member.gps)).array("shares", member.shares, "ig")
+
+
+def _check_laws(state: RegressorState, n: int) -> None:
+    """Refuse laws that are not those of the targets, or cannot be computed for n training rows."""
+    if state.laws and (len(state.laws) != len(state.targets) or state.values is None):
+        raise InputError(f"there are {len(state.laws)} laws for {len(state.targets)} targets")
+    named = {name for law in state.laws if law is not None for name in law.columns.values()}
+    if named != set(state.law_inputs):
+        raise InputError(f"laws name {shown(sorted(named))}, but there are {shown(sorted(state.law_inputs))}")
+    for name, values in state.law_inputs.items():
+        Sizes(n=n).array(f"column {name!r} of a law", values, "n")
+    for law, target in zip(state.laws, state.targets, strict=bool(state.laws)):
+        if law is not None and law_of(target, law.formula, named) != law:
+            raise InputError(f"the law of {target!r} is {shown(law.words)}, which names other columns")
+    law_values(state.laws, pd.DataFrame(state.law_inputs))
 
 
 def _check_judged(state: RegressorState, n: int) -> None:

@@ -4,6 +4,9 @@ Drag, pressure drops and energies are positive and vary by factors: errors grow 
 logarithms gets the width of intervals right for small and large values alike, and its bounds are never negative.
 :func:`choose_scales` compares what each scale says of rows that were left out, as densities *in the units of the
 target*, and stays with the target's own unless another one is better beyond chance.
+
+Where a law of a target is known, such as ``max_disp ~ force / young``, :func:`judged_laws` compares in the same way
+what processes say that learn the target and its ratio to the law.
 """
 
 from __future__ import annotations
@@ -15,15 +18,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import numpy as np
+import pandas as pd
 from msgspec import Meta
 from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import t as student
 
-from swwl.errors import GPWarning, InputError
+from swwl.errors import GPWarning, InputError, LawWarning
+from swwl.formatting import number
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
+from swwl.gp.carried import carried
 from swwl.gp.prediction import Prediction
+from swwl.regression.intervals import fold_predictions, make_folds
+from swwl.regression.outliers import FEWEST, SEARCH_STEPS, Refit, can_be_odd, find_suspects, group_scores
+from swwl.tables.laws import Law
 
 if TYPE_CHECKING:
     from swwl.regression.fit import Task
@@ -47,6 +56,7 @@ _LEAST_RATIO = 1.5
 # What warps are tried: units over the median, and exponents.
 _UNITS, _EXPONENTS = (0.1, 0.3, 1.0), (0.0, 0.5, 1.5, 2.0)
 _BAD_SHARE = 0.02
+_HUGE = 1e300  # stands for errors that no number holds
 _LIMIT = 345.0  # exponents beyond this leave no room for squares
 _WORDS = {
     "identity": "own scale",
@@ -288,6 +298,7 @@ class Comparison:
         self._trend = task.take(self._rows)[1]
         self._make_gp = partial(task.make_gp, member.kernel, n_starts=1)
         self._targets = task.targets[self._rows]
+        self._folds, self._find_outliers = make_folds(len(self._rows), task.seed), task.find_outliers
         # Targets that share their ranges are compared with those of all of them together.
         self._together = self._fitted(self._targets) if task.layout.shared and not task.layout.single else None
 
@@ -333,6 +344,57 @@ class Comparison:
                 chosen, gained = replace(one, why=_reason(gain, error, len(gains))), gain
         return chosen
 
+    def judged_law(self, k: int, law: Law, times: Array, plain: TargetScale, scaled: TargetScale) -> JudgedLaw:
+        """Compare what folds say of rows left out with a law and without.
+
+        Parameters
+        ----------
+        k : int
+            Which target.
+        law : Law
+        times : ndarray of shape (N,)
+            Its values.
+        plain, scaled : TargetScale
+            Of the target, and of its ratio to the law.
+        """
+        y, s = self._targets[:, k], times[self._rows]
+        if not len(self._folds):
+            return JudgedLaw(law.target, law.formula, True)
+        ways = [(plain, np.ones(len(y))), (scaled, s)]
+        noise = np.max([self._odd_rows(scale.forward(y / own)) for scale, own in ways], axis=0)
+        sound, errors, densities = noise == 0, [], []
+        for scale, own in ways:
+            left_out = self._from_folds(scale.forward(y / own), noise)
+            errors.append((y - carried(left_out, [scale], times=own).mean)[sound])
+            densities.append((_densities(y / own, scale, left_out) - np.log(own))[sound])
+        without, using = (float(np.nan_to_num(np.sqrt(_trimmed(error)), nan=_HUGE, posinf=_HUGE)) for error in errors)
+        gains = densities[1] - densities[0]
+        gain = float(np.clip(np.nan_to_num(gains.mean(), nan=-_HUGE), -_HUGE, _HUGE))
+        chance = float(gains.std(ddof=1) / np.sqrt(len(gains)))
+        return JudgedLaw(law.target, law.formula, using <= without and gain > -chance, using, without, gain)
+
+    def _from_folds(self, y: Array, noise: Array) -> Prediction:
+        """Return what processes of folds say of rows left out of them, on the scale of the process, (N,)."""
+        cross = lambda out, train: [block.take(out, train) for block in self._blocks]  # noqa: E731
+        folds = replace(self._folds, noise=noise if noise.any() else None)
+        return fold_predictions(self._make_gp, self._blocks, cross, y, self._trend, folds, self._fitted(y))
+
+    def _odd_rows(self, y: Array) -> Array:
+        """Return the noise of rows that the others do not explain by far, (N,); zero for the others."""
+        if not self._find_outliers or len(y) < FEWEST:
+            return np.zeros(len(y))
+        gp = self._fitted(y)
+        scores = group_scores(gp)
+        return find_suspects(y, scores, partial(self._refit, y, gp)) if can_be_odd(scores) else np.zeros(len(y))
+
+    def _refit(self, y: Array, gp: RobustGP, noise: Array) -> Refit:
+        """Fit a process again where some rows have noise."""
+        start, steps = gp.beginning(), SEARCH_STEPS
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
+            other = self._make_gp().fit(self._blocks, y, self._trend, start=start, max_iter=steps, noise=noise)
+        return Refit(other.leave_one_out(), np.sqrt(np.atleast_1d(other.sigma2_)))
+
     def _judged(self, y: Array, scale: TargetScale, start: RobustGP, steps: int) -> Array:
         """Return the log densities (N,) of rows left out, in the units of the target."""
         return _densities(y, scale, self._left_out(y, scale, start, steps))
@@ -351,6 +413,101 @@ class Comparison:
             if not steps:
                 return gp.set_params(beta=start.beta_, nugget=start.nugget_).fit(self._blocks, y, self._trend)
             return gp.fit(self._blocks, y, self._trend, start=start, max_iter=steps)
+
+
+@dataclass(frozen=True)
+class JudgedLaw:
+    """A law that was given for a target, and what rows left out of folds say of it.
+
+    Attributes
+    ----------
+    target, formula : str
+    used : bool
+    error, plain_error : float or None
+        Root mean square error of rows left out, with the law and without, in the units of the target; None where there
+        were too few rows to leave any out.
+    gain : float or None
+        By how much the log density of such a row rises with the law.
+
+    Examples
+    --------
+    >>> print(JudgedLaw("sag", "force / young", True, 0.12, 0.31, 1.1).words)
+    sag is learned over force / young: error of left-out rows 0.12 with it, 0.31 without
+    """
+
+    target: str
+    formula: str
+    used: bool
+    error: float | None = None
+    plain_error: float | None = None
+    gain: float | None = None
+
+    @property
+    def words(self) -> str:
+        """What became of the law, in one line."""
+        if self.error is None or self.plain_error is None or self.gain is None:
+            return f"{self.target} is learned over {self.formula}, as requested: too few rows to test it"
+        told = f"error of left-out rows {number(self.error)} with it, {number(self.plain_error)} without"
+        if self.used:
+            return f"{self.target} is learned over {self.formula}: {told}"
+        if self.error <= self.plain_error:
+            told += f", but their log density falls by {-self.gain:.2g} a row"
+        return f"the law {self.target} ~ {self.formula} is not used: {told}"
+
+
+def judged_laws(
+    laws: Sequence[Law | None],
+    table: pd.DataFrame,
+    given: TargetScales | None,
+    members: Sequence[Member],
+    task: Task,
+) -> tuple[list[JudgedLaw], list[Law | None], Task]:
+    """Say which laws rows left out of folds agree with; return what was found, the laws to use, and the task with them.
+
+    A law is used where the error of rows left out is not larger with it, nor their density lower beyond chance; both
+    are in the units of the target, and both processes have the scale that suits them best. Rows that the others do not
+    explain by far have no say.
+
+    Parameters
+    ----------
+    laws : sequence of k Law or None
+    table : DataFrame of N rows
+        With their columns.
+    given : str, list of str, dict of str to str, or None
+        See :func:`choose_scales`.
+    members : sequence of Member
+        With representations; without processes. The first one is asked.
+    task : Task
+        With the targets as they are.
+
+    Returns
+    -------
+    judged : list of JudgedLaw
+    used : list of k Law or None
+        Empty where none is used.
+    task : Task
+        With targets over those laws.
+    """
+    if not any(laws):
+        return [], [], task
+    times = np.column_stack([np.ones(len(table)) if law is None else law.values(table) for law in laws])
+    plain, scaled = (choose_scales(given, members, own) for own in (task, task.over(times)))
+    comparison = Comparison(members[0], task)
+    found = [
+        comparison.judged_law(k, law, times[:, k], plain[k], scaled[k]) for k, law in enumerate(laws) if law is not None
+    ]
+    agreed = {one.target for one in found if one.used}
+    if not agreed:
+        return found, [], task
+    used = [law if law is not None and law.target in agreed else None for law in laws]
+    return found, used, task.over(np.where([law is not None for law in used], times, 1.0))
+
+
+def warn_about_laws(judged: Sequence[JudgedLaw], stacklevel: int) -> None:
+    """Warn about laws that are not used."""
+    for one in judged:
+        if not one.used:
+            warnings.warn(one.words[0].upper() + one.words[1:] + ".", LawWarning, stacklevel=stacklevel + 1)
 
 
 def _densities(y: Array, scale: TargetScale, left_out: Prediction) -> Array:

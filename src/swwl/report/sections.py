@@ -178,6 +178,7 @@ def intervals(facts: ReportFacts) -> Section:
         "verdicts": verdicts,
         "factors": facts.model.calibration_,
         "regimes": scores.regime_words(facts.model),
+        "laws": [law.words for law in facts.model.laws_],
         "scales": [(name, own) for name, own in facts.model.target_scales_.items() if not own.is_identity],
     }
 
@@ -226,6 +227,13 @@ def unsure(facts: ReportFacts) -> Section:
     return {"pictures": pictures, "widest": widest}
 
 
+def _fitted_name(facts: ReportFacts, target: str) -> str:
+    """Return what is fitted of a target: itself, its ratio to a law, a logarithm."""
+    over = {law.target: f" over {law.formula}" for law in facts.model.laws_ if law.used}
+    name, scale = target + over.get(target, ""), facts.model.target_scales_[target]
+    return name if scale.is_identity else f"{scale.words} of {name}"
+
+
 def domain(facts: ReportFacts) -> Section:
     """Say what a new case is compared with, how often it would be called strange, and who lies at the edge."""
     reference = facts.model.domain_reference()
@@ -237,8 +245,8 @@ def domain(facts: ReportFacts) -> Section:
     return known | {
         "level": LEVEL,
         "sure": [
-            (name if scale.is_identity else f"{scale.words} of {name}", float(sure))
-            for (name, scale), sure in zip(facts.model.target_scales_.items(), reference.sure, strict=True)
+            (_fitted_name(facts, name), float(sure))
+            for name, sure in zip(facts.model.target_names_, reference.sure, strict=True)
         ],
         "share": float(np.mean(found <= LEVEL)),
         "edge": [[facts.labels[i], number(float(found[i]))] for i in order],

@@ -102,6 +102,8 @@ class ServedNumbers(Served):
                 found[factor.column] = {"name": factor.column, "holds": "numbers"} | spread(train[factor.column])
         for name in trend_columns(self.model):
             found[name] = {"name": name, "holds": "numbers"}
+        for name in self.model.stack_.law_inputs:
+            found.setdefault(name, {"name": name, "holds": "numbers"} | spread(train[name]))
         return list(found.values())
 
     def training(self) -> tuple[list[Any], list[Any]]:
