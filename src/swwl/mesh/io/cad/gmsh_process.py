@@ -36,8 +36,8 @@ def main(source: str, target: str, size: float) -> None:
     if not 0 < area < float("inf") or not 0 < size or area / size**2 > 2e7:
         sys.exit(f"swwl: a mesh of its surface at size {size:g} would have more than 40 million triangles, or none")
     gmsh.option.setNumber("Mesh.MeshSizeMax", min(size, largest))
-    gmsh.option.setNumber("Mesh.MeshSizeMin", min(size, largest) / 4)
-    gmsh.option.setNumber("Mesh.MeshSizeFromCurvature", 12)
+    gmsh.option.setNumber("Mesh.MeshSizeMin", min(size, largest) / 8)
+    gmsh.option.setNumber("Mesh.MeshSizeFromCurvature", 24)
     gmsh.option.setNumber("Mesh.MaxNumThreads2D", 1)
     gmsh.model.mesh.generate(2)
     numbers, points, _ = gmsh.model.mesh.getNodes()

@@ -31,8 +31,8 @@ def read_cad(path: Path, fields: Collection[str] | None = None, size: float | No
     fields : None
         There are none.
     size : float, optional
-        Of the largest edges. By default such that there are some 5 000 triangles. Round surfaces get at least twelve
-        edges around.
+        Of the largest edges. By default such that there are some 5 000 triangles. Round surfaces get at least 24
+        edges around, unless these are shorter than an eighth of the size.
     """
     return mesh_with_groups(read_surface(path, size))
 
