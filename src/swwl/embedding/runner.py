@@ -173,7 +173,7 @@ def load(item: Entry, recipe: Recipe) -> Graph | Cloud:
         weights = "area" if recipe.node_weights == "area" else None
         options: dict[str, Any] = {"fields": recipe.fields, "node_weights": weights}
         options |= {"merge_nodes": recipe.merge_nodes, "group": recipe.group}
-        graph = item.once(key, lambda given: as_graph(_flat(given) if recipe.plane else given, **options))
+        graph = item.once(key, lambda given: as_graph(_flat(given, recipe.group) if recipe.plane else given, **options))
     if isinstance(graph, Cloud) and not recipe.directed:
         graph = graph.without_directions()
     elif isinstance(graph, Cloud) and graph.reason and recipe.directions:
@@ -186,17 +186,17 @@ def load(item: Entry, recipe: Recipe) -> Graph | Cloud:
     return graph
 
 
-def _flat(given: object) -> Mesh:
-    """Return the plane mesh of an item that is one cell thick."""
+def _flat(given: object, group: str | None) -> Mesh:
+    """Return the plane mesh of an item that is one cell thick; its groups only if one of them is learned from."""
     mesh = as_mesh(given)
     if isinstance(given, (str, os.PathLike)):
         with located(str(given)):
-            return flattened(mesh)
-    return flattened(mesh)
+            return flattened(mesh, groups=group is not None)
+    return flattened(mesh, groups=group is not None)
 
 
 def _cloud(given: object, recipe: Recipe, found: Skin | None) -> Cloud:
-    given = _flat(given) if recipe.plane else given
+    given = _flat(given, recipe.group) if recipe.plane else given
     return cloud_of(given, recipe.measure, recipe.fields, recipe.merge_nodes, found, group=recipe.group)
 
 
@@ -288,7 +288,7 @@ def summaries_of(
             results.append(kept["summaries"])
             continue
         own = kind == "graph", merge_nodes, group, plane
-        thing = item.once(own, lambda given: _thing(_flat(given) if plane else given, kind, merge_nodes, group))
+        thing = item.once(own, lambda given: _thing(_flat(given, group) if plane else given, kind, merge_nodes, group))
         try:
             if kind in ("part", "coarseness") and isinstance(thing, Mesh):
                 outside = _skin(item, merge_nodes, group, plane)
@@ -306,7 +306,7 @@ def summaries_of(
 def _skin(item: Entry, merge_nodes: bool, group: str | None, plane: bool) -> Skin:
     """Return the skin of a mesh, found once for all embeddings that need it."""
     own = False, merge_nodes, group, plane
-    mesh = item.once(own, lambda given: _thing(_flat(given) if plane else given, "mesh", merge_nodes, group))
+    mesh = item.once(own, lambda given: _thing(_flat(given, group) if plane else given, "mesh", merge_nodes, group))
     assert isinstance(mesh, Mesh)
     return item.once(("skin", *own), lambda _: skin(mesh))
 
@@ -560,7 +560,7 @@ def _thickness(item: Entry, memory: Memory, fields: Collection[str]) -> float:
 
 def _has_group(item: Entry, group: str | None) -> bool:
     """Whether a group is one of the plane mesh; the two sides of a layer are not."""
-    return group is None or bool(matching(group, _flat(item.given).groups))
+    return group is None or bool(matching(group, _flat(item.given, group).groups))
 
 
 def _look(embeddings: Sequence[Stepwise], memory: Memory, items: list[Entry]) -> list[list[Any]]:

@@ -54,7 +54,9 @@ def read_surface(path: Path, size: float | None = None) -> Parts:
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=_MOST_SECONDS, check=False)
         except subprocess.TimeoutExpired:
-            raise InputError(f"gmsh does not finish its mesh within {_MOST_SECONDS // 60} minutes") from None
+            raise InputError(
+                f"gmsh does not finish its mesh within {_MOST_SECONDS} seconds: is it damaged, or the size too small?"
+            ) from None
         if done.returncode or not target.is_file():
             raise _refusal(done.stderr, path)
         with np.load(target, allow_pickle=False) as found:
@@ -75,5 +77,7 @@ def _refusal(told: str, path: Path) -> InputError:
         )
     if "Could not read file" in last:
         return InputError(f"gmsh cannot read it as {path.suffix.lower()} (is it damaged or of another format?)")
+    if "bad_alloc" in told or "MemoryError" in last:
+        return InputError("gmsh needs more memory for its mesh than there is: give a larger size")
     reason = last.removeprefix("swwl: ") if last.startswith("swwl: ") else f"gmsh cannot read it: {last[:200]}"
     return InputError(reason)
