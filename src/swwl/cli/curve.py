@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from swwl.cli.console import Force, Output
+from swwl.cli.console import AtTime, Force, Output, given_time
 from swwl.errors import InputError, located
 from swwl.formatting import Record, number
 
@@ -29,6 +29,7 @@ def curve(
         typer.Option(help="NAME=VALUE for other inputs; the training median by default."),
     ] = None,
     target: Annotated[list[str] | None, typer.Option(help="Target to draw; all by default.")] = None,
+    time: AtTime = None,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
@@ -43,13 +44,13 @@ def curve(
     """
     from swwl.jobs.curves import PICTURES, draw_curves, plan_curves
     from swwl.jobs.outputs import check_output, is_picture, predictions_of
-    from swwl.jobs.predict import graph_columns, load_regressor, meshes_by_column
+    from swwl.jobs.predict import case_meshes, load_regressor
 
     out = Output(quiet, as_json)
     along, curves = _range(sweep), None if each is None else _list(each)
     fixed = _once(along, curves, list(map(_value, fix or [])))
     fitted = load_regressor(model)
-    meshes = meshes_by_column(graph_columns(fitted), mesh or [])
+    meshes = case_meshes(fitted, mesh or [], given_time(time))
     with located(str(model)):
         plan = plan_curves(fitted, along, curves, fixed, meshes, target or ())
     known: Record = {"inputs": [model, *plan.meshes.values()], "force": force}
