@@ -62,7 +62,7 @@ def select(
     memory = memory_beside(table, cache)
     shown = out.progress("meshes")
     chosen, known = select_rows(
-        plan, number, method, have, group=group, seed=seed, memory=memory, n_jobs=jobs, progress=shown
+        plan, number, method, have, group=group, random_state=seed, memory=memory, n_jobs=jobs, progress=shown
     )
     write_table(output, chosen_rows(plan.frame, table, plan.meshes, chosen, output), like=plan.frame)
     if picture is not None:

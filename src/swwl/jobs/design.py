@@ -58,12 +58,7 @@ def select_rows(
     n: int,
     method: str,
     have: Path | None = None,
-    *,
-    group: str | None = None,
-    seed: int = 0,
-    memory: Memory | None = None,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
+    **options: Any,
 ) -> tuple[pd.DataFrame, Any]:
     """Choose rows of a pool; return them as `swwl.design.select` does, and the table of cases that are simulated.
 
@@ -75,7 +70,7 @@ def select_rows(
     method : {"k-median", "maximin"}
     have : path, optional
         Table of simulated cases, with the columns that the plan uses.
-    group, seed, memory, n_jobs, progress
+    **options
         See `swwl.design.select`.
     """
     known = None
@@ -83,7 +78,6 @@ def select_rows(
         frame = at_times(read_table(have), have, plan.meshes, plan.time, required=False)
         columns = {name: require_column(frame, have, name, "input") for name in [*plan.inputs, *plan.categories]}
         known = pd.DataFrame(columns | {name: mesh_paths(frame, have, name) for name in plan.meshes})
-    options: Record = {"group": group, "n_jobs": n_jobs, "random_state": seed, "progress": progress, "memory": memory}
     with rows_named(plan.frame, plan.path, plan.split.rows):
         return select(plan.table(), n, method, have=known, **options), known
 

@@ -26,7 +26,7 @@ from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.screening import Typical, apart
 from swwl.plots.inputs import design_vectors
 from swwl.regression.sensitivity import Sensitivity
-from swwl.serve.models.meshes import Known
+from swwl.serve.models.meshes import CaseFile, Known
 from swwl.storage.checks import shown
 
 _NEAREST = 5
@@ -254,18 +254,19 @@ class Served(ABC):
         )
 
     @cached_property
-    def files(self) -> dict[str, Path]:
-        """Training and held-out meshes that are still where the table says, by reference."""
-        found: dict[str, Path] = {}
+    def files(self) -> dict[str, CaseFile]:
+        """Training and held-out meshes that are still where the table says, with the names of cases, by reference."""
+        found: dict[str, CaseFile] = {}
         if self.data is None:
             return found
+        called = dict(zip(("train", "test"), self.data.names(), strict=True))
         folder = (self.path.parent / self.data.table).parent
         for kind, cases in (("train", self.data.train), ("test", self.data.held_out)):
             for column, names in (cases.meshes if cases else {}).items():
                 for i, name in enumerate(names):
                     file = (folder / name).resolve()
                     if column in self.mesh_columns and file.is_relative_to(self.folder) and is_mesh(file):
-                        found[f"{kind}:{column}:{i}"] = file
+                        found[f"{kind}:{column}:{i}"] = CaseFile(file, called[kind][i])
         return found
 
     @cached_property
