@@ -16,7 +16,6 @@ from swwl.design.pool import Pool
 from swwl.design.space import N_COMPONENTS, design_rows
 from swwl.design.subsets import select
 from swwl.errors import InputError
-from swwl.formatting import Record
 from swwl.jobs.outputs import picture_metadata
 from swwl.jobs.plan import FitPlan, HoldOut, plan_fit
 from swwl.jobs.predict import input_columns

@@ -121,7 +121,7 @@ def test_solids_shells_and_plates_of_varying_thickness_are_refused():
     for mesh in (block, bar, cube, tetrahedra, shell, *plates, channel()):
         assert thin_layer(mesh) is None
     assert np.isnan(thickness_of(block))
-    with pytest.raises(InputError, match="is not one cell thick"):
+    with pytest.raises(InputError, match="is neither plane nor one cell thick"):
         flattened(block)
     assert flattened(channel()).dimension == 2
 

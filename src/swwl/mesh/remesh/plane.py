@@ -169,7 +169,7 @@ def flattened(mesh: Mesh, *, groups: bool = True) -> Mesh:
             return mesh.derived("flattened", lambda one: collapsed(one, layer))
         return mesh.derived("flattened alone", lambda one: collapsed(one, layer, groups=False))
     if mesh.dimension > 2:
-        raise InputError("the mesh is not one cell thick, as those of fit are, which are taken for plane meshes.")
+        raise InputError("the mesh is neither plane nor one cell thick, but those of fit are.")
     return mesh
 
 
