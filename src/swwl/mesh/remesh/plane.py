@@ -408,11 +408,11 @@ def _layer(mesh: Mesh, sides: _Sides) -> ThinLayer | None:
             found.setdefault(width, []).append(own_faces)
     blocks, rows = {}, []
     for width, pairs in found.items():
-        (places, nodes), *others = pairs
-        if others:
-            places, nodes = (np.concatenate(some) for some in zip(*pairs, strict=True))
+        places, nodes = pairs[0]
+        if len(pairs) > 1:
+            places = np.concatenate([own_places for own_places, _ in pairs])
             order = np.argsort(places, kind="stable")
-            places, nodes = places[order], nodes[order]
+            places, nodes = places[order], np.concatenate([own_nodes for _, own_nodes in pairs])[order]
         blocks[_FACE_TYPES[width]] = own(_counterclockwise(points, nodes), np.int32)
         rows.append(places)
     return ThinLayer(sides.kind, sides.thickness, number, own(points), sides.directions, blocks, np.concatenate(rows))
