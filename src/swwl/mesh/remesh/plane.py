@@ -394,8 +394,8 @@ def _layer(mesh: Mesh, sides: _Sides) -> ThinLayer | None:
     number[half] = number[other] = np.arange(len(half), dtype=np.int32)
     points = (points + across) / 2
     if not sides.side.all():
-        kept, places = _joined_on_axis(points, sides.side[half] == 0)
-        number, points = places[number], points[kept]
+        kept, joined = _joined_on_axis(points, sides.side[half] == 0)
+        number, points = joined[number], points[kept]
     found: dict[int, list[tuple[NDArray[np.intp], _Nodes]]] = {}
     for part in parts:
         faces = {part.nodes.shape[1]: (part.rows, number[part.nodes])}
