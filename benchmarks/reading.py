@@ -1,17 +1,20 @@
-"""What reading costs: the way from mesh files to rows, beside that from graphs in memory to rows."""
+"""What reading costs: the way from mesh files to rows beside that from graphs in memory, and that of thin layers."""
 
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import meshio
+import numpy as np
+import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from benchmarks.measure import Line, best_times
 from benchmarks.shapes import shell_mesh
-from swwl import Mesh, SWWLEmbedding, read_mesh
+from swwl import Mesh, RobustGPRegressor, SWWLEmbedding, read_mesh
 
 N_FILES, N_NODES = 100, 30_000
+N_LAYERS, N_ASIDE = 20, 61  # of channels with some 5 500 cells
 
 
 def _as_paraview(mesh: Mesh, path: Path) -> None:
@@ -53,3 +56,44 @@ def run() -> Iterator[Line]:
     yield Line("  from cells to the graph / embedding it, 1 thread", graph / embed, note=f"{1e3 * graph:.1f} ms")
     for kind, seconds in zip(kinds, reading, strict=True):
         yield Line(f"  reading {kind} / embedding it, 1 thread", seconds / embed, note=f"{1e3 * seconds:.1f} ms")
+    yield from _layers()
+
+
+def _layers() -> Iterator[Line]:
+    """Predict channels one cell thick, of hexahedra and wedges, beside the plane meshes of the same cells."""
+    heights = np.random.default_rng(0).uniform(0.1, 0.5, N_LAYERS)
+    with tempfile.TemporaryDirectory() as folder, threadpool_limits(1):
+        tables = []
+        for name, thick in (("plane", False), ("layer", True)):
+            paths = [f"{folder}/{name}{k}.vtu" for k in range(N_LAYERS)]
+            for path, height in zip(paths, heights, strict=True):
+                _channel(height, thick).write(path)
+            tables.append(pd.DataFrame({"mesh": paths}))
+        models = [RobustGPRegressor(random_state=0, n_jobs=1).fit(table, heights**2) for table in tables]
+        plane, layer, flat, solid = best_times(
+            *(lambda m=m, t=t: m.predict_interval(t[:8]) for m, t in zip(models, tables, strict=True)),
+            *(lambda t=t: [read_mesh(path) for path in t["mesh"][:8]] for t in tables),
+            repeats=15,
+        )
+    note = f"{1e3 * layer / 8:.1f} ms a file"
+    yield Line("predicting meshes one cell thick / the plane meshes, .vtu", layer / plane, 1.2, note=note)
+    yield Line("  beyond reading them", (layer - solid) / (plane - flat), 1.2)
+
+
+def _channel(height: float, thick: bool) -> Mesh:
+    """Return a channel over a bump, of squares and triangles with a field and patches; or a layer of such cells."""
+    x, y = np.meshgrid(np.linspace(0, 3, N_ASIDE + 1), np.linspace(0, 1, N_ASIDE + 1))
+    points = np.column_stack([x.ravel(), (y * (1 - height * np.exp(-8 * (x - 1.5) ** 2))).ravel()])
+    corner = (np.arange(N_ASIDE)[:, None] * (N_ASIDE + 1) + np.arange(N_ASIDE)).ravel()
+    cells = corner[:, None] + [0, 1, N_ASIDE + 2, N_ASIDE + 1]
+    quads, halved = np.split(cells, 2 * [len(cells) // 3])[::2]
+    triangles = np.concatenate([halved[:, [0, 1, 2]], halved[:, [0, 2, 3]]])
+    n, inlet = len(points), np.arange(N_ASIDE) * (N_ASIDE + 1)
+    lines = np.column_stack([inlet, inlet + N_ASIDE + 1])
+    if not thick:
+        blocks = {"quad": quads, "triangle": triangles}
+        return Mesh(points, blocks, {"p": points[:, 0]}, groups={"inlet": lines})
+    both = np.concatenate([np.column_stack([points, np.full(n, z)]) for z in (0.0, 0.1)])
+    solids = {"hexahedron": np.hstack([quads, quads + n]), "wedge": np.hstack([triangles, triangles + n])}
+    patches = {"inlet": np.hstack([lines, lines[:, ::-1] + n]), "front": triangles, "back": triangles + n}
+    return Mesh(both, solids, {"p": both[:, 0]}, groups=patches)

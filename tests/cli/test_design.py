@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from swwl import load_model, read_mesh
+from swwl import Mesh, load_model, read_mesh
 from swwl.jobs.design import read_bounds
 from swwl.report import make_report
 from tests.cli.conftest import swwl
+from tests.helpers import plate
 
 
 @pytest.mark.slow
@@ -28,6 +29,25 @@ def test_selected_rows_name_meshes_that_exist(data, tmp_path):
     assert [row["rank"] for row in rows] == [1, 2, 3] and set(rows[0]) == {"place", "row", "rank", "score", "why"}
     again = swwl("select", data / "table.csv", "-n", 6, "-o", out, "--method", "maximin", "-q").output
     assert again == "" and pd.read_csv(out)["rank"].tolist() == [1, 2, 3, 4, 5, 6]
+
+
+def test_cases_are_chosen_by_a_group_of_their_meshes(tmp_path):
+    """Of plates whose bodies differ but whose tips are one of two kinds, --group tip chooses one of each."""
+    for k in range(8):
+        points, triangles = plate(9)
+        right = points[:, 0] > 0.55
+        points = points * [1 + (k >= 4) * 0.5 * right.mean() + 0.0 * k, 1]
+        points[:, 1] *= np.where(right, 1.0, 1.0 + k % 4)
+        chosen = np.flatnonzero(right[triangles].all(axis=1))
+        Mesh(points, triangles, groups={"tip": {"triangle": chosen}}).write(tmp_path / f"{k}.vtu")
+    (tmp_path / "t.csv").write_text("mesh\n" + "".join(f"{k}.vtu\n" for k in range(8)))
+    swwl(
+        "select", tmp_path / "t.csv", "-n", 2, "--group", "tip", "-o", tmp_path / "two.csv", "--map", tmp_path / "m.png"
+    )
+    found = pd.read_csv(tmp_path / "two.csv")["mesh"].str.removesuffix(".vtu").astype(int)
+    assert sorted(found >= 4) == [False, True]
+    done = swwl("select", tmp_path / "t.csv", "-n", 2, "--group", "tail", "-o", tmp_path / "no.csv", code=2)
+    assert "has no group 'tail'; its groups are: tip" in done.stderr
 
 
 def test_suggested_rows(fitted, data, tmp_path):

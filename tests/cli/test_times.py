@@ -54,6 +54,24 @@ def test_the_model_remembers_the_time(study):
     assert one["drag_mean"] == pytest.approx(found["drag_mean"][3])
 
 
+def test_choices_and_curves_are_made_at_a_time(study):
+    """Commands that read a pool or a mesh take --time as fit does, and the model's own time by default."""
+    table, model = study / "table.csv", study / "chosen.swwl"
+    swwl("fit", table, "--target", "drag", "--kernel", "swwl", *SMALL, "--time", "0", "-o", model)
+    swwl("select", table, "-n", "3", "--inputs", "load", "--time", "0", "--have", table, "-o", study / "few.csv")
+    assert pd.read_csv(study / "few.csv")["case"].str.endswith("@0").all()
+    swwl("suggest", model, table, "-n", "2", "--time", "0.5", "-o", study / "next.csv")
+    assert pd.read_csv(study / "next.csv")["case"].str.endswith("@0.5").all()
+    done = swwl("suggest", model, table, "-n", "2", "-o", study / "own.csv", code=2)  # at its own time, all are fitted
+    assert "training cases" in done.stderr
+    curve = ["curve", model, "--mesh", study / "case3", "--sweep", "load=1:3:3"]
+    means = [
+        json.loads(swwl(*curve, *more, "-o", study / f"c{k}.png", "--json").stdout)["points"]["drag_mean"]
+        for k, more in enumerate(([], ["--time", "0"], ["--time", "0.5"]))
+    ]
+    assert means[0] == means[1] != means[2]
+
+
 def test_wrong_times_are_refused(study):
     options = ["--target", "drag", "-o", study / "no.swwl"]
     done = swwl("fit", study / "table.csv", *options, "--time", "0.3", code=2)

@@ -51,6 +51,14 @@ def test_rows_are_those_of_plane_meshes(kind, form, tmp_path):
     np.testing.assert_allclose(embedding.transform(plane[2:3]), expected[2:3], atol=1e-6)  # plane meshes beside them
 
 
+@pytest.mark.parametrize("kind", EMBEDDINGS)
+def test_a_layer_is_collapsed_where_training_meshes_were_plane(kind):
+    plane = plates()
+    embedding = EMBEDDINGS[kind]().fit(plane)
+    found = embedding.transform([extruded(mesh) for mesh in plane])
+    np.testing.assert_allclose(found, embedding.transform(plane), atol=1e-6)
+
+
 def test_of_different_thickness_they_stay_solids():
     thick = [extruded(mesh, 0.1 + k / 10) for k, mesh in enumerate(plates())]
     embedding = SWWLEmbedding(**SMALL).fit(thick)
@@ -63,7 +71,7 @@ def test_a_solid_is_refused_where_training_meshes_were_layers():
     cubes = solid(
         [(x, y, z) for x in range(2) for y in range(2) for z in range(2)], "hexahedron", np.random.default_rng(0)
     )
-    with pytest.raises(InputError, match="Graph 0: the mesh is not one cell thick"):
+    with pytest.raises(InputError, match="Graph 0: the mesh is neither plane nor one cell thick"):
         embedding.transform([cubes])
 
 

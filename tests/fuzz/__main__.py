@@ -16,7 +16,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", default=str(int(time.time())), help="the same seed gives the same cases")
     parser.add_argument("--keep", type=Path, default=Path("fuzz-failures"), help="folder for files that broke")
-    parser.add_argument("--only", default="", choices=["", "solvers"], help="files of solvers alone")
+    parser.add_argument("--only", default="", choices=["", "solvers", "cad"], help="files of solvers, or CAD, alone")
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
     tracemalloc.start()

@@ -5,6 +5,7 @@ limit, and takes no more memory than a multiple of the file's size.
 """
 
 import hashlib
+import importlib.util
 import io
 import itertools
 import json
@@ -20,17 +21,20 @@ import zipfile
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
 from swwl import SWWL, GraphSVC, Matern52, PrincipalSWWL, RobustGPRegressor, load_model
 from swwl.errors import InputError
 from swwl.kernels import Categories
+from swwl.mesh.io.cad import surface
 from swwl.mesh.io.formats import read_file
 from swwl.mesh.io.vtk.vtu import read_vtu
 from tests.helpers import SMALL, plate, plates
 from tests.mesh.io import small_files
 from tests.mesh.io.vtk.vtu_files import COMPRESSORS, Builder
+from tests.solvers.gmsh_model import gmsh_model
 
 SECONDS = 10.0
 RATIO, ALWAYS = 20, 128 * 2**20  # bytes per byte of the file, and for any file: that of a small one may hold but zeros
@@ -93,6 +97,20 @@ def solver_files():
     found["a.vtm"] = f'<VTKFile type="{kind}"><{kind}>{part.format(0)}{block}</{kind}></VTKFile>'.encode()
     found["a.vtu.series"] = b'{"file-series-version" : "1.0", "files" : [{"name" : "inside.vtu", "time" : 0.5}]}'
     return found
+
+
+@cache
+def cad_files():
+    """Return sound CAD files by name, as gmsh writes them; none where it is not installed."""
+    if importlib.util.find_spec("gmsh") is None:
+        return {}
+    with tempfile.TemporaryDirectory() as folder, gmsh_model() as gmsh:
+        kernel = gmsh.model.occ
+        kernel.cut([(3, kernel.addBox(0, 0, 0, 40, 20, 5))], [(3, kernel.addCylinder(20, 10, -1, 0, 0, 10, 4))])
+        kernel.synchronize()
+        for ending in ("step", "brep", "iges"):
+            gmsh.write(f"{folder}/part.{ending}")
+        return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
 
 
 @cache
@@ -224,14 +242,23 @@ def read_solver_file(path):
     read_file(path).graph()
 
 
+def read_cad_file(path):
+    """Mesh the surface of a CAD file, coarsely; a process that does not end is ended, which is a refusal."""
+    with mock.patch.object(surface, "_MOST_SECONDS", SECONDS - 2):
+        read_file(path, size=8.0).graph()
+
+
 def read_model_file(path):
     """Load a model and predict."""
     load_model(path).predict(model_table()[:2])
 
 
 def make_case(number, seed, only=""):
-    """Return name, content and reader of a case; ``only`` "solvers" leaves out the others."""
+    """Return name, content and reader of a case; ``only`` "solvers" or "cad" leaves out the others."""
     rng = random.Random(f"{seed}-{number}")
+    if only == "cad":
+        name = rng.choice(list(cad_files()))
+        return name, spoiled(cad_files()[name], rng), read_cad_file
     if only == "solvers" or rng.random() < 0.4:
         name = rng.choice(list(solver_files()))
         return name, spoiled(solver_files()[name], rng), read_solver_file

@@ -1,6 +1,7 @@
 """What the server answers is what the model says."""
 
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -71,6 +72,23 @@ def test_the_verdict_says_what_leaves_the_training_range(client):
     assert not outside["domain"]["inside"] and outside["domain"]["outside"] == ["load"]
     assert outside["domain"]["notes"] == ["load lies outside the training range"]
     assert outside["targets"]["area"]["trust"] == "untested"
+
+
+def test_training_meshes_are_called_after_their_cases(plates, tmp_path):
+    """Files that are all called alike, as solvers leave them, have the names of their folders."""
+    names = []
+    for k in range(24):
+        (tmp_path / f"case{k:02d}").mkdir()
+        names.append(f"case{k:02d}/internal.vtu")
+        shutil.copy(plates / f"data/meshes/{k:03d}.vtu", tmp_path / names[-1])
+    model = load_model(plates / "model.swwl")
+    known = {"rows": list(range(24)), "meshes": {"mesh": names}, "nodes": []}
+    model.metadata_ = {"table": "table.csv", "split": "all rows", "n_rows": 24, "ignored": {}, "train": known}
+    model.save(tmp_path / "model.swwl")
+    with client_of(tmp_path) as client:
+        answer = client.post("/api/predict", json={"mesh": "train:mesh:7", "inputs": {"load": 2}}).json()
+        assert answer["meshes"]["mesh"]["name"] == "case07" == answer["map"]["nearest"][0]["label"]
+        assert client.get("/api/model").json()["cases"][3]["label"] == "case03"
 
 
 def test_the_map_puts_a_training_mesh_on_itself(client):

@@ -21,6 +21,9 @@ _AS_IT_IS: Any = {"highlight": False, "markup": False, "emoji": False}
 AtTime = Annotated[
     str | None, typer.Option("--time", metavar="TIME", help="Of series in time: a number, first or last [last].")
 ]
+PartOf = Annotated[
+    str | None, typer.Option("--group", help="Compare this part of every mesh: a group of cells or faces, as 'body*'.")
+]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that this command did not write.")]
 
 

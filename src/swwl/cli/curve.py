@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from swwl.cli.console import Force, Output
+from swwl.cli.console import AtTime, Force, Output, given_time
 from swwl.errors import InputError, located
 from swwl.formatting import Record, number
 
@@ -31,6 +31,7 @@ def curve(
     ] = None,
     fix: Annotated[list[str] | None, typer.Option(help="The same as --at.")] = None,
     target: Annotated[list[str] | None, typer.Option(help="Target to draw; all by default.")] = None,
+    time: AtTime = None,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
@@ -47,7 +48,7 @@ def curve(
     from swwl.design.pool import outside_notes
     from swwl.jobs.curves import PICTURES, draw_curves, plan_curves
     from swwl.jobs.outputs import check_output, is_picture, predictions_of
-    from swwl.jobs.predict import column_kinds, graph_columns, load_regressor, meshes_by_column
+    from swwl.jobs.predict import case_meshes, column_kinds, load_regressor
 
     out = Output(quiet, as_json)
     along, curves = _range(sweep), None if each is None else _list(each)
@@ -58,7 +59,7 @@ def curve(
     full = partial(_in_full, list(column_kinds(fitted)))
     along, curves = (full(along[0]), along[1]), curves and (full(curves[0]), curves[1])
     fixed = _once(along, curves, [(option, full(name), value) for option, name, value in given])
-    meshes = meshes_by_column(graph_columns(fitted), mesh or [])
+    meshes = case_meshes(fitted, mesh or [], given_time(time))
     with located(str(model)):
         plan = plan_curves(fitted, along, curves, fixed, meshes, target or ())
     known: Record = {"inputs": [model, *plan.meshes.values()], "force": force}

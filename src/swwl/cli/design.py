@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Force, Output
+from swwl.cli.console import AtTime, Force, Output, PartOf, given_time
 from swwl.cli.show import show_choices
 
 
@@ -26,6 +26,8 @@ def select(
         str, typer.Option(help="k-median: cases that stand for all; maximin: cases far from each other.")
     ] = "k-median",
     have: Annotated[Path | None, typer.Option(help="Table of cases that are simulated already.")] = None,
+    group: PartOf = None,
+    time: AtTime = None,
     picture: Annotated[Path | None, typer.Option("--map", help="Picture of the choices: .png, .svg or .pdf.")] = None,
     cache: Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")] = True,
     jobs: Annotated[int, typer.Option(help="Threads; -1 is one per core.")] = -1,
@@ -51,19 +53,20 @@ def select(
     from swwl.tables.read import write_table
 
     out = Output(quiet, as_json)
-    plan = plan_select(table, list(dict.fromkeys(mesh or [])), named_inputs(inputs))
+    plan = plan_select(table, list(dict.fromkeys(mesh or [])), named_inputs(inputs), given_time(time))
     read = [*plan.files(), *([] if have is None else [have])]
     check_output(output, endings=(".csv", ".parquet", ".pq"), inputs=read, ours=holds_choices, force=force)
     if picture is not None:
         check_output(picture, endings=PICTURES, inputs=read, ours=is_picture, force=force)
     out.say(f"compared by {', '.join([*plan.meshes, *plan.inputs, *plan.categories])}")
     memory = memory_beside(table, cache)
+    shown = out.progress("meshes")
     chosen, known = select_rows(
-        plan, number, method, have, seed=seed, memory=memory, n_jobs=jobs, progress=out.progress("meshes")
+        plan, number, method, have, group=group, random_state=seed, memory=memory, n_jobs=jobs, progress=shown
     )
     write_table(output, chosen_rows(plan.frame, table, plan.meshes, chosen, output), like=plan.frame)
     if picture is not None:
-        draw_selection(plan, chosen, known, picture, memory, seed)
+        draw_selection(plan, chosen, known, picture, memory, seed, group)
     show_choices(out, chosen, plan.frame, table, f"{len(chosen)} of {len(plan.frame)} cases, written to {output}")
 
 
@@ -92,6 +95,7 @@ def suggest(
     status: Annotated[
         str | None, typer.Option(help="Column that says which cases are 'running' or 'failed': they are not chosen.")
     ] = None,
+    time: AtTime = None,
     picture: Annotated[Path | None, typer.Option("--map", help="Picture of the choices: .png, .svg or .pdf.")] = None,
     cache: Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")] = True,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the sample that stands for a large pool.")] = 0,
@@ -120,14 +124,14 @@ def suggest(
         suggest_rows,
     )
     from swwl.jobs.outputs import check_output, is_picture, table_files
-    from swwl.jobs.predict import graph_columns, load_regressor
+    from swwl.jobs.predict import graph_columns, load_regressor, table_at_time
     from swwl.jobs.table import memory_beside, read_table
     from swwl.tables.read import write_table
 
     out = Output(quiet, as_json)
     fitted = load_regressor(model)
     conditions = read_conditions(fitted, at or [])
-    frame = read_table(pool).assign(**conditions)
+    frame = table_at_time(fitted, read_table(pool), pool, given_time(time)).assign(**conditions)
     if conditions:  # answers in the pool are those of other conditions
         frame = frame.drop(columns=fitted.target_names_, errors="ignore")
     meshes = graph_columns(fitted)

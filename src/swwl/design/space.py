@@ -36,6 +36,7 @@ _BLOCK = 512
 
 def design_rows(
     *tables: Any,
+    group: str | None = None,
     n_jobs: int | None = None,
     random_state: int = 0,
     progress: Progress | None = None,
@@ -47,6 +48,8 @@ def design_rows(
     ----------
     *tables : DataFrame, list of graphs, or array
         With the columns of the first; all together decide what is usual. Arrays are numbers.
+    group : str, optional
+        Compare this part of every mesh, see :meth:`swwl.Mesh.part`.
     n_jobs : int or None
         Threads that embed meshes.
     random_state : int
@@ -79,7 +82,8 @@ def design_rows(
     if not varying:
         raise InputError("All cases are the same: there is nothing to choose by.")
     together = together[varying]
-    kernel = Elliptic(*shape_factors(together, N_COMPONENTS, n_jobs=n_jobs, random_state=random_state))
+    own: dict[str, Any] = {"n_jobs": n_jobs, "random_state": random_state} | ({} if group is None else {"group": group})
+    kernel = Elliptic(*shape_factors(together, N_COMPONENTS, **own))
     options: dict[str, Any] = {"progress": progress, "memory": memory}
     if len(together) <= _MOST_ROWS:
         found = fit_kernels([kernel], partial(column, together), **options)[0]

@@ -30,6 +30,7 @@ def select(
     method: str = "k-median",
     *,
     have: Any = None,
+    group: str | None = None,
     n_jobs: int | None = None,
     random_state: int = 0,
     progress: Progress | None = None,
@@ -50,7 +51,7 @@ def select(
         chosen one; "maximin" the case farthest from all that are chosen, which goes to the edges first.
     have : row numbers, mask, or table, optional
         Cases that are simulated already: rows of ``X``, which are not chosen again, or a table of others.
-    n_jobs, random_state, progress, memory
+    group, n_jobs, random_state, progress, memory
         See :func:`swwl.design.space.design_rows`.
 
     Returns
@@ -71,7 +72,8 @@ def select(
         raise InputError(f"method must be one of {', '.join(METHODS)}, not {method!r}.")
     X = as_table(X)
     check_count(n, len(X))
-    rows, known, taken = _points(X, have, n_jobs, random_state, progress, memory)
+    options: dict[str, Any] = {"n_jobs": n_jobs, "random_state": random_state, "progress": progress, "memory": memory}
+    rows, known, taken = _points(X, have, {"group": group} | options)
     free = np.setdiff1d(np.arange(len(rows)), taken)
     n = check_count(n, len(free), len(taken))
     choose = greedy_medians if method == "k-median" else farthest_first
@@ -150,11 +152,8 @@ def farthest_first(rows: Array, n: int, known: Array, free: NDArray[np.intp]) ->
     return chosen_table(chosen, scores, reasons)
 
 
-def _points(
-    X: Any, have: Any, n_jobs: int | None, random_state: int, progress: Progress | None, memory: MemoryLike
-) -> tuple[Array, Array, NDArray[np.intp]]:
+def _points(X: Any, have: Any, options: dict[str, Any]) -> tuple[Array, Array, NDArray[np.intp]]:
     """Return the pool as points, those of known cases, and which of the pool are known."""
-    options: dict[str, Any] = {"n_jobs": n_jobs, "random_state": random_state, "progress": progress, "memory": memory}
     if have is None or _are_rows(have):
         (rows,) = design_rows(X, **options)
         taken = as_positions(have, len(rows), "have")

@@ -131,7 +131,7 @@ class BodyEmbedding(SummaryEmbedding):
         if fit:
             counts = np.array([[-1 if bodies is None else len(bodies) for bodies in mesh] for mesh in meshes])
             # A mesh without a group of bodies has none of them.
-            self.used_ = (counts >= 0).all(axis=0) | (self.form != "numbers") & (counts > 0).any(axis=0)
+            self.used_ = np.asarray((counts >= 0).all(axis=0) if self.form == "numbers" else (counts > 0).any(axis=0))
             if not self.used_.any():
                 raise InputError(f"No group is in all meshes: {', '.join(map(str, self.groups))}.")
             self.counts_ = np.column_stack([counts.min(axis=0), counts.max(axis=0)]).clip(0)
@@ -212,8 +212,8 @@ class BodyEmbedding(SummaryEmbedding):
         if self.form == "one by one":
             nodes, weights = np.polynomial.hermite_e.hermegauss(2 * _FREQUENCIES)
             nodes, weights = nodes[_FREQUENCIES:] / _LENGTH, weights[_FREQUENCIES:]
-            directions = np.kron(np.eye(k), nodes[None])
-            return directions, np.tile(np.sqrt(weights / weights.sum()), k)
+            directions = np.asarray(np.kron(np.eye(k), nodes[None]), dtype=np.float64)
+            return directions, np.asarray(np.tile(np.sqrt(weights / weights.sum()), k), dtype=np.float64)
         rng = np.random.default_rng(0)
         blocks = [np.linalg.qr(rng.normal(size=(k, k)))[0] for _ in range(-(-_DIRECTIONS // k))]
         lengths = np.sqrt(rng.chisquare(k, size=_DIRECTIONS)) / (_LENGTH * np.sqrt(k))

@@ -26,6 +26,7 @@ from swwl.embedding.clouds import CLOUDS, Cloud, cloud_of
 from swwl.embedding.pipeline import EmbeddedGraph, Moments, Recipe
 from swwl.errors import InputError, InputTypeError, MeshWarning, PlaneMeshWarning, located
 from swwl.mesh.arrays import AnyArray
+from swwl.mesh.cells import cell_dimension
 from swwl.mesh.graph import Graph
 from swwl.mesh.groups import matching
 from swwl.mesh.io import as_graph, as_mesh, prepared
@@ -175,7 +176,7 @@ def load(item: Entry, recipe: Recipe) -> Graph | Cloud:
         weights = "area" if recipe.node_weights == "area" else None
         options: dict[str, Any] = {"fields": recipe.fields, "node_weights": weights}
         options |= {"merge_nodes": recipe.merge_nodes, "group": recipe.group}
-        graph = item.once(key, lambda given: as_graph(_flat(given) if recipe.plane else given, **options))
+        graph = item.once(key, lambda given: as_graph(_flat(given, recipe.group) if recipe.plane else given, **options))
     if isinstance(graph, Cloud) and not recipe.directed:
         graph = graph.without_directions()
     elif isinstance(graph, Cloud) and graph.reason and recipe.directions:
@@ -188,17 +189,26 @@ def load(item: Entry, recipe: Recipe) -> Graph | Cloud:
     return graph
 
 
-def _flat(given: object) -> Mesh:
-    """Return the plane mesh of an item that is one cell thick."""
-    mesh = as_mesh(given)
+def _flat(given: object, group: str | None) -> object:
+    """Return the plane mesh of an item that is one cell thick, with groups only if one is learned from.
+
+    Meshes without solid cells and graphs stay as they were given, and so does what cannot be read: whoever takes it
+    says so.
+    """
+    try:
+        mesh = as_mesh(given)
+    except InputError:
+        return given
+    if mesh.dimension < 3 or not any(cell_dimension(kind) == 3 for kind in mesh.cells):
+        return given
     if isinstance(given, (str, os.PathLike)):
         with located(str(given)):
-            return flattened(mesh)
-    return flattened(mesh)
+            return flattened(mesh, groups=group is not None)
+    return flattened(mesh, groups=group is not None)
 
 
 def _cloud(given: object, recipe: Recipe, found: Skin | None) -> Cloud:
-    given = _flat(given) if recipe.plane else given
+    given = _flat(given, recipe.group) if recipe.plane else given
     return cloud_of(given, recipe.measure, recipe.fields, recipe.merge_nodes, found, group=recipe.group)
 
 
@@ -290,7 +300,7 @@ def summaries_of(
             results.append(kept["summaries"])
             continue
         own = kind == "graph", merge_nodes, group, plane
-        thing = item.once(own, lambda given: _thing(_flat(given) if plane else given, kind, merge_nodes, group))
+        thing = item.once(own, lambda given: _thing(_flat(given, group) if plane else given, kind, merge_nodes, group))
         try:
             if kind in ("part", "coarseness") and isinstance(thing, Mesh):
                 outside = _skin(item, merge_nodes, group, plane)
@@ -319,8 +329,10 @@ def bodies_of(
         if kept is not None and "summaries" in kept and np.isfinite(kept["summaries"]).all():
             results.append(kept["summaries"])
             continue
-        own = False, merge_nodes, None, plane
-        mesh = item.once(own, lambda given: _thing(_flat(given) if plane else given, "mesh", merge_nodes, None))
+        with_groups = "groups", merge_nodes, plane
+        mesh = item.once(
+            with_groups, lambda given: _thing(_flat(given, "*") if plane else given, "mesh", merge_nodes, None)
+        )
         try:
             if not isinstance(mesh, Mesh):
                 raise InputError("Bodies are parts of a mesh, which a Graph is not: give the Mesh or its file.")
@@ -351,7 +363,7 @@ def packed(dimension: int, groups: Sequence[NDArray[np.float64] | None]) -> NDAr
 def _skin(item: Entry, merge_nodes: bool, group: str | None, plane: bool) -> Skin:
     """Return the skin of a mesh, found once for all embeddings that need it."""
     own = False, merge_nodes, group, plane
-    mesh = item.once(own, lambda given: _thing(_flat(given) if plane else given, "mesh", merge_nodes, group))
+    mesh = item.once(own, lambda given: _thing(_flat(given, group) if plane else given, "mesh", merge_nodes, group))
     assert isinstance(mesh, Mesh)
     return item.once(("skin", *own), lambda _: skin(mesh))
 
@@ -495,7 +507,8 @@ class Run:
                     break
         plane = same_thickness(found)
         for embedding in self._embeddings:
-            embedding.plane_ = plane and _has_group(first, embedding.group)
+            # A model of plane meshes takes such as are one cell thick, too.
+            embedding.plane_ = found == [0.0] or (plane and _has_group(first, embedding.group))
         if plane and isinstance(self._items, list):
             are = "1 mesh is one cell thick: it is learned as a plane mesh"
             many = f"{len(found)} meshes are one cell thick: they are learned as plane meshes"
@@ -585,18 +598,18 @@ class Run:
 
 
 def _thickness(item: Entry, memory: Memory, fields: Collection[str]) -> float:
-    """Return how thick a mesh is, see :func:`swwl.mesh.remesh.plane.thickness_of`; 0 for graphs."""
+    """Return how thick a mesh is, see :func:`swwl.mesh.remesh.plane.thickness_of`; NaN for graphs."""
     kept = None if item.path is None else memory.get(item.path, "thickness", _THICKNESS)
     known = None if kept is None else kept.get("thickness")
     if known is not None and known.shape == () and known.dtype.kind == "f" and known >= 0:
         return float(known)
     if isinstance(item.given, (Graph, _Failure)):
-        return 0.0
+        return float("nan")
     item.hold(fields)
     try:
         mesh = as_mesh(item.given)
     except InputError:
-        return 0.0  # a graph; what cannot be read at all is told when it is embedded
+        return float("nan")  # a graph; what cannot be read at all is told when it is embedded
     found = thickness_of(mesh)
     if item.path is not None:
         memory.put(item.path, "thickness", _THICKNESS, mesh.n_nodes, thickness=np.array(found))
@@ -605,7 +618,7 @@ def _thickness(item: Entry, memory: Memory, fields: Collection[str]) -> float:
 
 def _has_group(item: Entry, group: str | None) -> bool:
     """Whether a group is one of the plane mesh; the two sides of a layer are not."""
-    return group is None or bool(matching(group, _flat(item.given).groups))
+    return group is None or bool(matching(group, flattened(as_mesh(item.given)).groups))
 
 
 def _look(embeddings: Sequence[Stepwise], memory: Memory, items: list[Entry]) -> list[list[Any]]:

@@ -16,11 +16,11 @@ from swwl.design.pool import Pool, check_conditions
 from swwl.design.space import N_COMPONENTS, design_rows
 from swwl.design.subsets import select
 from swwl.errors import InputError
-from swwl.formatting import Record
 from swwl.jobs.outputs import picture_metadata
 from swwl.jobs.plan import FitPlan, HoldOut, plan_fit
 from swwl.jobs.predict import input_columns
 from swwl.jobs.table import CHOSEN, read_table
+from swwl.mesh.io.series import Time
 from swwl.parallel import Progress
 from swwl.plots.inputs import ChoicesDisplay
 from swwl.plots.style import new_figure
@@ -28,18 +28,19 @@ from swwl.regression.estimator import RobustGPRegressor
 from swwl.storage.atomic import atomic_write
 from swwl.storage.memory import Memory
 from swwl.tables.columns import mesh_columns
-from swwl.tables.places import mesh_paths, require_column, rows_named
+from swwl.tables.places import at_times, mesh_paths, require_column, rows_named
 
 # What a column may say of cases of a pool; other cells mean that a case is free.
 _RUNNING, _FAILED = ("running", "pending"), ("failed",)
 PICTURES = (".png", ".svg", ".pdf")
 
 
-def plan_select(path: Path, meshes: Sequence[str], inputs: list[str] | None) -> FitPlan:
-    """Read a pool; settle which columns tell its cases apart."""
+def plan_select(path: Path, meshes: Sequence[str], inputs: list[str] | None, time: Time | None = None) -> FitPlan:
+    """Read a pool; settle which columns tell its cases apart, and at which time meshes that are series are read."""
     frame = read_table(path)
     names = list(meshes) or mesh_columns(frame)
-    plan = plan_fit(path, [], names, inputs, kernel="principal" if names else "scalars", rows=HoldOut(all_rows=True))
+    rows = HoldOut(all_rows=True, time=time)
+    plan = plan_fit(path, [], names, inputs, kernel="principal" if names else "scalars", rows=rows)
     check_free(plan.frame, path)
     return plan
 
@@ -56,11 +57,7 @@ def select_rows(
     n: int,
     method: str,
     have: Path | None = None,
-    *,
-    seed: int = 0,
-    memory: Memory | None = None,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
+    **options: Any,
 ) -> tuple[pd.DataFrame, Any]:
     """Choose rows of a pool; return them as `swwl.design.select` does, and the table of cases that are simulated.
 
@@ -72,15 +69,14 @@ def select_rows(
     method : {"k-median", "maximin"}
     have : path, optional
         Table of simulated cases, with the columns that the plan uses.
-    seed, memory, n_jobs, progress
+    **options
         See `swwl.design.select`.
     """
     known = None
     if have is not None:
-        frame = read_table(have)
+        frame = at_times(read_table(have), have, plan.meshes, plan.time, required=False)
         columns = {name: require_column(frame, have, name, "input") for name in [*plan.inputs, *plan.categories]}
         known = pd.DataFrame(columns | {name: mesh_paths(frame, have, name) for name in plan.meshes})
-    options: Record = {"n_jobs": n_jobs, "random_state": seed, "progress": progress, "memory": memory}
     with rows_named(plan.frame, plan.path, plan.split.rows):
         return select(plan.table(), n, method, have=known, **options), known
 
@@ -132,11 +128,17 @@ def chosen_rows(
 
 
 def draw_selection(
-    plan: FitPlan, chosen: pd.DataFrame, known: Any, output: Path, memory: Memory | None, seed: int
+    plan: FitPlan,
+    chosen: pd.DataFrame,
+    known: Any,
+    output: Path,
+    memory: Memory | None,
+    seed: int,
+    group: str | None = None,
 ) -> None:
     """Draw the choices among a pool on its map."""
     tables = [plan.table()] if known is None else [plan.table(), known]
-    points = design_rows(*tables, memory=memory, random_state=seed)
+    points = design_rows(*tables, group=group, memory=memory, random_state=seed)
     _write_map(points[0], chosen, points[1] if known is not None else None, output)
 
 

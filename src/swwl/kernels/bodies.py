@@ -120,7 +120,7 @@ class GroupMeasures(KeptComponents):
 
     def unlike(self, rows: Kept) -> list[list[str]]:
         """Say of every row which groups have more or fewer bodies, or lie elsewhere, than those of training meshes."""
-        embedding, varies = self.embedding_, self.components_[0].any(axis=1)
+        embedding, varies = self.embedding_, self._varies()
         names = [name for name, own in zip(embedding.names(), varies, strict=True) if own]
         low, high = embedding.lowest_[varies], embedding.highest_[varies]
         raw = embedding.mean_[varies] + embedding.spread_[varies] * rows[0]
@@ -146,8 +146,12 @@ class GroupMeasures(KeptComponents):
 
     def range_names(self) -> list[str]:
         """Name the numbers."""
-        names, varies = self.embedding_.names(), self.components_[0].any(axis=1)
-        return [f"{self.column} ({name})" for name, own in zip(names, varies, strict=True) if own] or [self.column]
+        pairs = zip(self.embedding_.names(), self._varies(), strict=True)
+        return [f"{self.column} ({name})" for name, varies in pairs if varies] or [self.column]
+
+    def _varies(self) -> NDArray[np.bool_]:
+        """Return which numbers of a row vary over the training set, (K,)."""
+        return np.asarray(self.components_[0].any(axis=1))
 
 
 @storable

@@ -138,9 +138,9 @@ def default_kernels(
         title = " + ".join(dict.fromkeys(names))
         candidates[title] = Elliptic(*factors, *map(clone, scalars), *map(Categories, others), correlation=correlation)
     if groups and meshes == [True] and options.get("group") is None:
-        plain = {key: options[key] for key in ("merge_nodes", "n_jobs") if key in options}
+        few_options: dict[str, Any] = {key: options[key] for key in ("merge_nodes", "n_jobs") if key in options}
         skin_part = _factor(graphs[0], min(8, most), "mesh", _SKIN, options)
-        parts_of = _on_groups(graphs[0], table[graphs[0]], skin_part, plain)
+        parts_of = _on_groups(graphs[0], table[graphs[0]], skin_part, few_options)
         named = {
             title: Elliptic(*parts, *map(clone, scalars), *map(Categories, others)) for title, parts in parts_of.items()
         }

@@ -11,10 +11,11 @@ import pytest
 from scipy.io import netcdf_file
 
 from swwl import Mesh, as_graph, as_mesh, read_mesh
-from swwl.errors import InputError
+from swwl.errors import InputError, MeshWarning
 from swwl.mesh.cells import _NODES, CELL_TYPES, cell_dimension, cell_edges, cell_sides, side_of
 from swwl.mesh.io.shared import NamedSets, Piece, join, tagged_groups
 from swwl.mesh.io.vtk.groups import take_groups
+from tests.mesh.io import small_files
 from tests.mesh.io.hdf.test_hdf5_formats import node, zone
 
 
@@ -346,7 +347,8 @@ def test_sets_of_nastran(tmp_path):
     cards = ["GRID,1,,0.,0.,0.", "GRID,2,,1.,0.,0.", "GRID,5,,1.,1.,0.", "GRID,9,,0.,1.,0.", "CQUAD4,1,3,1,2,5,9"]
     cards += ["SPC,7,1,123,0.,9,123,0.", "SPC1,8,12,2,THRU,8", "SPC1,8,12,100", "SPCADD,4,7,8", "SET1,3,5,9"]
     (tmp_path / "a.bdf").write_text("BEGIN BULK\n" + "\n".join(cards) + "\nENDDATA\n")
-    mesh = read_mesh(tmp_path / "a.bdf")
+    with pytest.warns(MeshWarning, match=r"a.bdf: its sets name 1 nodes or elements .* \('SPC 8': 1\)"):
+        mesh = read_mesh(tmp_path / "a.bdf")
     found = {name: group.nodes.tolist() for name, group in mesh.groups.items()}
     assert found == {
         "SPC 7": [0, 3],
@@ -355,6 +357,19 @@ def test_sets_of_nastran(tmp_path):
         "SPC 4": [0, 1, 2, 3],
         "property 3": [0, 1, 2, 3],
     }
+
+
+def test_sets_that_name_what_a_file_does_not_have_are_told(tmp_path):
+    square = "*NODE\n1, 0, 0\n2, 1, 0\n3, 1, 1\n4, 0, 1\n*ELEMENT, TYPE=S4\n7, 1, 2, 3, 4\n"
+    sets = "*NSET, NSET=fix\n1, 2, 30, 40\n*ELSET, ELSET=top\n7, 8\n*NSET, NSET=all, GENERATE\n1, 99\n"
+    bar = small_files.dyna().replace(b"7        37        67        97", b"7        37        67        99")
+    lost = small_files.unv().replace(f"{8:10d}{3:10d}{0:10d}".encode(), f"{8:10d}{9:10d}{0:10d}".encode())
+    files = {"a.inp": (square + sets).encode(), "a.k": bar, "a.unv": lost}
+    told = {"a.inp": "name 3 .*'fix': 2, 'top': 1", "a.k": "name 1 .*'left': 1", "a.unv": "name 1 .*'ROOF': 1"}
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.warns(MeshWarning, match=f"{name}: its sets {told[name]}"):
+            read_mesh(tmp_path / name)
 
 
 def condition(home, name, form, values, location=None, family=None):

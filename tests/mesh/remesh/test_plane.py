@@ -121,7 +121,7 @@ def test_solids_shells_and_plates_of_varying_thickness_are_refused():
     for mesh in (block, bar, cube, tetrahedra, shell, *plates, channel()):
         assert thin_layer(mesh) is None
     assert np.isnan(thickness_of(block))
-    with pytest.raises(InputError, match="is not one cell thick"):
+    with pytest.raises(InputError, match="is neither plane nor one cell thick"):
         flattened(block)
     assert flattened(channel()).dimension == 2
 
@@ -162,3 +162,13 @@ def test_numbers_of_parts_stay_whole():
     found = flattened(extruded(tagged))
     assert found.fields["part"].dtype.kind == "i"
     assert found.fields["part"].tolist() == tagged.fields["part"].tolist()
+
+
+def test_groups_are_left_out_where_nobody_asks_for_them():
+    plane = channel()
+    thick = extruded(plane)
+    sides = Mesh(thick.points, thick.cells, groups={"some": [0, 1], "ends": np.arange(4)})
+    assert flattened(sides).groups.keys() == {"some", "ends"}
+    bare = flattened(sides, groups=False)
+    assert not bare.groups
+    np.testing.assert_array_equal(bare.points, flattened(sides).points)

@@ -258,7 +258,7 @@ def read_file(
         reader = _reader_of(path, named if time is None else time, size)
     try:
         content = _read_by_any(path, reader, fields)
-    except (InputError, PermissionError):
+    except (InputError, PermissionError, Warning):  # warnings may be errors
         raise
     except MemoryError:
         raise InputError("it asks for more memory than there is") from None

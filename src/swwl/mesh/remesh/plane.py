@@ -31,7 +31,7 @@ _TOLERANCE, _DIGITS, _MOST = 1e-4, 1e-6, 1e-2
 _MOST_ANGLE = np.radians(30.0)
 # Thicknesses that differ by less are the same; those of a set of meshes have to be.
 _SAME = 1e-6
-_MOST_TRIED = 1000  # cells, of which the largest shows where the sides are
+_MOST_TRIED = 300  # cells, of which the largest shows where the sides are; nodes that are looked at first
 # Corners of cells on one side, and those across from them.
 _ACROSS = {
     "hexahedron": (
@@ -144,15 +144,19 @@ def _thin_layer(mesh: Mesh) -> ThinLayer | None:
     if sum(map(len, solids.values())) < 2 or not {"hexahedron", "wedge"} & solids.keys():
         return None
     size = float(np.ptp(mesh.points.T.copy(), axis=1).max())
-    looks = (_sides(mesh.points, *pair, size) for pair in _opposite_faces(mesh.points, solids))
+    some = mesh.points[:: max(1, mesh.n_nodes // _MOST_TRIED)]
+    pairs = [pair for pair in _opposite_faces(mesh.points, solids) if _may_hold(some, *pair, size)]
+    looks = (_sides(mesh.points, *pair, size) for pair in pairs)
     sides = [found for found in looks if found is not None]
     if len(sides) != 1 or (not sides[0].side.all() and not used_nodes(solids, mesh.n_nodes).all()):
         return None
     return _layer(mesh, sides[0])
 
 
-def flattened(mesh: Mesh) -> Mesh:
+def flattened(mesh: Mesh, *, groups: bool = True) -> Mesh:
     """Return the plane mesh of one that is one cell thick; meshes that are plane already as they are.
+
+    Without ``groups``, which take as long as the rest, it need not have them.
 
     Raises
     ------
@@ -161,9 +165,11 @@ def flattened(mesh: Mesh) -> Mesh:
     """
     layer = thin_layer(mesh)
     if layer is not None:
-        return mesh.derived("flattened", lambda one: collapsed(one, layer))
+        if groups or not mesh.groups:
+            return mesh.derived("flattened", lambda one: collapsed(one, layer))
+        return mesh.derived("flattened alone", lambda one: collapsed(one, layer, groups=False))
     if mesh.dimension > 2:
-        raise InputError("the mesh is not one cell thick, as those of fit are, which are taken for plane meshes.")
+        raise InputError("the mesh is neither plane nor one cell thick, but those of fit are.")
     return mesh
 
 
@@ -199,7 +205,7 @@ def same_thickness(found: list[float]) -> bool:
     return bool(np.ptp(thick) <= _SAME * np.abs(thick).max())
 
 
-def collapsed(mesh: Mesh, layer: ThinLayer) -> Mesh:
+def collapsed(mesh: Mesh, layer: ThinLayer, *, groups: bool = True) -> Mesh:
     """Return the plane mesh of one that is one cell thick.
 
     Parameters
@@ -207,6 +213,8 @@ def collapsed(mesh: Mesh, layer: ThinLayer) -> Mesh:
     mesh : Mesh
     layer : ThinLayer
         Of it.
+    groups : bool
+        Whether the plane mesh has the groups of the mesh.
 
     Returns
     -------
@@ -226,9 +234,9 @@ def collapsed(mesh: Mesh, layer: ThinLayer) -> Mesh:
     """
     fields = {name: layer.mean(field) for name, field in mesh.fields.items()}
     of_cells = {name: own(field[layer.rows]) for name, field in mesh.cell_fields.items()}
-    raw = {name: _group(mesh, layer, group) for name, group in mesh.groups.items()}
-    groups = collect_groups({name: one for name, one in raw.items() if one is not None}, len(layer.points), layer.cells)
-    return trusted_mesh(layer.points, layer.cells, fields, mesh.name, of_cells, groups)
+    raw = {name: _group(mesh, layer, group) for name, group in mesh.groups.items()} if groups else {}
+    kept = collect_groups({name: one for name, one in raw.items() if one is not None}, len(layer.points), layer.cells)
+    return trusted_mesh(layer.points, layer.cells, fields, mesh.name, of_cells, kept)
 
 
 # Where the layer lies
@@ -250,8 +258,9 @@ def _opposite_faces(points: Array, solids: dict[str, _Nodes]) -> Iterator[tuple[
     """Yield pairs of faces of a large cell, (3 or 4, 3) each, one of which must lie on the two sides of a layer."""
     kind = "hexahedron" if "hexahedron" in solids else "wedge"
     block = solids[kind][:: max(1, len(solids[kind]) // _MOST_TRIED)]
-    boxes = np.ptp(points[block], axis=1)
-    cell = block[[int(np.argmax(np.partition(boxes, 1, axis=1)[:, 1]))]]  # its second longest edge counts
+    corners = points[block.T]  # (8, m, 3): minima over few corners of many cells are fast in this order
+    boxes = np.sort(corners.max(axis=0) - corners.min(axis=0), axis=1)
+    cell = block[[int(np.argmax(boxes[:, 1]))]]  # its second longest edge counts
     faces = [points[face[0]] for face in cell_sides(kind, cell)]
     if kind == "hexahedron":
         yield from ((faces[a], faces[b]) for a, b in ((0, 1), (2, 4), (3, 5)))
@@ -260,9 +269,14 @@ def _opposite_faces(points: Array, solids: dict[str, _Nodes]) -> Iterator[tuple[
         yield from ((faces[a], faces[b]) for a, b in ((2, 3), (3, 4), (4, 2)))
 
 
+def _cross(a: Array, b: Array) -> Array:
+    """Return the product of two vectors; numpy's takes ten times as long for them."""
+    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+
+
 def _normal(face: Array) -> Array | None:
-    spokes = face[1:] - face[0]
-    vector = np.cross(spokes[:-1], spokes[1:]).sum(axis=0)
+    a, b = (face[1] - face[0], face[2] - face[0]) if len(face) == 3 else (face[2] - face[0], face[3] - face[1])
+    vector = _cross(a, b)
     size = float(np.linalg.norm(vector))
     return vector / size if size > 0 else None
 
@@ -278,12 +292,22 @@ def _sides(points: Array, first: Array, second: Array, size: float) -> _Sides | 
     a, b = _normal(first), _normal(second)
     if a is None or b is None:
         return None
-    axis = np.cross(a, b)
+    axis = _cross(a, b)
     if np.linalg.norm(axis) < 1e-5:
         return _between_planes(points, _snapped(a), size)
     if np.linalg.norm(axis) > np.sin(_MOST_ANGLE):
         return None
     return _between_half_planes(points, (first, a), (second, b), _snapped(axis / np.linalg.norm(axis)), size)
+
+
+def _may_hold(points: Array, first: Array, second: Array, size: float) -> bool:
+    """Whether some points are roughly in two planes, or two that meet: sets most pairs aside at little cost."""
+    a, b = _normal(first), _normal(second)
+    if a is None or b is None:
+        return False
+    apart = [np.abs((points - face[0]) @ normal) for face, normal in ((first, a), (second, b))]
+    thickness = max(float(np.abs((second - first[0]) @ a).max()), float(np.linalg.norm(_cross(a, b))) * size)
+    return bool((np.minimum(*apart) <= 5 * _MOST * thickness).all())
 
 
 def _tolerance(thickness: float, size: float) -> float:
@@ -305,7 +329,7 @@ def _between_planes(points: Array, normal: Array, size: float) -> _Sides | None:
         start = np.eye(3)[int(np.argmin(np.abs(normal)))]
         start = start - (start @ normal) * normal
         start /= np.linalg.norm(start)
-        basis = np.array([start, np.cross(normal, start)])
+        basis = np.array([start, _cross(normal, start)])
     thickness = float(across[side > 0].mean() - across[side < 0].mean())
     return _Sides("plane", thickness, side, points @ basis.T, basis[None], tolerance)
 
@@ -323,7 +347,7 @@ def _between_half_planes(
         away.append(middle / np.linalg.norm(middle))
     radial = away[0] + away[1]
     radial /= np.linalg.norm(radial)
-    across = np.cross(axis, radial)
+    across = _cross(axis, radial)
     x, r, t = (points - start) @ axis + start @ axis, (points - start) @ radial, (points - start) @ across
     half = abs(float(np.arctan2(away[0] @ across, away[0] @ radial)))
     radius = np.hypot(r, t)
@@ -361,14 +385,17 @@ def _layer(mesh: Mesh, sides: _Sides) -> ThinLayer | None:
     partner = _partners(parts, sides.side)
     if partner is None:
         return None
-    gap = sides.points - sides.points[partner]
-    if max(float(gap.max()), -float(gap.min())) > sides.tolerance:
+    half = np.flatnonzero(np.arange(mesh.n_nodes) <= partner)  # one of every pair
+    other = partner[half]
+    points, across = sides.points[half], sides.points[other]
+    if float(np.abs(points - across).max()) > sides.tolerance:
         return None
-    first = _joined_on_axis(sides, np.minimum(partner, np.arange(mesh.n_nodes)))
-    kept = first == np.arange(mesh.n_nodes)
-    number: _Nodes = (np.cumsum(kept) - 1)[first].astype(np.int32)
-    counts = np.bincount(number)
-    points = np.column_stack([np.bincount(number, column) / counts for column in sides.points.T])
+    number = np.empty(mesh.n_nodes, np.int32)
+    number[half] = number[other] = np.arange(len(half), dtype=np.int32)
+    points = (points + across) / 2
+    if not sides.side.all():
+        kept, joined = _joined_on_axis(points, sides.side[half] == 0)
+        number, points = joined[number], points[kept]
     found: dict[int, list[tuple[NDArray[np.intp], _Nodes]]] = {}
     for part in parts:
         faces = {part.nodes.shape[1]: (part.rows, number[part.nodes])}
@@ -381,10 +408,13 @@ def _layer(mesh: Mesh, sides: _Sides) -> ThinLayer | None:
             found.setdefault(width, []).append(own_faces)
     blocks, rows = {}, []
     for width, pairs in found.items():
-        places, nodes = (np.concatenate(some) for some in zip(*pairs, strict=True))
-        order = np.argsort(places, kind="stable")
-        blocks[_FACE_TYPES[width]] = own(_counterclockwise(points, nodes[order]), np.int32)
-        rows.append(places[order])
+        places, nodes = pairs[0]
+        if len(pairs) > 1:
+            places = np.concatenate([own_places for own_places, _ in pairs])
+            order = np.argsort(places, kind="stable")
+            places, nodes = places[order], np.concatenate([own_nodes for _, own_nodes in pairs])[order]
+        blocks[_FACE_TYPES[width]] = own(_counterclockwise(points, nodes), np.int32)
+        rows.append(places)
     return ThinLayer(sides.kind, sides.thickness, number, own(points), sides.directions, blocks, np.concatenate(rows))
 
 
@@ -398,8 +428,8 @@ def _parts(mesh: Mesh, side: NDArray[np.int8]) -> Iterator[_Cells]:
                 break
             nodes = block if len(left) == len(block) else block[left]
             lies = side[nodes.T]
-            straight = np.logical_and.reduce([lies[k] == lies[one[0]] for k in one] + [lies[one[0]] != 0])
-            straight &= np.logical_and.reduce([lies[k] == -lies[one[0]] for k in other])
+            here, there = (lies[list(some)].sum(axis=0, dtype=np.int8) for some in (one, other))
+            straight = (np.abs(here) == len(one)) & (there == -here)
             if straight.any():
                 some = nodes if straight.all() else nodes[straight]
                 yield _Cells(kind, start + left[straight], some[:, one], some[:, other])
@@ -422,25 +452,25 @@ def _partners(parts: Sequence[_Cells], side: NDArray[np.int8]) -> NDArray[np.int
             pairs.append((ends[0][here], ends[1][here]))
     for one, other in pairs:
         partner[one] = other
-        partner[other] = one
+    first = np.flatnonzero(partner >= 0)
+    partner[partner[first]] = first
     # A pair that has lost its place to another one shows that a node has two partners.
-    whole = all((partner[a] == b).all() and (partner[b] == a).all() for a, b in pairs)
-    return partner if whole and (partner >= 0).all() else None
+    whole = (partner >= 0).all() and (partner[partner] == np.arange(len(side))).all()
+    return partner if whole and all((partner[a] == b).all() for a, b in pairs) else None
 
 
-def _joined_on_axis(sides: _Sides, first: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Make nodes at one place in the axis one."""
-    on_axis = np.flatnonzero(sides.side == 0)
-    if not len(on_axis):
-        return first
-    x = sides.points[on_axis, 0]
+def _joined_on_axis(points: Array, on_axis: NDArray[np.bool_]) -> tuple[NDArray[np.intp], _Nodes]:
+    """Make nodes at one place in the axis one: return which nodes (k,) stay, and of every node its new number."""
+    nodes = np.flatnonzero(on_axis)
+    x = points[nodes, 0]
     order = np.argsort(x, kind="stable")
     run = np.concatenate([[0], np.cumsum(np.diff(x[order]) > 1e-9 * max(float(np.abs(x).max()), 1e-300))])
-    least = np.full(int(run[-1]) + 1, len(first))
-    np.minimum.at(least, run, on_axis[order])
-    first = first.copy()
-    first[on_axis[order]] = least[run]
-    return first
+    least = np.full(int(run[-1]) + 1, len(points))
+    np.minimum.at(least, run, nodes[order])
+    first = np.arange(len(points))
+    first[nodes[order]] = least[run]
+    kept = first == np.arange(len(points))
+    return np.flatnonzero(kept), (np.cumsum(kept) - 1)[first].astype(np.int32)
 
 
 def _plane_cells(
@@ -473,9 +503,10 @@ def _plane_cells(
 
 def _counterclockwise(points: Array, cells: _Nodes) -> _Nodes:
     x, y = (column[cells.T] for column in points.T.copy())
-    area = sum(x[k - 1] * y[k] - y[k - 1] * x[k] for k in range(len(x)))
+    a, b, c = (1, 0, 2) if len(x) == 3 else (2, 1, 3)  # two edges of a triangle, the diagonals of a quadrilateral
+    area = (x[a] - x[0]) * (y[c] - y[b]) - (x[c] - x[b]) * (y[a] - y[0])
     clockwise = np.flatnonzero(area < 0)
-    cells[clockwise] = np.roll(cells[clockwise, ::-1], 1, axis=1)
+    cells[clockwise, 1:] = cells[clockwise, :0:-1]
     return cells
 
 
@@ -519,5 +550,6 @@ def _lines(layer: ThinLayer, faces: list[_Nodes]) -> object:
         different = 1 + (numbers[:, 1:] != numbers[:, :-1]).sum(axis=1)
         ends = numbers[different == 2]
         found.append(np.column_stack([ends[:, 0], ends[:, -1]]))
-    lines = np.unique(np.concatenate(found), axis=0) if found else np.empty((0, 2), np.int32)
-    return {"line": lines} if len(lines) else None
+    ends = np.concatenate([np.empty((0, 2), np.int32), *found])
+    keys = np.unique(ends[:, 0] * np.int64(len(layer.points)) + ends[:, 1])  # faster than sorting rows
+    return {"line": np.column_stack(np.divmod(keys, len(layer.points)))} if len(keys) else None

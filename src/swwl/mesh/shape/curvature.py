@@ -142,7 +142,7 @@ def part_moments_back(points: _Floats, found: Skin, center: _Floats, gradient: _
     return total.transpose(2, 1, 0)
 
 
-def simplex_moments(points: _Floats, pieces: NDArray[np.integer], center: _Floats, closed: bool) -> _Floats:
+def simplex_moments(points: _Floats, pieces: NDArray[np.int32], center: _Floats, closed: bool) -> _Floats:
     """Return moments of some pieces of a skin, and of what they enclose: totals, first and second ones about a center.
 
     Parameters
@@ -160,7 +160,7 @@ def simplex_moments(points: _Floats, pieces: NDArray[np.integer], center: _Float
 
     Examples
     --------
-    >>> sides = np.array([[0, 1], [1, 2], [2, 0]])
+    >>> sides = np.array([[0, 1], [1, 2], [2, 0]], np.int32)
     >>> simplex_moments(np.array([[0.0, 0], [3, 0], [0, 4]]), sides, np.zeros(2), True)[:, 0].tolist()
     [12.0, 6.0]
     """
@@ -169,7 +169,7 @@ def simplex_moments(points: _Floats, pieces: NDArray[np.integer], center: _Float
 
 
 def simplex_moments_back(
-    points: _Floats, pieces: NDArray[np.integer], center: _Floats, closed: bool, gradient: _Floats
+    points: _Floats, pieces: NDArray[np.int32], center: _Floats, closed: bool, gradient: _Floats
 ) -> _Floats:
     """Return the gradient (n, d, m) in the points of what is made of :func:`simplex_moments`, its center held.
 
@@ -190,12 +190,12 @@ def simplex_moments_back(
         worth = in_inside * closed / d
         first = parts[0].nodes[0]
         in_vectors = worth * about[:, first] + vectors * (in_sizes / np.maximum(sizes, _TINY))
-        back += pieces_back(about.T, pieces.astype(np.int32), in_vectors.T).T
+        back += pieces_back(about.T, pieces, in_vectors.T).T
         _collect(back, first, worth * vectors)
     return total.transpose(2, 1, 0)
 
 
-def _simplices(about: _Floats, pieces: NDArray[np.integer], closed: bool) -> list[_Weighted]:
+def _simplices(about: _Floats, pieces: NDArray[np.int32], closed: bool) -> list[_Weighted]:
     """Return pieces weighted by their sizes, and the cones from the center to them by what they enclose."""
     nodes = pieces.T.astype(np.intp, order="C")
     if len(nodes) == 1:

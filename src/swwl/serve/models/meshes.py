@@ -7,8 +7,9 @@ held-out one, or ``upload:DIGEST`` of a mesh that was sent. Nothing else can be 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from swwl.errors import InputError, MissingFileError, located
 from swwl.mesh.graph import Graph
@@ -48,6 +49,13 @@ class Known:
         return self.item
 
 
+class CaseFile(NamedTuple):
+    """The mesh file of a training or held-out case, and what the case is called."""
+
+    path: Path
+    name: str
+
+
 class MeshStore:
     """Meshes by reference.
 
@@ -66,7 +74,7 @@ class MeshStore:
         self._sent: Once[Known] = Once(limits.kept_nodes * 2 / 3, **weight)
         self._read: Once[Known] = Once(limits.kept_nodes / 3, **weight)
 
-    def find(self, reference: str, files: Mapping[str, Path] | None = None) -> Known:
+    def find(self, reference: str, files: Mapping[str, CaseFile] | None = None) -> Known:
         """Return the mesh of a reference; ``files`` are those of training cases, by reference."""
         if reference.startswith("upload:"):
             found = self._sent.find(reference)
@@ -76,7 +84,8 @@ class MeshStore:
         if reference.startswith(("train:", "test:")):
             if reference not in (files or {}):
                 raise MissingFileError(f"{reference[:80]!r} is not a mesh that this server has.")
-            return self.read((files or {})[reference])
+            path, name = (files or {})[reference]
+            return replace(self.read(path), name=name)
         return self.read(self.file(reference))
 
     def file(self, name: str) -> Path:

@@ -26,8 +26,9 @@ from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.screening import Typical, apart
 from swwl.plots.inputs import design_vectors
 from swwl.regression.sensitivity import Sensitivity
-from swwl.serve.models.meshes import Known
+from swwl.serve.models.meshes import CaseFile, Known
 from swwl.storage.checks import shown
+from swwl.tables.places import case_names
 
 _NEAREST = 5
 # Farther out than so many training ranges, squares of distances are beyond what numbers can hold.
@@ -254,18 +255,19 @@ class Served(ABC):
         )
 
     @cached_property
-    def files(self) -> dict[str, Path]:
-        """Training and held-out meshes that are still where the table says, by reference."""
-        found: dict[str, Path] = {}
+    def files(self) -> dict[str, CaseFile]:
+        """Training and held-out meshes that are still where the table says, with the names of cases, by reference."""
+        found: dict[str, CaseFile] = {}
         if self.data is None:
             return found
         folder = (self.path.parent / self.data.table).parent
-        for kind, cases in (("train", self.data.train), ("test", self.data.held_out)):
-            for column, names in (cases.meshes if cases else {}).items():
-                for i, name in enumerate(names):
-                    file = (folder / name).resolve()
-                    if column in self.mesh_columns and file.is_relative_to(self.folder) and is_mesh(file):
-                        found[f"{kind}:{column}:{i}"] = file
+        known = {"train": self.data.train.meshes, "test": self.data.held_out.meshes if self.data.held_out else {}}
+        for column in self.mesh_columns:
+            every = [(kind, i, name) for kind, own in known.items() for i, name in enumerate(own.get(column, []))]
+            for (kind, i, name), called in zip(every, case_names([name for *_, name in every]), strict=True):
+                file = (folder / name).resolve()
+                if file.is_relative_to(self.folder) and is_mesh(file):
+                    found[f"{kind}:{column}:{i}"] = CaseFile(file, called)
         return found
 
     @cached_property

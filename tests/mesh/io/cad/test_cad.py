@@ -4,13 +4,13 @@ import importlib.util
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from swwl import InputError, Mesh, RobustGPRegressor, read_mesh
+from swwl.errors import CaseWarning
 from swwl.mesh.cells import cell_measures
 from swwl.mesh.io.cad import gmsh_process
 from swwl.mesh.io.cad.surface import ENDINGS, read_surface
@@ -28,8 +28,8 @@ def _lack():
 needs_gmsh = pytest.mark.skipif(bool(_lack()), reason=_lack() or "all is there")
 
 
-def part(path, length=40.0, hole=4.0, size=2.5):
-    """Write an angle with a hole as a CAD file, and return gmsh's own mesh of its surface."""
+def part(path, length=40.0, hole=4.0, size=2.5, around=0, solid=False):
+    """Write an angle with a hole as a CAD file, and return gmsh's own mesh, with so many edges around the hole."""
     with gmsh_model() as gmsh:
         gmsh.option.setNumber("General.Verbosity", 0)
         kernel = gmsh.model.occ
@@ -39,13 +39,14 @@ def part(path, length=40.0, hole=4.0, size=2.5):
         kernel.synchronize()
         gmsh.write(str(path))
         gmsh.option.setNumber("Mesh.MeshSizeMax", size)
-        gmsh.model.mesh.generate(2)
+        gmsh.option.setNumber("Mesh.MeshSizeFromCurvature", around)
+        gmsh.model.mesh.generate(3 if solid else 2)
         numbers, points, _ = gmsh.model.mesh.getNodes()
-        _, triangles = gmsh.model.mesh.getElementsByType(2)
+        _, nodes = gmsh.model.mesh.getElementsByType(4 if solid else 2)
         order = np.argsort(numbers)
-        cells = order[np.searchsorted(numbers[order], triangles)].reshape(-1, 3)
+        cells = order[np.searchsorted(numbers[order], nodes)]
         used, inverse = np.unique(cells, return_inverse=True)
-        return Mesh(points.reshape(-1, 3)[used], inverse.reshape(-1, 3))
+        return Mesh(points.reshape(-1, 3)[used], inverse.reshape(-1, 4 if solid else 3))
 
 
 def area(mesh):
@@ -104,16 +105,38 @@ def test_names_and_threads_and_damage(tmp_path):
 
 @needs_gmsh
 @pytest.mark.slow
-def test_a_cad_file_is_predicted_like_its_mesh(tmp_path):
-    """Trained on gmsh's meshes, the model says the same of a STEP file as of the mesh of the same part."""
+@pytest.mark.parametrize("solid", [False, True])
+def test_a_cad_file_is_predicted_like_its_mesh(tmp_path, solid):
+    """Fitted to gmsh's meshes, the model says the same of a STEP file as of the mesh of the same part."""
     rng = np.random.default_rng(0)
-    sizes = np.column_stack([rng.uniform(30, 60, 24), rng.uniform(2, 6, 24)])
-    meshes = [part(tmp_path / f"{k}.brep", *size) for k, size in enumerate(sizes)]
-    target = [area(mesh) * (1 + 0.05 * hole) for mesh, (_, hole) in zip(meshes, sizes, strict=True)]
-    model = RobustGPRegressor(random_state=0, n_jobs=1).fit(pd.DataFrame({"mesh": meshes[:20]}), target[:20])
-    own = model.predict(pd.DataFrame({"mesh": meshes[20:]}))
-    for k, size in enumerate(sizes[20:], 20):
-        part(tmp_path / f"{k}.step", *size)
-    paths = [str(Path(tmp_path, f"{k}.step")) for k in range(20, 24)]
-    from_cad = model.predict(pd.DataFrame({"mesh": paths}))
-    assert np.abs(from_cad - own).max() < 0.1 * np.std(target)
+    sizes = np.column_stack([rng.uniform(30, 60, 34), rng.uniform(2, 6, 34)])
+    paths = [tmp_path / f"{k}.step" for k in range(len(sizes))]
+    meshes = [part(path, *size, around=24, solid=solid) for path, size in zip(paths, sizes, strict=True)]
+    length, hole = sizes.T
+    target = 0.01 * length**2 * (1 + 0.05 * hole) + hole * np.sin(length / 6)
+    target += 0.02 * target.std() * rng.standard_normal(len(target))  # two simulations of a part differ by as much
+    model = RobustGPRegressor(random_state=0, n_jobs=1).fit(pd.DataFrame({"mesh": meshes[:30]}), target[:30])
+    mean, std = model.predict(pd.DataFrame({"mesh": meshes[30:]}), return_std=True)
+    assert (std < 0.05 * np.std(target)).all()
+    whole = model.predict(pd.DataFrame({"mesh": [str(path) for path in paths[30:]]}))
+    assert np.abs(whole - mean).max() < 0.1 * std.min()
+    with pytest.warns(CaseWarning, match="coarser than the training meshes"):
+        coarse, wider = model.predict(
+            pd.DataFrame({"mesh": [read_mesh(path, size=4.0) for path in paths[30:]]}), return_std=True
+        )
+    assert (np.abs(coarse - mean) < 0.1 * std).all() and (wider > std).all()
+
+
+@needs_gmsh
+@pytest.mark.slow
+def test_round_surfaces_are_round(tmp_path):
+    """The wall of a hole has 24 edges around, at the default size and at that of coarse meshes."""
+    for hole in (2.0, 4.0):
+        part(tmp_path / "a.step", 40.0, hole)
+        exact = 2 * (40 * 20 + 25 * 20) + 2 * (40 * 5 + 25 * 5) + 2 * 20 * 5 + 2 * np.pi * hole * (5 - hole)
+        for size in (None, 4.0):
+            mesh = read_mesh(tmp_path / "a.step", size=size)
+            wall = np.abs(np.hypot(mesh.points[:, 0] - 24, mesh.points[:, 1] - 10) - hole) < 1e-6
+            rim = mesh.points[wall & (mesh.points[:, 2] < 1e-6)]
+            assert len(rim) >= 23, size
+            assert area(mesh) == pytest.approx(exact, rel=5e-4), (hole, size)

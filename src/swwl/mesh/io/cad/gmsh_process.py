@@ -5,6 +5,7 @@ reaches the process that asked. Imports nothing of swwl, which would take longer
 """
 
 import importlib
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ _TRIANGLE = 2  # gmsh's number of its type
 
 def main(source: str, target: str, size: float) -> None:
     """Mesh a file at a size, or with some 5 000 triangles where it is zero."""
+    _limit_memory()
     gmsh = importlib.import_module("gmsh")
 
     gmsh.initialize(argv=[], readConfigFiles=False, interruptible=False)
@@ -36,8 +38,8 @@ def main(source: str, target: str, size: float) -> None:
     if not 0 < area < float("inf") or not 0 < size or area / size**2 > 2e7:
         sys.exit(f"swwl: a mesh of its surface at size {size:g} would have more than 40 million triangles, or none")
     gmsh.option.setNumber("Mesh.MeshSizeMax", min(size, largest))
-    gmsh.option.setNumber("Mesh.MeshSizeMin", min(size, largest) / 4)
-    gmsh.option.setNumber("Mesh.MeshSizeFromCurvature", 12)
+    gmsh.option.setNumber("Mesh.MeshSizeMin", min(size, largest) / 8)
+    gmsh.option.setNumber("Mesh.MeshSizeFromCurvature", 24)
     gmsh.option.setNumber("Mesh.MaxNumThreads2D", 1)
     gmsh.model.mesh.generate(2)
     numbers, points, _ = gmsh.model.mesh.getNodes()
@@ -58,6 +60,17 @@ def main(source: str, target: str, size: float) -> None:
         names=np.array(names),
     )
     gmsh.finalize()
+
+
+def _limit_memory() -> None:
+    """Let the process have at most three quarters of the machine's memory: damaged files may ask for any amount."""
+    try:
+        resource = importlib.import_module("resource")
+        most = 3 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (most if hard < 0 else min(most, hard), hard))
+    except (ImportError, AttributeError, ValueError, OSError):  # where systems have no such limits
+        pass
 
 
 def _name(model: Any, tag: int) -> str:

@@ -31,8 +31,8 @@ def read_cad(path: Path, fields: Collection[str] | None = None, size: float | No
     fields : None
         There are none.
     size : float, optional
-        Of the largest edges. By default such that there are some 5 000 triangles. Round surfaces get at least twelve
-        edges around.
+        Of the largest edges. By default such that there are some 5 000 triangles. Round surfaces get at least 24
+        edges around, unless these are shorter than an eighth of the size.
     """
     return mesh_with_groups(read_surface(path, size))
 
@@ -54,7 +54,9 @@ def read_surface(path: Path, size: float | None = None) -> Parts:
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=_MOST_SECONDS, check=False)
         except subprocess.TimeoutExpired:
-            raise InputError(f"gmsh does not finish its mesh within {_MOST_SECONDS // 60} minutes") from None
+            raise InputError(
+                f"gmsh does not finish its mesh within {_MOST_SECONDS} seconds: is it damaged, or the size too small?"
+            ) from None
         if done.returncode or not target.is_file():
             raise _refusal(done.stderr, path)
         with np.load(target, allow_pickle=False) as found:
@@ -75,5 +77,7 @@ def _refusal(told: str, path: Path) -> InputError:
         )
     if "Could not read file" in last:
         return InputError(f"gmsh cannot read it as {path.suffix.lower()} (is it damaged or of another format?)")
+    if "bad_alloc" in told or "MemoryError" in last:
+        return InputError("gmsh needs more memory for its mesh than there is: give a larger size")
     reason = last.removeprefix("swwl: ") if last.startswith("swwl: ") else f"gmsh cannot read it: {last[:200]}"
     return InputError(reason)

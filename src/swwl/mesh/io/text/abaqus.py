@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from swwl.errors import InputError
 from swwl.mesh.cells import cell_dimension, side_of
 from swwl.mesh.io.shared import NamedSets, Piece, join
-from swwl.mesh.io.text.lines import blocks_of, floats, included, integers, text_of
+from swwl.mesh.io.text.lines import blocks_of, count_unknown, floats, included, integers, tell_unknown, text_of
 from swwl.mesh.mesh import Mesh
 
 _SOLID = re.compile(r"(?:DC|DCC|AC|EC|COH|PC|GK|F|Q)?C?3D|SC[68]|CSS8")
@@ -85,7 +85,9 @@ def read_abaqus(path: Path, fields: Collection[str] | None = None) -> Mesh:
     """
     reader = _Input()
     reader.read(text_of(path), [path])
-    return reader.mesh()
+    mesh, lost = reader.mesh()
+    tell_unknown(path, lost)
+    return mesh
 
 
 def keyword_of(line: str) -> tuple[str, dict[str, str]]:
@@ -202,17 +204,18 @@ class _Input:
             self._set.ranges.append((number, number, 1))
         return []
 
-    def mesh(self) -> Mesh:
-        """Put together what was found."""
+    def mesh(self) -> tuple[Mesh, dict[str, int]]:
+        """Put together what was found; count the members of sets that were not."""
         if self._instances:
             scopes = [self._placed(scope) for scope in self._instances]
         else:
             scopes = [self._top, *self._parts.values()]
         scopes = [scope for scope in scopes if scope.ids]
-        pieces = [_piece(scope, self._top, len(scopes) > 1) for scope in scopes]
+        lost: dict[str, int] = {}
+        pieces = [_piece(scope, self._top, len(scopes) > 1, lost) for scope in scopes]
         if not pieces:
             raise InputError("it has no *NODE with nodes, so it is not a mesh of Abaqus")
-        return join(pieces)
+        return join(pieces), lost
 
     def _placed(self, instance: _Scope) -> _Scope:
         """Return the nodes and elements of an instance: its own, or its part's, moved to their place."""
@@ -240,18 +243,18 @@ def _turned(points: NDArray[np.float64], turn: NDArray[np.float64]) -> NDArray[n
     return start + along + np.cos(angle) * (arms - along) + np.sin(angle) * np.cross(axis, arms)
 
 
-def _piece(scope: _Scope, top: _Scope, several: bool) -> Piece:
+def _piece(scope: _Scope, top: _Scope, several: bool, lost: dict[str, int]) -> Piece:
     points = np.array(scope.points)
     found = blocks_of(_named(scope.elements), np.array(scope.ids, np.int64))
     blocks = [(kind, middle_last(points, block) if kind == "line3" else block) for kind, block in found]
-    return Piece(points, list(blocks), {}, {}, _Members(scope, top, blocks).sets(several))
+    return Piece(points, list(blocks), {}, {}, _Members(scope, top, blocks, lost).sets(several))
 
 
 class _Members:
     """Which nodes and elements of a piece of the mesh belong to sets: its own, and those of the assembly."""
 
-    def __init__(self, scope: _Scope, top: _Scope, blocks: list[tuple[str, NDArray[np.int64]]]):
-        self._scope, self._top, self._blocks = scope, top, blocks
+    def __init__(self, scope: _Scope, top: _Scope, blocks: list[tuple[str, NDArray[np.int64]]], lost: dict[str, int]):
+        self._scope, self._top, self._blocks, self._lost = scope, top, blocks, lost
         self._ids = {"NSET": np.array(scope.ids, np.int64), "ELSET": np.array(scope.numbers, np.int64)}
         self._known: dict[tuple[bool, str, str], NDArray[np.bool_] | None] = {}
         self._free: set[tuple[int, ...]] | None = None  # faces of one solid
@@ -294,6 +297,7 @@ class _Members:
         if own or (one.instance and one.instance == self._scope.name.upper()):
             single = [first for first, last, _ in one.ranges if first == last]
             mask |= np.isin(ids, single)
+            self._lost[one.name] = self._lost.get(one.name, 0) + count_unknown(ids, single)
             for first, last, step in one.ranges:
                 if first != last:
                     mask |= (ids >= first) & (ids <= last) & ((ids - first) % step == 0)

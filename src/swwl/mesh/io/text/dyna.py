@@ -14,7 +14,7 @@ from swwl.errors import InputError
 from swwl.mesh.arrays import AnyArray, release
 from swwl.mesh.cells import cell_measures
 from swwl.mesh.io.shared import Groups, Parts, groups_of_cells, joined_blocks, mesh_with_groups, refuse_empty
-from swwl.mesh.io.text.lines import blocks_of, floats, included, integers, places, text_of
+from swwl.mesh.io.text.lines import blocks_of, count_unknown, floats, included, integers, places, tell_unknown, text_of
 from swwl.mesh.mesh import Mesh
 
 _WITHOUT_SHAPE = ("DISCRETE", "MASS", "INERTIA", "SEATBELT", "PLOTEL", "SPH", "LANCING", "DIRECT")
@@ -63,7 +63,9 @@ def read_deck(path: Path) -> Parts:
     if "wedge" in cells:
         cells["wedge"] = _larger(np.array(deck.points), cells["wedge"])
     part = np.array([element[2] for element in deck.elements], np.int64)[order]
-    return Parts(release(np.array(deck.points)), cells, {}, {"part": part}, _groups(deck, ids, cells, part, order))
+    groups, lost = _groups(deck, ids, cells, part, order)
+    tell_unknown(path, lost)
+    return Parts(release(np.array(deck.points)), cells, {}, {"part": part}, groups)
 
 
 def _larger(points: NDArray[np.float64], wedges: AnyArray) -> AnyArray:
@@ -75,19 +77,24 @@ def _larger(points: NDArray[np.float64], wedges: AnyArray) -> AnyArray:
 
 def _groups(
     deck: _Deck, ids: NDArray[np.int64], cells: dict[str, AnyArray], part: AnyArray, order: NDArray[np.intp]
-) -> Groups:
+) -> tuple[Groups, dict[str, int]]:
+    """Return parts and sets, and of sets how many nodes or elements they name that there are not."""
     groups: Groups = {}
+    lost: dict[str, int] = {}
     for number in np.unique(part).tolist():
         title = deck.parts.get(number) or f"part {number}"
         name = title if title not in groups else f"{title} ({number})"
         groups[name] = groups_of_cells(cells, np.flatnonzero(part == number))
     for name, spans in deck.node_sets.items():
         groups.setdefault(name, np.flatnonzero(_inside(ids, spans)))
+        lost[name] = count_unknown(ids, [first for first, last in spans if first == last])
     labels = np.array([element[1] for element in deck.elements], np.int64)[order]
     families = np.array([element[0] for element in deck.elements])[order]
     for name, (family, spans) in deck.cell_sets.items():
         inside = np.flatnonzero(_inside(labels, spans) & (families == family))
         groups.setdefault(name, groups_of_cells(cells, inside))
+        own = labels[families == family]
+        lost[name] = lost.get(name, 0) + count_unknown(own, [first for first, last in spans if first == last])
     for name, rows in deck.segments.items():
         by_type: dict[str, list[list[int]]] = {}
         for row in rows:
@@ -96,7 +103,7 @@ def _groups(
             if kind:
                 by_type.setdefault(kind, []).append(corners)
         groups.setdefault(name, {kind: places(ids, np.array(rows, np.int64)) for kind, rows in by_type.items()})
-    return groups
+    return groups, lost
 
 
 def _inside(labels: NDArray[np.int64], spans: list[tuple[int, int]]) -> NDArray[np.bool_]:

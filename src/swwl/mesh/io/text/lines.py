@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swwl.errors import InputError, MissingFileError
+from swwl.errors import InputError, MeshWarning, MissingFileError
 from swwl.mesh.arrays import AnyArray, release
 
 _MOST_DEEP = 16
@@ -61,6 +62,30 @@ def places(ids: AnyArray, wanted: AnyArray) -> NDArray[np.int64]:
     if lost.any():
         raise InputError(f"its cells name node {wanted[lost][0]}, which it does not have")
     return order[found]
+
+
+def count_unknown(known: AnyArray, named: Sequence[int]) -> int:
+    """Count the numbers that a set names and that no node or element has.
+
+    Examples
+    --------
+    >>> count_unknown(np.array([10, 30, 20]), [10, 40, 50])
+    2
+    """
+    return len({number for number in named if number > 0} - set(known[np.isin(known, named)].tolist()))
+
+
+def tell_unknown(path: Path, lost: Mapping[str, int]) -> None:
+    """Warn of sets that name nodes or elements that a file does not have; how many, by the names of sets."""
+    told = [f"{name!r}: {count}" for name, count in lost.items() if count]
+    if told:
+        some = ", ".join(told[:5]) + ", …" * (len(told) > 5)
+        warnings.warn(
+            f"{path.name}: its sets name {sum(lost.values())} nodes or elements that it does not have, which are left "
+            f"out ({some}).",
+            MeshWarning,
+            stacklevel=2,
+        )
 
 
 def blocks_of(cells: Iterable[tuple[str, Sequence[int]]], ids: AnyArray) -> list[tuple[str, NDArray[np.int64]]]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from swwl.errors import InputError
 from swwl.mesh.arrays import release
 from swwl.mesh.io.shared import NamedSets, Piece, UnsupportedError, join, refuse_empty
-from swwl.mesh.io.text.lines import blocks_of, included, text_of
+from swwl.mesh.io.text.lines import blocks_of, count_unknown, included, tell_unknown, text_of
 from swwl.mesh.io.vtk.cells import UPRIGHT_FIRST
 from swwl.mesh.mesh import Mesh
 
@@ -65,6 +65,7 @@ def read_nastran(path: Path, fields: Collection[str] | None = None) -> Mesh:
         raise InputError(f"it has {len(points)} grid points, but no elements that are known")
     tags = {"nastran:ref": np.array(properties)} if properties else {}
     sets = held.sets(np.array(ids, np.int64))
+    tell_unknown(path, held.lost(np.array(ids, np.int64)))
     for number in np.unique(tags["nastran:ref"]) if properties else ():
         if number:
             sets.add_cells(f"property {number}", np.flatnonzero(tags["nastran:ref"] == number))
@@ -90,8 +91,13 @@ class _Held:
         for place, word in enumerate(words):
             if word == "THRU" and found and place + 1 < len(words) and words[place + 1].isdecimal():
                 found[-1] = found[-1][0], int(words[place + 1])
-            elif word.isdecimal():
+            elif word.isdecimal() and (not place or words[place - 1] != "THRU"):
                 found.append((int(word), int(word)))
+
+    def lost(self, ids: NDArray[np.int64]) -> dict[str, int]:
+        """Return of every set how many points it names, one by one, that there are not."""
+        single = {name: [first for first, last in spans if first == last] for name, spans in self._ranges.items()}
+        return {name: count_unknown(ids, numbers) for name, numbers in single.items()}
 
     def sets(self, ids: NDArray[np.int64]) -> NamedSets:
         """Return the sets of those points that there are, given the numbers of all."""

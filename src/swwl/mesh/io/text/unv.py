@@ -13,7 +13,7 @@ from swwl.errors import InputError
 from swwl.mesh.arrays import AnyArray, release
 from swwl.mesh.io.shared import Groups, Parts, groups_of_cells, joined_blocks, mesh_with_groups, refuse_empty
 from swwl.mesh.io.text.abaqus import middle_last
-from swwl.mesh.io.text.lines import blocks_of, floats, integers, places, text_of
+from swwl.mesh.io.text.lines import blocks_of, count_unknown, floats, integers, places, tell_unknown, text_of
 from swwl.mesh.mesh import Mesh
 
 _LINES = {2: "line", 3: "line3"}
@@ -78,7 +78,12 @@ def read_universal(path: Path, fields: Collection[str] | None = None, step: int 
         for name, rows in results.items()
         if fields is None or name in fields
     }
+    tell_unknown(path, {name: _lost(members, ids, labels) for name, members in content.groups.items()})
     return Parts(release(points), cells, found, {}, _groups(content, ids, cells, labels))
+
+
+def _lost(members: dict[int, list[int]], ids: NDArray[np.int64], labels: AnyArray) -> int:
+    return count_unknown(labels, members[_ELEMENTS]) + count_unknown(ids, members[_NODES])
 
 
 def _groups(content: _Content, ids: NDArray[np.int64], cells: dict[str, AnyArray], labels: AnyArray) -> Groups:
