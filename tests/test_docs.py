@@ -122,7 +122,7 @@ def small(words):
     """Cut sizes of a command, so that it takes a second or two."""
     for option, value in (
         ("-n", "10" if words[0] == "select" else "16"),
-        ("--nodes", "500" if {"airfoil", "capacitor"} & set(words) else "220"),
+        ("--nodes", "500" if {"airfoil", "capacitor", "channel"} & set(words) else "220"),
     ):
         if option in words:
             words[words.index(option) + 1] = value

@@ -13,10 +13,12 @@ from swwl.gp import Prediction as Prediction
 from swwl.gp import RobustGP as RobustGP
 from swwl.kernels import ASWWL as ASWWL
 from swwl.kernels import SWWL as SWWL
+from swwl.kernels import BodySets as BodySets
 from swwl.kernels import Categories as Categories
 from swwl.kernels import Components as Components
 from swwl.kernels import Elliptic as Elliptic
 from swwl.kernels import Gaussian as Gaussian
+from swwl.kernels import GroupMeasures as GroupMeasures
 from swwl.kernels import Matern32 as Matern32
 from swwl.kernels import Matern52 as Matern52
 from swwl.kernels import PartMeasures as PartMeasures

@@ -12,12 +12,14 @@ MAKERS = {
     "airfoil": (datasets.make_airfoil, 500, ["pressure_coefficient"]),
     "blade": (datasets.make_blade, 300, ["pressure"]),
     "capacitor": (datasets.make_capacitor, 500, ["potential"]),
+    "channel": (datasets.make_channel, 500, ["velocity", "pressure"]),
 }
 COLUMNS = {
     "tensile2d": "yield_stress hardening hardening_rate viscosity exponent pressure max_von_mises",
     "airfoil": "incidence velocity lift drag",
     "blade": "speed pressure massflow pressure_ratio efficiency",
     "capacitor": "voltage charge_left charge_right",
+    "channel": "viscosity drag lift",
 }
 
 
@@ -35,6 +37,7 @@ def test_a_table_in_memory_is_the_one_on_disk(name, tmp_path):
         np.testing.assert_array_equal(mesh.cells["triangle"], found.cells["triangle"])
         for field in fields:
             np.testing.assert_array_equal(mesh.fields[field], found.fields[field])
+        assert mesh.groups.keys() == found.groups.keys()
         assert list(mesh.cells) == list(found.cells) and list(mesh.fields) == list(found.fields) == fields
     plain = make(5, n_nodes=n_nodes, random_state=2)
     assert plain.columns.tolist() == ["mesh", "split", *COLUMNS[name].split()]

@@ -18,6 +18,7 @@ class GeneratorName(StrEnum):
     airfoil = "airfoil"
     blade = "blade"
     capacitor = "capacitor"
+    channel = "channel"
 
 
 class Format(StrEnum):
@@ -29,7 +30,8 @@ class Format(StrEnum):
 
 def make(
     name: Annotated[
-        GeneratorName, typer.Argument(help="Notched plates, wing sections, rotor blades or pairs of conductors.")
+        GeneratorName,
+        typer.Argument(help="Notched plates, wing sections, rotor blades, pairs of conductors or flows around bodies."),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to make, finish or add to.")],
     n: Annotated[int, typer.Option("-n", help="Number of simulations.")] = 200,

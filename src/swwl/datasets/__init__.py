@@ -9,9 +9,11 @@
                                                                   pressure_ratio, efficiency``
 `make_capacitor`   two conductors in a grounded circle, Laplace   1 scalar -> ``charge_left,
                    equation, linear finite elements               charge_right``
+`make_channel`     channel around one to four bodies, with        1 scalar -> ``drag, lift``
+                   groups, Navier-Stokes, linear elements
 =================  =============================================  =======================================
 
-None of them is computational fluid dynamics; each says in its ``model`` what it is. The same seed gives the
+None of them stands for a real machine; each says in its ``model`` what it is. The same seed gives the
 same data, whatever the number of processes, and a larger set begins with the smaller one.
 
 Examples
@@ -47,6 +49,7 @@ from swwl.datasets.generated import (
     make_airfoil,
     make_blade,
     make_capacitor,
+    make_channel,
     make_samples,
     make_tensile2d,
     write_dataset,
@@ -72,6 +75,7 @@ __all__ = [
     "make_airfoil",
     "make_blade",
     "make_capacitor",
+    "make_channel",
     "make_samples",
     "make_tensile2d",
     "write_dataset",

@@ -141,7 +141,7 @@ class Box:
 
         Examples
         --------
-        >>> Box(2.0, 1.0).outline(lambda points: np.full(len(points), 1.0)).tolist()
+        >>> Box(2.0, 1.0).outline(lambda points: np.full(len(points), 1.0)).round(9).tolist()
         [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [2.0, 1.0], [1.0, 1.0], [0.0, 1.0]]
         """
         corners = np.array([[0.0, 0.0], [self.length, 0.0], [self.length, self.height], [0.0, self.height]])

@@ -145,7 +145,7 @@ def simulate(inputs: Mapping[str, float], n_nodes: int, aspect: float = 1.0) -> 
     velocity = np.zeros((len(held), 2))
     enters = points[held, 0] == 0
     velocity[enters, 0] = 6 * (points[held, 1] * (CHANNEL_BOX.height - points[held, 1]))[enters]
-    speeds, pressure, forces = flow(points, triangles, held, velocity, 1 / inputs["reynolds"])
+    speeds, pressure, forces = flow(points, triangles, held, velocity, inputs["viscosity"])
     total = forces[: sum(map(len, loops[:-1]))].sum(axis=0)
     sides = np.column_stack([around, np.roll(around, -1)])
     ends = points[sides]
@@ -163,10 +163,10 @@ def simulate(inputs: Mapping[str, float], n_nodes: int, aspect: float = 1.0) -> 
 CHANNEL = Generator(
     name="channel",
     model=(
-        "Steady Navier-Stokes flow on linear triangles through a channel of height 1 around one to four ellipses; "
-        "forces on all of them, over density, squared mean speed and height."
+        "Steady Navier-Stokes flow on linear triangles through a channel around one to four ellipses; height, mean "
+        "speed and density are one, and forces are those on all of them."
     ),
-    scalars={"reynolds": (5.0, 40.0)},
+    scalars={"viscosity": (0.025, 0.2)},
     shape={"bodies": (1.0, MOST_BODIES + 1.0)}
     | {
         f"{name}_{k}": limits

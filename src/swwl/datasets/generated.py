@@ -14,6 +14,7 @@ from swwl import __version__
 from swwl.datasets.airfoil import AIRFOIL
 from swwl.datasets.blade import BLADE
 from swwl.datasets.capacitor import CAPACITOR
+from swwl.datasets.channel import CHANNEL
 from swwl.datasets.folder import (
     Json,
     Row,
@@ -31,7 +32,7 @@ from swwl.datasets.tensile2d import TENSILE2D
 from swwl.errors import InputError
 from swwl.parallel import Progress
 
-GENERATORS: dict[str, Generator] = {g.name: g for g in (TENSILE2D, AIRFOIL, BLADE, CAPACITOR)}
+GENERATORS: dict[str, Generator] = {g.name: g for g in (TENSILE2D, AIRFOIL, BLADE, CAPACITOR, CHANNEL)}
 
 
 class MeshOptions(TypedDict, total=False):
@@ -181,6 +182,34 @@ def make_capacitor(n_samples: int = 100, **options: Unpack[MakeOptions]) -> pd.D
     ['mesh', 'split', 'voltage', 'charge_left', 'charge_right']
     """
     return _table("capacitor", n_samples, **options)
+
+
+def make_channel(n_samples: int = 100, **options: Unpack[MakeOptions]) -> pd.DataFrame:
+    """Make slow flows through a channel around one to four bodies: Navier-Stokes on linear triangles.
+
+    Parameters
+    ----------
+    n_samples : int
+    **options
+        ``n_nodes``, ``random_state``, ``random_topology``, ``test_fraction``, ``shape``, ``n_jobs`` and ``progress``
+        as for `make_tensile2d`, with 1500 nodes by default. All meshes have cells of their own; with `random_topology`
+        also the spacing of nodes far from the bodies varies. The shape is ``bodies``, of which the whole part is their
+        number, and ``x, y, length, thickness, tilt`` of four ellipses, each with its number behind it.
+
+    Returns
+    -------
+    table : pandas.DataFrame
+        Columns ``mesh`` (`swwl.Mesh` objects with the fields ``velocity``, of two components, and ``pressure``, and the
+        groups ``inlet, outlet, walls, body``), ``split``, then the input ``viscosity`` and the targets ``drag, lift``
+        of all bodies together; height of the channel, mean speed and density are one.
+
+    Examples
+    --------
+    >>> table = make_channel(2, n_nodes=500)
+    >>> table.columns.tolist(), list(table["mesh"][0].groups)
+    (['mesh', 'split', 'viscosity', 'drag', 'lift'], ['inlet', 'outlet', 'walls', 'body'])
+    """
+    return _table("channel", n_samples, **options)
 
 
 def make_samples(

@@ -1,7 +1,8 @@
 """What the simulations have in common: a `Generator` describes one kind, `run` makes samples of it.
 
 Inputs come from a scrambled Sobol sequence (`draw`); where the model has no solution, others are drawn (`redraw`).
-The physics live in ``tensile2d``, ``airfoil``, ``blade`` and ``capacitor``; ``generated.py`` makes tables and folders.
+The physics live in ``tensile2d``, ``airfoil``, ``blade``, ``capacitor`` and ``channel``; ``generated.py`` makes tables
+and folders.
 """
 
 from __future__ import annotations
