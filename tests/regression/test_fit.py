@@ -8,9 +8,10 @@ from swwl import Gaussian, Matern52, Prediction, RobustGP, RobustGPRegressor
 from swwl.gp import Distances
 from swwl.gp.folds import shuffled_folds
 from swwl.regression import intervals
-from swwl.regression.fit import FewRows, Task, pruned, weigh
+from swwl.regression.fit import FewRows, Task, weigh
 from swwl.regression.fit_many_rows import ManyRows
-from swwl.regression.intervals import fold_predictions, make_folds
+from swwl.regression.intervals import fold_predictions, interval_factor, make_folds
+from swwl.regression.mixture import pruned
 from swwl.regression.stack import Layout
 
 
@@ -58,15 +59,22 @@ def test_a_fold_says_what_a_process_without_it_says():
     np.testing.assert_array_equal(found.mean[test], alone.predict([distances[np.ix_(test, train)]]))
 
 
-def test_pruning_keeps_what_counts_for_any_target_and_shares_of_one():
-    weights = np.array([[0.97, 0.015, 0.50], [0.02, 0.97, 0.48], [0.01, 0.015, 0.02]])
-    kept = pruned(weights)
-    np.testing.assert_allclose(kept.sum(axis=0), 1)
-    assert (kept[2] > 0).all()  # it counts for the third target, so it stays for all
-    light = pruned(np.array([[0.99, 0.985], [0.01, 0.015]]))
-    np.testing.assert_array_equal(light, [[1, 1], [0, 0]])
-    even = np.full((60, 1), 1 / 60)
+def test_pruning_keeps_what_counts_and_shares_of_one():
+    kept = pruned(np.array([0.5, 0.485, 0.015]))
+    assert kept.sum() == pytest.approx(1) and kept[2] == 0 and kept[0] > kept[1] > 0
+    even = np.full(60, 1 / 60)
     np.testing.assert_allclose(pruned(even), even)  # of very many that weigh little, the heaviest stay
+
+
+def test_a_member_that_is_far_off_does_not_make_intervals_narrower():
+    """It has no part in the model, so it must have none in the calibration."""
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=(300, 1))
+    good = Prediction(y + 0.01 * rng.normal(size=y.shape), np.full(y.shape, 0.01), np.inf)
+    bad = Prediction(np.zeros(y.shape), np.ones(y.shape), np.inf)
+    weights, together = weigh(y, [good, bad], [rows for _, rows in shuffled_folds(300, 5, 0)], 2, 1)
+    assert weights.ravel().tolist() == [1.0, 0.0]
+    assert interval_factor(y[:, 0], together.column(0)) == pytest.approx(1.0, abs=0.1)
 
 
 def test_without_rows_left_out_members_weigh_the_same():

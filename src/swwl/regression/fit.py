@@ -125,10 +125,6 @@ def selection_table(rows: list[dict[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-# Members that weigh less for every target are left out of predictions: these hardly change, and take less time.
-_LEAST_WEIGHT = 0.02
-
-
 @dataclass(frozen=True)
 class Task:
     """What is to be fitted, for all members alike.
@@ -423,7 +419,7 @@ def _fit_and_weigh(
     counted = [_among(task.counted(j), way.judged) for j in range(k)]
     weights, together = weigh(task.targets[way.judged], left_out, way.folds, len(members), k, counted)
     table = pd.concat(selection) if choose else pd.DataFrame()
-    return _Weighed(pruned(weights), together, left_out, table)
+    return _Weighed(weights, together, left_out, table)
 
 
 def _among(counted: Mask | None, rows: Positions) -> Mask | None:
@@ -519,20 +515,6 @@ def _refit(task: Task, kernel: Product, blocks: Sequence[Block], y: Array, gp: R
         start = gp.beginning()
         other = task.make_gp(kernel).fit(blocks, y, task.trend_columns, start=start, max_iter=SEARCH_STEPS, noise=noise)
     return Refit(other.leave_one_out(), np.sqrt(np.atleast_1d(other.sigma2_)))
-
-
-def pruned(weights: Array) -> Array:
-    """Return weights (K, k) without those of members that hardly count for any target: they are not worth their time.
-
-    Examples
-    --------
-    >>> pruned(np.array([[0.99, 0.50], [0.01, 0.49], [0.0, 0.01]])).round(3).tolist()
-    [[0.99, 0.505], [0.01, 0.495], [0.0, 0.0]]
-    """
-    least = np.minimum(_LEAST_WEIGHT, weights.max(axis=0))  # the heaviest counts, however many there are
-    counts = (weights >= least).any(axis=1, keepdims=True)
-    kept = np.where(counts, weights, 0.0)
-    return kept / kept.sum(axis=0)
 
 
 def choose_for_member(member: Member, task: Task, counter: FitCounter) -> tuple[list[list[Block]], pd.DataFrame]:

@@ -12,6 +12,8 @@ from swwl.gp.prediction import Prediction
 Array = NDArray[np.float64]
 
 _STEPS = 400
+# Members that weigh less are left out: they are not worth their time, and those that are far off widen all intervals.
+_LEAST_WEIGHT = 0.02
 
 
 def log_densities(y: Array, predictions: Sequence[Prediction]) -> Array:
@@ -55,6 +57,18 @@ def stacking_weights(densities: Array) -> Array:
         shares /= shares.sum(axis=1, keepdims=True)
         weights = (shares.sum(axis=0) + 1.0 / k) / (n + 1.0)
     return weights
+
+
+def pruned(weights: Array) -> Array:
+    """Return weights (K,) without those that hardly count.
+
+    Examples
+    --------
+    >>> pruned(np.array([0.5, 0.49, 0.01])).round(3).tolist()
+    [0.505, 0.495, 0.0]
+    """
+    kept = np.where(weights >= min(_LEAST_WEIGHT, weights.max()), weights, 0.0)  # the heaviest count, however many
+    return np.asarray(kept / kept.sum())
 
 
 def mixture(predictions: Sequence[Prediction], weights: Array) -> Prediction:
@@ -127,6 +141,8 @@ def cross_fitted(
 ) -> tuple[Array, Prediction]:
     """Return the weights, and what the mixture says of every row with weights that never saw its fold.
 
+    Weights that hardly count are zero, here and there.
+
     Parameters
     ----------
     y : ndarray of shape (N,)
@@ -139,12 +155,12 @@ def cross_fitted(
     """
     densities = log_densities(y, predictions)
     known = np.arange(len(y)) if counted is None else np.flatnonzero(counted)
-    weights = stacking_weights(densities[known])
+    weights = pruned(stacking_weights(densities[known]))
     if len(predictions) == 1:
         return weights, predictions[0]
     mean, scale = np.empty(len(y)), np.empty(len(y))
     for fold in folds:
         others = np.setdiff1d(known, fold)
-        found = mixture([part.take(fold) for part in predictions], stacking_weights(densities[others]))
+        found = mixture([part.take(fold) for part in predictions], pruned(stacking_weights(densities[others])))
         mean[fold], scale[fold] = found.mean, found.scale
     return weights, Prediction(mean, scale, predictions[0].df)
