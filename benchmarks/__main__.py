@@ -18,6 +18,7 @@ MODULES = (
     "sensitivity",
     "fields",
     "laws",
+    "bodies",
 )
 
 
