@@ -14,11 +14,13 @@ from swwl.mesh.groups import matching
 from swwl.mesh.io import as_mesh, prepared
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.remesh.plane import flattened, thin_layer
-from swwl.mesh.shape.bodies import body_numbers, n_own_numbers
-from swwl.mesh.shape.skin import Skin, skin
+from swwl.mesh.shape.bodies import body_numbers, find_bodies, n_own_numbers
+from swwl.mesh.shape.skin import skin
 
 # So many meshes are looked at, spread over the column.
 _LOOKED_AT = 8
+# Of sets of more bodies than these not every one can be looked at.
+_MOST_BODIES = 100
 # More groups than these are not told apart by a few hundred cases; those that vary most are taken.
 _MOST_GROUPS = 8
 # Numbers of groups that vary by less show how curved skins were meshed.
@@ -76,8 +78,13 @@ def named_parts(values: pd.Series, *, merge_nodes: bool = False) -> NamedParts:
     patterns: Sequence[str | None] = _patterns([mesh for mesh, _ in seen]) or [None]
     spreads, sets = dict[str, float](), list[str | None]()
     for pattern in patterns:
-        bodies = [_bodies(mesh, pattern, found) for mesh, found in seen]
-        counts = [len(own) for own in bodies]
+        try:
+            counts = [len(find_bodies(mesh, pattern, found).pieces) for mesh, found in seen]
+        except InputError:  # an empty group
+            continue
+        if max(counts) > _MOST_BODIES:
+            continue
+        bodies = [body_numbers(mesh, pattern, found) for mesh, found in seen]
         if max(counts) > 1:
             sets.append(pattern)
         if pattern is None or not min(counts):
@@ -112,10 +119,3 @@ def _patterns(meshes: Sequence[Mesh]) -> list[str]:
 def _is_all(name: str, meshes: Sequence[Mesh]) -> bool:
     """Whether a group is all nodes of every mesh."""
     return all(len(mesh.group(name).nodes) == mesh.n_nodes for mesh in meshes)
-
-
-def _bodies(mesh: Mesh, pattern: str | None, found: Skin) -> np.ndarray:
-    try:
-        return body_numbers(mesh, pattern, found)
-    except InputError:  # an empty group
-        return np.empty((0, 0))

@@ -88,6 +88,13 @@ def test_groups_of_every_kind():
     assert body_numbers(solid, None).shape == (0, 28) and n_own_numbers(3) == 10
 
 
+def test_a_group_that_is_the_whole_skin_has_nothing_around_it():
+    solid = block({"skin": np.arange(45)})
+    own, around = np.split(body_numbers(solid, "skin")[0], [n_own_numbers(3)])
+    assert np.isfinite(own).all() and not around.any()
+    assert np.isfinite(bodies_back(solid, "skin", np.ones((1, 28, 1)))).all()
+
+
 def test_a_soup_of_triangles_knows_its_groups():
     mesh = Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [3, 4, 5]],
                 groups={"a": {"triangle": [1]}})  # fmt: skip

@@ -73,9 +73,7 @@ def find_bodies(mesh: Mesh, pattern: str | None, found: Skin | None = None) -> B
     pieces = found.pieces
     own = np.full(len(pieces), -1, np.intp)
     if pattern is None:
-        sides = [np.ptp(mesh.points[np.unique(pieces[found.parts == k])], axis=0).max() for k in np.unique(found.parts)]
-        outer = int(np.argmax(sides))
-        inner = found.parts != outer
+        inner = found.parts != _outer(mesh.points, found)
         if inner.any():
             own[inner] = np.unique(found.parts[inner], return_inverse=True)[1]
         return _split(pieces, own)
@@ -96,6 +94,16 @@ def find_bodies(mesh: Mesh, pattern: str | None, found: Skin | None = None) -> B
         return Bodies([nodes[:, None]], [False], pieces, own)
     own[inside] = connected_parts(pieces[inside], mesh.n_nodes)
     return _split(pieces, own)
+
+
+def _outer(points: _Floats, found: Skin) -> int:
+    """Return which connected part of a skin has the longest box around it."""
+    order = np.argsort(found.parts, kind="stable")
+    starts = np.flatnonzero(np.diff(found.parts[order], prepend=-1))
+    corners = points[found.pieces[order]]
+    low = np.minimum.reduceat(corners.min(axis=1), starts, axis=0)
+    high = np.maximum.reduceat(corners.max(axis=1), starts, axis=0)
+    return int((high - low).max(axis=1).argmax())
 
 
 def body_numbers(mesh: Mesh, pattern: str | None, found: Skin | None = None) -> _Floats:
@@ -304,7 +312,7 @@ def _samples(points: _Floats, pieces: _Nodes, longest: float) -> _Samples:
     corners = points[pieces]
     lengths = np.sqrt(((corners - np.roll(corners, 1, axis=1)) ** 2).sum(axis=2)).max(axis=1)
     cuts = 2 ** np.ceil(np.log2(np.maximum(lengths / longest, 1))).astype(int)
-    piece, shares, weight = [], [], []
+    piece, shares, weight = [np.empty(0, np.intp)], [np.empty((0, pieces.shape[1]))], [np.empty(0)]
     for n in np.unique(cuts):
         which = np.flatnonzero(cuts == n)
         middles = _middles(pieces.shape[1], int(n))
@@ -386,6 +394,8 @@ def _surroundings_back(
     each = 1 + d + len(pairs(d)) - 1
     for number, width in enumerate(WIDTHS):
         seen = _window(points, bodies, body, center, radius, width * radius / _PER_WIDTH)
+        if not len(seen.pieces):
+            continue
         r = seen.away / width
         bell = np.exp(-0.5 * (r**2).sum(axis=1))
         own = gradient[number * each : (number + 1) * each]
