@@ -20,8 +20,8 @@ from scipy.stats import rankdata
 from swwl.errors import ColumnWarning
 from swwl.tables.columns import as_numbers, kind_of, numbers_cases
 
-# Words that name results and hardly ever inputs; those that name either, but not those of loads, such as power; and what
-# stands beside the name of a result, of which the spreads are hardly ever known of an input.
+# Words that name results and hardly ever inputs; those that name either, but not loads, such as power; and what stands
+# beside the name of a result, of which spreads are hardly ever known of an input.
 _RESULTS = frozenset(
     "lift drag cl cd cm cz mises vm disp displ displacement displacements deflection freq eigenfreq eigenfrequency "
     "eigenfrequencies eigenvalue efficiency massflow compliance residual residuals".split()
@@ -86,6 +86,7 @@ def result_columns(inputs: pd.DataFrame, targets: pd.DataFrame, order: Sequence[
     named = {name for name, values in free.items() if _has_levels(values) or _names_input(name)}
     hints = {name: _hint(name, list(aims)) for name in free if name not in named}
     behind, among = _behind(list(numeric), list(aims), order), _behind(list(hints), list(known), order, named)
+    among &= {name for name, hint in hints.items() if hint}
     hints |= {name: "it stands behind the target" for name, hint in hints.items() if name in behind and not hint}
     ranks = _rank_correlations(free | known)
     odd = {name for name in hints if not _is_designed(free[name])}
@@ -96,9 +97,9 @@ def result_columns(inputs: pd.DataFrame, targets: pd.DataFrame, order: Sequence[
         drawn, one_to_one = _is_drawn(free[name]), relation >= _SAME
         if hint and not known and (name in needs or name in odd):
             found[name] = hint
-        elif hint and relation >= _RELATED and (name in needs or name in odd):
+        elif hint and relation >= _RELATED and (name in needs or name in odd or (name in among and not drawn)):
             found[name] = f"{hint}, and {words}"
-        elif hint and relation >= _CLOSE and not drawn and (_says_statistic(name) or name in among or one_to_one):
+        elif hint and relation >= _CLOSE and not drawn and (_says_statistic(name) or one_to_one):
             found[name] = f"{hint}, and {words}"
         elif relation >= _CLOSE and not drawn and len(needs.get(name, ())) > 1:
             found[name] = f"{words}, and depends on {listed(needs[name])}"
@@ -304,7 +305,7 @@ def _dependences(
 
     Inputs are drawn independently, and a result depends on several: the column that depends on most others by more
     than chance is left out first, until none does. Of two that depend on as many, the one with a hint, or that is
-    ``odd`` for an input; neither is named if that does not tell them apart.
+    ``odd`` for an input; without a hint, it is named only if something tells it from those that it depends on.
 
     Parameters
     ----------
@@ -334,7 +335,7 @@ def _dependences(
         others = links.pop(most)
         links[most] = set()
         heaviest = len(others), hints[most] is not None, most in odd
-        if all(weight(other) < heaviest for other in others if other in hints):
+        if hints[most] or all(weight(other) < heaviest for other in others if other in hints):
             found[most] = [name for name in map(str, ranks.columns) if name in others]
         for other in others:
             links[other].discard(most)
