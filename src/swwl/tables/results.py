@@ -45,8 +45,9 @@ _INPUTS = frozenset(
 # Relations, from 0 to 1, with the target or a result from which on a column may be one: with a hint, with the name of a
 # statistic or dependences on several others, and without any; the last are one to one.
 _RELATED, _CLOSE, _ALIKE, _SAME = 0.5, 0.7, 0.9, 1 - 1e-6
-# Fewer rows tell nothing about ranks; so few different values are the levels of a design; neighbors on either side.
-_FEWEST_ROWS, _MOST_LEVELS, _BESIDE = 10, 10, 3
+# Fewer rows tell nothing about ranks, and these enough that none is out of place by chance; so few different values are
+# the levels of a design; neighbors on either side.
+_FEWEST_ROWS, _ENOUGH, _MOST_LEVELS, _BESIDE = 10, 20, 10, 3
 _UNIT = re.compile(r"[\[(]\s*([^\])]*?)\s*[\])]")
 
 
@@ -93,7 +94,8 @@ def result_columns(inputs: pd.DataFrame, targets: pd.DataFrame, order: Sequence[
     needs = _dependences(ranks.loc[list(free), list(free)], hints, odd, len(inputs))
     for name, hint in hints.items():
         nearest, relation = _most_related(name, free[name], known, ranks)
-        words = f"it goes with {nearest} (rank correlation {relation:.2f})"
+        how = "rank correlation" if nearest and relation <= ranks.loc[name, nearest] else "along a curve,"
+        words = f"it goes with {nearest} ({how} {relation:.2f})"
         drawn, one_to_one = _is_drawn(free[name]), relation >= _SAME
         if hint and not known and (name in needs or name in odd):
             found[name] = hint
@@ -105,7 +107,9 @@ def result_columns(inputs: pd.DataFrame, targets: pd.DataFrame, order: Sequence[
             found[name] = f"{words}, and depends on {listed(needs[name])}"
         elif relation >= _ALIKE and name in odd and name in needs:
             found[name] = f"{words}, and is not spread as inputs are"
-        elif one_to_one and not drawn and bool((ranks.loc[list(free), nearest] < _SAME).any()):
+        elif (
+            one_to_one and not drawn and len(inputs) >= _ENOUGH and bool((ranks.loc[list(free), nearest] < _SAME).any())
+        ):
             found[name] = f"{words}, whatever the others are"
     return {name: found[name] for name in numeric if name in found}
 
