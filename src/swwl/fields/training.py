@@ -146,8 +146,7 @@ class TableMeshes:
                 known[id(item)] = learned_mesh(number, mesh_of(number, item), self.plane)
                 self._keep_or_release(item)
             else:
-                released = isinstance(item, MeshFile) and item not in self._kept
-                known[id(item)] = os.fspath(item) if released else item
+                known[id(item)] = os.fspath(item) if isinstance(item, MeshFile) and item not in self._kept else item
         return [known[id(item)] for item in self._items]
 
     def path(self, number: int) -> Path | None:
