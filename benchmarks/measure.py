@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from timeit import timeit
 
 import numpy as np
@@ -32,15 +33,18 @@ class Line:
         return f"{self.name:<62} {self.value:>9.3g} {self.unit:<4} {limit:>8}  {verdict:<8} {self.note}"
 
 
-def best_times(*functions: Callable[[], object], repeats: int = 7) -> list[float]:
+def best_times(
+    *functions: Callable[[], object], repeats: int = 7, timer: Callable[[], float] = perf_counter
+) -> list[float]:
     """Return the best of several times of each function, in seconds, after a first call that does not count.
 
-    They run in turn, so that a busy moment of the machine hits all of them.
+    They run in turn, so that a busy moment of the machine hits all of them; ``time.process_time`` for a timer counts
+    the work of this process alone.
     """
     for function in functions:
         function()
     gc.collect()
-    rounds = [[timeit(function, number=1) for function in functions] for _ in range(repeats)]
+    rounds = [[timeit(function, timer=timer, number=1) for function in functions] for _ in range(repeats)]
     return np.min(rounds, axis=0).tolist()
 
 

@@ -379,7 +379,7 @@ def test_meshes_one_cell_thick_are_learned_in_the_plane_and_written_back(same, t
     model = FieldRegressor(Elliptic(KERNEL, "load"), calibrate=False, n_modes=2, basis_size=30, **options)
     with pytest.warns(PlaneMeshWarning, match="12 meshes are one cell thick: they are learned as plane meshes"):
         model.fit(thick[:12], ["T", "v", "q"])
-    assert model.plane_ and not flat.plane_
+    assert model.plane_ and flat.plane_
     model.save(tmp_path / "model.swwl")
     for one in (model, load_model(tmp_path / "model.swwl")):
         rows = flat.predict(table[12:]), one.predict_meshes(thick[12:]), thick["mesh"][12:]
@@ -398,3 +398,30 @@ def test_meshes_one_cell_thick_are_learned_in_the_plane_and_written_back(same, t
     prepared = PreparedFields(model, thick["mesh"][12]).cases(thick[12:13])
     np.testing.assert_array_equal(prepared.predict()[0][0]["T"], model.predict(thick[12:13])[0]["T"])
     np.testing.assert_allclose(model.predict(table[12:13])[0]["T"], flat.predict(table[12:13])[0]["T"], rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::swwl.errors.CaseWarning")
+@pytest.mark.parametrize("same", [False, True])
+def test_a_model_of_plane_meshes_takes_meshes_one_cell_thick(same, tmp_path):
+    """From objects and from files, also both kinds in one table; fields are on the nodes of meshes as given."""
+    table = plates(14, same=same)
+    options = {} if same else {"descriptors": {"box": 1.0}}
+    model = FieldRegressor(Elliptic(KERNEL, "load"), calibrate=False, n_modes=2, basis_size=30, **options)
+    model.fit(table[:12], ["T", "v"]).save(tmp_path / "model.swwl")
+    thick = table.assign(mesh=[extruded(mesh) for mesh in table["mesh"]])
+    thick["mesh"][13].write(tmp_path / "thick.vtu")
+    mixed = pd.DataFrame({"mesh": [table["mesh"][12], thick["mesh"][12], str(tmp_path / "thick.vtu")],
+                          "load": table["load"].to_numpy()[[12, 12, 13]]})  # fmt: skip
+    for one in (model, load_model(tmp_path / "model.swwl")):
+        first, last = one.predict(table[12:])
+        plane, *layers = one.predict_meshes(mixed)
+        assert plane.dimension == 2
+        for mesh, expected in zip(layers, (first, last), strict=True):
+            n = len(expected["T"])
+            assert mesh.dimension == 3 and mesh.n_nodes == 2 * n
+            for name in ("T", "v"):
+                both = np.concatenate([expected[name]] * 2)
+                np.testing.assert_allclose(mesh.fields[name], both, rtol=1e-6, atol=1e-9)
+    solid = Mesh([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], {"tetra": [[0, 1, 2, 3]]})
+    with pytest.raises(InputError, match="neither plane nor one cell thick"):
+        model.predict(pd.DataFrame({"mesh": [solid], "load": [1.0]}))

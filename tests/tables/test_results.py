@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from swwl import RobustGPRegressor
+from swwl.datasets import make_samples
 from swwl.errors import ColumnWarning
 from swwl.tables.results import result_columns, warn_about_columns, words_of
 
@@ -33,6 +34,64 @@ def test_results_of_an_engineers_table(seed: int) -> None:
     assert list(found) == ["vm99", "energy", "freq1"]
     of_fields = result_columns(table, pd.DataFrame(index=table.index))
     assert list(of_fields) == ["max_disp", "vm99", "energy", "freq1"]
+
+
+@pytest.mark.parametrize("n", [30, 100])
+@pytest.mark.parametrize("spread", [0.05, 0.5, 1.5])
+def test_functions_of_the_target_and_statistics_of_its_field(n: int, spread: float) -> None:
+    """Also where shapes say more than all inputs, and where the target is as even as an input."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        force, young, k = rng.uniform(0.2, 1.2, (3, n))
+        shape, other = rng.lognormal(0, spread, n), rng.lognormal(0, 0.1, n)
+        disp = force / young * shape
+        results = {"max_disp": disp, "vm99": force * shape**0.7, "energy": disp**2, "p_std": disp * other}
+        table = pd.DataFrame({"force": force, "young": young, "k": k} | results)
+        for order in (list(table), [*table.drop(columns="max_disp"), "max_disp"]):
+            found = result_columns(table.drop(columns="max_disp"), table[["max_disp"]], order)
+            assert list(found) == ["vm99", "energy", "p_std"]
+    even = pd.DataFrame({"k": k, "energy": force**2, "p_std": force * other**0.1, "max_disp": force})
+    assert list(result_columns(even[["k", "energy", "p_std"]], even[["max_disp"]])) == ["energy", "p_std"]
+
+
+def test_a_spread_that_bends_with_the_target() -> None:
+    rng = np.random.default_rng(0)
+    incidence, speed = rng.uniform(-5, 5, 60), rng.uniform(30, 90, 60)
+    lift = incidence + rng.normal(0, 0.2, 60)
+    table = pd.DataFrame({"incidence": incidence, "speed": speed, "p_std": 1 + lift**2, "lift": lift})
+    found = result_columns(table.drop(columns="lift"), table[["lift"]])
+    assert list(found) == ["p_std"] and "along a curve" in found["p_std"]
+
+
+def test_nameless_columns_that_depend_on_several_inputs() -> None:
+    rng = np.random.default_rng(0)
+    a, b, c = rng.uniform(1, 2, (3, 100))
+    table = pd.DataFrame({"a": a, "b": b, "c": c, "q": a * b * c, "y": a * b})
+    found = result_columns(table.drop(columns="y"), table[["y"]])
+    assert list(found) == ["q"] and found["q"].endswith("and depends on columns a, b and c")
+
+
+@pytest.mark.parametrize("name", ["airfoil", "blade"])
+def test_inputs_of_simulations_are_none(name: str) -> None:
+    """Whatever the target: operating conditions and parameters of shapes, with other targets beside them or not."""
+    samples = make_samples(name, 60, n_nodes=500)
+    inputs = pd.DataFrame([sample.scalars | sample.shape for sample in samples])
+    targets = pd.DataFrame([sample.targets for sample in samples])
+    for target in targets:
+        assert result_columns(inputs, targets[[target]]) == {}
+        table = pd.concat([inputs, targets.drop(columns=target)], axis=1).assign(energy=targets[target] ** 2)
+        found = result_columns(table, targets[[target]], [*table, target])
+        assert "energy" in found and not set(found).intersection(inputs)
+
+
+@pytest.mark.parametrize("name", ["power", "torque", "temperature", "q"])
+def test_a_load_beside_another_result(name: str) -> None:
+    """The load that all results follow stays an input, and what depends on it and on others does not."""
+    rng = np.random.default_rng(0)
+    load, k, m = rng.uniform(1, 2, (3, 100))
+    table = pd.DataFrame({name: load, "k": k, "u": load * (1 + 0.5 * m) * (1 + k), "t": load * (1 + 0.1 * m)})
+    assert name not in result_columns(table.drop(columns="t"), table[["t"]], list(table))
+    assert name not in result_columns(table[[name, "k"]], table[["t"]], list(table))
 
 
 def test_nameless_results_behind_the_target() -> None:

@@ -79,8 +79,9 @@ class FieldRegressor(BaseEstimator):
     common_topology_ : bool
         Whether all training meshes share their cells, and new ones must too.
     plane_ : bool
-        Whether the training meshes are all one cell thick, and as thick: then they are learned as plane meshes, see
-        :mod:`swwl.mesh.remesh.plane`. Predictions are on meshes as they are given, alike on both sides.
+        Whether the training meshes are plane, or all one cell thick, and as thick: then they are learned as plane
+        meshes, see :mod:`swwl.mesh.remesh.plane`, and new ones may be either. Predictions are on meshes as they are
+        given, alike on both sides.
     mesh_column_ : str
     feature_names_in_ : ndarray of str
         Columns that predictions need.

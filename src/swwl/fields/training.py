@@ -60,7 +60,7 @@ class TableMeshes:
     Attributes
     ----------
     plane : bool
-        Whether meshes one cell thick are learned as plane ones.
+        Whether meshes one cell thick are taken for plane ones.
     """
 
     def __init__(self, items: Sequence[object], n_jobs: int | None, plane: bool = False):
@@ -70,6 +70,7 @@ class TableMeshes:
         self._n_jobs = n_jobs
         self._kept: set[MeshFile] = set()
         self._room = _MOST_NODES_KEPT
+        self._thick: set[int] = set()
         self.plane = plane
 
     def __len__(self) -> int:
@@ -80,12 +81,15 @@ class TableMeshes:
         return learned_mesh(0, mesh_of(0, self._items[0]), self.plane)
 
     def settle_plane(self) -> None:
-        """Find out whether all meshes are one cell thick, and as thick: then they are learned as plane meshes."""
+        """Find out whether all meshes are one cell thick, and as thick: then they are learned as plane meshes.
+
+        A model of plane meshes takes such as are one cell thick, too.
+        """
         found = [thickness_of(mesh_of(0, self._items[0]))]
         if same_thickness(found):
             found = self.each(lambda _, mesh: thickness_of(mesh))
-        self.plane = same_thickness(found)
-        if self.plane:
+        self.plane = found == [0.0] or same_thickness(found)
+        if same_thickness(found):
             text = f"{len(found)} meshes are one cell thick: they are learned as plane meshes."
             warnings.warn(text, PlaneMeshWarning, stacklevel=4)
 
@@ -105,7 +109,14 @@ class TableMeshes:
 
     def each_learned(self, function: Callable[[int, Mesh], Found], progress: Progress | None = None) -> list[Found]:
         """Call a function of number and mesh, as it is learned from, for every mesh; return the results in order."""
-        return self.each(lambda number, mesh: function(number, learned_mesh(number, mesh, self.plane)), progress)
+
+        def call(number: int, mesh: Mesh) -> Found:
+            learned = learned_mesh(number, mesh, self.plane)
+            if learned.dimension < mesh.dimension:
+                self._thick.add(number)
+            return function(number, learned)
+
+        return self.each(call, progress)
 
     def _keep_or_release(self, item: object) -> None:
         if not isinstance(item, MeshFile) or item in self._kept:
@@ -124,18 +135,19 @@ class TableMeshes:
     def shared(self, as_given: bool = False) -> list[object]:
         """Return what kernels take: objects as they were given, files with what is kept of them, paths of others.
 
-        Of meshes one cell thick the plane meshes, unless they are asked for ``as_given``.
+        Of meshes that :meth:`each_learned` found to be one cell thick the plane meshes, unless they are asked for
+        ``as_given``.
         """
-        if self.plane and not as_given:
-            known: dict[int, Mesh] = {}
-            for number, item in enumerate(self._items):
-                if id(item) not in known:
-                    known[id(item)] = learned_mesh(number, mesh_of(number, item), True)
-                    self._keep_or_release(item)
-            return [known[id(item)] for item in self._items]
-        return [
-            os.fspath(item) if isinstance(item, MeshFile) and item not in self._kept else item for item in self._items
-        ]
+        known: dict[int, object] = {}
+        for number, item in enumerate(self._items):
+            if id(item) in known:
+                continue
+            if number in self._thick and not as_given:
+                known[id(item)] = learned_mesh(number, mesh_of(number, item), self.plane)
+                self._keep_or_release(item)
+            else:
+                known[id(item)] = os.fspath(item) if isinstance(item, MeshFile) and item not in self._kept else item
+        return [known[id(item)] for item in self._items]
 
     def path(self, number: int) -> Path | None:
         """Return the file of a mesh, if it is one."""
@@ -193,7 +205,7 @@ class Geometry:
     cells : ndarray of uint64
         Codes of the first mesh's cells.
     plane : bool
-        Whether meshes are one cell thick and learned as plane ones.
+        Whether meshes are plane, and those one cell thick are taken for such.
     """
 
     describer: Describer

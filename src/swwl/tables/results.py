@@ -1,15 +1,16 @@
 """Columns that look like results of the simulation: known of cases that were simulated, not of a new one.
 
 A model that learns a target from other results scores wonderfully and is of no use. Names and numbers together tell:
-inputs are spread as designs of experiments are, evenly or over a few levels, and do not depend on each other; results
-follow the target. None of this is certain, so that columns are named in a warning, and the user settles it.
+inputs are spread as designs of experiments are, evenly or over a few levels, and do not depend on each other, however
+much the target follows one of them; results depend on several inputs and on each other. None of this is certain, so
+that columns are named in a warning, and the user settles it.
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -19,16 +20,21 @@ from scipy.stats import rankdata
 from swwl.errors import ColumnWarning
 from swwl.tables.columns import as_numbers, kind_of, numbers_cases
 
-# Words that name results and hardly ever inputs; those that name either; and what comes before the name of a result.
+# Words that name results and hardly ever inputs; those that name either, but not loads, such as power; and what stands
+# beside the name of a result, of which spreads are hardly ever known of an input.
 _RESULTS = frozenset(
     "lift drag cl cd cm cz mises vm disp displ displacement displacements deflection freq eigenfreq eigenfrequency "
     "eigenfrequencies eigenvalue efficiency massflow compliance residual residuals".split()
 )
 _PERHAPS = frozenset(
-    "stress strain energy frequency reaction loss losses drop gain power torque moment temperature error objective "
-    "result output response damage life".split()
+    "stress strain energy frequency reaction loss losses drop gain error objective result output response damage "
+    "life".split()
 )
-_STATISTICS = frozenset("max min mean avg average rms peak total final maximum minimum p95 p99 largest".split())
+_SPREADS = frozenset("std stdev stddev variance rms quantile percentile".split())
+_STATISTICS = _SPREADS.union(
+    "max min mean avg average peak total final maximum minimum largest median integral".split()
+)
+_QUANTILE = re.compile(r"_[pq]?9[59]$")
 # Words that name inputs: with one of these, a name says nothing of a result.
 _INPUTS = frozenset(
     "yield applied inlet inflow initial nominal prescribed input load loads material ultimate boundary ambient design "
@@ -36,10 +42,12 @@ _INPUTS = frozenset(
     "incidence alpha aoa beta density modulus young youngs poisson viscosity mach re reynolds area volume mass chord "
     "span hardening exponent rate conductivity friction ratio size count number seed time rpm".split()
 )
-# A column with a hint in its name is a result from this rank correlation with a target on; one without from the other.
-_RELATED, _ALIKE = 0.5, 0.9
-# Fewer rows tell nothing about ranks; so few different values are the levels of a design.
-_FEWEST_ROWS, _MOST_LEVELS = 10, 10
+# Relations, from 0 to 1, with the target or a result from which on a column may be one: with a hint, with the name of a
+# statistic or dependences on several others, and without any; the last are one to one.
+_RELATED, _CLOSE, _ALIKE, _SAME = 0.5, 0.7, 0.9, 1 - 1e-6
+# Fewer rows tell nothing about ranks, and these enough that none is out of place by chance; so few different values are
+# the levels of a design; neighbors on either side.
+_FEWEST_ROWS, _ENOUGH, _MOST_LEVELS, _BESIDE = 10, 20, 10, 3
 _UNIT = re.compile(r"[\[(]\s*([^\])]*?)\s*[\])]")
 
 
@@ -68,27 +76,41 @@ def result_columns(inputs: pd.DataFrame, targets: pd.DataFrame, order: Sequence[
     {'vm99': "its name says 'vm'"}
     """
     numeric = {str(name): as_numbers(inputs[name]) for name in inputs.columns if kind_of(inputs[name]) == "numbers"}
-    known = {str(name): as_numbers(targets[name]) for name in targets.columns}
-    behind = _behind(list(numeric), list(known), order)
+    aims = {str(name): as_numbers(targets[name]) for name in targets.columns}
     found = {}
     for name, values in numeric.items():
         said = _result_word(name)
         if said and not _has_levels(values):
             found[name] = f"its name says {said!r}"
-    known |= {name: numeric[name] for name in found}
-    for name, values in numeric.items():
-        if name in found or _INPUTS.intersection(words_of(name)) or _has_levels(values):
-            continue
-        hint = _hint(name, [str(target) for target in targets.columns])
-        hint = hint or ("it stands behind the target" if name in behind else None)
-        nearest, rank = _most_related(values, known)
-        designed, depends = _is_designed(values), _depends(name, numeric, found)
-        if hint and not known and (depends or not designed):
+    known = aims | {name: numeric[name] for name in found}
+    free = {name: values for name, values in numeric.items() if name not in found}
+    named = {name for name, values in free.items() if _has_levels(values) or _names_input(name)}
+    hints = {name: _hint(name, list(aims)) for name in free if name not in named}
+    behind, among = _behind(list(numeric), list(aims), order), _behind(list(hints), list(known), order, named)
+    among &= {name for name, hint in hints.items() if hint}
+    hints |= {name: "it stands behind the target" for name, hint in hints.items() if name in behind and not hint}
+    ranks = _rank_correlations(free | known)
+    odd = {name for name in hints if not _is_designed(free[name])}
+    needs = _dependences(ranks.loc[list(free), list(free)], hints, odd, len(inputs))
+    for name, hint in hints.items():
+        nearest, relation = _most_related(name, free[name], known, ranks)
+        how = "rank correlation" if nearest and relation <= ranks.loc[name, nearest] else "along a curve,"
+        words = f"it goes with {nearest} ({how} {relation:.2f})"
+        drawn, one_to_one = _is_drawn(free[name]), relation >= _SAME
+        if hint and not known and (name in needs or name in odd):
             found[name] = hint
-        elif hint and rank >= _RELATED and (depends or not designed):
-            found[name] = f"{hint}, and it goes with {nearest} (rank correlation {rank:.2f})"
-        elif rank >= _ALIKE and depends and not designed:
-            found[name] = f"it goes with {nearest} (rank correlation {rank:.2f}), and is not spread as inputs are"
+        elif hint and relation >= _RELATED and (name in needs or name in odd or (name in among and not drawn)):
+            found[name] = f"{hint}, and {words}"
+        elif hint and relation >= _CLOSE and not drawn and (_says_statistic(name) or one_to_one):
+            found[name] = f"{hint}, and {words}"
+        elif relation >= _CLOSE and not drawn and len(needs.get(name, ())) > 1:
+            found[name] = f"{words}, and depends on {listed(needs[name])}"
+        elif relation >= _ALIKE and name in odd and name in needs:
+            found[name] = f"{words}, and is not spread as inputs are"
+        elif (
+            one_to_one and not drawn and len(inputs) >= _ENOUGH and bool((ranks.loc[list(free), nearest] < _SAME).any())
+        ):
+            found[name] = f"{words}, whatever the others are"
     return {name: found[name] for name in numeric if name in found}
 
 
@@ -146,13 +168,19 @@ def words_of(name: str) -> list[str]:
     return [word.lower() for word in re.findall(r"[^\W\d_]+", plain)]
 
 
-def _behind(inputs: Sequence[str], targets: Sequence[str], order: Sequence[str]) -> set[str]:
-    """Return the inputs that stand behind all targets, if there are inputs before these too."""
+def _behind(
+    inputs: Sequence[str], results: Sequence[str], order: Sequence[str], before: Collection[str] = ()
+) -> set[str]:
+    """Return the inputs that stand behind all results, if there are inputs before these too.
+
+    Given inputs that are known to be some, ``before``, those that stand behind these and the first of the results.
+    """
     at = {str(name): place for place, name in enumerate(order)}
-    placed = [at[name] for name in targets if name in at]
-    if not placed or not any(at.get(name, max(placed)) < min(placed) for name in inputs):
+    placed = [at[name] for name in results if name in at]
+    if not placed or not any(at.get(name, max(placed)) < min(placed) for name in [*inputs, *before]):
         return set()
-    return {name for name in inputs if at.get(name, -1) > max(placed)}
+    last = max([min(placed), *(at.get(name, -1) for name in before)]) if before else max(placed)
+    return {name for name in inputs if at.get(name, -1) > last}
 
 
 def _result_word(name: str) -> str | None:
@@ -162,12 +190,39 @@ def _result_word(name: str) -> str | None:
     return next((word for word in words if word in _RESULTS), None)
 
 
+def _statistic(name: str) -> str | None:
+    """Return what in a name says a statistic of something.
+
+    >>> _statistic("p_std"), _statistic("pressure_99"), _statistic("max")
+    ('std', '99', None)
+    """
+    words = words_of(name)
+    quantile = _QUANTILE.search(name)
+    said = next((word for word in words if word in _STATISTICS), None) if len(words) > 1 else None
+    return said or (quantile.group().lstrip("_") if quantile and words else None)
+
+
+def _names_input(name: str) -> bool:
+    """Whether a name is one of inputs; a statistic, such as that of a pressure, may be of either."""
+    return bool(_INPUTS.intersection(words_of(name))) and not _statistic(name)
+
+
+def _says_statistic(name: str) -> bool:
+    """Whether a name says a statistic that is hardly ever known of an input.
+
+    >>> [_says_statistic(name) for name in ("p_max", "pressure_std", "mean_velocity")]
+    [True, True, False]
+    """
+    words, said = words_of(name), _statistic(name)
+    return said is not None and not (_INPUTS.intersection(words) and said in _STATISTICS - _SPREADS)
+
+
 def _hint(name: str, targets: Sequence[str]) -> str | None:
     """Say what in a name hints at a result."""
     words = words_of(name)
-    for word in words:
-        if word in _PERHAPS or (word in _STATISTICS and len(words) > 1):
-            return f"its name says {word!r}"
+    said = next((word for word in words if word in _PERHAPS), None) or _statistic(name)
+    if said:
+        return f"its name says {said!r}"
     unit = _UNIT.search(name)
     for target in targets:
         own = words_of(target)
@@ -191,36 +246,101 @@ def _is_designed(values: NDArray[np.float64]) -> bool:
     known = values[np.isfinite(values)]
     if len(known) < _FEWEST_ROWS or _has_levels(values):
         return True
-    return _is_even(known) or (bool((known > 0).all()) and _is_even(np.log(known)))
+    return _evenness(known) < 1.36 / np.sqrt(len(known)) + 0.02
 
 
-def _is_even(values: NDArray[np.float64]) -> bool:
-    """Whether numbers (N,) may be drawn evenly from their range: Kolmogorov's distance is what chance makes it."""
-    n, spread = len(values), np.ptp(values)
-    if spread == 0:
-        return True
-    ordered = np.sort((values - values.min()) / spread)
+def _is_drawn(values: NDArray[np.float64]) -> bool:
+    """Whether a column (N,), or its logarithm, is more even than chance makes it, as designs are."""
+    known = values[np.isfinite(values)]
+    n = len(known)
+    return n < _FEWEST_ROWS or _evenness(known) < max(1.9, 0.35 * np.sqrt(n)) / n
+
+
+def _evenness(values: NDArray[np.float64]) -> float:
+    """Return Kolmogorov's distance of numbers (N,) or their logarithms from an even spread over their range."""
+    n = len(values)
     steps = np.arange(n + 1) / n
-    distance = max(np.abs(ordered - steps[1:]).max(), np.abs(ordered - steps[:-1]).max())
-    return bool(distance < 1.36 / np.sqrt(n) + 0.02)
+    found = 1.0
+    for numbers in (values, np.log(values)) if (values > 0).all() else (values,):
+        spread = np.ptp(numbers)
+        if spread == 0:
+            return 0.0
+        ordered = np.sort((numbers - numbers.min()) / spread)
+        found = min(found, max(np.abs(ordered - steps[1:]).max(), np.abs(ordered - steps[:-1]).max()))
+    return float(found)
 
 
-def _most_related(values: NDArray[np.float64], others: dict[str, NDArray[np.float64]]) -> tuple[str, float]:
-    """Return which of some columns has the largest rank correlation with one, and how large that is."""
-    found = {name: _rank_correlation(values, other) for name, other in others.items() if other is not values}
+def _rank_correlations(columns: dict[str, NDArray[np.float64]]) -> pd.DataFrame:
+    """Return absolute rank correlations of columns with each other; 0 where too few rows have both."""
+    table = pd.DataFrame(columns).replace([np.inf, -np.inf], np.nan)
+    return table.corr("spearman", min_periods=_FEWEST_ROWS).abs().fillna(0.0)
+
+
+def _most_related(
+    name: str, values: NDArray[np.float64], known: dict[str, NDArray[np.float64]], ranks: pd.DataFrame
+) -> tuple[str, float]:
+    """Return which of the results goes best with a column, up or down with it or along a curve, and how well."""
+    found = {other: max(float(ranks.loc[name, other]), _along_a_curve(those, values)) for other, those in known.items()}
     nearest = max(found, key=found.__getitem__, default="")
     return nearest, found.get(nearest, 0.0)
 
 
-def _rank_correlation(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+def _along_a_curve(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Return how well the ranks of a column (N,) are told by those of rows that are next to it in another, 0 to 1.
+
+    >>> x = np.linspace(-1, 1, 50)
+    >>> round(_along_a_curve(x, x**2), 2), _along_a_curve(x, np.random.default_rng(0).random(50))
+    (1.0, 0.0)
+    """
     both = np.isfinite(first) & np.isfinite(second)
-    if both.sum() < _FEWEST_ROWS or np.ptp(first[both]) == 0 or np.ptp(second[both]) == 0:
+    if both.sum() < max(_FEWEST_ROWS, 4 * _BESIDE) or np.ptp(second[both]) == 0:
         return 0.0
-    return float(abs(np.corrcoef(rankdata(first[both]), rankdata(second[both]))[0, 1]))
+    ranks = rankdata(second[both])[np.argsort(first[both], kind="stable")]
+    window = np.ones(2 * _BESIDE + 1)
+    window[_BESIDE] = 0
+    means = np.convolve(ranks, window, "same") / np.convolve(np.ones(len(ranks)), window, "same")
+    return float(np.sqrt(max(0.0, 1 - np.mean((ranks - means) ** 2) / np.var(ranks))))
 
 
-def _depends(name: str, numeric: dict[str, NDArray[np.float64]], results: dict[str, str]) -> bool:
-    """Whether a column depends on other inputs by more than chance."""
-    others = {other: values for other, values in numeric.items() if other != name and other not in results}
-    n = int(np.isfinite(numeric[name]).sum())
-    return _most_related(numeric[name], others)[1] > 3.0 / np.sqrt(max(n, 1))
+def _dependences(
+    ranks: pd.DataFrame, hints: Mapping[str, str | None], odd: Collection[str], n: int
+) -> dict[str, list[str]]:
+    """Return the columns to leave out so that the others do not depend on each other, with those each depends on.
+
+    Inputs are drawn independently, and a result depends on several: the column that depends on most others by more
+    than chance is left out first, until none does. Of two that depend on as many, the one with a hint, or that is
+    ``odd`` for an input; without a hint, it is named only if something tells it from those that it depends on.
+
+    Parameters
+    ----------
+    ranks : DataFrame
+        Rank correlations of all columns.
+    hints : mapping
+        Of those that may be results.
+    odd : collection of str
+    n : int
+        Number of rows.
+
+    Examples
+    --------
+    >>> ranks = pd.DataFrame([[1, 0, 0.7], [0, 1, 0.7], [0.7, 0.7, 1]], list("abc"), list("abc"))
+    >>> _dependences(ranks, dict.fromkeys("abc"), [], 40)
+    {'c': ['a', 'b']}
+    """
+    linked = ranks > 3.0 / np.sqrt(max(n, 1))
+    links = {str(name): {str(other) for other in ranks.columns[linked.loc[name]]} - {name} for name in ranks.index}
+    found: dict[str, list[str]] = {}
+
+    def weight(name: str) -> tuple[int, bool, bool]:
+        return len(links[name]), hints[name] is not None, name in odd
+
+    while left := [name for name in hints if links[name]]:
+        most = max(left, key=weight)
+        others = links.pop(most)
+        links[most] = set()
+        heaviest = len(others), hints[most] is not None, most in odd
+        if hints[most] or all(weight(other) < heaviest for other in others if other in hints):
+            found[most] = [name for name in map(str, ranks.columns) if name in others]
+        for other in others:
+            links[other].discard(most)
+    return found
