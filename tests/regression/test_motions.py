@@ -33,11 +33,11 @@ def change_of(motion, h):
     return {{"length": "shift", "degree": "degrees", "percent": "percent"}[motion.per]: along}
 
 
-def check(model, row, group, rtol=1e-5, most=1e-4, numbers=(0, 1, 2, 3, 4)):
+def check(model, row, group, rtol=1e-5, most=1e-4, numbers=(0, 1), kinds=None):
     """Compare derivatives of means along all motions with differences; small ones as exactly as the largest."""
     mesh = row["mesh"].iloc[0]
     found = model.sensitivity(row, motions=group)
-    chosen = [motion for motion in found[0].moves if motion.body in numbers]
+    chosen = [motion for motion in found[0].moves if motion.body in numbers and motion.kind in (kinds or motion.kind)]
     assert chosen
 
     def values(motion, h):
@@ -46,7 +46,7 @@ def check(model, row, group, rtol=1e-5, most=1e-4, numbers=(0, 1, 2, 3, 4)):
 
     for motion in chosen:
         derivatives = [own.along[motion.name] for own in found]
-        like = [other.name for other in chosen if other.per == motion.per]
+        like = [other.name for other in found[0].moves if other.per == motion.per]
         scale = np.abs([own.along[like] for own in found]).max(axis=1)
         assert_slope(derivatives, lambda h, motion=motion: values(motion, h), rtol, scale=scale, most=most,
                      steps=STEPS[motion.per])  # fmt: skip
@@ -73,7 +73,7 @@ def case(table):
 
 
 def test_derivatives_are_those_of_moved_channels(model, case):
-    check(model, case, "body", numbers=(0, 2))
+    check(model, case, "body")
 
 
 @pytest.mark.slow
@@ -102,11 +102,13 @@ def test_adjoints_of_groups_along_any_motion_of_the_nodes(model, case):
 
 
 @pytest.mark.slow
-def test_derivatives_in_space():
+@pytest.mark.parametrize("turns", [True, False], ids=["turned and scaled", "shifted alone"])
+def test_derivatives_in_space(turns):
+    """Numbers of bodies that are the same in all training meshes but for rounding have no range."""
     rng = np.random.default_rng(0)
     meshes, y = [], []
     for _ in range(30):
-        shift, degrees, percent = rng.uniform(-0.3, 0.3, 3), rng.uniform(-15, 15, 3), rng.uniform(-20, 20)
+        shift, degrees, percent = rng.uniform(-0.2, 0.2, 3), rng.uniform(-9, 9, 3) * turns, rng.uniform(-20, 20) * turns
         meshes.append(moved_group(BLOCK, "hole", shift=shift, degrees=degrees, percent=percent))
         y.append(shift[0] - shift[2] ** 2 + 0.01 * percent + np.sin(np.radians(degrees[1])))
     table = pd.DataFrame({"mesh": meshes, "y": y})
@@ -114,8 +116,8 @@ def test_derivatives_in_space():
     (found,) = model.sensitivity(table[29:], motions="hole")
     kinds = ["x", "y", "z", "rotation x", "rotation y", "rotation z", "size"]
     assert found.motions["motion"].tolist() == kinds
-    assert found.along["hole #1: x"] > 0.5  # as the target was made
-    check(model, table[29:].reset_index(drop=True), "hole")
+    assert found.along["hole #1: x"] == pytest.approx(1.0, abs=0.2)  # as the target was made
+    check(model, table[29:].reset_index(drop=True), "hole", kinds=kinds if turns else kinds[:3])
 
 
 def test_a_layer_has_the_derivatives_of_its_plane_mesh(table):

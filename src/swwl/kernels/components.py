@@ -76,7 +76,8 @@ class ComponentFactor(EmbeddingFactor):
             if part.rest:
                 z, others = part.of(new[self._at]), part.of(train[self._at])
                 own.append(half_squares_back(z[0, k:], others[:, k:], left.pop(0)))
-            found.append(components @ np.concatenate(own))
+            nothing = np.zeros((0, gradients[0].shape[1]))  # a part that does not vary has no components
+            found.append(components @ np.concatenate([*own, nothing]))
         return np.concatenate(found)
 
     def correlations(self) -> list[CorrelationName]:

@@ -25,10 +25,12 @@ def plate():
 
 
 def block():
-    """A block of cubes around a hole, all of whose sides are a group."""
-    places = [(x, y, z) for x in range(5) for y in range(4) for z in range(5) if (x, y, z) != (2, 2, 1)]
+    """A block of cubes around a hole of three, all of whose sides are a group."""
+    hole = [(2, 2, 1), (2, 2, 2), (1, 2, 1)]
+    places = [(x, y, z) for x in range(5) for y in range(4) for z in range(5) if (x, y, z) not in hole]
     mesh = joined([CUBE + place for place in places], "hexahedron")
-    inside = ((mesh.points >= [2, 2, 1]) & (mesh.points <= [3, 3, 2])).all(axis=1)
+    inside = ((mesh.points > 0) & (mesh.points < [5, 4, 5])).all(axis=1)
+    inside &= np.isin(np.arange(mesh.n_nodes), skin(mesh).pieces)
     return Mesh(mesh.points, mesh.cells, groups={"hole": inside})
 
 
