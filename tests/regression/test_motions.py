@@ -200,3 +200,11 @@ def test_cases_without_meshes_have_no_motions(table):
     model = RobustGPRegressor(Matern52("reynolds"), **OPTIONS).fit(table.assign(y=table["reynolds"] ** 2), "y")
     with pytest.raises(InputError, match="Groups are named parts of meshes, but the case has no mesh"):
         model.sensitivity(table[:1], motions="body")
+
+
+def test_bodies_that_are_all_alike_have_no_say(table):
+    rows = table[:12].assign(mesh=[table["mesh"][0]] * 12)
+    rows["y"] = rows["reynolds"] ** 2
+    model = RobustGPRegressor(Elliptic(BodySets("mesh", group="body"), "reynolds"), **OPTIONS).fit(rows, "y")
+    (found,) = model.sensitivity(rows[:1], motions="body")
+    assert not found.motions["derivative"].any() and found.inputs["reynolds"] > 0
