@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from swwl.embedding.components import Modes, same_cells
 from swwl.embedding.linear import Source, as_movable
 from swwl.errors import InputError, located
+from swwl.mesh.arrays import AnyArray
 from swwl.mesh.graph import Graph
 from swwl.mesh.io import as_mesh
 from swwl.mesh.mesh import Mesh, trusted_mesh
@@ -207,7 +208,7 @@ def movable_nodes(where: Any, mesh: Mesh | Graph | None) -> NDArray[np.bool_]:
     n = 0 if mesh is None else mesh.n_nodes
     if where is None:
         return np.ones(n, bool)
-    given = _with_groups(mesh).group(where).nodes if isinstance(where, str) else np.asarray(where)
+    given: AnyArray = _with_groups(mesh).group(where).nodes if isinstance(where, str) else np.asarray(where)
     if given.dtype == bool:
         if given.shape != (n,):
             raise InputError(f"where has shape {given.shape}, but the mesh has {n} nodes.")
