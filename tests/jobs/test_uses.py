@@ -16,7 +16,7 @@ from swwl.jobs.design import (
     select_rows,
     suggest_rows,
 )
-from swwl.jobs.explain import draw_explained, explain_case, is_explained, mesh_with_fields, read_along, read_box
+from swwl.jobs.explain import draw_explained, explain_case, is_explained, mesh_with_fields, read_along, read_where
 from swwl.jobs.outputs import is_picture
 from swwl.jobs.predict import one_case
 from swwl.jobs.submit import cell_outputs, outputs_of, predict_split
@@ -73,10 +73,10 @@ def test_what_explain_refuses(made, numbers):
     case = one_case(numbers, {"mesh": mesh}, ["load=2"])
     for box, message in [("0:1", "has 1 ranges"), ("8:9,8:9", "holds no node")]:
         with pytest.raises(InputError, match=message):
-            explain_case(numbers, case, None, box=read_box(box))
-    for text in ("0:1,x:2", "1"):
-        with pytest.raises(InputError, match="is not understood"):
-            read_box(text)
+            explain_case(numbers, case, None, where=read_where(box))
+    for text in ("0:1,x:2", "1", "body*"):
+        with pytest.raises(InputError, match="is not a box, such as 0:1,-0.5:0.5, and the mesh has no groups"):
+            explain_case(numbers, case, None, where=read_where(text))
     with pytest.raises(InputError, match="is not understood"):
         read_along(["a=b,c,d"], numbers, made / "m-scalars.swwl")
     with pytest.raises(InputError, match="no such file"):

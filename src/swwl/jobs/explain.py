@@ -18,6 +18,7 @@ from swwl.evaluation.metadata import data_of
 from swwl.formatting import Record
 from swwl.jobs.outputs import picture_metadata
 from swwl.jobs.predict import graph_columns, input_columns
+from swwl.mesh.groups import matching
 from swwl.mesh.io import as_mesh
 from swwl.mesh.io.formats import is_mesh
 from swwl.mesh.mesh import Mesh
@@ -79,7 +80,8 @@ def _modes(files: Sequence[Path]) -> Modes:
     except InputError as error:
         raise InputError(
             f"{error} Without --along modes, explain shows where pushing the surface changes the prediction "
-            f"(-o sens.vtu, --picture; --where for a part of it); --along NAME=FROM.vtu,TO.vtu takes deformations of "
+            f"(-o sens.vtu, --picture; --where for a part of it); --where GROUP moves the bodies of a named group, on "
+            f"meshes of any topology; --along NAME=FROM.vtu,TO.vtu takes deformations of "
             f"your own."
         ) from None
 
@@ -112,17 +114,17 @@ def training_meshes(model: RobustGPRegressor, path: Path) -> list[Path]:
 Box = list[tuple[float, float]]
 
 
-def read_box(text: str) -> Box:
-    """Read LOW:HIGH for every coordinate, with commas between them; a bound that is left out is open.
+def read_where(text: str) -> Box | str:
+    """Read LOW:HIGH for every coordinate, with commas and open where a bound is left out; other texts name groups.
 
-    >>> read_box("0:1,:0.5")
-    [(0.0, 1.0), (-inf, 0.5)]
+    >>> read_where("0:1,:0.5"), read_where("body*")
+    ([(0.0, 1.0), (-inf, 0.5)], 'body*')
     """
     try:
         pairs = [part.split(":") for part in text.split(",")]
         return [(float(low or "-inf"), float(high or "inf")) for low, high in pairs]
     except ValueError:
-        raise InputError(f"--where {text!r} is not understood; expected a box, such as 0:1,-0.5:0.5.") from None
+        return text
 
 
 def explain_case(
@@ -130,7 +132,7 @@ def explain_case(
     frame: pd.DataFrame,
     along: Mapping[str, Any] | None,
     target: str | None = None,
-    box: Box | None = None,
+    where: Box | str | None = None,
 ) -> tuple[list[Sensitivity], pd.DataFrame]:
     """Return the sensitivities of one case, a table of one row, and its derivatives as a table.
 
@@ -141,23 +143,40 @@ def explain_case(
     along : mapping of str to displacement, optional
     target : str, optional
         All by default.
-    box : list of (low, high), optional
-        For every coordinate: nodes outside it may not move.
+    where : list of (low, high), or str, optional
+        For every coordinate: nodes outside it may not move. Or a name or pattern of groups: other nodes may not move,
+        and the derivatives along motions of these groups are in the table.
     """
     row = input_columns(model, frame, Path("case"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MeshWarning)
-        where = None if box is None else _inside(box, model, row)
-        found = model.sensitivity(row, target, along=along, where=where)
+        if isinstance(where, str):
+            _check_groups(where, model, row)
+            found = model.sensitivity(row, target, along=along, where=where, motions=where)
+        else:
+            nodes = None if where is None else _inside(where, model, row)
+            found = model.sensitivity(row, target, along=along, where=nodes)
         return found, slope_table(model, row, found, along)
+
+
+def _mesh_of(model: RobustGPRegressor, row: pd.DataFrame) -> Mesh:
+    columns = graph_columns(model)
+    if len(columns) != 1:
+        raise InputError("--where says which nodes may move, but the model has no mesh, or several.")
+    return as_mesh(row[columns[0]].iloc[0])
+
+
+def _check_groups(pattern: str, model: RobustGPRegressor, row: pd.DataFrame) -> None:
+    """Refuse what is neither a box nor a name of groups that a mesh has."""
+    groups = _mesh_of(model, row).groups
+    if not matching(pattern, groups):
+        there = f"has no such group; its groups are: {', '.join(groups)}" if groups else "has no groups"
+        raise InputError(f"--where {pattern!r} is not a box, such as 0:1,-0.5:0.5, and the mesh {there}.")
 
 
 def _inside(box: Box, model: RobustGPRegressor, row: pd.DataFrame) -> NDArray[np.bool_]:
     """Return which nodes of the mesh of a case lie in a box, (n,)."""
-    columns = graph_columns(model)
-    if len(columns) != 1:
-        raise InputError("--where says which nodes may move, but the model has no mesh, or several.")
-    points = as_mesh(row[columns[0]].iloc[0]).points
+    points = _mesh_of(model, row).points
     if points.shape[1] != len(box):
         raise InputError(f"--where has {len(box)} ranges, but the mesh has {points.shape[1]} coordinates.")
     low, high = np.array(box).T

@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 # Numbers of groups that leave the training range by more than this share of it are worth a word; those that do not vary
 # in the training set, if they move by more than this share of the size of the mesh.
 _MARGIN, _ELSEWHERE = 0.25, 0.05
+# Sums over bodies that vary by less than this over the training set, of about 1, are the same but for rounding.
+_STILL = 1e-4
 _OTHERWISE = {"x": "is at another place", "y": "is at another place", "z": "is at another place"}
 _OTHERWISE |= {"log": "is of another size or shape"}
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -207,6 +209,24 @@ class BodySets(KeptComponents):
         """Return an unfitted embedding of sets of bodies."""
         form = "together" if self.together else "one by one"
         return BodyEmbedding((self.group,), form=form, merge_nodes=self.merge_nodes, n_jobs=self.n_jobs)
+
+    def fit_rows(self, rows: AnyArray) -> Kept:
+        """Find the components of embedded training rows; numbers of bodies that do not vary have none."""
+        super().fit_rows(rows)
+        self._leave_out_still(rows)
+        return self.coordinates(rows)
+
+    def learn(self, rows: AnyArray) -> None:
+        """Find the components of the embedded rows of a sample; numbers of bodies that do not vary have none."""
+        super().learn(rows)
+        self._leave_out_still(rows)
+
+    def _leave_out_still(self, rows: AnyArray) -> None:
+        """Leave out what does not vary: a range, which is found relative to distances, would make much of rounding."""
+        varies = [bool(part.std(axis=0).max() > _STILL) for part in np.split(rows, self.n_parts(), axis=1)]
+        if any(varies):
+            pairs = zip(self.components_, varies, strict=True)
+            self.components_ = [own if kept else own[:, :0] for own, kept in pairs]
 
     def n_parts(self) -> int:
         """Return how many distances there are: one for every number of a body, or one."""

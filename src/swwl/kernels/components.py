@@ -69,6 +69,7 @@ class ComponentFactor(EmbeddingFactor):
     def pull_back(self, new: Kept, train: Kept, gradients: Sequence[Array]) -> Array:
         """Return the gradient in the embedding of one mesh, (K, m): of every part through its own coordinates."""
         left, found = list(gradients), []
+        nothing = np.zeros((0, left[0].shape[1] if left else 1))  # parts that do not vary have no components
         for components, part in zip(known(self.sample()).components, self._parts(), strict=True):
             k, own = part.leading, []
             if k:
@@ -76,7 +77,7 @@ class ComponentFactor(EmbeddingFactor):
             if part.rest:
                 z, others = part.of(new[self._at]), part.of(train[self._at])
                 own.append(half_squares_back(z[0, k:], others[:, k:], left.pop(0)))
-            found.append(components @ np.concatenate(own))
+            found.append(components @ np.concatenate([*own, nothing]))
         return np.concatenate(found)
 
     def correlations(self) -> list[CorrelationName]:

@@ -11,6 +11,7 @@ from matplotlib.colors import Normalize
 from numpy.typing import NDArray
 
 from swwl.errors import InputError
+from swwl.formatting import number
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.skin import skin
 from swwl.plots.meshes import viewing_directions
@@ -26,6 +27,8 @@ _SEEN = 0.02
 
 class SlopesDisplay(Display):
     """Bars of derivatives with 95 % intervals: numbers per standard deviation of training, displacements as given.
+
+    Motions of groups are per degree, per percent of their size, and per hundredth of the size of the mesh.
 
     Parameters
     ----------
@@ -55,12 +58,16 @@ class SlopesDisplay(Display):
         ax.barh(places, values, color=colors, height=0.62)
         ax.errorbar(values, places, xerr=half, fmt="none", ecolor=BLACK, elinewidth=0.9, capsize=2)
         ax.axvline(0, color=BLACK, lw=0.8)
-        labels = [words(str(what)) + (" (per std)" if kind == "number" else "")
-                  for what, kind in zip(shown["what"], shown["kind"], strict=True)]  # fmt: skip
+        labels = [words(str(line.what)) + _per(line.kind, line.unit) for line in shown.itertuples()]
         ax.set_yticks(places, labels)
         ax.grid(axis="y", visible=False)
         ax.set_xlabel(f"change of {words(self.name)}")
         ax.set_title("derivatives, 95 % intervals")
+
+
+def _per(kind: str, unit: float) -> str:
+    """Say what a bar is per; that of a motion as its name says, by degrees and percent or by this length."""
+    return " (per std)" if kind == "number" else "" if unit == 1 else f" (per {number(unit)})"
 
 
 class PushDisplay(Display):

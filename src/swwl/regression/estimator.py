@@ -702,7 +702,14 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         return found
 
     def sensitivity(
-        self, X: Table, target: str | None = None, *, along: Any = None, where: Any = None, std: bool = True
+        self,
+        X: Table,
+        target: str | None = None,
+        *,
+        along: Any = None,
+        where: Any = None,
+        std: bool = True,
+        motions: str | None = None,
     ) -> list[Sensitivity]:
         """Say how predictions of the plain process change when nodes move and when numbers change: exact derivatives.
 
@@ -715,10 +722,14 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         along : Modes, dict of displacements, list of them, or one, optional
             Deformations along which to differentiate: (n, d) arrays, meshes of the same cells to which the nodes
             go, pairs of such meshes, or the training set's own :func:`swwl.design.displacement_modes`.
-        where : array-like of bool or int, optional
-            Which nodes may move; by default all. The others have a gradient of zero.
+        where : array-like of bool or int, or str, optional
+            Which nodes may move; by default all. The others have a gradient of zero. A text names groups of the mesh,
+            such as ``"body*"``. Derivatives along displacements and motions are those of all nodes.
         std : bool
             Whether to differentiate standard deviations, too.
+        motions : str, optional
+            Name or shell pattern of groups of the mesh: differentiate along shifts, rotations and growth of each of
+            their bodies, see :func:`swwl.mesh.shape.motions.group_motions`; meshes need no common topology.
 
         Returns
         -------
@@ -726,7 +737,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             For every row; with several targets, for every row and target, row by row.
         """
         check_is_fitted(self, "stack_")
-        return sensitivities(self.stack_, as_rows(X, self.feature_names_in_), target, along, where, std)
+        return sensitivities(self.stack_, as_rows(X, self.feature_names_in_), target, along, where, std, motions)
 
     def score(self, X: Table, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the coefficient of determination, averaged over targets.

@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 from swwl.embedding.components import Modes, same_cells
 from swwl.embedding.linear import Source, as_movable
 from swwl.errors import InputError, located
+from swwl.mesh.arrays import AnyArray
 from swwl.mesh.graph import Graph
 from swwl.mesh.io import as_mesh
 from swwl.mesh.mesh import Mesh, trusted_mesh
 from swwl.mesh.remesh.plane import ThinLayer, flattened, thin_layer
 from swwl.mesh.shape.density import skin_density
+from swwl.mesh.shape.motions import LENGTH, Motion, group_motions
 from swwl.mesh.shape.skin import extent
 from swwl.parallel import one_blas_thread
 from swwl.regression.stack import Stack
@@ -50,12 +52,14 @@ class Sensitivity:
     inputs : dict of str to float
         The derivative in every number, per unit of its column.
     along : Series
-        The derivative along every displacement that was given, per displacement.
+        The derivative along every displacement that was given, per displacement, and along every motion.
     std : Sensitivity or None
         The same of the standard deviation.
     movable : ndarray of shape (n,), bool
     layer : ThinLayer or None
         Of a mesh one cell thick that the model takes for a plane one.
+    moves : tuple of Motion
+        Motions of groups that were requested (``motions=``).
     """
 
     target: str
@@ -67,6 +71,17 @@ class Sensitivity:
     movable: NDArray[np.bool_] = field(repr=False)
     std: Sensitivity | None = None
     layer: ThinLayer | None = field(default=None, repr=False)
+    moves: tuple[Motion, ...] = field(default=(), repr=False)
+
+    @property
+    def motions(self) -> pd.DataFrame:
+        """The derivative along every motion of a group: ``group``, ``body``, ``motion``, ``derivative``, ``per``.
+
+        Body 0 is a whole group of several bodies. See :func:`swwl.regression.sensitivity.motion_table` for standard
+        deviations.
+        """
+        lines = [(own.group, own.body, own.kind, float(self.along[own.name]), own.per) for own in self.moves]
+        return pd.DataFrame(lines, columns=["group", "body", "motion", "derivative", "per"])
 
     def density(self, length: float = 0.0, most: float | None = None) -> Array:
         """Return the gradient per length (in the plane) or area of the skin, (n, d); zero at nodes inside.
@@ -114,7 +129,13 @@ class Sensitivity:
 
 
 def sensitivities(
-    stack: Stack, table: pd.DataFrame, target: str | None = None, along: Any = None, where: Any = None, std: bool = True
+    stack: Stack,
+    table: pd.DataFrame,
+    target: str | None = None,
+    along: Any = None,
+    where: Any = None,
+    std: bool = True,
+    motions: str | None = None,
 ) -> list[Sensitivity]:
     """Return the sensitivities of predictions of a table, as :meth:`swwl.RobustGPRegressor.sensitivity` says."""
     names = list(stack.layout.names)
@@ -126,14 +147,20 @@ def sensitivities(
     with one_blas_thread():  # many thin products, as in predictions: more threads wait longer than they work
         for number in range(len(table)):
             try:
-                found += _of_row(stack, table.iloc[[number]], chosen, along, where, std)
+                found += _of_row(stack, table.iloc[[number]], chosen, along, where, std, motions)
             except InputError as error:
                 raise error.of_item(number, f"Row {number}") if len(table) > 1 else error from None
     return found
 
 
 def _of_row(
-    stack: Stack, row: pd.DataFrame, chosen: Sequence[int], along: Any, where: Any, std: bool
+    stack: Stack,
+    row: pd.DataFrame,
+    chosen: Sequence[int],
+    along: Any,
+    where: Any,
+    std: bool,
+    motions: str | None = None,
 ) -> list[Sensitivity]:
     graphs = [f.column for f in stack.kernel.factors if f.takes == "graphs"]
     if len(set(graphs)) > 1:
@@ -146,12 +173,12 @@ def _of_row(
         with located(f"Column {graphs[0]!r}"):
             mesh = as_movable(values[graphs[0]])
         values[graphs[0]] = Source(mesh)  # all factors share what is found of it
+    movable, of_groups = movable_nodes(where, mesh), _of_groups(motions, mesh)
+    moves = displacements(along, mesh) | {own.name: own.velocity for own in of_groups}
     moments, columns = stack.linearize(values, row, chosen, std)
     gradient = columns.pop(graphs[0]) if graphs else np.zeros((0, 0, moments.size))
-    movable = movable_nodes(where, mesh)
     plane = any(getattr(getattr(f, "embedding_", None), "plane_", False) for f in stack.kernel.factors)
     layer = thin_layer(mesh) if plane and isinstance(mesh, Mesh) else None
-    moves = displacements(along, mesh)
     results = []
     for j, place in enumerate(chosen):
         pair = []
@@ -168,6 +195,7 @@ def _of_row(
                     pd.Series({name: float((own * by).sum()) for name, by in moves.items()}, dtype=float),
                     movable,
                     layer=layer,
+                    moves=of_groups,
                 )
             )
         mean = pair[0]
@@ -176,11 +204,11 @@ def _of_row(
 
 
 def movable_nodes(where: Any, mesh: Mesh | Graph | None) -> NDArray[np.bool_]:
-    """Return which nodes may move, (n,), given a mask, node numbers, or nothing for all of them."""
+    """Return which nodes may move, (n,), given a mask, node numbers, a name of groups, or nothing for all of them."""
     n = 0 if mesh is None else mesh.n_nodes
     if where is None:
         return np.ones(n, bool)
-    given = np.asarray(where)
+    given: AnyArray = _with_groups(mesh).group(where).nodes if isinstance(where, str) else np.asarray(where)
     if given.dtype == bool:
         if given.shape != (n,):
             raise InputError(f"where has shape {given.shape}, but the mesh has {n} nodes.")
@@ -190,6 +218,17 @@ def movable_nodes(where: Any, mesh: Mesh | Graph | None) -> NDArray[np.bool_]:
     mask = np.zeros(n, bool)
     mask[given] = True
     return mask
+
+
+def _with_groups(mesh: Mesh | Graph | None) -> Mesh:
+    if not isinstance(mesh, Mesh):
+        raise InputError("Groups are named parts of meshes, but the case has no mesh.")
+    return mesh
+
+
+def _of_groups(pattern: str | None, mesh: Mesh | Graph | None) -> tuple[Motion, ...]:
+    """Return the motions of the groups that a pattern means; none without."""
+    return () if pattern is None else tuple(group_motions(_with_groups(mesh), pattern))
 
 
 def displacements(along: Any, mesh: Mesh | Graph | None) -> dict[str, Array]:
@@ -271,20 +310,25 @@ def slope_table(
     row : DataFrame
         Of one row.
     found : sequence of Sensitivity
-        What ``model.sensitivity(row, along=along)`` returned, of some or all targets.
+        What ``model.sensitivity(row, along=along)`` returned, of some or all targets; with ``motions=``, their
+        derivatives are in the table, too.
     along : optional
         The same displacements.
 
     Returns
     -------
     DataFrame
-        ``target``, ``what`` (the number or displacement), ``kind`` ("number" or "displacement"), ``derivative`` per
-        unit of the number or per displacement, its ``std``, ``lower95`` and ``upper95``, ``unit`` (a deviation of
-        the number in training, 1 for displacements: what to multiply by to compare), and ``of_std``, the derivative of
-        the predictive standard deviation.
+        ``target``, ``what`` (the number or displacement), ``kind`` ("number", "displacement" or "motion"),
+        ``derivative`` per unit of the number, per displacement or per unit of the motion, its ``std``, ``lower95`` and
+        ``upper95``, ``unit`` (what to multiply by to compare: a deviation of the number in training, a hundredth of the
+        size of the mesh for shifts of groups, 1 for others), and ``of_std``, the derivative of the predictive standard
+        deviation.
     """
     mesh = found[0].mesh
-    moves = displacements(along, mesh)
+    moves = {name: ("displacement", 1.0, by) for name, by in displacements(along, mesh).items()}
+    for motion in found[0].moves:
+        unit = _OF_EXTENT * extent(_points(mesh)) if motion.per == LENGTH else 1.0
+        moves[motion.name] = "motion", unit, motion.velocity
     column = next((name for name in model.feature_names_in_ if name not in found[0].inputs), None)
     train = model.train_inputs_
     steps: dict[str, tuple[str, float, float]] = {}
@@ -293,9 +337,9 @@ def slope_table(
         spread = float(train[name].std(ddof=0)) if name in train and train[name].std(ddof=0) > 0 else 1.0
         steps[name] = "number", _OF_DEVIATION * spread, spread
         rows += [row.assign(**{name: row[name].astype(float) + sign * steps[name][1]}) for sign in (1, -1)]
-    for name, by in moves.items():
+    for name, (kind, unit, by) in moves.items():
         size = float(np.linalg.norm(by, axis=1).max())
-        steps[name] = "displacement", _OF_EXTENT * extent(_points(mesh)) / size if size > 0 else 1.0, 1.0
+        steps[name] = kind, _OF_EXTENT * extent(_points(mesh)) / size if size > 0 else 1.0, unit
         rows += [row.assign(**{str(column): [_moved(mesh, sign * steps[name][1] * by)]}) for sign in (1, -1)]
     if not rows:
         return pd.DataFrame(columns=COLUMNS)
@@ -314,6 +358,35 @@ def slope_table(
             line = [own.target, name, kind, slope, std, slope - _95 * std, slope + _95 * std, unit, of_std]
             lines.append(dict(zip(COLUMNS, line, strict=True)))
     return pd.DataFrame(lines)
+
+
+def motion_table(model: RobustGPRegressor, row: pd.DataFrame, found: Sequence[Sensitivity]) -> pd.DataFrame:
+    """Return the derivatives of one case along motions of groups, with standard deviations as of :func:`slope_table`.
+
+    Parameters
+    ----------
+    model : RobustGPRegressor
+    row : DataFrame
+        Of one row.
+    found : sequence of Sensitivity
+        What ``model.sensitivity(row, motions="body*")`` returned.
+
+    Returns
+    -------
+    DataFrame
+        ``target``, ``group``, ``body`` (from 1; 0 is a whole group of several), ``motion``, ``derivative``, ``std``,
+        ``lower95``, ``upper95``, ``per`` ("length", "degree" or "percent").
+    """
+    slopes = slope_table(model, row, found)
+    return motions_of(slopes[slopes["kind"] == "motion"], found[0].moves)
+
+
+def motions_of(slopes: pd.DataFrame, moves: Sequence[Motion]) -> pd.DataFrame:
+    """Return lines of a table of slopes with group, body and motion in place of one name."""
+    by_name = {own.name: (own.group, own.body, own.kind, own.per) for own in moves}
+    parts = pd.DataFrame([by_name[name] for name in slopes["what"]], columns=["group", "body", "motion", "per"])
+    table = pd.concat([slopes.reset_index(drop=True), parts], axis=1)
+    return table[["target", "group", "body", "motion", "derivative", "std", "lower95", "upper95", "per"]]
 
 
 def _points(mesh: Mesh | Graph | None) -> Array:

@@ -78,7 +78,7 @@ def find_bodies(mesh: Mesh, pattern: str | None, found: Skin | None = None) -> B
             own[inner] = np.unique(found.parts[inner], return_inverse=True)[1]
         return _split(pieces, own)
     groups = chosen_groups(mesh.groups, pattern)
-    regions = [name for name, group in groups.items() if _fills(mesh, group)]
+    regions = [name for name, group in groups.items() if fills(mesh, group)]
     if regions:
         return _regions(mesh, regions, pieces, own)
     member = np.zeros(mesh.n_nodes, bool)
@@ -205,7 +205,7 @@ def n_own_numbers(dimension: int) -> int:
     return dimension + 1 + len(pairs(dimension))
 
 
-def _fills(mesh: Mesh, group: Group) -> bool:
+def fills(mesh: Mesh, group: Group) -> bool:
     """Whether a group is of cells that fill space, so that it has a boundary of its own."""
     return group.kind == "cells" and max(map(cell_dimension, group.cells), default=0) == mesh.dimension
 

@@ -87,15 +87,26 @@ def _handed_to_skin(mesh: Mesh, load: _Floats, on_skin: NDArray[np.bool_]) -> _F
     """Add what inner nodes carry to the skin, by the transpose of how they follow it."""
     if not (~on_skin & load.any(axis=1)).any():
         return load
-    springs = cells_adjacency({kind: block for kind, block in mesh.cells.items() if kind != "vertex"}, mesh.n_nodes)
-    first, second = springs.tocoo().coords
-    stiffness = 1 / np.maximum(np.linalg.norm(mesh.points[first] - mesh.points[second], axis=1), np.finfo(float).tiny)
-    pulls = sparse.csr_array((stiffness, (first, second)), springs.shape)
+    pulls = springs(mesh)
     inner = np.flatnonzero(~on_skin & (np.diff(pulls.indptr) > 0))
     held = sparse.diags_array(np.asarray(pulls.sum(axis=1)).ravel()) - pulls
     solved = splu(held.tocsr()[inner][:, inner].tocsc()).solve(np.ascontiguousarray(load[inner]))
     total = load + pulls[:, inner] @ solved
     return np.where(on_skin[:, None], total, 0.0)
+
+
+def springs(mesh: Mesh) -> sparse.csr_array:
+    """Return the stiffness (n, n) of springs along the edges of the cells: one over their lengths.
+
+    Examples
+    --------
+    >>> springs(Mesh([[0.0], [2.0]], [[0, 1]])).toarray().tolist()
+    [[0.0, 0.5], [0.5, 0.0]]
+    """
+    edges = cells_adjacency({kind: block for kind, block in mesh.cells.items() if kind != "vertex"}, mesh.n_nodes)
+    first, second = edges.tocoo().coords
+    stiffness = 1 / np.maximum(np.linalg.norm(mesh.points[first] - mesh.points[second], axis=1), np.finfo(float).tiny)
+    return sparse.csr_array((stiffness, (first, second)), edges.shape)
 
 
 def simplex_stiffness(points: _Floats, simplices: NDArray[np.int32]) -> sparse.csr_array:
