@@ -42,16 +42,20 @@ def measured(
     """Fit with groups, with bodies found in the boundary alone, and without either; compare errors of new cases."""
     bare = table.assign(mesh=[Mesh(mesh.points, mesh.cells) for mesh in table["mesh"]])
     ways = {"groups": (table, True), "boundary alone": (bare, True), "neither": (bare, False)}
-    errors, inside = {}, {}
+    errors, medians, inside = {}, {}, {}
     for name, (cases, groups) in ways.items():
         model = RobustGPRegressor(groups=groups).fit(cases[inputs][:n_train], cases[targets][:n_train])
         found = model.predict_distribution(cases[inputs][n_train:])
         y = table[targets][n_train:].to_numpy()
         lower, upper = (np.reshape(bound, y.shape) for bound in found.interval(0.95))
-        errors[name] = np.sqrt(np.mean((np.reshape(found.mean, y.shape) - y) ** 2, axis=0)) / y.std(axis=0)
+        off = np.abs(np.reshape(found.mean, y.shape) - y) / y.std(axis=0)
+        errors[name], medians[name] = np.sqrt(np.mean(off**2, axis=0)), np.median(off, axis=0)
         inside[name] = np.mean((lower <= y) & (y <= upper), axis=0)
     for k, target in enumerate(targets):
-        told = ", ".join(f"{name} {errors[name][k]:.3f} ({inside[name][k]:.2f} inside)" for name in ways)
+        told = ", ".join(
+            f"{name} {errors[name][k]:.3f} (median {medians[name][k]:.3f}, {inside[name][k]:.2f} inside)"
+            for name in ways
+        )
         ratio = float(errors["groups"][k] / errors["neither"][k])
         yield target, ratio, Line(f"{title}: {target}", ratio, None, note=f"errors over the deviation: {told}")
 

@@ -166,7 +166,7 @@ CHANNEL = Generator(
         "Steady Navier-Stokes flow on linear triangles through a channel around one to four ellipses; height, mean "
         "speed and density are one, and forces are those on all of them."
     ),
-    scalars={"viscosity": (0.025, 0.2)},
+    scalars={"viscosity": (0.025, 0.1)},
     shape={"bodies": (1.0, MOST_BODIES + 1.0)}
     | {
         f"{name}_{k}": limits
