@@ -76,6 +76,7 @@ def test_the_default_has_candidates_for_groups_where_they_differ():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::swwl.errors.CaseWarning")
 def test_where_a_beam_is_held_is_learned_from_its_groups(tmp_path):
     table, y = beams(140, 0)
     train, test = slice(0, 60), slice(60, None)

@@ -321,7 +321,7 @@ def test_plates_with_loads_over_a_decade(law, used):
     train, test = table[:60], table[60:]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = RobustGPRegressor(scaled={"max_disp": law}).fit(train, "max_disp")
+        fitted = RobustGPRegressor(scaled=law).fit(train, "max_disp")
         found = fitted.predict(test)
         plain = RobustGPRegressor().fit(train, "max_disp").predict(test) if used else found
     assert fitted.laws_[0].used is used

@@ -57,14 +57,14 @@ def table():
     """Channels around one to four bodies, each with a mesh of its own."""
     samples = list(run(Request(CHANNEL, 500, 0, True), list(range(32)), lambda sample: sample))
     columns = {"mesh": [sample.mesh for sample in samples]}
-    columns |= {"reynolds": [sample.scalars["reynolds"] for sample in samples]}
+    columns |= {"viscosity": [sample.scalars["viscosity"] for sample in samples]}
     columns |= {name: [sample.targets[name] for sample in samples] for name in ("drag", "lift")}
     return pd.DataFrame(columns)
 
 
 @pytest.fixture(scope="module")
 def model(table):
-    return RobustGPRegressor(Elliptic(*of_body("body"), "reynolds"), **OPTIONS).fit(table[:30], ["drag", "lift"])
+    return RobustGPRegressor(Elliptic(*of_body("body"), "viscosity"), **OPTIONS).fit(table[:30], ["drag", "lift"])
 
 
 @pytest.fixture(scope="module")
@@ -197,14 +197,14 @@ def test_groups_that_are_not_there(model, case, options):
 
 
 def test_cases_without_meshes_have_no_motions(table):
-    model = RobustGPRegressor(Matern52("reynolds"), **OPTIONS).fit(table.assign(y=table["reynolds"] ** 2), "y")
+    model = RobustGPRegressor(Matern52("viscosity"), **OPTIONS).fit(table.assign(y=table["viscosity"] ** 2), "y")
     with pytest.raises(InputError, match="Groups are named parts of meshes, but the case has no mesh"):
         model.sensitivity(table[:1], motions="body")
 
 
 def test_bodies_that_are_all_alike_have_no_say(table):
     rows = table[:12].assign(mesh=[table["mesh"][0]] * 12)
-    rows["y"] = rows["reynolds"] ** 2
-    model = RobustGPRegressor(Elliptic(BodySets("mesh", group="body"), "reynolds"), **OPTIONS).fit(rows, "y")
+    rows["y"] = rows["viscosity"] ** 2
+    model = RobustGPRegressor(Elliptic(BodySets("mesh", group="body"), "viscosity"), **OPTIONS).fit(rows, "y")
     (found,) = model.sensitivity(rows[:1], motions="body")
-    assert not found.motions["derivative"].any() and found.inputs["reynolds"] > 0
+    assert not found.motions["derivative"].any() and found.inputs["viscosity"] > 0

@@ -200,7 +200,7 @@ def _flat(given: object, group: str | None) -> object:
     except InputError:
         return given
     if mesh.dimension < 3 or not any(cell_dimension(kind) == 3 for kind in mesh.cells):
-        return given
+        return mesh if isinstance(given, (str, os.PathLike)) else given  # read once
     if isinstance(given, (str, os.PathLike)):
         with located(str(given)):
             return flattened(mesh, groups=group is not None)

@@ -15,7 +15,7 @@ from swwl.mesh.io import as_mesh, prepared
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.remesh.plane import flattened, thin_layer
 from swwl.mesh.shape.bodies import body_numbers, find_bodies, n_own_numbers
-from swwl.mesh.shape.skin import skin
+from swwl.mesh.shape.skin import Skin, skin
 
 # So many meshes are looked at, spread over the column.
 _LOOKED_AT = 8
@@ -43,7 +43,7 @@ class NamedParts(NamedTuple):
     sets: list[str | None]
 
 
-def named_parts(values: pd.Series, *, merge_nodes: bool = False) -> NamedParts:
+def named_parts(values: pd.Series, *, merge_nodes: bool = False, first: Mesh | None = None) -> NamedParts:
     """Find the groups by which a kernel can tell meshes apart, going by a few meshes of a column.
 
     Names that all of these have are taken by themselves, others together with those that differ from them in a number:
@@ -55,6 +55,8 @@ def named_parts(values: pd.Series, *, merge_nodes: bool = False) -> NamedParts:
         Meshes or files of them.
     merge_nodes : bool
         Make nodes of a mesh at the same place one.
+    first : Mesh, optional
+        The first one, where it has been read. No other is, if it has neither groups nor an inner boundary.
 
     Examples
     --------
@@ -65,14 +67,16 @@ def named_parts(values: pd.Series, *, merge_nodes: bool = False) -> NamedParts:
     NamedParts(single=['held'], sets=[])
     """
     rows = np.unique(np.linspace(0, len(values) - 1, min(_LOOKED_AT, len(values))).round().astype(int))
-    seen = []
+    seen: list[tuple[Mesh, Skin]] = []
     for row in rows:
         try:
-            mesh = as_mesh(values.iloc[row])
-            mesh = prepared(mesh if thin_layer(mesh) is None else flattened(mesh), merge_nodes)
-            seen.append((mesh, skin(mesh)))
+            mesh = first if first is not None and not seen else plane_mesh(values.iloc[row], merge_nodes)
+            found = skin(mesh)
         except InputError:
             return NamedParts([], [])  # a graph, or what cannot be read, which is told when it is embedded
+        seen.append((mesh, found))
+        if not mesh.groups and not found.parts.any():
+            return NamedParts([], [])
     if len({mesh.dimension for mesh, _ in seen}) != 1:
         return NamedParts([], [])
     patterns: Sequence[str | None] = _patterns([mesh for mesh, _ in seen]) or [None]
@@ -96,6 +100,12 @@ def named_parts(values: pd.Series, *, merge_nodes: bool = False) -> NamedParts:
     best = sorted(spreads, key=lambda name: -spreads[name])[:_MOST_GROUPS]
     varying = [name for name in sets if name is None or name in best]
     return NamedParts([name for name in spreads if name in best], varying[:2])
+
+
+def plane_mesh(item: object, merge_nodes: bool = False, group: str | None = None) -> Mesh:
+    """Return an item of a column, or a part of it, as the mesh that is learned from: a layer as a plane mesh."""
+    mesh = as_mesh(item)
+    return prepared(mesh if thin_layer(mesh) is None else flattened(mesh), merge_nodes, group)
 
 
 def _patterns(meshes: Sequence[Mesh]) -> list[str]:

@@ -29,9 +29,8 @@ from swwl.kernels import (
 )
 from swwl.kernels.base import Factor
 from swwl.kernels.elliptic import Scalar
-from swwl.kernels.named import named_parts
-from swwl.mesh.io import as_mesh, prepared
-from swwl.mesh.remesh.plane import flattened, thin_layer
+from swwl.kernels.named import named_parts, plane_mesh
+from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.skin import skin
 from swwl.tables.columns import kind_of, require_meshes
 from swwl.tables.inputs import column
@@ -120,7 +119,8 @@ def default_kernels(
             "numbers, smooth": Elliptic(*map(clone, scalars), *map(Categories, others), correlation="gaussian"),
             "numbers one by one": plain,
         }
-    meshes = [_has_skin(table[name], name, options.get("group")) for name in graphs]
+    first = [_with_skin(table[name], name, options.get("group")) for name in graphs]
+    meshes = [mesh is not None for mesh in first]
     few = few_rows and len(table) < FEW_ROWS
     lists = [
         (_MESHES | (_MESHES_IF_FEW if few else {})) if mesh else (_GRAPHS | (_GRAPHS_IF_FEW if few else {}))
@@ -140,7 +140,7 @@ def default_kernels(
     if groups and meshes == [True] and options.get("group") is None:
         few_options: dict[str, Any] = {key: options[key] for key in ("merge_nodes", "n_jobs") if key in options}
         skin_part = _factor(graphs[0], min(8, most), "mesh", _SKIN, options)
-        parts_of = _on_groups(graphs[0], table[graphs[0]], skin_part, few_options)
+        parts_of = _on_groups(graphs[0], table[graphs[0]], first[0], skin_part, few_options)
         named = {
             title: Elliptic(*parts, *map(clone, scalars), *map(Categories, others)) for title, parts in parts_of.items()
         }
@@ -148,9 +148,12 @@ def default_kernels(
     return candidates
 
 
-def _on_groups(name: str, values: pd.Series, skin_part: Factor, options: dict[str, Any]) -> dict[str, list[Factor]]:
+def _on_groups(
+    name: str, values: pd.Series, first: Mesh | None, skin_part: Factor, options: dict[str, Any]
+) -> dict[str, list[Factor]]:
     """Return the parts of candidates that see the named groups of meshes, and bodies; none where they tell nothing."""
-    single, sets = named_parts(values, merge_nodes=bool(options.get("merge_nodes", False)))
+    merge = bool(options.get("merge_nodes", False))
+    single, sets = named_parts(values, merge_nodes=merge, first=None if merge else first)
     counted = [*single, *(group for group in sets if group is None)]
     where: list[Factor] = [GroupMeasures(name, groups=counted, **options)] if counted else []
     found: dict[str, list[Factor]] = {}
@@ -183,7 +186,7 @@ def shape_factors(table: pd.DataFrame, n_components: int, **options: Any) -> lis
     numbers, graphs, others = _sorted_columns(table)
     factors: list[Factor] = []
     for name in graphs:
-        with_skin = _has_skin(table[name], name, options.get("group"))
+        with_skin = _with_skin(table[name], name, options.get("group")) is not None
         kind, given = ("mesh", _SKIN) if with_skin else ("graph", dict[str, Any]())
         factors.append(_factor(name, n_components, kind, given, options))
     return [*factors, *map(Scalar, numbers), *map(Categories, others)]
@@ -232,18 +235,16 @@ def _sorted_columns(table: pd.DataFrame) -> tuple[list[str], list[str], list[str
     return numbers, graphs, categories
 
 
-def _has_skin(values: pd.Series, name: str, group: str | None = None) -> bool:
-    """Whether a column holds meshes that have a skin, going by the first; graphs without cells have none."""
-    first = values.iloc[0]
+def _with_skin(values: pd.Series, name: str, group: str | None = None) -> Mesh | None:
+    """Return the first mesh of a column if it has a skin; graphs without cells have none."""
     try:
-        mesh = as_mesh(first)
-        mesh = prepared(mesh if thin_layer(mesh) is None else flattened(mesh), group=group)
+        mesh = plane_mesh(values.iloc[0], group=group)
     except InputError:
-        return False  # a graph; what cannot be read at all is told when it is embedded
+        return None  # a graph; what cannot be read at all is told when it is embedded
     try:
         skin(mesh)
     except InputError as error:
         text = f"Column {name!r}: the skin of the meshes is left out ({error}); they are compared as graphs."
         warnings.warn(text, MeshWarning, stacklevel=4)
-        return False
-    return True
+        return None
+    return mesh
