@@ -195,12 +195,14 @@ def _flat(given: object, group: str | None) -> object:
     Meshes without solid cells and graphs stay as they were given, and so does what cannot be read: whoever takes it
     says so.
     """
+    if isinstance(given, (str, os.PathLike)) and not isinstance(given, MeshFile):
+        given = MeshFile(given)  # so that it is read once
     try:
         mesh = as_mesh(given)
     except InputError:
         return given
     if mesh.dimension < 3 or not any(cell_dimension(kind) == 3 for kind in mesh.cells):
-        return mesh if isinstance(given, (str, os.PathLike)) else given  # read once
+        return given
     if isinstance(given, (str, os.PathLike)):
         with located(str(given)):
             return flattened(mesh, groups=group is not None)
