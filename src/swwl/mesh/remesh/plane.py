@@ -387,7 +387,7 @@ def _layer(mesh: Mesh, sides: _Sides) -> ThinLayer | None:
         return None
     half = np.flatnonzero(np.arange(mesh.n_nodes) <= partner)  # one of every pair
     other = partner[half]
-    points, across = sides.points[half], sides.points[other]
+    points, across = sides.points.take(half, axis=0), sides.points.take(other, axis=0)
     if float(np.abs(points - across).max()) > sides.tolerance:
         return None
     number = np.empty(mesh.n_nodes, np.int32)
@@ -398,7 +398,7 @@ def _layer(mesh: Mesh, sides: _Sides) -> ThinLayer | None:
         number, points = joined[number], points[kept]
     found: dict[int, list[tuple[NDArray[np.intp], _Nodes]]] = {}
     for part in parts:
-        faces = {part.nodes.shape[1]: (part.rows, number[part.nodes])}
+        faces = {part.nodes.shape[1]: (part.rows, number.take(part.nodes))}
         if part.across is None:
             others = _plane_cells(part, number, sides.side)
             if others is None:
@@ -427,12 +427,13 @@ def _parts(mesh: Mesh, side: NDArray[np.int8]) -> Iterator[_Cells]:
             if not len(left):
                 break
             nodes = block if len(left) == len(block) else block[left]
-            lies = side[nodes.T]
+            lies = side.take(nodes.T)
             here, there = (lies[list(some)].sum(axis=0, dtype=np.int8) for some in (one, other))
             straight = (np.abs(here) == len(one)) & (there == -here)
             if straight.any():
                 some = nodes if straight.all() else nodes[straight]
-                yield _Cells(kind, start + left[straight], some[:, one], some[:, other])
+                rows = left if len(some) == len(left) else left[straight]
+                yield _Cells(kind, start + rows, some.take(one, axis=1), some.take(other, axis=1))
                 left = left[~straight]
         if len(left):
             yield _Cells(kind, start + left, block[left], None)
@@ -455,8 +456,8 @@ def _partners(parts: Sequence[_Cells], side: NDArray[np.int8]) -> NDArray[np.int
     first = np.flatnonzero(partner >= 0)
     partner[partner[first]] = first
     # A pair that has lost its place to another one shows that a node has two partners.
-    whole = (partner >= 0).all() and (partner[partner] == np.arange(len(side))).all()
-    return partner if whole and all((partner[a] == b).all() for a, b in pairs) else None
+    whole = (partner >= 0).all() and (partner.take(partner) == np.arange(len(side))).all()
+    return partner if whole and all((partner.take(a) == b).all() for a, b in pairs) else None
 
 
 def _joined_on_axis(points: Array, on_axis: NDArray[np.bool_]) -> tuple[NDArray[np.intp], _Nodes]:
@@ -502,7 +503,7 @@ def _plane_cells(
 
 
 def _counterclockwise(points: Array, cells: _Nodes) -> _Nodes:
-    x, y = (column[cells.T] for column in points.T.copy())
+    x, y = (column.take(cells.T) for column in points.T.copy())
     a, b, c = (1, 0, 2) if len(x) == 3 else (2, 1, 3)  # two edges of a triangle, the diagonals of a quadrilateral
     area = (x[a] - x[0]) * (y[c] - y[b]) - (x[c] - x[b]) * (y[a] - y[0])
     clockwise = np.flatnonzero(area < 0)
