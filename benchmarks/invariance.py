@@ -204,7 +204,7 @@ def shaken(mesh: Mesh) -> Mesh | None:
 def coarser(mesh: Mesh) -> Mesh | None:
     """Return a mesh of half as many nodes by MMG, or none where that is not installed or cannot keep the shape."""
     try:
-        return coarsen(mesh, mesh.n_nodes // 2)
+        return coarsen(mesh, mesh.n_nodes // 2, sharp=15.0)  # edges of slants too: the same part
     except (MissingPackageError, InputError):
         return None
 

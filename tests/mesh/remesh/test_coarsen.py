@@ -104,6 +104,23 @@ def test_a_closed_surface():
 
 
 @needs_mmg
+def test_blunt_edges_stay_where_asked_for():
+    """Two rectangles that meet at 25 degrees: all triangles lie in one or the other, or some across the edge."""
+    x, y = (part.ravel() for part in np.meshgrid(np.linspace(-1, 1, 41), np.linspace(0, 1, 21)))
+    points = np.column_stack([x, y, np.tan(np.deg2rad(25)) * np.maximum(x, 0)])
+    corner = (np.arange(20)[:, None] * 41 + np.arange(40)).ravel()
+    roof = Mesh(points, {"quad": corner[:, None] + [0, 1, 42, 41]})
+
+    def across(mesh):
+        normals = np.cross(*(mesh.points[mesh.triangles()[:, k]] - mesh.points[mesh.triangles()[:, 0]] for k in (1, 2)))
+        slope = np.degrees(np.arctan2(np.abs(normals[:, 0]), np.abs(normals[:, 2])))
+        return ((slope > 1) & (slope < 24)).mean()
+
+    assert across(coarsen(roof, 200, tolerance=0.1, sharp=15)) == 0
+    assert across(coarsen(roof, 200, tolerance=0.1)) > 0.02
+
+
+@needs_mmg
 def test_real_car(swwl_data):
     with np.load(swwl_data / "meshes" / "shapenet_car_plaid20.npz") as cars:
         points, triangles, pressure = cars["points"][0], cars["triangles"][0], cars["pressure"][0]
@@ -180,6 +197,12 @@ def test_quads_are_split_and_unused_nodes_dropped():
 def test_refusals(mesh, nodes, error, message):
     with pytest.raises(error, match=message):
         coarsen(mesh, nodes)
+
+
+@needs_mmg
+def test_sharp_is_an_angle():
+    with pytest.raises(ValueError, match="sharp must be an angle of more than 0 and at most 180 degrees, found 0"):
+        coarsen(plate(50), 20, sharp=0)
 
 
 def test_without_mmgpy(monkeypatch, tmp_path):

@@ -178,7 +178,7 @@ _HAUSDORFF = (5e-2, 1e-2, 3e-3, 1e-3, 3e-4)
 _Nodes = NDArray[np.int32]
 
 
-def coarsen(mesh: Any, n_nodes: int, *, tolerance: float = 0.02) -> Mesh:
+def coarsen(mesh: Any, n_nodes: int, *, tolerance: float = 0.02, sharp: float = 45.0) -> Mesh:
     """Remesh a plane mesh or a surface with fewer nodes.
 
     Parameters
@@ -191,6 +191,9 @@ def coarsen(mesh: Any, n_nodes: int, *, tolerance: float = 0.02) -> Mesh:
     tolerance : float
         Largest relative change of what the mesh encloses: in the plane the area within every loop of the outline,
         holes included; in space the area and the volume.
+    sharp : float
+        Edges of a surface at which it turns by more than so many degrees stay edges; others are rounded. Take less
+        where edges are blunt, as where a roof slopes down to a rear window.
 
     Returns
     -------
@@ -222,13 +225,16 @@ def coarsen(mesh: Any, n_nodes: int, *, tolerance: float = 0.02) -> Mesh:
         raise InputError(f"The number of nodes must be a whole number of at least 4, found {n_nodes!r}.")
     if n_nodes > found:
         raise InputError(f"The mesh has {found} nodes, fewer than the {n_nodes} requested: it can only be coarsened.")
+    if not 0 < sharp <= 180:
+        raise InputError(f"sharp must be an angle of more than 0 and at most 180 degrees, found {sharp!r}.")
     mmgpy = require_mmgpy()
     if found <= (1 + _GOOD_ENOUGH) * n_nodes:
         return _at_height(given, height)
     before = enclosed(given)
     worst: list[str] = []
     for hausdorff in _HAUSDORFF:
-        coarse = _search(mmgpy, given, n_nodes, hausdorff * float(np.linalg.norm(np.ptp(given.points, 0))))
+        distance = hausdorff * float(np.linalg.norm(np.ptp(given.points, 0)))
+        coarse = _search(mmgpy, given, n_nodes, distance, sharp)
         if abs(coarse.n_nodes - n_nodes) > _NODES_WITHIN * n_nodes:
             worst.append(f"{coarse.n_nodes} nodes")
             break  # a closer fit would take even more
@@ -300,7 +306,7 @@ def _alike(points: _Floats, triangles: _Nodes) -> _Nodes:
     return triangles
 
 
-def _search(mmgpy: Any, mesh: Mesh, nodes: int, hausdorff: float) -> Mesh:
+def _search(mmgpy: Any, mesh: Mesh, nodes: int, hausdorff: float, sharp: float) -> Mesh:
     """Search the growth factor that gives the requested number of nodes: secants in logarithms, kept in brackets."""
     sizes, curves = _sizes(mesh), outline_curves(outline_edges(mesh.cells["triangle"]))
     low, high = 0.0, np.inf  # logarithms of factors that gave too many and too few nodes
@@ -308,7 +314,7 @@ def _search(mmgpy: Any, mesh: Mesh, nodes: int, hausdorff: float) -> Mesh:
     tried: list[tuple[float, float]] = []
     best: tuple[float, Mesh] | None = None
     for _ in range(_PASSES):
-        found = _remesh(mmgpy, mesh, np.exp(x) * sizes, curves, hausdorff)
+        found = _remesh(mmgpy, mesh, np.exp(x) * sizes, curves, hausdorff, sharp)
         excess = np.log(found.n_nodes) - wanted
         if best is None or abs(excess) < best[0]:
             best = (abs(excess), found)
@@ -336,7 +342,7 @@ def _sizes(mesh: Mesh) -> _Floats:
     return np.asarray(np.maximum(sizes, 1e-6 * sizes.max()))
 
 
-def _remesh(mmgpy: Any, mesh: Mesh, sizes: _Floats, curves: list[AnyArray], hausdorff: float) -> Mesh:
+def _remesh(mmgpy: Any, mesh: Mesh, sizes: _Floats, curves: list[AnyArray], hausdorff: float, sharp: float) -> Mesh:
     make = mmgpy.MmgMesh2D if mesh.dimension == 2 else mmgpy.MmgMeshS
     remesher = make(mesh.points, mesh.cells["triangle"])
     remesher["metric"] = sizes[:, None]
@@ -344,7 +350,7 @@ def _remesh(mmgpy: Any, mesh: Mesh, sizes: _Floats, curves: list[AnyArray], haus
         kept = np.unique(np.concatenate([anchors(mesh.points, curve, sizes) for curve in curves]))
         remesher.set_required_vertices(kept.astype(np.int32))
     try:
-        remesher.remesh(hausd=hausdorff, verbose=-1)
+        remesher.remesh(hausd=hausdorff, ar=sharp, verbose=-1)
     except RuntimeError as error:
         raise InputError(f"MMG cannot remesh it ({error}); is it a clean surface?") from None
     used, triangles = np.unique(remesher.get_triangles(), return_inverse=True)
