@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swwl.fields.geometry.descriptors import Blocks, Describer, Recipe, n_factors
 from swwl.fields.modes import Encoded, FieldModes, Nodal, Smooth, SmoothBasis, choose_centers, gram, pack
+from swwl.fields.sizes import CaseSizes, OneSize
 from swwl.fields.values import FieldKind, Warp
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-# Nodes of a mesh at which folds are scored; Gram matrices of the final fit take all.
-MOST_SCORED = 2000
+# Nodes of a mesh at which folds are scored, and at which intervals are judged; Gram matrices of the final fit take all.
+MOST_SCORED, MOST_JUDGED = 2000, 8000
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,15 @@ class FieldData:
         The nodes at which folds are scored.
     shares : list of ndarray of shape (scored, 1) or (scored, 1 + d)
         Shares of the scored nodes in cells and normals, see :func:`swwl.fields.numbers.node_shares`.
+    held : list of ndarray of bool, shape (n, c)
+        Where values are the same in all fields, on named groups, and so known.
+    limits : tuple of float
+        That all fields keep.
+    sizes : CaseSizes or None
+        Of every field, from folds without it.
+    true_amplitudes : ndarray of shape (N,) or None
+    amplitudes : ndarray of shape (N,) or None
+        What ``values`` were divided by, if they are shapes.
     """
 
     kind: FieldKind
@@ -42,6 +52,11 @@ class FieldData:
     blocks: list[Blocks]
     scored: list[Rows]
     shares: list[Array]
+    held: list[NDArray[np.bool_]]
+    limits: tuple[float, float]
+    sizes: CaseSizes | None = None
+    true_amplitudes: Array | None = None
+    amplitudes: Array | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -52,13 +67,44 @@ class FieldData:
         return values[np.isfinite(values).all(axis=1)]
 
     def truth(self) -> list[Array]:
-        """Return the values at the scored nodes."""
-        return [values[nodes] for values, nodes in zip(self.values, self.scored, strict=True)]
+        """Return the values at the scored nodes, in units of the field."""
+        return [self.given(row)[nodes] for row, nodes in enumerate(self.scored)]
+
+    def given(self, row: int) -> Array:
+        """Return the field of a mesh in its units, (n, c)."""
+        return self.values[row] if self.amplitudes is None else self.values[row] * self.amplitudes[row]
+
+    def size(self, row: int) -> OneSize:
+        """Return how large a field is, as folds without it say; its amplitude only where values are shapes."""
+        if self.sizes is None:
+            return OneSize()
+        found = self.sizes.row(row)
+        return found if self.amplitudes is not None else OneSize(largest=found.largest)
+
+    def finished(self, row: int, values: Array) -> Array:
+        """Return predicted values at the scored nodes with those that are known, (n, c)."""
+        nodes = self.scored[row]
+        return np.where(self.held[row][nodes], self.given(row)[nodes], values)
+
+    def as_shapes(self) -> FieldData | None:
+        """Return the same fields over their amplitudes; None where nothing is known of these, or limits forbid it."""
+        if self.sizes is None or self.true_amplitudes is None or not set(self.limits) <= {-np.inf, 0.0, np.inf}:
+            return None
+        values = [own / size for own, size in zip(self.values, self.true_amplitudes, strict=True)]
+        return replace(self, values=values, amplitudes=self.true_amplitudes)
 
 
 def scored_nodes(n: int, seed: int) -> Rows:
     """Return the nodes of a mesh of n at which folds are scored: all, or some drawn at random."""
     return np.arange(n) if n <= MOST_SCORED else np.sort(np.random.default_rng(seed).permutation(n)[:MOST_SCORED])
+
+
+def judged_nodes(n: int, seed: int) -> Rows:
+    """Return the nodes of a mesh of n at which intervals are judged: all, or many drawn at random.
+
+    Bands of whole fields have to hold the largest error, so that a few nodes are not enough.
+    """
+    return np.arange(n) if n <= MOST_JUDGED else np.sort(np.random.default_rng(seed).permutation(n)[:MOST_JUDGED])
 
 
 @dataclass(frozen=True)
@@ -74,6 +120,8 @@ class Candidate:
         Range of the basis, in units of descriptors.
     shrinkage : float
     warp : str
+    amplitude : bool
+        Whether fields are amplitudes times shapes.
     """
 
     name: str
@@ -81,6 +129,7 @@ class Candidate:
     length: float
     shrinkage: float
     warp: str
+    amplitude: bool = False
 
 
 @dataclass(frozen=True)
@@ -118,9 +167,8 @@ class Coded:
             return np.asarray(coefficients.T[nodes])
         return np.asarray(self.basis(descriptors) @ coefficients.T)
 
-    def modes_at(self, data: FieldData, row: int, modes: FieldModes) -> tuple[Array, Array, Rows]:
-        """Return mean and principal fields at the scored nodes of a training mesh, and places of truncation."""
-        nodes = data.scored[row]
+    def modes_at(self, data: FieldData, row: int, modes: FieldModes, nodes: Rows) -> tuple[Array, Array, Rows]:
+        """Return mean and principal fields at some nodes of a training mesh, and places of truncation."""
         descriptors = self.descriptors(data, row, nodes)
         if self.basis is None or descriptors is None:
             mean, shapes = modes.at(None)
@@ -130,12 +178,12 @@ class Coded:
 
 def code_nodes(data: FieldData, warp: str) -> Coded:
     """Code fields of meshes that share their cells; a value that is not known gets the mean of the other meshes."""
-    scale = Warp.of(warp, data.pool())
+    scale = Warp.of(warp, data.pool(), data.limits)
     values = np.stack([scale(values).T for values in data.values])
     if np.isnan(values).any():
         values = np.where(np.isnan(values), np.nan_to_num(np.nanmean(values, axis=0)), values)
     weights = np.mean(data.weights, axis=0)
-    candidate = Candidate("nodes", {}, 0.0, 0.0, warp)
+    candidate = Candidate("nodes", {}, 0.0, 0.0, warp, data.amplitudes is not None)
     return Coded(candidate, scale, None, Describer(0, 1.0, False), Nodal(values, weights))
 
 
@@ -157,10 +205,14 @@ def code_smooth(
     known : Coded, optional
         Whose Gram matrices are taken over, where they would be the same.
     """
-    scale = Warp.of(candidate.warp, data.pool())
+    scale = Warp.of(candidate.warp, data.pool(), data.limits)
     if known is not None and (known.candidate.recipe, known.candidate.length) != (candidate.recipe, candidate.length):
         known = None
-    if known is not None and known.candidate.warp == candidate.warp and not whole:
+    same = known is not None and (known.candidate.warp, known.candidate.amplitude) == (
+        candidate.warp,
+        candidate.amplitude,
+    )
+    if known is not None and same and not whole:
         return Coded(candidate, scale, known.basis, describer, known.encoded.shrunk(candidate.shrinkage))
     basis = None if known is None else known.basis
     if basis is None:
