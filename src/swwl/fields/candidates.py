@@ -290,15 +290,17 @@ def _row(data: FieldData, error: float, coded: Coded, inputs: ModeKernel, *, cho
 
 def fold_error(data: FieldData, coded: Coded, inputs: ModeKernel, gps: Sequence[RobustGP], n_modes: int) -> float:
     """Return the relative error of training meshes from folds without them, ranges fixed."""
-    scores, truth = [], data.truth()
+    scores = []
     for train, out in shuffled_folds(len(data), _FOLDS, inputs.seed + 1):
         modes, sizes = coded.encoded.modes(train, n_modes)
         found = inputs.refit(gps, sizes, train, out, pair_of_groups(modes.number))
         found = np.pad(found, ((0, 0), (0, max(modes.number - found.shape[1], 0))))
         for a, row in zip(found, out, strict=True):
-            if np.isfinite(truth[row]).any():
+            nodes = data.chosen(row)
+            truth = data.given(row)[nodes]
+            if np.isfinite(truth).any():
                 values = np.exp(data.size(row).mean) * coded.warp.inverse(coded.field_at(data, row, modes, a))
-                scores.append(mesh_score(truth[row], data.finished(row, values)))
+                scores.append(mesh_score(truth, data.finished(row, nodes, values)))
     return pooled(scores).rrmse
 
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swwl.fields.geometry.descriptors import Blocks, Describer, Recipe, n_factors
-from swwl.fields.modes import Encoded, FieldModes, Nodal, Smooth, SmoothBasis, choose_centers, gram, pack
+from swwl.fields.modes import Encoded, FieldModes, Nodal, Smooth, SmoothBasis, choose_centers, gram, gram_of, pack
 from swwl.fields.sizes import CaseSizes, OneSize
 from swwl.fields.values import FieldKind, Warp
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-# Nodes of a mesh at which folds are scored, and at which intervals are judged; Gram matrices of the final fit take all.
-MOST_SCORED, MOST_JUDGED = 2000, 8000
+# Nodes of a mesh at which candidates are compared, folds are scored and intervals are judged; Gram matrices of the
+# final fit take all.
+MOST_COMPARED, MOST_SCORED, MOST_JUDGED = 1000, 2000, 8000
+# Bytes of functions at nodes that are kept while candidates are compared.
+_MOST_BYTES = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ class FieldData:
         Shares of the scored nodes in cells and normals, see :func:`swwl.fields.numbers.node_shares`.
     held : list of ndarray of bool, shape (n, c)
         Where values are the same in all fields, on named groups, and so known.
+    held_values : dict of str to ndarray of shape (c,)
+        What they are there, by group; NaN where they vary.
     limits : tuple of float
         That all fields keep.
     sizes : CaseSizes or None
@@ -53,7 +58,8 @@ class FieldData:
     scored: list[Rows]
     shares: list[Array]
     held: list[NDArray[np.bool_]]
-    limits: tuple[float, float]
+    held_values: dict[str, Array] = field(default_factory=dict)
+    limits: tuple[float, float] = (-np.inf, np.inf)
     sizes: CaseSizes | None = None
     true_amplitudes: Array | None = None
     amplitudes: Array | None = None
@@ -70,6 +76,11 @@ class FieldData:
         """Return the values at the scored nodes, in units of the field."""
         return [self.given(row)[nodes] for row, nodes in enumerate(self.scored)]
 
+    def chosen(self, row: int) -> Rows:
+        """Return the nodes of a mesh that candidates are compared by: some of those that are scored."""
+        nodes = self.scored[row]
+        return nodes[:: -(-len(nodes) // MOST_COMPARED)]
+
     def given(self, row: int) -> Array:
         """Return the field of a mesh in its units, (n, c)."""
         return self.values[row] if self.amplitudes is None else self.values[row] * self.amplitudes[row]
@@ -81,9 +92,8 @@ class FieldData:
         found = self.sizes.row(row)
         return found if self.amplitudes is not None else OneSize(largest=found.largest)
 
-    def finished(self, row: int, values: Array) -> Array:
-        """Return predicted values at the scored nodes with those that are known, (n, c)."""
-        nodes = self.scored[row]
+    def finished(self, row: int, nodes: Rows, values: Array) -> Array:
+        """Return predicted values at some nodes with those that are known, (n, c)."""
         return np.where(self.held[row][nodes], self.given(row)[nodes], values)
 
     def as_shapes(self) -> FieldData | None:
@@ -143,6 +153,8 @@ class Coded:
     basis : SmoothBasis or None
     describer : Describer
     encoded : Smooth or Nodal
+    functions : list of ndarray of shape (n, M), or None
+        The basis at the nodes that candidates are compared by, while it is kept.
     """
 
     candidate: Candidate
@@ -150,6 +162,7 @@ class Coded:
     basis: SmoothBasis | None
     describer: Describer
     encoded: Encoded
+    functions: list[NDArray[np.float32]] | None = None
 
     def descriptors(self, data: FieldData, row: int, nodes: Rows | slice) -> Array | None:
         """Return the descriptors of some nodes of a training mesh, or None where the basis is that of nodes."""
@@ -159,13 +172,19 @@ class Coded:
         return self.describer.stack(blocks, self.candidate.recipe)
 
     def field_at(self, data: FieldData, row: int, modes: FieldModes, sizes: Array) -> Array:
-        """Return a sum of modes of given sizes (K,) at the scored nodes of a training mesh, (n, c), still warped."""
-        nodes = data.scored[row]
+        """Return a sum of modes of given sizes (K,) at nodes that candidates are compared by, (n, c), still warped."""
         coefficients = modes.coefficients(sizes)
-        descriptors = self.descriptors(data, row, nodes)
-        if self.basis is None or descriptors is None:
-            return np.asarray(coefficients.T[nodes])
-        return np.asarray(self.basis(descriptors) @ coefficients.T)
+        if self.basis is None:
+            return np.asarray(coefficients.T[data.chosen(row)])
+        return np.asarray(self.at_chosen(data, row) @ coefficients.T)
+
+    def at_chosen(self, data: FieldData, row: int) -> NDArray[np.float32]:
+        """Return the basis at the nodes of a mesh that candidates are compared by, (n, M)."""
+        if self.functions is not None:
+            return self.functions[row]
+        descriptors = self.descriptors(data, row, data.chosen(row))
+        assert self.basis is not None and descriptors is not None
+        return self.basis.quick(descriptors)
 
     def modes_at(self, data: FieldData, row: int, modes: FieldModes, nodes: Rows) -> tuple[Array, Array, Rows]:
         """Return mean and principal fields at some nodes of a training mesh, and places of truncation."""
@@ -201,9 +220,9 @@ def code_smooth(
         Functions of the basis.
     seed : int
     whole : bool
-        Whether Gram matrices take all nodes, and not just those that are scored.
+        Whether Gram matrices take all nodes, to all digits, and not just those that candidates are compared by.
     known : Coded, optional
-        Whose Gram matrices are taken over, where they would be the same.
+        Whose basis is taken over, where it would be the same, and Gram matrices.
     """
     scale = Warp.of(candidate.warp, data.pool(), data.limits)
     if known is not None and (known.candidate.recipe, known.candidate.length) != (candidate.recipe, candidate.length):
@@ -213,28 +232,54 @@ def code_smooth(
         candidate.amplitude,
     )
     if known is not None and same and not whole:
-        return Coded(candidate, scale, known.basis, describer, known.encoded.shrunk(candidate.shrinkage))
-    basis = None if known is None else known.basis
+        encoded = known.encoded.shrunk(candidate.shrinkage)
+        return Coded(candidate, scale, known.basis, describer, encoded, known.functions)
+    basis = known.basis if known is not None else None
     if basis is None:
-        stacked = []
-        for blocks, nodes in zip(data.blocks, data.scored, strict=True):
-            chosen = {name: blocks[name][nodes] for name in candidate.recipe}
-            stacked.append(describer.stack(chosen, candidate.recipe))
-        factors = n_factors(candidate.recipe)
-        places = [rows[:, : rows.shape[1] - factors] for rows in stacked]
-        centers = choose_centers(places, max(2, size // (1 + factors)), seed)
-        basis = SmoothBasis.of(centers, candidate.length, factors)
+        basis = _basis(data, describer, candidate, size, seed)
+    coded = Coded(candidate, scale, basis, describer, Smooth(*(np.empty((0, 0)),) * 4, candidate.shrinkage))
+    if not whole:
+        coded = replace(coded, functions=known.functions if known is not None else _quick(data, coded))
     grams, loads, squares, counts = [], [], [], []
     for row in range(len(data)):
-        part = slice(None) if whole else data.scored[row]
+        part = slice(None) if whole else data.chosen(row)
         weights = data.weights[row][part]
         weights = weights / (float(weights.sum()) or 1.0)
         y = np.nan_to_num(scale(data.values[row][part]))
-        own = {name: data.blocks[row][name][part] for name in candidate.recipe}
-        g, h = gram(basis, describer.stack(own, candidate.recipe), weights, y)
-        grams.append(pack(g))
+        if whole:
+            descriptors = coded.descriptors(data, row, part)
+            assert descriptors is not None
+            g, h = gram(basis, descriptors, weights, y)
+            packed = pack(g)
+        elif known is not None and isinstance(known.encoded, Smooth):
+            packed, h = known.encoded.grams[row], (y * weights[:, None]).T @ coded.at_chosen(data, row)
+        else:
+            g, h = gram_of(coded.at_chosen(data, row), weights, y)
+            packed = pack(g)
+        grams.append(packed)
         loads.append(h)
         squares.append(float(weights @ (y**2).sum(axis=1)))
         counts.append(float((weights > 0).sum()))
     encoded = Smooth(np.array(grams), np.array(loads), np.array(squares), np.array(counts), candidate.shrinkage)
-    return Coded(candidate, scale, basis, describer, encoded)
+    return replace(coded, encoded=encoded, functions=None if whole else coded.functions)
+
+
+def _basis(data: FieldData, describer: Describer, candidate: Candidate, size: int, seed: int) -> SmoothBasis:
+    """Choose the centers of a candidate's basis among the nodes of all meshes."""
+    stacked = []
+    for blocks, nodes in zip(data.blocks, data.scored, strict=True):
+        chosen = {name: blocks[name][nodes] for name in candidate.recipe}
+        stacked.append(describer.stack(chosen, candidate.recipe))
+    factors = n_factors(candidate.recipe)
+    places = [rows[:, : rows.shape[1] - factors] for rows in stacked]
+    centers = choose_centers(places, max(2, size // (1 + factors)), seed)
+    return SmoothBasis.of(centers, candidate.length, factors)
+
+
+def _quick(data: FieldData, coded: Coded) -> list[NDArray[np.float32]] | None:
+    """Return the basis at the nodes that candidates are compared by, where there is room for it."""
+    assert coded.basis is not None
+    total = sum(len(data.chosen(row)) for row in range(len(data)))
+    if 4 * total * coded.basis.size > _MOST_BYTES:
+        return None
+    return [coded.at_chosen(data, row) for row in range(len(data))]

@@ -196,8 +196,7 @@ class FieldRegressor(BaseEstimator):
         counter = FitCounter(gp_progress, total)
         settings.on_fit = counter.one_more
         with one_blas_thread():  # thousands of small products, which threads only slow down
-            pairs = zip(fields, training.held, strict=True)
-            fitted = [fit_field(data, held, inputs, settings, self.calibrate) for data, held in pairs]
+            fitted = [fit_field(data, inputs, settings, self.calibrate) for data in fields]
         for one in inputs:
             for factor in one.member.kernel.factors:
                 factor.forget()

@@ -112,7 +112,7 @@ _FOLDS = 5
 _PSEUDO = 5.0
 _MOST_STEPS = 60
 # Stretched fields may be a little worse as a whole.
-_NEARLY = 1.01
+_NEARLY = 1.03
 # Parts of mean deviations that may be added to all for bands of whole fields, and the level that chooses one.
 _FLOORS, _USUAL = (0.0, 0.3, 1.0, 3.0), 0.9
 # Fewer meshes than this cannot be left out in folds.
@@ -128,23 +128,19 @@ class Fitted:
     scores: Record
 
 
-def fit_field(
-    data: FieldData, held: dict[str, Array], kernels: Sequence[ModeKernel], settings: Settings, calibrate: bool
-) -> Fitted:
+def fit_field(data: FieldData, kernels: Sequence[ModeKernel], settings: Settings, calibrate: bool) -> Fitted:
     """Fit everything of one field.
 
     Parameters
     ----------
     data : FieldData
-    held : dict of str to ndarray of shape (c,)
-        Values on named groups that are the same in all fields.
     kernels : sequence of ModeKernel
     settings : Settings
     calibrate : bool
     """
     choice = choose(data, kernels, settings)
     data, coded, inputs = choice.data, choice.coded, choice.inputs
-    if coded.basis is not None and any(len(v) > len(s) for v, s in zip(data.values, data.scored, strict=True)):
+    if coded.basis is not None:
         size, seed = settings.basis_size, settings.seed
         coded = code_smooth(data, settings.describer, coded.candidate, size, seed, True, coded)
     modes, gps = _fit_rows(coded, inputs, np.arange(len(data)), settings, None)
@@ -158,7 +154,7 @@ def fit_field(
     member = Member(inputs.member.name, inputs.member.kernel, inputs.member.rows, gps)
     recipe = coded.candidate.recipe
     model = FieldModel(data.kind, coded.warp, recipe, coded.basis, modes, member, truncation, widths)
-    model = replace(model, amplitude=coded.candidate.amplitude, held=held)
+    model = replace(model, amplitude=coded.candidate.amplitude, held=data.held_values)
     if left_out is None:
         return Fitted(model, choice.rows, {})
     model = replace(model, power=left_out.power, whole=left_out.whole)
@@ -244,18 +240,18 @@ def _leave_out(
     truncation = (missed + _PSEUDO * missed.sum(axis=0) / max(seen.sum(), 1.0)) / (seen + _PSEUDO)[:, None]
     truncation = np.maximum(truncation, 1e-14)
     power, scores = _stretched(data, coded.warp, rows)
-    errors, sds = [], []
+    warp, scaled, errors, deviations = coded.warp, [], [], []
     for row, (nodes, y, variance, places) in sorted(rows.items()):
-        size = data.size(row)
-        sd = with_amplitude(coded.warp, y, np.sqrt(variance + truncation[places]), size.std)
-        truth = coded.warp(data.given(row)[nodes] / multiplier(coded.warp, y, size, power))
-        z = np.where(data.held[row][nodes], np.nan, np.abs(truth - y) / sd)
-        errors.append(z)
-        sds.append(sd)
-    pool = np.concatenate([z[np.isfinite(z)] for z in errors])
+        size, truth, free = data.size(row), data.given(row)[nodes], ~data.held[row][nodes]
+        sd = with_amplitude(warp, y, np.sqrt(variance + truncation[places]), size.std)
+        times = multiplier(warp, y, size, power)
+        scaled.append(np.where(free, np.abs(warp(truth / times) - y) / sd, np.nan))
+        errors.append(np.where(free, np.abs(truth - times * warp.inverse(y)), np.nan))
+        deviations.append(times * sd * warp.slope(y))
+    pool = np.concatenate([z[np.isfinite(z)] for z in scaled])
     widths = np.maximum.accumulate(np.maximum(np.quantile(pool, LEVELS), 1e-6 * LEVELS))
-    found = LeftOut(truncation, widths, power, whole_field(errors, sds), folds, {})
-    return replace(found, scores=_scores(scores, errors, found))
+    found = LeftOut(truncation, widths, power, whole_field(errors, deviations), folds, {})
+    return replace(found, scores=_scores(scores, scaled, found))
 
 
 def _stretched(data: FieldData, warp: Warp, rows: dict[int, _Row]) -> tuple[float, list[MeshScore]]:
@@ -271,8 +267,7 @@ def _stretched(data: FieldData, warp: Warp, rows: dict[int, _Row]) -> tuple[floa
             truth = data.given(row)[nodes]
             if np.isfinite(truth).any():
                 values = multiplier(warp, y, data.size(row), power) * warp.inverse(y)
-                values = np.where(data.held[row][nodes], truth, values)
-                scores.append(mesh_score(truth, values, name=str(row)))
+                scores.append(mesh_score(truth, data.finished(row, nodes, values), name=str(row)))
         if best is not None:
             before, after = pooled(best[1]), pooled(scores)
             if after.rrmse > _NEARLY * before.rrmse or after.max_error >= before.max_error:
@@ -282,35 +277,33 @@ def _stretched(data: FieldData, warp: Warp, rows: dict[int, _Row]) -> tuple[floa
     return best
 
 
-def whole_field(errors: Sequence[Array], sds: Sequence[Array]) -> WholeField | None:
+def whole_field(errors: Sequence[Array], deviations: Sequence[Array]) -> WholeField | None:
     """Return how wide bands of whole fields have to be: with the floor that makes them narrowest.
 
     Parameters
     ----------
-    errors, sds : sequence of ndarray of shape (n, c)
-        Of fields that folds left out: errors over deviations, NaN where they do not count, and deviations.
+    errors, deviations : sequence of ndarray of shape (n, c)
+        Of fields that folds left out, in their units: sizes of errors, NaN where they do not count, and deviations.
 
     Examples
     --------
     Where deviations are right, none is needed:
 
     >>> sds = [np.array([[1.0], [3.0]])] * 19
-    >>> found = whole_field([np.array([[0.1 * k], [0.1 * k]]) for k in range(1, 20)], sds)
+    >>> found = whole_field([0.1 * k * sd for k, sd in enumerate(sds, 1)], sds)
     >>> found.floor, round(found.width(0.9), 9)
     (0.0, 1.8)
     """
-    known = [(z, sd) for z, sd in zip(errors, sds, strict=True) if np.isfinite(z).any()]
-    if not known:
-        return None
+    known = [(e, sd) for e, sd in zip(errors, deviations, strict=True) if np.isfinite(e).any() and sd.any()]
     best: tuple[float, WholeField] | None = None
-    for floor in _FLOORS:
-        largest = np.sort([float(np.nanmax(z * sd / floored(sd, floor))) for z, sd in known])
-        found = WholeField(largest, floor)
-        width = found.width(_USUAL) * float(np.mean([floored(sd, floor).mean() for _, sd in known]))
+    for floor in _FLOORS if known else ():
+        wide = [np.maximum(floored(sd, floor), np.finfo(float).tiny) for _, sd in known]
+        found = WholeField(np.sort([float(np.nanmax(e / sd)) for (e, _), sd in zip(known, wide, strict=True)]), floor)
+        parts = [sd.mean() / np.sqrt((own**2).mean()) for sd, (_, own) in zip(wide, known, strict=True)]
+        width = found.width(_USUAL) * float(np.mean(parts))
         if best is None or width < best[0]:
             best = width, found
-    assert best is not None
-    return best[1]
+    return None if best is None else best[1]
 
 
 def _scores(scores: Sequence[MeshScore], errors: Sequence[Array], found: LeftOut) -> Record:

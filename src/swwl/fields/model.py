@@ -325,17 +325,22 @@ class NodeAnswer:
 
     def std(self) -> Array:
         """Return calibrated standard deviations, (n, c)."""
-        found = self.factor * self.model.factor * self.sd * self.model.warp.slope(self.y)
-        return np.where(np.isnan(self.held), found, 0.0)
+        return np.where(np.isnan(self.held), self.model.factor * self._deviations(), 0.0)
 
     def interval(self, level: float, whole: bool = False) -> tuple[Array, Array]:
         """Return bounds at every node by itself, or of a band of the whole field, (n, c) each."""
         if whole and self.model.whole is not None:
-            half = self.model.whole.half(self.sd, level)
+            half, mean = self.model.whole.half(self._deviations(), level), self.mean()
+            limits = self.model.warp.least, self.model.warp.most
+            lower, upper = np.clip(mean - half, *limits), np.clip(mean + half, *limits)
         else:
-            half = self.model.width(level) * self.sd
-        lower, upper = self.model.bounds(self.y, half)
-        return self._with_held(self.factor * lower), self._with_held(self.factor * upper)
+            ends = self.model.bounds(self.y, self.model.width(level) * self.sd)
+            lower, upper = (self.factor * end for end in ends)
+        return self._with_held(lower), self._with_held(upper)
+
+    def _deviations(self) -> Array:
+        """Return standard deviations in units of the field, before calibration, (n, c)."""
+        return np.asarray(self.factor * self.sd * self.model.warp.slope(self.y))
 
     def _with_held(self, values: Array) -> Array:
         return np.where(np.isnan(self.held), values, self.held)
@@ -343,7 +348,7 @@ class NodeAnswer:
 
 @dataclass(frozen=True)
 class WholeField:
-    """How wide bands of whole fields have to be: largest errors of fields that folds left out.
+    """How wide bands of whole fields have to be: largest errors of fields that folds left out, in their units.
 
     Attributes
     ----------

@@ -33,8 +33,8 @@ Array = NDArray[np.float64]
 # Logarithms that deviate by less than this are not worth a model of their own.
 _LEAST_SPREAD = 0.05
 _FEWEST = 20
-# How sharply fields are stretched towards their largest size: by the size itself, or hardly below the largest.
-POWERS = (1.0, 4.0)
+# How sharply fields are stretched towards their largest size: more or less far below it, too.
+POWERS = (2.0, 6.0, 18.0)
 # Fields are stretched by at most this factor.
 _MOST = 3.0
 

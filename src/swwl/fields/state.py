@@ -19,7 +19,7 @@ from swwl.fields.training import Geometry
 from swwl.fields.values import FieldKind, Warp
 from swwl.formatting import Record
 from swwl.regression.estimator import RobustGPRegressor
-from swwl.regression.state import MemberState, RegressorState, check_member, member_from_state, member_state
+from swwl.regression.state import MemberState, check_member, member_from_state, member_state
 from swwl.storage.checks import (
     AnyNumber,
     Array,
@@ -109,7 +109,7 @@ class FieldRegressorState(msgspec.Struct):
     scores: dict[str, _Score]
     metadata: Record
     plane: bool = False
-    sizes: RegressorState | None = None
+    sizes: Record | None = None  # a RegressorState
 
 
 def field_state(params: Record, fitted: FittedFields) -> FieldRegressorState:
@@ -127,7 +127,7 @@ def field_state(params: Record, fitted: FittedFields) -> FieldRegressorState:
         scores={name: _Score(**row) for name, row in fitted.scores.items()},
         metadata=fitted.metadata,
         plane=fitted.geometry.plane,
-        sizes=None if fitted.sizes is None else fitted.sizes.get_state(),
+        sizes=None if fitted.sizes is None else msgspec.structs.asdict(fitted.sizes.get_state()),
     )
 
 
@@ -170,7 +170,7 @@ def fields_from_state(kind: type[FieldRegressor], values: Record) -> tuple[Recor
         [msgspec.structs.asdict(row) for row in state.choices],
         {name: msgspec.structs.asdict(row) for name, row in state.scores.items()},
         state.metadata,
-        None if values.get("sizes") is None else RobustGPRegressor.from_state(values["sizes"]),
+        None if state.sizes is None else RobustGPRegressor.from_state(state.sizes),
     )
 
 

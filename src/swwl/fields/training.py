@@ -273,15 +273,12 @@ class Training:
     ----------
     geometry : Geometry
     fields : list of FieldData
-    held : list of dict of str to ndarray of shape (c,)
-        Of each field, values on named groups that are the same on all meshes.
     sizes : list of ndarray of shape (N, 2)
         Of each field, amplitudes and largest sizes.
     """
 
     geometry: Geometry
     fields: list[FieldData]
-    held: list[dict[str, Array]]
     sizes: list[Array]
 
 
@@ -328,15 +325,15 @@ def load_training(
     if not common:
         describer, blocks = _describe(meshes, describer, cells, progress, memory)
     scored, shares = [look.scored for look in looks], [look.shares for look in looks]
-    fields, held, sizes = [], [], []
+    fields, sizes = [], []
     for j, kind in enumerate(kinds):
         values, weights = [look.values[j] for look in looks], [look.weights[j] for look in looks]
         constant = held_values([look.ends[j] for look in looks])
         known = [_held_nodes(look, constant, kind.components) for look in looks]
-        fields.append(FieldData(kind, values, weights, blocks, scored, shares, known, kept_limits(values)))
-        held.append(constant)
+        limits = kept_limits(values)
+        fields.append(FieldData(kind, values, weights, blocks, scored, shares, known, constant, limits))
         sizes.append(np.array([look.sizes[j] for look in looks]))
-    return Training(Geometry(describer, common, cells, meshes.plane), fields, held, sizes)
+    return Training(Geometry(describer, common, cells, meshes.plane), fields, sizes)
 
 
 def held_values(ends: Sequence[dict[str, tuple[Array, Array]]]) -> dict[str, Array]:
