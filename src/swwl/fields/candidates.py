@@ -1,8 +1,8 @@
 """Which kernel, descriptors, range, shrinkage and warp a field gets: by folds of training meshes, modes refitted.
 
 The lists are short and fixed, and each stage goes on with the best of the one before: amplitudes, descriptors and
-ranges, warps, shrinkages, kernels, amplitudes again (:func:`choose`). Sizes of modes are predicted by Gaussian processes on a kernel
-(:class:`ModeKernel`): leading modes have ranges of their own, all others share theirs.
+ranges, warps, shrinkages, kernels, amplitudes again (:func:`choose`). Sizes of modes are predicted by Gaussian
+processes on a kernel (:class:`ModeKernel`): leading modes have ranges of their own, all others share theirs.
 """
 
 from __future__ import annotations
