@@ -143,9 +143,10 @@ def case_sizes(model: RobustGPRegressor, found: Prediction, field: str) -> CaseS
 def stretch(values: Array, largest: float, power: float) -> Array:
     r"""Return factors (n, 1) that make the largest size of a field (n, c) the one that is given.
 
-    .. math:: 1 + (r - 1) \left(|u| / \max|u|\right)^p
+    .. math:: 1 + (r - 1)\, t^p \quad (r \ge 1), \qquad 1 / (1 + (1/r - 1)\, t) \quad (r < 1)
 
-    with the ratio r of the largest sizes, at least a third and at most three.
+    with :math:`t = |u| / \max|u|` and the ratio r of the largest sizes, at least a third and at most three: larger values
+    stay larger.
 
     Examples
     --------
@@ -157,7 +158,9 @@ def stretch(values: Array, largest: float, power: float) -> Array:
     if not (top > 0 and np.isfinite(largest)):
         return np.ones((len(values), 1))
     ratio = float(np.clip(largest / top, 1 / _MOST, _MOST))
-    return np.asarray(1.0 + (ratio - 1.0) * (size / top) ** power)[:, None]
+    part = size / top
+    times = 1.0 + (ratio - 1.0) * part**power if ratio >= 1 else 1.0 / (1.0 + (1.0 / ratio - 1.0) * part)
+    return np.asarray(times)[:, None]
 
 
 def left_out_sizes(model: RobustGPRegressor, fields: Sequence[str]) -> dict[str, CaseSizes]:
