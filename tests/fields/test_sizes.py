@@ -1,4 +1,4 @@
-"""Fields as amplitudes times shapes: what is predicted keeps the limits and the values that all training fields keep."""
+"""Fields as amplitudes times shapes: predictions keep the limits and the values that all training fields keep."""
 
 import numpy as np
 import pandas as pd
@@ -85,10 +85,10 @@ def test_bands_hold_whole_fields_and_do_not_depend_on_fineness(beams):
     pointwise = model.predict_interval(test, 0.9, widen=False)
     for name in ("stress", "moved"):
         ratios = []
-        for row, mesh in enumerate(test["mesh"]):
+        for row in range(len(test)):
             widths = [upper[row][name] - lower[row][name] for lower, upper in (given, pointwise, finer)]
             assert widths[0].mean() > widths[1].mean()
-            ratios.append(np.median(widths[2][: mesh.n_nodes]) / np.median(widths[0]))
+            ratios.append(widths[2].mean() / widths[0].mean())
         assert np.median(ratios) == pytest.approx(1, abs=0.1)
 
 

@@ -145,8 +145,8 @@ def stretch(values: Array, largest: float, power: float) -> Array:
 
     .. math:: 1 + (r - 1)\, t^p \quad (r \ge 1), \qquad 1 / (1 + (1/r - 1)\, t) \quad (r < 1)
 
-    with :math:`t = |u| / \max|u|` and the ratio r of the largest sizes, at least a third and at most three: larger values
-    stay larger.
+    with :math:`t = |u| / \max|u|` and the ratio r of the largest sizes, at least a third and at most three. Larger
+    values stay larger.
 
     Examples
     --------
