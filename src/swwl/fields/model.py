@@ -8,9 +8,10 @@ here and nowhere else.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -20,10 +21,10 @@ from scipy.stats import norm
 
 from swwl.domain.notes import listed_columns, mesh_notes, surprising_notes, with_causes
 from swwl.domain.verdict import Reference, Representation, look, make_reference, number_columns, verdicts
-from swwl.errors import InputError
+from swwl.errors import InputError, MeshWarning
 from swwl.fields.geometry.descriptors import Recipe
 from swwl.fields.modes import FieldModes, SmoothBasis, chunks
-from swwl.fields.numbers import NumberErrors, derived_number
+from swwl.fields.numbers import LinearNumber, NumberErrors, derived_number, missing_notes
 from swwl.fields.values import FieldKind, Warp
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
@@ -38,7 +39,7 @@ from swwl.storage.memory import fingerprint
 Array = NDArray[np.float64]
 Piece = tuple[slice, Array | None, NDArray[np.intp]]
 Fields = list[dict[str, Array]]
-Number = str | Callable[[Mesh], ArrayLike]
+Number = str | LinearNumber | Callable[[Mesh], ArrayLike]
 Found = TypeVar("Found")
 
 # Parts of fold errors below which intervals of other levels are read off.
@@ -217,6 +218,13 @@ class FieldModel:
         """Return calibrated standard deviations in the units of the field."""
         return self.factor * sd * self.warp.slope(y)
 
+    def parts(self, case: _Case, level: float) -> Array:
+        """Return field, standard deviation and bounds at all nodes of a mesh, (4, n) or (4, n, c)."""
+        y, sd = self.at_nodes(case.nodes, case.mean, case.std)
+        sd = case.wide * sd
+        found = np.stack([self.warp.inverse(y), self.deviation(y, sd), *self.bounds(y, sd, level)])
+        return self.kind.shaped(case.mesh, found)
+
     def number(self, name: Number, drawn: Array, level: float, wide: Array) -> dict[str, Array]:
         """Return ``mean``, ``std``, ``lower`` and ``upper`` of a derived number, (m,) or (m, k) each.
 
@@ -319,11 +327,8 @@ class FieldCases:
         endings = ("", "_std", f"_lower{ending}", f"_upper{ending}")
 
         def answer(model: FieldModel, case: _Case) -> tuple[Mesh, bool, dict[str, Array]]:
-            y, sd = model.at_nodes(case.nodes, case.mean, case.std)
-            sd = case.wide * sd
-            parts = (model.warp.inverse(y), model.deviation(y, sd), *model.bounds(y, sd, level))
-            fields = {model.kind.name + end: model.kind.shaped(case.mesh, part)
-                      for end, part in zip(endings, parts, strict=True)}  # fmt: skip
+            parts = model.parts(case, level)
+            fields = {model.kind.name + end: part for end, part in zip(endings, parts, strict=True)}
             return case.mesh, model.kind.on_cells, fields
 
         meshes = []
@@ -364,7 +369,7 @@ class FieldCases:
 
     def derived(
         self,
-        function: Number | Sequence[str],
+        function: Number | Sequence[Number],
         level: float = 0.95,
         n_samples: int = 200,
         *,
@@ -372,32 +377,77 @@ class FieldCases:
         random_state: int = 0,
         widen: bool = True,
     ) -> pd.DataFrame:
-        """Return numbers derived from a field, from samples of it; see :meth:`swwl.FieldRegressor.derived`."""
+        """Return numbers derived from a field; see :meth:`swwl.FieldRegressor.derived`."""
+        found, lacks = self.numbers(function, level, n_samples, field=field, random_state=random_state, widen=widen)
+        named = {words: {f"row {row}": why for row, why in own.items()} for words, own in lacks.items()}
+        for note in missing_notes(named, len(self)):
+            warnings.warn(note, MeshWarning, stacklevel=2)
+        return found
+
+    def numbers(
+        self,
+        function: Number | Sequence[Number],
+        level: float = 0.95,
+        n_samples: int = 200,
+        *,
+        field: str | None = None,
+        random_state: int = 0,
+        widen: bool = True,
+    ) -> tuple[pd.DataFrame, dict[str, dict[int, str]]]:
+        """Return numbers derived from a field and, by the words of a number, which rows have none, and why.
+
+        Those are NaN; a number that no row has is left out.
+        """
         if not 0 < level < 1:
             raise InputError(f"level is {level!r}, but a number between 0 and 1 is expected.")
         place = self._place(field)
         model, std = self.models[place], self.sizes[place][1]
-        name, listed = model.kind.name, not (isinstance(function, str) or callable(function))
+        name, listed = model.kind.name, not (isinstance(function, (str, LinearNumber)) or callable(function))
         numbers: list[Number] = list(function) if listed else [function]  # type: ignore[arg-type,list-item]
         draw = _drawer(n_samples, random_state)
 
-        def answer(one: FieldModel, case: _Case) -> list[Array]:
+        def answer(one: FieldModel, case: _Case) -> list[Array | InputError]:
             if one is not model:
                 return []
             if one.kind.on_cells:
                 raise InputError(f"Field {name!r} is one of cells; numbers are derived from fields of nodes.")
-            drawn = draw(one, case)
-            return [derived_number(number, *_asked(case, number, name, drawn)) for number in numbers]
+            samples, nodal = cache(lambda: draw(one, case)), cache(lambda: one.parts(case, level))
+            found: list[Array | InputError] = []
+            for number in numbers:
+                if not isinstance(number, LinearNumber):
+                    found.append(derived_number(number, *_asked(case, number, name, samples())))
+                    continue
+                try:
+                    weights = number.weights(case.mesh, one.kind.components, case.nodes.copies is not None)
+                    values = weights.of(nodal() if number.pointwise else samples())
+                    found.append(values[:, 0] if values.shape[1] == 1 else values)
+                except InputError as error:
+                    found.append(error)
+            return found
 
-        rows = [row[name] for row in self._ask(answer, widen=False)]
+        rows = [row[name] for row in self._ask(answer, widen)]
         wide = model.widening(std) if widen else np.ones(len(std))
         columns: dict[str, Array] = {}
+        lacks: dict[str, dict[int, str]] = {}
         for k, number in enumerate(numbers):
-            found = np.array([row[k] for row in rows]) if rows else np.empty((0, n_samples))
-            for key, part in model.number(number, found, level, wide).items():
+            own = [row[k] for row in rows]
+            first = next((one for one in own if not isinstance(one, InputError)), None)
+            if isinstance(number, LinearNumber):
+                why = {row: str(one) for row, one in enumerate(own) if isinstance(one, InputError)}
+                lacks[number.words] = why
+            if first is None and rows:
+                continue
+            empty = np.empty(n_samples) if first is None else first
+            found = np.array([np.full_like(empty, np.nan) if isinstance(one, InputError) else one for one in own])
+            found = found.reshape(len(rows), *empty.shape)
+            if isinstance(number, LinearNumber) and number.pointwise:
+                parts = dict(zip(("mean", "std", "lower", "upper"), np.moveaxis(found, 1, 0), strict=True))
+            else:
+                parts = model.number(number, found, level, wide)
+            for key, part in parts.items():
                 key = f"{number}_{key}" if listed else key
-                columns |= {key: part} if part.ndim == 1 else {f"{key}_{j}": own for j, own in enumerate(part.T)}
-        return pd.DataFrame(columns)
+                columns |= {key: part} if part.ndim == 1 else {f"{key}_{j}": one for j, one in enumerate(part.T)}
+        return pd.DataFrame(columns), lacks
 
     @cached_property
     def domain(self) -> pd.DataFrame:

@@ -188,7 +188,9 @@ def _one_from_state(state: FieldState, describer: Describer) -> FieldModel:
 def _try(model: FieldModel) -> None:
     """Predict a field at a few places."""
     n = model.modes.mean.shape[1] if model.basis is None else 1
-    descriptors = None if model.basis is None else model.basis.centers[:1]
+    descriptors = None
+    if model.basis is not None:
+        descriptors = np.hstack([model.basis.centers[:1], np.ones((1, model.basis.factors))])
     zero = np.zeros(model.modes.number)
     y, sd = model.at_nodes(MeshNodes(n, model.basis, descriptors), zero, zero)
     found = [model.warp.inverse(y), model.deviation(y, sd), *model.bounds(y, sd, 0.95)]
