@@ -24,7 +24,7 @@ from swwl.domain.verdict import Reference, Representation, look, make_reference,
 from swwl.errors import InputError, MeshWarning
 from swwl.fields.geometry.descriptors import Recipe
 from swwl.fields.modes import FieldModes, SmoothBasis, chunks
-from swwl.fields.numbers import LinearNumber, NumberErrors, derived_number, missing_notes
+from swwl.fields.numbers import Line, LinearNumber, NumberErrors, derived_number, missing_notes
 from swwl.fields.values import FieldKind, Warp
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
@@ -232,11 +232,13 @@ class FieldModel:
         ----------
         name : str or callable
         drawn : ndarray of shape (m, S) or (m, S, k)
-            The number of every sample, on m meshes.
+            The number of every sample, on m meshes; of values at places, these four themselves, (m, 4) or (m, 4, k).
         level : float
         wide : ndarray of shape (m,)
             How many times wider intervals are than samples say.
         """
+        if isinstance(name, LinearNumber) and name.pointwise:
+            return {key: drawn[:, j] for j, key in enumerate(("mean", "std", "lower", "upper"))}
         if isinstance(name, str) and name in self.numbers and len(drawn):
             found = self.numbers[name].interval(drawn.reshape(*drawn.shape[:2], -1), level)
             mean, std, *ends = [part[:, 0] if drawn.ndim == 2 else part for part in found]
@@ -412,42 +414,48 @@ class FieldCases:
             if one.kind.on_cells:
                 raise InputError(f"Field {name!r} is one of cells; numbers are derived from fields of nodes.")
             samples, nodal = cache(lambda: draw(one, case)), cache(lambda: one.parts(case, level))
-            found: list[Array | InputError] = []
-            for number in numbers:
+
+            def found(number: Number) -> Array | InputError:
                 if not isinstance(number, LinearNumber):
-                    found.append(derived_number(number, *_asked(case, number, name, samples())))
-                    continue
+                    return derived_number(number, *_asked(case, number, name, samples()))
                 try:
                     weights = number.weights(case.mesh, one.kind.components, case.nodes.copies is not None)
-                    values = weights.of(nodal() if number.pointwise else samples())
-                    found.append(values[:, 0] if values.shape[1] == 1 else values)
                 except InputError as error:
-                    found.append(error)
-            return found
+                    return error
+                values = weights.of(nodal() if number.pointwise else samples())
+                return values[:, 0] if values.shape[1] == 1 else values
+
+            return [found(number) for number in numbers]
 
         rows = [row[name] for row in self._ask(answer, widen)]
         wide = model.widening(std) if widen else np.ones(len(std))
         columns: dict[str, Array] = {}
         lacks: dict[str, dict[int, str]] = {}
         for k, number in enumerate(numbers):
-            own = [row[k] for row in rows]
-            first = next((one for one in own if not isinstance(one, InputError)), None)
-            if isinstance(number, LinearNumber):
-                why = {row: str(one) for row, one in enumerate(own) if isinstance(one, InputError)}
-                lacks[number.words] = why
-            if first is None and rows:
+            found, why = _stacked([row[k] for row in rows], (n_samples,))
+            lacks |= {number.words: why} if isinstance(number, LinearNumber) else {}
+            if len(why) == len(rows) > 0:
                 continue
-            empty = np.empty(n_samples) if first is None else first
-            found = np.array([np.full_like(empty, np.nan) if isinstance(one, InputError) else one for one in own])
-            found = found.reshape(len(rows), *empty.shape)
-            if isinstance(number, LinearNumber) and number.pointwise:
-                parts = dict(zip(("mean", "std", "lower", "upper"), np.moveaxis(found, 1, 0), strict=True))
-            else:
-                parts = model.number(number, found, level, wide)
-            for key, part in parts.items():
+            for key, part in model.number(number, found, level, wide).items():
                 key = f"{number}_{key}" if listed else key
                 columns |= {key: part} if part.ndim == 1 else {f"{key}_{j}": one for j, one in enumerate(part.T)}
         return pd.DataFrame(columns), lacks
+
+    def along_line(
+        self, line: Line, level: float = 0.95, *, field: str | None = None, widen: bool = True
+    ) -> pd.DataFrame:
+        """Return a field along a line through every mesh; see :meth:`swwl.FieldRegressor.along_line`."""
+        found = self.derived(line, level, field=field, widen=widen)
+        n, c = int(line.n), self.models[self._place(field)].kind.components
+        table = pd.DataFrame({"row": np.repeat(np.arange(len(self)), n)})
+        places = np.tile(line.points, (len(self), 1))
+        table["distance"] = np.linalg.norm(places - line.start, axis=1)
+        for name, column in zip("xyz", places.T, strict=False):
+            table[name] = column
+        for key in ("mean", "std", "lower", "upper"):
+            part = found.reindex(columns=[f"{key}_{j}" for j in range(n * c)]).to_numpy().reshape(-1, c)
+            table = table.assign(**({key: part[:, 0]} if c == 1 else {f"{key}_{j}": p for j, p in enumerate(part.T)}))
+        return table
 
     @cached_property
     def domain(self) -> pd.DataFrame:
@@ -512,6 +520,17 @@ def _apart(rows: list[dict[str, tuple[Array, Array]]]) -> tuple[Fields, Fields]:
     """Return two lists of fields of one list of pairs."""
     first, second = ([{name: pair[k] for name, pair in row.items()} for row in rows] for k in (0, 1))
     return first, second
+
+
+def _stacked(found: Sequence[Array | InputError], shape: tuple[int, ...]) -> tuple[Array, dict[int, str]]:
+    """Return what was found of m rows as one array (m, ...), NaN where there is nothing, and why there is nothing.
+
+    Without any rows it has the given shape.
+    """
+    why = {row: str(one) for row, one in enumerate(found) if isinstance(one, InputError)}
+    shape = next((one.shape for one in found if not isinstance(one, InputError)), shape)
+    parts = [np.full(shape, np.nan) if isinstance(one, InputError) else one for one in found]
+    return np.reshape(parts, (len(found), *shape)), why
 
 
 def _asked(case: _Case, number: Number, name: str, drawn: Array) -> tuple[Mesh, str, Array]:

@@ -346,7 +346,9 @@ def _interpolation(mesh: Mesh, points: Array) -> tuple[Weights, Array]:
     corners = own.points[found.nodes]
     slack = np.full(len(points), _SLACK * extent(own.points))
     if corners.shape[1] <= own.dimension:
-        edges = [np.linalg.norm(corners[:, a] - corners[:, b], axis=1) for a, b in combinations(range(len(corners[0])), 2)]
+        edges = [
+            np.linalg.norm(corners[:, a] - corners[:, b], axis=1) for a, b in combinations(range(len(corners[0])), 2)
+        ]
         slack = _SURFACE_SLACK * np.max(edges, axis=0)
     nodes, place = np.unique(found.nodes, return_inverse=True)
     matrix = np.zeros((len(nodes), len(points)))
@@ -401,7 +403,9 @@ def _among(pieces: NDArray[np.int32], faces: Sequence[NDArray[np.int32]], n: int
     d = pieces.shape[1]
     parts = [block[:, some] for block in faces for some in combinations(range(block.shape[1]), d)]
     keys = np.sort(np.concatenate(parts), axis=1)
-    codes = np.unique(np.concatenate([keys, np.sort(pieces[found], axis=1)]), axis=0, return_inverse=True)[1].reshape(-1)
+    codes = np.unique(np.concatenate([keys, np.sort(pieces[found], axis=1)]), axis=0, return_inverse=True)[1].reshape(
+        -1
+    )
     found[found] = np.isin(codes[len(keys) :], codes[: len(keys)])
     return found
 

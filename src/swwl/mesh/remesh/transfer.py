@@ -156,7 +156,7 @@ def places_in(mesh: Mesh, targets: _Floats) -> Places:
 
 
 def _nearest_in_simplex(corners: _Floats, target: _Floats) -> tuple[_Floats, _Floats]:
-    """Weights (m, k) of the nearest point of lines, triangles or tetrahedra (m, k, d), and its squared distance (m,)."""
+    """Weights (m, k) of the nearest points of lines, triangles or tetrahedra (m, k, d), and squared distances (m,)."""
     k = corners.shape[1]
     if k == 2:
         share = _along(corners[:, 0], corners[:, 1], target)
@@ -174,7 +174,9 @@ def _nearest_in_simplex(corners: _Floats, target: _Floats) -> tuple[_Floats, _Fl
     u, v, w = (corners[:, j] - corners[:, 0] for j in (1, 2, 3))
     volume = np.einsum("md,md->m", u, np.cross(v, w))
     proper = np.where(volume == 0, 1.0, volume)
-    inner = [np.einsum("md,md->m", target - corners[:, 0], np.cross(a, b)) / proper for a, b in ((v, w), (w, u), (u, v))]
+    inner = [
+        np.einsum("md,md->m", target - corners[:, 0], np.cross(a, b)) / proper for a, b in ((v, w), (w, u), (u, v))
+    ]
     found = np.stack([1 - sum(inner), *inner], axis=1)
     inside = (found >= 0).all(axis=1) & (volume != 0)
     weights[inside], squared[inside] = found[inside], 0.0
