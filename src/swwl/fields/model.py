@@ -24,7 +24,7 @@ from swwl.domain.verdict import Reference, Representation, look, make_reference,
 from swwl.errors import InputError, MeshWarning
 from swwl.fields.geometry.descriptors import Recipe
 from swwl.fields.modes import FieldModes, SmoothBasis, chunks
-from swwl.fields.numbers import Line, LinearNumber, NumberErrors, derived_number, missing_notes
+from swwl.fields.numbers import ForceOn, Line, LinearNumber, NumberErrors, derived_number, missing_notes
 from swwl.fields.values import FieldKind, Warp
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
@@ -239,8 +239,9 @@ class FieldModel:
         """
         if isinstance(name, LinearNumber) and name.pointwise:
             return {key: drawn[:, j] for j, key in enumerate(("mean", "std", "lower", "upper"))}
-        if isinstance(name, str) and name in self.numbers and len(drawn):
-            found = self.numbers[name].interval(drawn.reshape(*drawn.shape[:2], -1), level)
+        errors = self.numbers.get(name.learned(self.numbers) if isinstance(name, ForceOn) else str(name))
+        if errors is not None and len(drawn):
+            found = errors.interval(drawn.reshape(*drawn.shape[:2], -1), level)
             mean, std, *ends = [part[:, 0] if drawn.ndim == 2 else part for part in found]
         else:
             mean, std = drawn.mean(axis=1), drawn.std(axis=1, ddof=min(1, drawn.shape[1] - 1))
@@ -383,7 +384,7 @@ class FieldCases:
         found, lacks = self.numbers(function, level, n_samples, field=field, random_state=random_state, widen=widen)
         named = {words: {f"row {row}": why for row, why in own.items()} for words, own in lacks.items()}
         for note in missing_notes(named, len(self)):
-            warnings.warn(note, MeshWarning, stacklevel=2)
+            warnings.warn(note, MeshWarning, stacklevel=3)
         return found
 
     def numbers(

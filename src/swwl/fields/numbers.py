@@ -7,8 +7,9 @@ sums of nodal values. Numbers of samples are compared with those of meshes that 
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Annotated, ClassVar, NamedTuple
@@ -22,11 +23,11 @@ from swwl.fields.geometry.descriptors import normal_shares
 from swwl.mesh.arrays import first_at_place
 from swwl.mesh.boundary import piece_normals
 from swwl.mesh.cells import cell_corners, cell_dimension, lumped_measures, top_cells
-from swwl.mesh.groups import chosen_groups
+from swwl.mesh.groups import chosen_groups, matching
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.remesh.plane import flattened, thin_layer
 from swwl.mesh.remesh.transfer import places_in
-from swwl.mesh.shape.skin import extent, skin
+from swwl.mesh.shape.skin import Skin, extent, skin
 from swwl.storage.checks import Shape
 
 Array = NDArray[np.float64]
@@ -150,10 +151,23 @@ class Weights(NamedTuple):
         >>> Weights(np.array([0, 2]), np.array([[0.5], [0.5]])).of(np.array([[1.0, 7.0, 3.0]])).tolist()
         [[2.0]]
         """
-        if values.ndim == 2:
-            return np.asarray(values[:, self.nodes] @ self.matrix)
+        if values.ndim == 2 or values.shape[2] == 1:
+            return np.asarray(values.reshape(values.shape[:2])[:, self.nodes] @ self.matrix)
         found = np.einsum("sqc,qk->skc", values[:, self.nodes], self.matrix, optimize=True)
         return found.reshape(len(values), -1)
+
+    def within(self, nodes: NDArray[np.intp], known: NDArray[np.bool_]) -> Weights:
+        """Return the weights of values at some nodes alone, sorted, (p,); those that are not known count nothing."""
+        places = np.searchsorted(nodes, self.nodes)
+        return Weights(places, self.matrix * known[places, None])
+
+    def some(self, most: int, seed: int) -> Weights:
+        """Return the weights of at most so many nodes, which count for the others."""
+        n = len(self.nodes)
+        if n <= most:
+            return self
+        chosen = np.sort(np.random.default_rng(seed).permutation(n)[:most])
+        return Weights(self.nodes[chosen], self.matrix[chosen] * (n / most))
 
 
 class LinearNumber(ABC):
@@ -307,18 +321,92 @@ class ForceOn(LinearNumber):
     @property
     def words(self) -> str:
         """What it is, for people."""
-        return f"force on {self.pattern}"
+        return _FORCE_ON + self.pattern
 
     def weights(self, mesh: Mesh, components: int = 1, plane: bool = False) -> Weights:
         """Return what every node counts."""
         if plane and thin_layer(mesh) is not None:
             return _lifted(mesh, self.weights(flattened(mesh), components))
-        pieces, normals = _group_skin(mesh, self.pattern)
-        shares = -normals if components == 1 else np.linalg.norm(normals, axis=1)[:, None]
-        nodes, place = np.unique(pieces, return_inverse=True)
-        k = pieces.shape[1]
-        sums = [np.bincount(place.ravel(), np.repeat(share / k, k), len(nodes)) for share in shares.T]
-        return Weights(nodes.astype(np.intp), np.column_stack(sums))
+        return _force_weights(mesh, self.pattern, skin(mesh) if mesh.groups else None, components)
+
+    def learned(self, names: Iterable[str]) -> str:
+        """Return the words of that one of some forces, told by their words, that is the force on the same groups.
+
+        Examples
+        --------
+        >>> ForceOn("body*").learned(["force on inlet", "force on body 1|body 2", "force on body 1"])
+        'force on body 1|body 2'
+        """
+        groups = {name for words in names for name in words.removeprefix(_FORCE_ON).split("|")}
+        return _FORCE_ON + "|".join(sorted(matching(self.pattern, sorted(groups))))
+
+
+_FORCE_ON = "force on "
+# More groups than these, such as one for every cell of a grid, are nobody's walls.
+_MOST_GROUPS = 40
+
+
+def is_number_name(name: str) -> bool:
+    """Whether a number that has a name is called so: one of ``NAMES``, or the force on groups.
+
+    >>> is_number_name("max"), is_number_name("force on body"), is_number_name("body")
+    (True, True, False)
+    """
+    return name in NAMES or name.startswith(_FORCE_ON)
+
+
+def group_forces(mesh: Mesh, components: int, most: int, seed: int = 0) -> dict[str, Weights]:
+    """Return the weights of forces on groups of faces, by their words, whose errors are learned of left-out meshes.
+
+    On every group, on all whose names begin with the same word, and on all together.
+
+    Parameters
+    ----------
+    mesh : Mesh
+    components : int
+        Of the field.
+    most : int
+        Of more nodes than these some are drawn, and count more.
+    seed : int
+
+    Examples
+    --------
+    >>> contour = {"line": [[0, 1], [1, 2], [2, 3], [3, 0]]}
+    >>> groups = {"body 1": [[0, 1], [1, 2]], "body 2": [[2, 3]], "inlet": [[3, 0]]}
+    >>> list(group_forces(Mesh([[0, 0], [2, 0], [2, 2], [0, 2]], contour, groups=groups), 1, 100))
+    ['force on body 1', 'force on body 2', 'force on inlet', 'force on body 1|body 2', 'force on body 1|body 2|inlet']
+    """
+    names = [name for name, group in mesh.groups.items() if group.kind != "nodes" and "|" not in name]
+    if not names or len(names) > _MOST_GROUPS:
+        return {}
+    try:
+        whole = skin(mesh)
+    except InputError:
+        return {}
+    found: dict[str, Weights] = {}
+    families: dict[str, list[str]] = {}
+    for name in names:
+        try:
+            found[_FORCE_ON + name] = _force_weights(mesh, name, whole, components)
+        except InputError:  # cells inside, above all
+            continue
+        families.setdefault(re.split(r"[\W\d_]", name)[0], []).append(name)
+    alone = [name for own in families.values() for name in own]
+    for own in [*families.values(), alone]:
+        words = "|".join(sorted(own))
+        if len(own) > 1 and _FORCE_ON + words not in found:
+            found[_FORCE_ON + words] = _force_weights(mesh, words, whole, components)
+    return {words: weights.some(most, seed) for words, weights in found.items()}
+
+
+def _force_weights(mesh: Mesh, pattern: str, whole: Skin | None, components: int) -> Weights:
+    """Return what nodes count in the force on groups, given the skin of the mesh."""
+    pieces, normals = _group_skin(mesh, pattern, whole)
+    shares = -normals if components == 1 else np.linalg.norm(normals, axis=1)[:, None]
+    nodes, place = np.unique(pieces, return_inverse=True)
+    k = pieces.shape[1]
+    sums = [np.bincount(place.ravel(), np.repeat(share / k, k), len(nodes)) for share in shares.T]
+    return Weights(nodes.astype(np.intp), np.column_stack(sums))
 
 
 def _coordinates(point: Sequence[float]) -> tuple[float, ...]:
@@ -367,7 +455,7 @@ def _lifted(mesh: Mesh, weights: Weights) -> Weights:
     return Weights(nodes, shares / np.bincount(layer.number)[own][:, None])
 
 
-def _group_skin(mesh: Mesh, pattern: str) -> tuple[NDArray[np.int32], Array]:
+def _group_skin(mesh: Mesh, pattern: str, whole: Skin | None) -> tuple[NDArray[np.int32], Array]:
     """Return the pieces (m, d) of the skin that belong to a group, and normals (m, d) as long as these are large.
 
     Normals point away from the body: into cells of the dimension of the mesh, and out of surfaces and contours.
@@ -380,7 +468,7 @@ def _group_skin(mesh: Mesh, pattern: str) -> tuple[NDArray[np.int32], Array]:
     if not faces:
         found = ", ".join(f"{name} ({group.words})" for name, group in groups.items())
         raise InputError(f"group {pattern!r} has no faces, over which forces are integrals; found: {found}")
-    whole = skin(mesh)
+    whole = whole or skin(mesh)
     if not whole.oriented:
         raise InputError(f"boundary normals are not consistently oriented: {whole.reason}")
     around = max(map(cell_dimension, top_cells(mesh.cells))) == d
@@ -431,7 +519,7 @@ def missing_notes(lacks: dict[str, dict[str, str]], n: int) -> list[str]:
         some = [f"{case} ({reason.rstrip('.')})" for case, reason in list(why.items())[:_MOST_NAMED]]
         told = ", ".join(some) + (", …" if len(why) > _MOST_NAMED else "")
         if len(why) == n:
-            raise InputError(f"{words}: no case has a value: {told}.")
+            raise InputError(f"{words}: no case has a value, {some[0]} {'among them' if n > 1 else 'neither'}.")
         lines.append(f"{words}: no value for {len(why)} of {n} cases: {told}")
     return lines
 

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError, MeshWarning, PlaneMeshWarning
 from swwl.fields.candidates import Settings
-from swwl.fields.coding import FieldData, scored_nodes
+from swwl.fields.coding import MOST_SCORED, FieldData, scored_nodes
 from swwl.fields.geometry.descriptors import Blocks, Describer, check_recipe, has_normals
 from swwl.fields.geometry.walls import inner_loops, loop_features
-from swwl.fields.numbers import node_shares
+from swwl.fields.numbers import Weights, group_forces, node_shares
 from swwl.fields.values import WARPS, FieldKind, node_weights
 from swwl.mesh.io import as_mesh
 from swwl.mesh.io.convert import MeshFile
@@ -316,7 +316,8 @@ def load_training(
     fields = []
     for j, kind in enumerate(kinds):
         values, weights = [look.values[j] for look in looks], [look.weights[j] for look in looks]
-        fields.append(FieldData(kind, values, weights, blocks, scored, shares))
+        forces = [look.forces[j] for look in looks]
+        fields.append(FieldData(kind, values, weights, blocks, scored, shares, forces))
     return Training(Geometry(describer, common, cells, meshes.plane), fields)
 
 
@@ -349,6 +350,7 @@ class _Look:
     weights: list[Array]
     scored: NDArray[np.intp]
     shares: Array
+    forces: list[dict[str, Weights]]
 
 
 def _look(number: int, mesh: Mesh, kinds: Sequence[FieldKind], model: FieldRegressor, cells: Codes) -> _Look:
@@ -363,7 +365,8 @@ def _look(number: int, mesh: Mesh, kinds: Sequence[FieldKind], model: FieldRegre
     same = correspond(cell_codes(mesh), cells)
     scored = scored_nodes(mesh.n_nodes, model.random_state + number)
     shares = node_shares(mesh)[scored] * (mesh.n_nodes / len(scored))
-    return _Look(same, diagonal, has_normals(mesh), _count_bodies(mesh), values, weights, scored, shares)
+    forces = [group_forces(mesh, kind.components, MOST_SCORED, model.random_state + number) for kind in kinds]
+    return _Look(same, diagonal, has_normals(mesh), _count_bodies(mesh), values, weights, scored, shares, forces)
 
 
 def _count_bodies(mesh: Mesh) -> int:
