@@ -59,12 +59,16 @@ def predict_field_table(
     findings, apart = check_cases(fitted, [column], frame, table, memory)
     show_findings(out, findings)
     warnings.simplefilter("ignore", LeftOutWarning)  # the findings name them
-    output.mkdir(exist_ok=True)
+
+    def write(row: int, mesh: Any) -> None:
+        output.mkdir(exist_ok=True)  # only now: numbers that no mesh has are refused before
+        mesh.write(output / names[row])
+
     found = predict_fields(
         fitted,
         frame,
         table,
-        lambda row, mesh: mesh.write(output / names[row]),
+        write,
         asked=asked,
         compare=fitted_rows(fitted, input_columns(fitted, frame, table), model),
         memory=memory,

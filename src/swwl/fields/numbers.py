@@ -330,14 +330,15 @@ class ForceOn(LinearNumber):
         return _force_weights(mesh, self.pattern, skin(mesh) if mesh.groups else None, components)
 
     def learned(self, names: Iterable[str]) -> str:
-        """Return the words of that one of some forces, told by their words, that is the force on the same groups.
+        """Return the words of the force on the same groups, given the names of all numbers whose errors are known.
 
         Examples
         --------
-        >>> ForceOn("body*").learned(["force on inlet", "force on body 1|body 2", "force on body 1"])
+        >>> ForceOn("body*").learned(["max", "force on inlet", "force on body 1|body 2", "force on body 1"])
         'force on body 1|body 2'
         """
-        groups = {name for words in names for name in words.removeprefix(_FORCE_ON).split("|")}
+        forces = [words.removeprefix(_FORCE_ON) for words in names if words.startswith(_FORCE_ON)]
+        groups = {name for force in forces for name in force.split("|")}
         return _FORCE_ON + "|".join(sorted(matching(self.pattern, sorted(groups))))
 
 
@@ -516,11 +517,13 @@ def missing_notes(lacks: dict[str, dict[str, str]], n: int) -> list[str]:
     for words, why in lacks.items():
         if not why:
             continue
-        some = [f"{case} ({reason.rstrip('.')})" for case, reason in list(why.items())[:_MOST_NAMED]]
-        told = ", ".join(some) + (", …" if len(why) > _MOST_NAMED else "")
+        told = [(case, reason.rstrip(".")) for case, reason in why.items()]
         if len(why) == n:
-            raise InputError(f"{words}: no case has a value, {some[0]} {'among them' if n > 1 else 'neither'}.")
-        lines.append(f"{words}: no value for {len(why)} of {n} cases: {told}")
+            first = f"none of {n} cases has it; {told[0][0]}: " if n > 1 else ""
+            raise InputError(f"{words}: {first}{told[0][1]}.")
+        some = ", ".join(f"{case} ({reason})" for case, reason in told[:_MOST_NAMED])
+        some += ", …" if len(told) > _MOST_NAMED else ""
+        lines.append(f"{words}: no value for {len(why)} of {n} cases: {some}")
     return lines
 
 

@@ -587,8 +587,8 @@ def asked_numbers(
     Returns
     -------
     list of dict
-        ``row``, ``number`` (the column that it fills, without its ending), ``words`` and ``PREDICTED``; those that a
-        row does not have are left out.
+        ``row``, ``field``, ``number`` (the column that it fills, without its ending), ``words`` and ``PREDICTED``;
+        those that a row does not have are left out.
     dict
         As :meth:`swwl.fields.model.FieldCases.numbers` returns it.
     """
@@ -609,7 +609,8 @@ def asked_numbers(
                 words += f", {axis}" if axis else ""
                 parts = [found[f"{number}_{key}{end}"].to_numpy() for key in ("mean", "std", "lower", "upper")]
                 rows += [
-                    {"row": row, "number": label, "words": words} | dict(zip(PREDICTED, values, strict=True))
+                    {"row": row, "field": name, "number": label, "words": words}
+                    | dict(zip(PREDICTED, values, strict=True))
                     for row, values in enumerate(np.column_stack(parts).tolist())
                     if row not in own[number.words]
                 ]
