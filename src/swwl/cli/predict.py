@@ -144,7 +144,6 @@ def predict_field_case(
         one_case,
         predict_fields,
     )
-    from swwl.tables.read import write_table
 
     column = fitted.mesh_column_
     frame = one_case(fitted, meshes, values)
@@ -180,14 +179,7 @@ def predict_field_case(
         out.say(f"the model is less sure than of its training cases; the interval is doubled: {row[WIDENED]}")
     facts = dict(row) | {"output": output} | ({"numbers": found.numbers} if asked else {})
     if along is not None:
-        gone = int(along.isna().any(axis=1).sum())
-        if gone:
-            out.note(f"{gone} of {len(along)} points of the line lie outside of the mesh, and have no values")
-        if output is None:
-            out.table("", list(along), along.to_numpy().tolist())
-        else:
-            write_table(output, along)
-            out.say(f"{len(along)} points along the line, written to {output}")
+        _show_line(out, along, output)
         out.result(facts | {"line": along.to_dict("records")})
         return
     if output is None:
@@ -196,6 +188,24 @@ def predict_field_case(
         done[0].write(output)
         out.say(f"written to {output}")
     out.result(facts)
+
+
+def _show_line(out: Output, along: Any, output: Path | None) -> None:
+    """Write the fields along a line to a file, or print them."""
+    from swwl.jobs.predict import PREDICTED
+    from swwl.tables.read import write_table
+
+    gone = int(along.isna().any(axis=1).sum())
+    if gone:
+        out.note(f"{gone} of {len(along)} points of the line lie outside of the mesh, and have no values")
+    if output is not None:
+        write_table(output, along)
+        out.say(f"{len(along)} points along the line, written to {output}")
+        return
+    for name in [name for name in along if "_mean" in name]:
+        own = ["distance", *(name.replace("_mean", f"_{key}") for key in PREDICTED)]
+        heads = ["distance", "mean", "std", "95 % between", "and"]
+        out.table(name.replace("_mean", ""), heads, along[own].to_numpy().tolist())
 
 
 def _is_line(path: Path) -> bool:

@@ -501,7 +501,8 @@ def predict_fields(
                 columns.setdefault(name, []).extend(values)
             if asked:
                 found_numbers, own = asked_numbers(cases, asked)
-                told += [{"row": first + one["row"], "case": names[first + one["row"]]} | one for one in found_numbers]
+                rows_told = [one | {"row": first + one["row"]} for one in found_numbers]
+                told += [{"case": names[one["row"]]} | one for one in rows_told]
                 for words, why in own.items():
                     lacks[words] |= {names[first + row]: reason for row, reason in why.items()}
         for row, mesh in enumerate(meshes, first):
