@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from swwl.fields.geometry.descriptors import Blocks, Describer, Recipe, n_factors
 from swwl.fields.modes import Encoded, FieldModes, Nodal, Smooth, SmoothBasis, choose_centers, gram, pack
-from swwl.fields.numbers import Weights
+from swwl.fields.numbers import NodalWeights
 from swwl.fields.values import FieldKind, Warp
 
 Array = NDArray[np.float64]
@@ -35,7 +35,7 @@ class FieldData:
         The nodes at which folds are scored.
     shares : list of ndarray of shape (scored, 1) or (scored, 1 + d)
         Shares of the scored nodes in cells and normals, see :func:`swwl.fields.numbers.node_shares`.
-    forces : list of dict of str to Weights
+    forces : list of dict of str to NodalWeights
         What nodes count in the forces on groups, see :func:`swwl.fields.numbers.group_forces`.
     """
 
@@ -45,7 +45,7 @@ class FieldData:
     blocks: list[Blocks]
     scored: list[Rows]
     shares: list[Array]
-    forces: list[dict[str, Weights]] = field(default_factory=list)
+    forces: list[dict[str, NodalWeights]] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.values)

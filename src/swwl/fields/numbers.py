@@ -133,7 +133,7 @@ _SLACK = 1e-6
 _SURFACE_SLACK = 0.5
 
 
-class Weights(NamedTuple):
+class NodalWeights(NamedTuple):
     """A few weighted sums of nodal values: the nodes (q,) that count, and what each counts in k sums, (q, k)."""
 
     nodes: NDArray[np.intp]
@@ -148,7 +148,7 @@ class Weights(NamedTuple):
 
         Examples
         --------
-        >>> Weights(np.array([0, 2]), np.array([[0.5], [0.5]])).of(np.array([[1.0, 7.0, 3.0]])).tolist()
+        >>> NodalWeights(np.array([0, 2]), np.array([[0.5], [0.5]])).of(np.array([[1.0, 7.0, 3.0]])).tolist()
         [[2.0]]
         """
         if values.ndim == 2 or values.shape[2] == 1:
@@ -156,18 +156,18 @@ class Weights(NamedTuple):
         found = np.einsum("sqc,qk->skc", values[:, self.nodes], self.matrix, optimize=True)
         return found.reshape(len(values), -1)
 
-    def within(self, nodes: NDArray[np.intp], known: NDArray[np.bool_]) -> Weights:
+    def within(self, nodes: NDArray[np.intp], known: NDArray[np.bool_]) -> NodalWeights:
         """Return the weights of values at some nodes alone, sorted, (p,); those that are not known count nothing."""
         places = np.searchsorted(nodes, self.nodes)
-        return Weights(places, self.matrix * known[places, None])
+        return NodalWeights(places, self.matrix * known[places, None])
 
-    def some(self, most: int, seed: int) -> Weights:
+    def some(self, most: int, seed: int) -> NodalWeights:
         """Return the weights of at most so many nodes, which count for the others."""
         n = len(self.nodes)
         if n <= most:
             return self
         chosen = np.sort(np.random.default_rng(seed).permutation(n)[:most])
-        return Weights(self.nodes[chosen], self.matrix[chosen] * (n / most))
+        return NodalWeights(self.nodes[chosen], self.matrix[chosen] * (n / most))
 
 
 class LinearNumber(ABC):
@@ -182,7 +182,7 @@ class LinearNumber(ABC):
     pointwise: ClassVar[bool] = False
 
     @abstractmethod
-    def weights(self, mesh: Mesh, components: int = 1, plane: bool = False) -> Weights:
+    def weights(self, mesh: Mesh, components: int = 1, plane: bool = False) -> NodalWeights:
         """Return what every node counts.
 
         Parameters
@@ -237,7 +237,7 @@ class Probe(LinearNumber):
         """What it is, for people."""
         return f"at {_place(self.point)}"
 
-    def weights(self, mesh: Mesh, components: int = 1, plane: bool = False) -> Weights:
+    def weights(self, mesh: Mesh, components: int = 1, plane: bool = False) -> NodalWeights:
         """Return what every node counts."""
         found, distance = _interpolation(mesh, np.array([self.point]))
         if distance[0] > 0:
@@ -286,7 +286,7 @@ class Line(LinearNumber):
         """The places, (n, d)."""
         return np.linspace(self.start, self.end, int(self.n))
 
-    def weights(self, mesh: Mesh, components: int = 1, plane: bool = False) -> Weights:
+    def weights(self, mesh: Mesh, components: int = 1, plane: bool = False) -> NodalWeights:
         """Return what every node counts; NaN for places outside."""
         found, distance = _interpolation(mesh, self.points)
         if (distance > 0).all():
@@ -323,7 +323,7 @@ class ForceOn(LinearNumber):
         """What it is, for people."""
         return _FORCE_ON + self.pattern
 
-    def weights(self, mesh: Mesh, components: int = 1, plane: bool = False) -> Weights:
+    def weights(self, mesh: Mesh, components: int = 1, plane: bool = False) -> NodalWeights:
         """Return what every node counts."""
         if plane and thin_layer(mesh) is not None:
             return _lifted(mesh, self.weights(flattened(mesh), components))
@@ -356,7 +356,7 @@ def is_number_name(name: str) -> bool:
     return name in NAMES or name.startswith(_FORCE_ON)
 
 
-def group_forces(mesh: Mesh, components: int, most: int, seed: int = 0) -> dict[str, Weights]:
+def group_forces(mesh: Mesh, components: int, most: int, seed: int = 0) -> dict[str, NodalWeights]:
     """Return the weights of forces on groups of faces, by their words, whose errors are learned of left-out meshes.
 
     On every group, on all whose names begin with the same word, and on all together.
@@ -384,7 +384,7 @@ def group_forces(mesh: Mesh, components: int, most: int, seed: int = 0) -> dict[
         whole = skin(mesh)
     except InputError:
         return {}
-    found: dict[str, Weights] = {}
+    found: dict[str, NodalWeights] = {}
     families: dict[str, list[str]] = {}
     for name in names:
         try:
@@ -400,14 +400,14 @@ def group_forces(mesh: Mesh, components: int, most: int, seed: int = 0) -> dict[
     return {words: weights.some(most, seed) for words, weights in found.items()}
 
 
-def _force_weights(mesh: Mesh, pattern: str, whole: Skin | None, components: int) -> Weights:
+def _force_weights(mesh: Mesh, pattern: str, whole: Skin | None, components: int) -> NodalWeights:
     """Return what nodes count in the force on groups, given the skin of the mesh."""
     pieces, normals = _group_skin(mesh, pattern, whole)
     shares = -normals if components == 1 else np.linalg.norm(normals, axis=1)[:, None]
     nodes, place = np.unique(pieces, return_inverse=True)
     k = pieces.shape[1]
     sums = [np.bincount(place.ravel(), np.repeat(share / k, k), len(nodes)) for share in shares.T]
-    return Weights(nodes.astype(np.intp), np.column_stack(sums))
+    return NodalWeights(nodes.astype(np.intp), np.column_stack(sums))
 
 
 def _coordinates(point: Sequence[float]) -> tuple[float, ...]:
@@ -424,7 +424,7 @@ def _place(point: Sequence[float]) -> str:
     return ", ".join(f"{x:.10g}" for x in point)
 
 
-def _interpolation(mesh: Mesh, points: Array) -> tuple[Weights, Array]:
+def _interpolation(mesh: Mesh, points: Array) -> tuple[NodalWeights, Array]:
     """Return what nodes count at places (r, d), and how far outside of the mesh these are; zero inside."""
     thin = points.shape[1] == 2 and mesh.dimension == 3 and thin_layer(mesh) is not None
     own = flattened(mesh, groups=False) if thin else mesh
@@ -442,18 +442,18 @@ def _interpolation(mesh: Mesh, points: Array) -> tuple[Weights, Array]:
     nodes, place = np.unique(found.nodes, return_inverse=True)
     matrix = np.zeros((len(nodes), len(points)))
     np.add.at(matrix, (place.reshape(found.nodes.shape), np.arange(len(points))[:, None]), found.weights)
-    weights = Weights(nodes.astype(np.intp), matrix)
+    weights = NodalWeights(nodes.astype(np.intp), matrix)
     return _lifted(mesh, weights) if thin else weights, np.where(found.distance > slack, found.distance, 0.0)
 
 
-def _lifted(mesh: Mesh, weights: Weights) -> Weights:
+def _lifted(mesh: Mesh, weights: NodalWeights) -> NodalWeights:
     """Return weights of a mesh one cell thick, given those of its plane mesh: means over the copies of a node."""
     layer = thin_layer(mesh)
     assert layer is not None
     nodes = np.flatnonzero(np.isin(layer.number, weights.nodes))
     own = layer.number[nodes]
     shares = weights.matrix[np.searchsorted(weights.nodes, own)]
-    return Weights(nodes, shares / np.bincount(layer.number)[own][:, None])
+    return NodalWeights(nodes, shares / np.bincount(layer.number)[own][:, None])
 
 
 def _group_skin(mesh: Mesh, pattern: str, whole: Skin | None) -> tuple[NDArray[np.int32], Array]:

@@ -22,7 +22,7 @@ from swwl.fields.candidates import Settings
 from swwl.fields.coding import MOST_SCORED, FieldData, scored_nodes
 from swwl.fields.geometry.descriptors import Blocks, Describer, check_recipe, has_normals
 from swwl.fields.geometry.walls import inner_loops, loop_features
-from swwl.fields.numbers import Weights, group_forces, node_shares
+from swwl.fields.numbers import NodalWeights, group_forces, node_shares
 from swwl.fields.values import WARPS, FieldKind, node_weights
 from swwl.mesh.io import as_mesh
 from swwl.mesh.io.convert import MeshFile
@@ -350,7 +350,7 @@ class _Look:
     weights: list[Array]
     scored: NDArray[np.intp]
     shares: Array
-    forces: list[dict[str, Weights]]
+    forces: list[dict[str, NodalWeights]]
 
 
 def _look(number: int, mesh: Mesh, kinds: Sequence[FieldKind], model: FieldRegressor, cells: Codes) -> _Look:
