@@ -403,3 +403,15 @@ def test_meshes_without_the_place_or_the_group_have_no_number(bars):
     with pytest.raises(InputError, match=r"force on left: none of 4 cases has it; row 0: The mesh has no group 'left'"):
         model.derived(table, ForceOn("left"), field="p")
     assert model.derived(table[:0], Probe((1.5, 0.5)), field="p").empty
+
+
+def test_layers_are_asked_like_plane_meshes(bars):
+    model, table = bars
+    thick = table[:3].assign(mesh=[extruded(mesh) for mesh in table["mesh"][:3]])
+    place, force = Probe((0.5, 0.5)), ForceOn("right")
+    flat, layer = (model.derived(one, place, field="t") for one in (table[:3], thick))
+    pd.testing.assert_frame_equal(flat, layer)
+    pd.testing.assert_frame_equal(layer, model.derived(thick, Probe((0.5, 0.5, 0.03)), field="t"))
+    flat, layer = (model.derived(one, force, field="p") for one in (table[:3], thick))
+    assert list(flat) == list(layer)
+    assert (np.abs(flat["mean_0"] - layer["mean_0"]) < flat["std_0"]).all()  # other samples

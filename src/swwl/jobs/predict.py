@@ -519,6 +519,7 @@ def predict_fields(
     table = pd.DataFrame(
         {name: values for name, values in columns.items() if not np.isnan(values).all()}, index=frame.index
     )
+    told.sort(key=lambda one: int(one["row"]))
     table = pd.concat([table, _wide(told, frame.index)], axis=1)
     domain = pd.concat(domains)
     outside = {OUTSIDE: list(domain["outside"])} | domain_columns(domain)

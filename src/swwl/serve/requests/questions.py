@@ -29,7 +29,7 @@ from swwl.storage.checks import shown
 Asked = TypeVar("Asked", bound=BaseModel)
 
 _STEPS = 41
-_MOST_ASKED = 1000
+_MOST_ASKED = 100
 # Tags of what may come in two forms; they begin unlike any name, so that messages can leave them out.
 _TEXT, _OBJECT, _LIST = "<text>", "<object>", "<list>"
 _MESHES, _ROWS = "a text, or an object of texts by column", "a list of rows, or an object of columns"
