@@ -1,5 +1,7 @@
 """The fit of one field on shared nodes, stage by stage: coding, candidates, processes of modes, folds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,7 +27,9 @@ def case():
     nodes = [np.arange(NODES)] * N
     shares = [np.full((NODES, 1), 1 / NODES)] * N
     weights = [np.full(NODES, 1 / NODES)] * N
-    data = FieldData(FieldKind("u", 1, True, False), [v[:, None] for v in values], weights, [{}] * N, nodes, shares)
+    held = [np.zeros((NODES, 1), bool)] * N
+    kind, fields = FieldKind("u", 1, True, False), [v[:, None] for v in values]
+    data = FieldData(kind, fields, weights, [{}] * N, nodes, shares, held)
     kernels = []
     for name, column in {"x": x, "noise": noise}.items():
         factor = Matern52(name)
@@ -69,7 +73,7 @@ def test_a_value_that_is_not_known_gets_the_mean_of_the_other_meshes(case):
     data, _ = case
     values = [v.copy() for v in data.values]
     values[3][5] = np.nan
-    holed = FieldData(data.kind, values, data.weights, data.blocks, data.scored, data.shares)
+    holed = replace(data, values=values)
     assert len(holed.pool()) == len(data.pool()) - 1
     modes, sizes = code_nodes(holed, "none").encoded.modes(np.arange(N), 4)
     assert np.isfinite(sizes).all() and np.isfinite(modes.mean).all()
@@ -102,7 +106,7 @@ def test_a_fitted_field_predicts_its_meshes_and_counts_its_fits(case):
 
 def test_a_field_that_never_changes_has_no_modes(case):
     data, kernels = case
-    same = FieldData(data.kind, [np.full((NODES, 1), 7.0)] * N, data.weights, data.blocks, data.scored, data.shares)
+    same = replace(data, values=[np.full((NODES, 1), 7.0)] * N)
     assert fit_field(same, kernels, settings()[0], calibrate=True).model.modes.number == 0
 
 
@@ -110,7 +114,7 @@ def test_a_fold_may_have_fewer_modes_than_all_meshes_have(case):
     """Nine meshes, each with a bump of its own at another node: all have eight modes, a fold has fewer."""
     data, kernels = case
     few = FieldData(data.kind, [row[:, None] for row in np.eye(9, NODES)], *(
-        part[:9] for part in (data.weights, data.blocks, data.scored, data.shares)
+        part[:9] for part in (data.weights, data.blocks, data.scored, data.shares, data.held)
     ))  # fmt: skip
     x = np.linspace(0, 1, 9)
     factor = Matern52("x")

@@ -177,15 +177,52 @@ class FieldChoice:
 
     Attributes
     ----------
+    data : FieldData
+        As it is, or as shapes.
     coded : Coded
     inputs : ModeKernel
     rows : list of dict
         For a table: one row per candidate.
     """
 
+    data: FieldData
     coded: Coded
     inputs: ModeKernel
     rows: list[Record]
+
+
+class _Trials:
+    """Candidates that were tried on one field, as it is or as shapes, with their errors in folds."""
+
+    def __init__(self, data: FieldData, settings: Settings):
+        self.data, self.shapes, self.settings = data, data.as_shapes(), settings
+        self.tried: list[tuple[float, Coded, ModeKernel]] = []
+        self._known: dict[tuple[int, str, bool], list[RobustGP]] = {}
+
+    def best(self) -> tuple[float, Coded, ModeKernel]:
+        """Return the one with the least error."""
+        return min(self.tried, key=lambda one: one[0])
+
+    def seen(self, candidate: Candidate) -> FieldData:
+        """Return the field as a candidate has it."""
+        return self.shapes if candidate.amplitude and self.shapes is not None else self.data
+
+    def code(self, **changes: object) -> None:
+        """Try the best candidate with some changes, on the same kernel."""
+        _, coded, inputs = self.best()
+        candidate = replace(coded.candidate, **changes)  # type: ignore[arg-type]
+        self.add(_code(self.seen(candidate), candidate, self.settings, coded), inputs)
+
+    def add(self, coded: Coded, inputs: ModeKernel) -> None:
+        """Try one, unless it has been."""
+        candidate = coded.candidate
+        if any(one.candidate == candidate and own is inputs for _, one, own in self.tried):
+            return
+        key = (id(inputs), candidate.warp, candidate.amplitude)  # other descriptors hardly change the ranges
+        if key not in self._known:
+            self._known[key] = quick_fit(coded, inputs, self.settings)
+        error = fold_error(self.seen(candidate), coded, inputs, self._known[key], self.settings.n_modes)
+        self.tried.append((error, coded, inputs))
 
 
 def choose(data: FieldData, kernels: Sequence[ModeKernel], settings: Settings) -> FieldChoice:
@@ -198,42 +235,26 @@ def choose(data: FieldData, kernels: Sequence[ModeKernel], settings: Settings) -
         The candidates.
     settings : Settings
     """
-    tried: list[tuple[float, Coded, ModeKernel]] = []
-    known: dict[tuple[int, str], list[RobustGP]] = {}
-
-    def try_one(coded: Coded, inputs: ModeKernel) -> None:
-        if not any(one.candidate == coded.candidate and own is inputs for _, one, own in tried):
-            key = (id(inputs), coded.candidate.warp)  # other descriptors hardly change the ranges
-            if key not in known:
-                known[key] = quick_fit(coded, inputs, settings)
-            gps = known[key]
-            error = fold_error(data, coded, inputs, gps, settings.n_modes)
-            tried.append((error, coded, inputs))
-
-    def try_candidate(candidate: Candidate) -> None:
-        _, coded, inputs = best()
-        try_one(_code(data, candidate, settings, coded), inputs)
-
-    def best() -> tuple[float, Coded, ModeKernel]:
-        return min(tried, key=lambda one: one[0])
-
+    trials = _Trials(data, settings)
     warps = possible_warps(data.pool()) if settings.warps is None else settings.warps
     first = _first(data, settings, warps[0])
     if first.warp.deviation == 0 or len(data) < 2 * _FOLDS:  # nothing to choose by
-        return FieldChoice(first, kernels[0], [])
-    try_one(first, kernels[0])
+        return FieldChoice(data, first, kernels[0], [])
+    trials.add(first, kernels[0])
+    if trials.shapes is not None:
+        trials.code(amplitude=True)
     for name, recipe in settings.recipes.items():
         for length in RANGES:
-            try_candidate(replace(best()[1].candidate, name=name, recipe=recipe, length=length))
+            trials.code(name=name, recipe=recipe, length=length)
     for warp in warps[1:]:
-        try_candidate(replace(best()[1].candidate, warp=warp))
+        trials.code(warp=warp)
     for shrinkage in SHRINKAGES if settings.recipes else ():
-        try_candidate(replace(best()[1].candidate, shrinkage=shrinkage))
+        trials.code(shrinkage=shrinkage)
     for inputs in kernels[1:]:
-        try_one(best()[1], inputs)
-    chosen = best()
-    rows = [_row(data, *one, chosen=one is chosen) for one in tried]
-    return FieldChoice(chosen[1], chosen[2], rows)
+        trials.add(trials.best()[1], inputs)
+    chosen = trials.best()
+    rows = [_row(data, *one, chosen=one is chosen) for one in trials.tried]
+    return FieldChoice(trials.seen(chosen[1].candidate), chosen[1], chosen[2], rows)
 
 
 def _first(data: FieldData, settings: Settings, warp: str) -> Coded:
@@ -261,6 +282,7 @@ def _row(data: FieldData, error: float, coded: Coded, inputs: ModeKernel, *, cho
         "range": candidate.length,
         "shrinkage": candidate.shrinkage,
         "warp": candidate.warp,
+        "amplitude": candidate.amplitude,
         "rrmse": error,
         "chosen": chosen,
     }
@@ -268,14 +290,17 @@ def _row(data: FieldData, error: float, coded: Coded, inputs: ModeKernel, *, cho
 
 def fold_error(data: FieldData, coded: Coded, inputs: ModeKernel, gps: Sequence[RobustGP], n_modes: int) -> float:
     """Return the relative error of training meshes from folds without them, ranges fixed."""
-    scores, truth = [], data.truth()
+    scores = []
     for train, out in shuffled_folds(len(data), _FOLDS, inputs.seed + 1):
         modes, sizes = coded.encoded.modes(train, n_modes)
         found = inputs.refit(gps, sizes, train, out, pair_of_groups(modes.number))
         found = np.pad(found, ((0, 0), (0, max(modes.number - found.shape[1], 0))))
         for a, row in zip(found, out, strict=True):
-            if np.isfinite(truth[row]).any():
-                scores.append(mesh_score(truth[row], coded.warp.inverse(coded.field_at(data, row, modes, a))))
+            nodes = data.chosen(row)
+            truth = data.given(row)[nodes]
+            if np.isfinite(truth).any():
+                values = np.exp(data.size(row).mean) * coded.warp.inverse(coded.field_at(data, row, modes, a))
+                scores.append(mesh_score(truth, data.finished(row, nodes, values)))
     return pooled(scores).rrmse
 
 

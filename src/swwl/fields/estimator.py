@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -20,13 +22,16 @@ from swwl.fields.fit import count_fits, fit_field
 from swwl.fields.kernels import field_kernels, mesh_column
 from swwl.fields.model import FieldCases, Fields, Found, MeshNodes, Number
 from swwl.fields.numbers import Line
+from swwl.fields.sizes import CaseSizes, case_sizes, fit_sizes, left_out_sizes, worth_a_model
 from swwl.fields.state import FieldRegressorState, FittedFields, field_state, fields_from_state
-from swwl.fields.training import TableMeshes, check_options, learned_mesh, load_training, make_settings
+from swwl.fields.training import TableMeshes, Training, check_options, learned_mesh, load_training, make_settings
+from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor, Product
 from swwl.kernels.shared import fit_kernels, represent_columns
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.remesh.plane import thin_layer
 from swwl.parallel import Progress, one_blas_thread
+from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.stack import FitCounter, Member, columns_of
 from swwl.storage.memory import Memory, MemoryLike, as_memory
 from swwl.storage.modelfile import save_model, storable
@@ -59,8 +64,9 @@ class FieldRegressor(BaseEstimator):
     descriptors : dict, {"smooth", "nodes"} or None
         Weights of the descriptors, such as ``{"box": 1.0, "lag0.1": 0.5}``; "smooth" takes descriptors even where all
         meshes share their cells; "nodes" insists that they do. By default chosen.
-    warp : {"auto", "none", "asinh", "speed"}
-        The scale on which fields are learned; "speed" is :math:`\sqrt{1 - u}`, for pressure coefficients.
+    warp : {"auto", "none", "asinh", "speed", "root"}
+        The scale on which fields are learned; "speed" is :math:`\sqrt{1 - u}`, for pressure coefficients, "root"
+        :math:`\sqrt{u}`, for what is never negative.
     weights : {"uniform", "area"}
         What nodes weigh when a field is fitted.
     calibrate : bool
@@ -74,9 +80,16 @@ class FieldRegressor(BaseEstimator):
     field_names_, target_names_ : list of str
     models_ : dict of str to FieldModel
     choices_ : DataFrame
-        ``field``, ``kernel``, ``descriptors``, ``range``, ``shrinkage``, ``warp``, ``rrmse`` of folds, ``chosen``.
+        ``field``, ``kernel``, ``descriptors``, ``range``, ``shrinkage``, ``warp``, ``amplitude`` (whether fields are
+        amplitudes times shapes), ``rrmse`` of folds, ``chosen``.
     modes_ : DataFrame
         One row per field: ``field``, ``number``, ``explained`` (the part of the variance of training fields).
+    limits_ : dict of str to tuple of float
+        What all training fields keep, and predictions with them: (least, most); infinite where there is no limit.
+    held_ : dict of str to dict of str to ndarray of shape (c,)
+        Values on named groups that all training fields have, and predictions with them; NaN where they vary.
+    sizes_ : RobustGPRegressor or None
+        What predicts how large fields are as a whole (:mod:`swwl.fields.sizes`), where folds prefer that.
     common_topology_ : bool
         Whether all training meshes share their cells, and new ones must too.
     plane_ : bool
@@ -171,32 +184,61 @@ class FieldRegressor(BaseEstimator):
         rows = fit_kernels(list(kernels.values()), partial(column, table), progress, memory)
         inputs = [ModeKernel.of(Member(name, kernel, own), self.random_state)
                   for (name, kernel), own in zip(kernels.items(), rows, strict=True)]  # fmt: skip
+        sizes = self._fit_sizes(table, names, training, kernels, progress, memory)
+        fields = training.fields
+        if sizes is not None:
+            said = left_out_sizes(sizes, names)
+            fields = [
+                replace(data, sizes=said[name], true_amplitudes=own[:, 0]) if worth_a_model(own) else data
+                for name, data, own in zip(names, fields, training.sizes, strict=True)
+            ]
         settings = make_settings(self, training)
         total = count_fits(len(names), len(kernels), settings.n_modes, 3 * len(settings.recipes) + 2, self.calibrate)
         counter = FitCounter(gp_progress, total)
         settings.on_fit = counter.one_more
         with one_blas_thread():  # thousands of small products, which threads only slow down
-            fitted = [fit_field(data, inputs, settings, self.calibrate) for data in training.fields]
+            fitted = [fit_field(data, inputs, settings, self.calibrate) for data in fields]
         for one in inputs:
             for factor in one.member.kernel.factors:
                 factor.forget()
         models = {part.model.kind.name: part.model for part in fitted}
         choices = [row for part in fitted for row in part.choices]
         scores = {part.model.kind.name: part.scores for part in fitted if part.scores}
-        self._adopt(FittedFields(self.mesh_column_, table.shape[1], geometry, models, choices, scores, {}))
+        if not any(model.amplitude or model.power for model in models.values()):
+            sizes = None
+        self._adopt(FittedFields(self.mesh_column_, table.shape[1], geometry, models, choices, scores, {}, sizes))
         return self
+
+    def _fit_sizes(
+        self,
+        table: pd.DataFrame,
+        names: Sequence[str],
+        training: Training,
+        kernels: dict[str, Product],
+        progress: Progress | None,
+        memory: MemoryLike,
+    ) -> RobustGPRegressor | None:
+        """Fit a model of numbers to the sizes of fields; None where they hardly vary."""
+        sizes = {name: own for name, own in zip(names, training.sizes, strict=True) if worth_a_model(own)}
+        if not sizes or not self.calibrate:
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of cases that fields are fitted to all the same
+            return fit_sizes(table, sizes, kernels, self.random_state, self.n_jobs, progress, memory)
 
     def _adopt(self, fitted: FittedFields) -> None:
         """Take over what was fitted, and say what it is."""
         self.mesh_column_, self.n_features_in_, self._geometry = fitted[:3]
-        self.models_, self._choices, self._scores, self.metadata_ = fitted[3:]
+        self.models_, self._choices, self._scores, self.metadata_, self.sizes_ = fitted[3:]
         self.field_names_ = list(self.models_)
         self.target_names_ = list(self.models_)
+        self.limits_ = {name: (model.warp.least, model.warp.most) for name, model in self.models_.items()}
+        self.held_ = {name: model.held for name, model in self.models_.items()}
         self.common_topology_ = self._geometry.common
         self.plane_ = self._geometry.plane
         self.choices_ = pd.DataFrame(
             self._choices,
-            columns=["field", "kernel", "descriptors", "range", "shrinkage", "warp", "rrmse", "chosen"],
+            columns=["field", "kernel", "descriptors", "range", "shrinkage", "warp", "amplitude", "rrmse", "chosen"],
         )
         modes = {name: model.modes for name, model in self.models_.items()}
         self.modes_ = pd.DataFrame(
@@ -205,6 +247,8 @@ class FieldRegressor(BaseEstimator):
              for name, found in modes.items()]
         )  # fmt: skip
         used = columns_of({name: model.member.kernel for name, model in self.models_.items()})
+        if self.sizes_ is not None:
+            used = np.array([*used, *self.sizes_.feature_names_in_], dtype=object)
         self.feature_names_in_ = np.array(list(dict.fromkeys([self.mesh_column_, *used])), dtype=object)
 
     @property
@@ -240,7 +284,13 @@ class FieldRegressor(BaseEstimator):
         rows = represent_columns([one.member.kernel for one in models], partial(column, seen), None, memory)
         sizes = [one.sizes(one.member.new_blocks(own)[0], len(table)) for one, own in zip(models, rows, strict=True)]
         given = self._sharing(table, meshes, as_given=True)
-        return FieldCases(models, rows, sizes, given, found, typical_in(self.metadata_))
+        own_sizes = {} if self.sizes_ is None else self.sizes_of(self.sizes_.predict_distribution(seen, widen=False))
+        return FieldCases(models, rows, sizes, given, found, typical_in(self.metadata_), own_sizes)
+
+    def sizes_of(self, found: Prediction) -> dict[str, CaseSizes]:
+        """Return how large the fields of some cases are, by name, as :attr:`sizes_` predicts them."""
+        assert self.sizes_ is not None
+        return {name: case_sizes(self.sizes_, found, name) for name in self.field_names_}
 
     def _sharing(self, table: pd.DataFrame, meshes: TableMeshes, as_given: bool = False) -> pd.DataFrame:
         """Return a table in which kernels and others find meshes that were read already."""
@@ -313,32 +363,37 @@ class FieldRegressor(BaseEstimator):
         X: Table,
         level: float = 0.95,
         *,
+        simultaneous: bool = False,
         widen: bool = True,
         progress: Progress | None = None,
         memory: MemoryLike = None,
     ) -> tuple[Fields, Fields]:
         """Return the bounds (lower, upper) of intervals at every node, as :meth:`predict` returns fields.
 
-        They hold a part ``level`` of the nodes on average over meshes like the training ones, not on every mesh.
+        They hold a part ``level`` of the nodes on average over meshes like the training ones, not on every mesh. With
+        ``simultaneous``, they are wider: bands that hold *whole* fields, at all nodes at once, of a part ``level`` of
+        such meshes, by the largest errors of training fields that folds left out.
         """
-        return self._asked(X, widen, progress, memory).predict_interval(level, widen)
+        return self._asked(X, widen, progress, memory).predict_interval(level, widen, simultaneous=simultaneous)
 
     def predict_meshes(
         self,
         X: Table,
         level: float = 0.95,
         *,
+        simultaneous: bool = False,
         widen: bool = True,
         progress: Progress | None = None,
         memory: MemoryLike = None,
     ) -> list[Mesh]:
         """Return the meshes of new rows with ``name``, ``name_std``, ``name_lower95`` and ``name_upper95``.
 
-        The ending follows the level. Fields that a mesh has already are left out, of nodes and of cells: they are of a
-        simulation, perhaps of another case. Those of integers (numbers of parts, tags) and groups are kept. For
-        ``widen`` see :meth:`predict`.
+        The ending follows the level; with ``simultaneous``, bounds are those of whole fields (``name_lower95_whole``,
+        ``name_upper95_whole``), see :meth:`predict_interval`. Fields that a mesh has already are left out, of nodes and
+        of cells: they are of a simulation, perhaps of another case. Those of integers (numbers of parts, tags) and
+        groups are kept. For ``widen`` see :meth:`predict`.
         """
-        return self._asked(X, widen, progress, memory).predict_meshes(level, widen)
+        return self._asked(X, widen, progress, memory).predict_meshes(level, widen, simultaneous=simultaneous)
 
     def domain(self, X: Table, *, progress: Progress | None = None, memory: MemoryLike = None) -> pd.DataFrame:
         """Say of new rows whether they are like the training cases, so that predictions may be trusted.
@@ -491,7 +546,7 @@ class FieldRegressor(BaseEstimator):
     def get_state(self) -> FieldRegressorState:
         """Return what the fitted model is made of, for a model file."""
         check_is_fitted(self, "models_")
-        known = (self._geometry, self.models_, self._choices, self._scores, self.metadata_)
+        known = (self._geometry, self.models_, self._choices, self._scores, self.metadata_, self.sizes_)
         return field_state(self.get_params(deep=False), FittedFields(self.mesh_column_, self.n_features_in_, *known))
 
     @classmethod

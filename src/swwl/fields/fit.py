@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +18,24 @@ from swwl.fields.candidates import (
     groups_of,
     pair_of_groups,
 )
-from swwl.fields.coding import Coded, FieldData, code_smooth
-from swwl.fields.model import LEVELS, FieldModel, MeshNodes, field_at, predict_sizes
+from swwl.fields.coding import Coded, FieldData, code_smooth, judged_nodes
+from swwl.fields.model import (
+    LEVELS,
+    FieldModel,
+    MeshNodes,
+    OneField,
+    WholeField,
+    field_at,
+    floored,
+    multiplier,
+    predict_sizes,
+    with_amplitude,
+)
 from swwl.fields.modes import FieldModes
 from swwl.fields.numbers import NAMES, NumberErrors, numbers_of
-from swwl.fields.scores import mesh_score, pooled
+from swwl.fields.scores import MeshScore, mesh_score, pooled
+from swwl.fields.sizes import POWERS
+from swwl.fields.values import Warp
 from swwl.formatting import Record
 from swwl.gp import RobustGP
 from swwl.gp.folds import shuffled_folds
@@ -70,16 +84,18 @@ def judge_numbers(
     """
     normals = data.kind.components == 1 and all(shares.shape[1] > 1 for shares in data.shares)
     found: dict[str, list[tuple[Array, Array, Array]]] = {name: [] for name in NAMES if name != "force" or normals}
+    truths = data.truth()
     for fold in folds:
         own = replace(model, modes=fold.modes)
         for row, mean, std in zip(fold.rows, fold.mean, fold.std, strict=True):
-            nodes = data.scored[row]
+            nodes, truth = data.scored[row], truths[row]
             n = len(data.values[row]) if coded.basis is None else len(nodes)
             rng = np.random.default_rng([seed, int(row)])
             seen = MeshNodes(n, coded.basis, coded.descriptors(data, row, nodes))
-            drawn = model.warp.inverse(own.draw(seen, mean, std, _DRAWS, rng))
+            free = np.full((n, data.kind.components), np.nan)
+            drawn = own.samples(OneField(seen, mean, std, data.size(row)), free, _DRAWS, rng)
             drawn = drawn[:, nodes] if coded.basis is None else drawn
-            truth = data.values[row][nodes]
+            drawn = np.where(data.held[row][nodes], truth, drawn)
             known = np.isfinite(truth).all(axis=1)
             if not known.any():
                 continue
@@ -104,9 +120,10 @@ def judge_forces(
             nodes = np.unique(np.concatenate([weights[name].nodes for name in found]))
             n = len(data.values[row]) if coded.basis is None else len(nodes)
             seen = MeshNodes(n, coded.basis, coded.descriptors(data, row, nodes))
-            drawn = model.warp.inverse(own.draw(seen, mean, std, _DRAWS, np.random.default_rng([seed, int(row)])))
-            drawn = drawn[:, nodes] if coded.basis is None else drawn
-            truth = data.values[row][nodes]
+            free, rng = np.full((n, data.kind.components), np.nan), np.random.default_rng([seed, int(row)])
+            drawn = own.samples(OneField(seen, mean, std, data.size(row)), free, _DRAWS, rng)
+            drawn = data.finished(row, nodes, drawn[:, nodes] if coded.basis is None else drawn)
+            truth = data.given(row)[nodes]
             known = np.isfinite(truth).all(axis=1)
             for name, judged in found.items():
                 among = weights[name].within(nodes, known)
@@ -119,6 +136,10 @@ _FOLDS = 5
 # A place of the basis counts as having seen so many errors of the average size before any of its own.
 _PSEUDO = 5.0
 _MOST_STEPS = 60
+# Stretched fields may be a little worse as a whole.
+_NEARLY = 1.03
+# Parts of mean deviations that may be added to all for bands of whole fields, and the level that chooses one.
+_FLOORS, _USUAL = (0.0, 0.3, 1.0, 3.0), 0.9
 # Fewer meshes than this cannot be left out in folds.
 FEWEST_TO_CALIBRATE = 10
 
@@ -143,8 +164,8 @@ def fit_field(data: FieldData, kernels: Sequence[ModeKernel], settings: Settings
     calibrate : bool
     """
     choice = choose(data, kernels, settings)
-    coded, inputs = choice.coded, choice.inputs
-    if coded.basis is not None and any(len(v) > len(s) for v, s in zip(data.values, data.scored, strict=True)):
+    data, coded, inputs = choice.data, choice.coded, choice.inputs
+    if coded.basis is not None:
         size, seed = settings.basis_size, settings.seed
         coded = code_smooth(data, settings.describer, coded.candidate, size, seed, True, coded)
     modes, gps = _fit_rows(coded, inputs, np.arange(len(data)), settings, None)
@@ -158,12 +179,14 @@ def fit_field(data: FieldData, kernels: Sequence[ModeKernel], settings: Settings
     member = Member(inputs.member.name, inputs.member.kernel, inputs.member.rows, gps)
     recipe = coded.candidate.recipe
     model = FieldModel(data.kind, coded.warp, recipe, coded.basis, modes, member, truncation, widths)
+    model = replace(model, amplitude=coded.candidate.amplitude, held=data.held_values)
     if left_out is None:
         return Fitted(model, choice.rows, {})
+    model = replace(model, power=left_out.power, whole=left_out.whole)
     if not data.kind.on_cells:
         judged = data, coded, model, left_out.folds, settings.seed
         model = replace(model, numbers=judge_numbers(*judged) | judge_forces(*judged))
-    return Fitted(model, choice.rows, left_out.scores(data, model))
+    return Fitted(model, choice.rows, left_out.scores)
 
 
 def _fit_rows(
@@ -182,46 +205,36 @@ def _fit_rows(
     return modes, inputs.fit(sizes, rows, groups, starts, steps, settings.on_fit)
 
 
+class _Row(NamedTuple):
+    """What a fold says of a mesh that was not in it, at n of its nodes: standardized field, variance, places."""
+
+    nodes: Rows
+    y: Array
+    variance: Array
+    places: Rows
+
+
 @dataclass(frozen=True)
 class LeftOut:
-    """What folds said of training meshes that were not in them, at the scored nodes.
+    """What folds said of training meshes that were not in them.
 
     Attributes
     ----------
-    y, variance : list of ndarray of shape (n, c)
-        Standardized fields, and the variance of modes.
-    places : list of ndarray of int
     truncation : ndarray of shape (M, c)
     widths : ndarray of shape (levels,)
+    power : float
+        How sharply fields are stretched to their largest size.
+    whole : WholeField or None
     folds : list of Fold
+    scores : dict
     """
 
-    y: list[Array]
-    variance: list[Array]
-    places: list[Rows]
     truncation: Array
     widths: Array
+    power: float
+    whole: WholeField | None
     folds: list[Fold]
-
-    def scores(self, data: FieldData, model: FieldModel) -> Record:
-        """Return the scores of these predictions."""
-        scores = []
-        for row, truth in enumerate(data.truth()):
-            if not np.isfinite(truth).any():
-                continue
-            sd = np.sqrt(self.variance[row] + model.truncation[self.places[row]])
-            bounds = model.bounds(self.y[row], sd, 0.95)
-            scores.append(mesh_score(truth, model.warp.inverse(self.y[row]), *bounds, name=str(row)))
-        found = pooled(scores)
-        return {
-            "rrmse": found.rrmse,
-            "q2": found.q2,
-            "max_error": found.max_error,
-            "coverage": found.coverage,
-            "least_coverage": found.worst_coverage,
-            "worst": int(found.worst),
-            "worst_rrmse": found.worst_rrmse,
-        }
+    scores: Record
 
 
 def _leave_out(
@@ -229,8 +242,7 @@ def _leave_out(
 ) -> LeftOut:
     """Predict training meshes from folds without them, modes and ranges fitted again."""
     n, c = len(data), data.kind.components
-    y: list[Array] = [np.empty(0)] * n
-    variance, places = list(y), [np.empty(0, np.intp)] * n
+    rows: dict[int, _Row] = {}
     starts = [gp.beginning() for gp in gps]
     missed: Array | None = None
     folds = []
@@ -241,10 +253,11 @@ def _leave_out(
         if missed is None:
             missed, seen = np.zeros((modes.mean.shape[1], c)), np.zeros(modes.mean.shape[1])
         for k, row in enumerate(out):
-            base, shapes, at = coded.modes_at(data, row, modes)
-            y[row], sd = field_at((base, shapes), mean[k], std[k], np.zeros((len(base), c)))
-            variance[row], places[row] = sd**2, at
-            truth = coded.warp(data.values[row][data.scored[row]])
+            nodes = judged_nodes(len(data.values[row]), settings.seed + int(row))
+            base, shapes, at = coded.modes_at(data, row, modes, nodes)
+            y, sd = field_at((base, shapes), mean[k], std[k], np.zeros((len(base), c)))
+            rows[int(row)] = _Row(nodes, y, sd**2, at)
+            truth = coded.warp(data.values[row][nodes])
             rest = np.nan_to_num((truth - base - shapes @ coded.encoded.encode(modes, row)) ** 2)
             for j in range(c):
                 missed[:, j] += np.bincount(at, rest[:, j], len(missed))
@@ -252,14 +265,87 @@ def _leave_out(
     assert missed is not None
     truncation = (missed + _PSEUDO * missed.sum(axis=0) / max(seen.sum(), 1.0)) / (seen + _PSEUDO)[:, None]
     truncation = np.maximum(truncation, 1e-14)
-    errors = []
-    for row in range(n):
-        truth = coded.warp(data.values[row][data.scored[row]])
-        sd = np.sqrt(variance[row] + truncation[places[row]])
-        z = np.abs(truth - y[row]) / sd
-        errors.append(z[np.isfinite(z)])
-    widths = np.maximum(np.quantile(np.concatenate(errors), LEVELS), 1e-6 * LEVELS)
-    return LeftOut(y, variance, places, truncation, np.maximum.accumulate(widths), folds)
+    power, scores = _stretched(data, coded.warp, rows)
+    warp, scaled, errors, deviations = coded.warp, [], [], []
+    for row, (nodes, y, variance, places) in sorted(rows.items()):
+        size, truth, free = data.size(row), data.given(row)[nodes], ~data.held[row][nodes]
+        sd = with_amplitude(warp, y, np.sqrt(variance + truncation[places]), size.std)
+        times = multiplier(warp, y, size, power)
+        scaled.append(np.where(free, np.abs(warp(truth / times) - y) / sd, np.nan))
+        errors.append(np.where(free, np.abs(truth - times * warp.inverse(y)), np.nan))
+        deviations.append(times * sd * warp.slope(y))
+    pool = np.concatenate([z[np.isfinite(z)] for z in scaled])
+    widths = np.maximum.accumulate(np.maximum(np.quantile(pool, LEVELS), 1e-6 * LEVELS))
+    found = LeftOut(truncation, widths, power, whole_field(errors, deviations), folds, {})
+    return replace(found, scores=_scores(scores, scaled, found))
+
+
+def _stretched(data: FieldData, warp: Warp, rows: dict[int, _Row]) -> tuple[float, list[MeshScore]]:
+    """Choose how sharply fields are stretched to their largest size; return scores of left-out fields, too.
+
+    Not at all, where that would make whole fields clearly worse, or largest sizes no better.
+    """
+    allowed = data.sizes is not None and (data.limits[0] >= 0 or data.kind.components > 1)
+    best: tuple[float, list[MeshScore]] | None = None
+    for power in (0.0, *POWERS) if allowed else (0.0,):
+        scores = []
+        for row, (nodes, y, _, _) in sorted(rows.items()):
+            truth = data.given(row)[nodes]
+            if np.isfinite(truth).any():
+                values = multiplier(warp, y, data.size(row), power) * warp.inverse(y)
+                scores.append(mesh_score(truth, data.finished(row, nodes, values), name=str(row)))
+        if best is not None:
+            before, after = pooled(best[1]), pooled(scores)
+            if after.rrmse > _NEARLY * before.rrmse or after.max_error >= before.max_error:
+                continue
+        best = power, scores
+    assert best is not None
+    return best
+
+
+def whole_field(errors: Sequence[Array], deviations: Sequence[Array]) -> WholeField | None:
+    """Return how wide bands of whole fields have to be: with the floor that makes them narrowest.
+
+    Parameters
+    ----------
+    errors, deviations : sequence of ndarray of shape (n, c)
+        Of fields that folds left out, in their units: sizes of errors, NaN where they do not count, and deviations.
+
+    Examples
+    --------
+    Where deviations are right, none is needed:
+
+    >>> sds = [np.array([[1.0], [3.0]])] * 19
+    >>> found = whole_field([0.1 * k * sd for k, sd in enumerate(sds, 1)], sds)
+    >>> found.floor, round(found.width(0.9), 9)
+    (0.0, 1.8)
+    """
+    known = [(e, sd) for e, sd in zip(errors, deviations, strict=True) if np.isfinite(e).any() and sd.any()]
+    best: tuple[float, WholeField] | None = None
+    for floor in _FLOORS if known else ():
+        wide = [np.maximum(floored(sd, floor), np.finfo(float).tiny) for _, sd in known]
+        found = WholeField(np.sort([float(np.nanmax(e / sd)) for (e, _), sd in zip(known, wide, strict=True)]), floor)
+        parts = [sd.mean() / np.sqrt((own**2).mean()) for sd, (_, own) in zip(wide, known, strict=True)]
+        width = found.width(_USUAL) * float(np.mean(parts))
+        if best is None or width < best[0]:
+            best = width, found
+    return None if best is None else best[1]
+
+
+def _scores(scores: Sequence[MeshScore], errors: Sequence[Array], found: LeftOut) -> Record:
+    """Return the scores of left-out meshes for a table."""
+    total = pooled(scores)
+    width = float(np.interp(0.95, LEVELS, found.widths))
+    inside = [float((z[np.isfinite(z)] <= width).mean()) for z in errors if np.isfinite(z).any()]
+    return {
+        "rrmse": total.rrmse,
+        "q2": total.q2,
+        "max_error": total.max_error,
+        "coverage": float(np.mean(inside)),
+        "least_coverage": float(np.min(inside)),
+        "worst": int(total.worst),
+        "worst_rrmse": total.worst_rrmse,
+    }
 
 
 def count_fits(n_fields: int, n_kernels: int, n_modes: int, n_candidates: int, calibrate: bool) -> int:

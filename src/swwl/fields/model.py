@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Annotated, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -25,6 +25,7 @@ from swwl.errors import InputError, MeshWarning
 from swwl.fields.geometry.descriptors import Recipe
 from swwl.fields.modes import FieldModes, SmoothBasis, chunks
 from swwl.fields.numbers import ForceOn, Line, LinearNumber, NumberErrors, derived_number, missing_notes
+from swwl.fields.sizes import CaseSizes, OneSize, stretch
 from swwl.fields.values import FieldKind, Warp
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
@@ -34,6 +35,7 @@ from swwl.mesh.mesh import Mesh
 from swwl.mesh.remesh.plane import flattened
 from swwl.regression.intervals import widening
 from swwl.regression.stack import Member
+from swwl.storage.checks import NotNegative, Shape
 from swwl.storage.memory import fingerprint
 
 Array = NDArray[np.float64]
@@ -116,6 +118,14 @@ class FieldModel:
         How many standard deviations, before calibration, held each of ``LEVELS`` of the errors in folds.
     numbers : dict of str to NumberErrors
         How far derived numbers of left-out meshes lay from those of samples, by name; empty without calibration.
+    amplitude : bool
+        Whether modes are those of shapes, which are multiplied by amplitudes.
+    power : float
+        How sharply fields are stretched to their largest size, see :func:`swwl.fields.sizes.stretch`; 0: not at all.
+    held : dict of str to ndarray of shape (c,)
+        Values that all training fields have on named groups; NaN where they vary.
+    whole : WholeField or None
+        How wide bands of whole fields are; None without calibration.
     """
 
     kind: FieldKind
@@ -127,6 +137,10 @@ class FieldModel:
     truncation: Array
     widths: Array
     numbers: dict[str, NumberErrors] = field(default_factory=dict)
+    amplitude: bool = False
+    power: float = 0.0
+    held: dict[str, Array] = field(default_factory=dict)
+    whole: WholeField | None = None
 
     @property
     def factor(self) -> float:
@@ -169,7 +183,7 @@ class FieldModel:
             return np.ones(len(std))
         return widening(_of_whole_field(std), self.reference)[:, 0]
 
-    def at_nodes(self, nodes: MeshNodes, mean: Array, std: Array) -> tuple[Array, Array]:
+    def at_nodes(self, nodes: MeshNodes, mean: Array, std: Array, unsure: float = 0.0) -> tuple[Array, Array]:
         """Return the standardized field and its uncalibrated standard deviation at all nodes of a mesh, (n, c) each.
 
         Alike on both sides of a mesh one cell thick.
@@ -179,11 +193,29 @@ class FieldModel:
         nodes : MeshNodes
         mean, std : ndarray of shape (K,)
             Of the sizes of modes.
+        unsure : float
+            Deviation of the logarithm of the amplitude.
         """
         y, sd = np.empty((nodes.n, self.kind.components)), np.empty((nodes.n, self.kind.components))
         for part, phi, places in nodes.pieces():
             y[part], sd[part] = field_at(self._modes_at(part, phi), mean, std, self.truncation[places])
+        sd = with_amplitude(self.warp, y, sd, unsure)
         return nodes.at_copies(y), nodes.at_copies(sd)
+
+    def answer(self, case: Case) -> NodeAnswer:
+        """Return what is said of the field at all nodes of a case."""
+        nodes, mean, std, size, wide = case.field
+        y, sd = self.at_nodes(nodes, mean, std, size.std)
+        return NodeAnswer(self, y, wide * sd, multiplier(self.warp, y, size, self.power), self.held_at(case.mesh))
+
+    def held_at(self, mesh: Mesh) -> Array:
+        """Return the values that are known beforehand, on named groups, (n, c); NaN elsewhere."""
+        found = np.full((mesh.n_nodes, self.kind.components), np.nan)
+        for name, values in self.held.items():
+            if name in mesh.groups:
+                nodes = mesh.groups[name].nodes
+                found[nodes] = np.where(np.isnan(values), found[nodes], values)
+        return found
 
     def _modes_at(self, part: slice, phi: Array | None) -> tuple[Array, Array]:
         if phi is not None:
@@ -208,22 +240,24 @@ class FieldModel:
                 out[:, part] += self.factor * np.sqrt(self.truncation[places]) * noise
         return nodes.at_copies(out)
 
-    def bounds(self, y: Array, sd: Array, level: float) -> tuple[Array, Array]:
-        """Return the bounds of intervals in the units of the field, of the shape of ``y``."""
-        half = self.width(level) * sd
+    def samples(self, case: OneField, held: Array, n_samples: int, rng: np.random.Generator) -> Array:
+        """Draw whole fields in the units of the field, (n_samples, n, c), with what is held in them, (n, c)."""
+        drawn = self.warp.inverse(self.draw(case.nodes, case.mean, case.std, n_samples, rng))
+        if case.size.std > 0:
+            grown = np.exp(self.factor * case.size.std * rng.standard_normal(n_samples))
+            drawn = drawn * grown[:, None, None]
+        y = self.at_nodes(case.nodes, case.mean, case.std)[0] if self.power else np.zeros((drawn.shape[1], 1))
+        return np.where(np.isnan(held), multiplier(self.warp, y, case.size, self.power) * drawn, held)
+
+    def bounds(self, y: Array, half: Array) -> tuple[Array, Array]:
+        """Return the bounds of intervals of so many standardized values to both sides, of the shape of ``y``."""
         ends = self.warp.inverse(y - half), self.warp.inverse(y + half)
         return ends[::-1] if self.warp.falls else ends
 
-    def deviation(self, y: Array, sd: Array) -> Array:
-        """Return calibrated standard deviations in the units of the field."""
-        return self.factor * sd * self.warp.slope(y)
-
-    def parts(self, case: _Case, level: float) -> Array:
+    def parts(self, case: Case, level: float, whole: bool = False) -> Array:
         """Return field, standard deviation and bounds at all nodes of a mesh, (4, n) or (4, n, c)."""
-        y, sd = self.at_nodes(case.nodes, case.mean, case.std)
-        sd = case.wide * sd
-        found = np.stack([self.warp.inverse(y), self.deviation(y, sd), *self.bounds(y, sd, level)])
-        return self.kind.shaped(case.mesh, found)
+        found = self.answer(case)
+        return self.kind.shaped(case.mesh, np.stack([found.mean(), found.std(), *found.interval(level, whole)]))
 
     def number(self, name: Number, drawn: Array, level: float, wide: Array) -> dict[str, Array]:
         """Return ``mean``, ``std``, ``lower`` and ``upper`` of a derived number, (m,) or (m, k) each.
@@ -251,14 +285,129 @@ class FieldModel:
         return {"mean": mean, "std": wide * std, "lower": lower, "upper": upper}
 
 
-class _Case(NamedTuple):
-    """One field on one mesh: its nodes, the sizes (K,) of modes there, and how many times wider intervals are."""
+class OneField(NamedTuple):
+    """One field on the nodes of a mesh: sizes (K,) of modes, how large it is, how many times wider intervals are."""
 
-    mesh: Mesh
     nodes: MeshNodes
     mean: Array
     std: Array
-    wide: float
+    size: OneSize = OneSize()
+    wide: float = 1.0
+
+
+class Case(NamedTuple):
+    """One field, and the mesh that it is predicted on."""
+
+    mesh: Mesh
+    field: OneField
+
+    @property
+    def nodes(self) -> MeshNodes:
+        """The nodes of the mesh."""
+        return self.field.nodes
+
+
+@dataclass(frozen=True)
+class NodeAnswer:
+    """What a model says of a field at the n nodes of a mesh, in its units.
+
+    Attributes
+    ----------
+    model : FieldModel
+    y, sd : ndarray of shape (n, c)
+        Standardized, before calibration.
+    factor : ndarray of shape (n, 1)
+        What values are multiplied by.
+    held : ndarray of shape (n, c)
+        What is known beforehand; NaN elsewhere.
+    """
+
+    model: FieldModel
+    y: Array
+    sd: Array
+    factor: Array
+    held: Array
+
+    def mean(self) -> Array:
+        """Return the field, (n, c)."""
+        return self._with_held(self.factor * self.model.warp.inverse(self.y))
+
+    def std(self) -> Array:
+        """Return calibrated standard deviations, (n, c)."""
+        return np.where(np.isnan(self.held), self.model.factor * self._deviations(), 0.0)
+
+    def interval(self, level: float, whole: bool = False) -> tuple[Array, Array]:
+        """Return bounds at every node by itself, or of a band of the whole field, (n, c) each."""
+        if whole and self.model.whole is not None:
+            half, mean = self.model.whole.half(self._deviations(), level), self.mean()
+            limits = self.model.warp.least, self.model.warp.most
+            lower, upper = np.clip(mean - half, *limits), np.clip(mean + half, *limits)
+        else:
+            ends = self.model.bounds(self.y, self.model.width(level) * self.sd)
+            lower, upper = (self.factor * end for end in ends)
+        return self._with_held(lower), self._with_held(upper)
+
+    def _deviations(self) -> Array:
+        """Return standard deviations in units of the field, before calibration, (n, c)."""
+        return np.asarray(self.factor * self.sd * self.model.warp.slope(self.y))
+
+    def _with_held(self, values: Array) -> Array:
+        return np.where(np.isnan(self.held), values, self.held)
+
+
+@dataclass(frozen=True)
+class WholeField:
+    """How wide bands of whole fields have to be: largest errors of fields that folds left out, in their units.
+
+    Attributes
+    ----------
+    errors : ndarray of shape (N,)
+        Of every left-out field the largest error over its deviation, rising.
+    floor : float
+        Part of the root mean square of deviations over a mesh that is added to all.
+    """
+
+    errors: Annotated[Array, Shape("n", rises=True)]
+    floor: NotNegative
+
+    def half(self, sd: Array, level: float) -> Array:
+        """Return half the width of a band, from deviations (n, c) at the nodes of a mesh."""
+        return self.width(level) * floored(sd, self.floor)
+
+    def width(self, level: float) -> float:
+        """Return how many deviations a band has to each side.
+
+        Examples
+        --------
+        >>> WholeField(np.arange(1.0, 20.0), 0.0).width(0.9)
+        18.0
+        """
+        if not 0 < level < 1:
+            raise InputError(f"level is {level!r}, but a number between 0 and 1 is expected.")
+        n = len(self.errors)
+        place = (n + 1) * level
+        if place <= n:
+            return float(np.interp(place, np.arange(n + 1), np.append(0.0, self.errors)))
+        beyond = norm.ppf(0.5 + level / 2) / norm.ppf(0.5 + n / (n + 1) / 2)
+        return float(self.errors[-1] * beyond)
+
+
+def floored(sd: Array, floor: float) -> Array:
+    """Return deviations (n, c) that are nowhere much smaller than they are over a mesh as a whole."""
+    return np.asarray(np.sqrt(sd**2 + floor**2 * (sd**2).mean()))
+
+
+def with_amplitude(warp: Warp, y: Array, sd: Array, unsure: float) -> Array:
+    """Return deviations (n, c) of standardized values with that of the logarithm of an amplitude in them."""
+    return np.sqrt(sd**2 + (unsure * warp.relative(y)) ** 2) if unsure > 0 else sd
+
+
+def multiplier(warp: Warp, y: Array, size: OneSize, power: float) -> Array:
+    """Return what values of a standardized field (n, c) are multiplied by, (n, 1)."""
+    amplitude = np.exp(size.mean)
+    if not power:
+        return np.full((len(y), 1), amplitude)
+    return np.asarray(amplitude * stretch(amplitude * warp.inverse(y), float(np.exp(size.largest)), power))
 
 
 class RowMeshes(Protocol):
@@ -292,6 +441,8 @@ class FieldCases:
     meshes : RowMeshes
     typical : mapping of str to object
         What is typical of the training meshes of a column, as far as it is known.
+    case_sizes : mapping of str to CaseSizes
+        How large the fields of the rows are as a whole, of those models that are told.
     """
 
     models: list[FieldModel]
@@ -300,6 +451,7 @@ class FieldCases:
     table: pd.DataFrame
     meshes: RowMeshes
     typical: Mapping[str, object] = field(default_factory=dict)
+    case_sizes: Mapping[str, CaseSizes] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.table)
@@ -307,30 +459,40 @@ class FieldCases:
     def predict(self, widen: bool = True) -> tuple[Fields, Fields]:
         """Return fields and their standard deviations; see :meth:`swwl.FieldRegressor.predict`."""
 
-        def answer(model: FieldModel, case: _Case) -> tuple[Array, Array]:
-            y, sd = model.at_nodes(case.nodes, case.mean, case.std)
-            both = model.warp.inverse(y), model.deviation(y, case.wide * sd)
-            return model.kind.shaped(case.mesh, both[0]), model.kind.shaped(case.mesh, both[1])
+        def answer(model: FieldModel, case: Case) -> tuple[Array, Array]:
+            found = model.answer(case)
+            return model.kind.shaped(case.mesh, found.mean()), model.kind.shaped(case.mesh, found.std())
 
         return _apart(self._ask(answer, widen))
 
-    def predict_interval(self, level: float = 0.95, widen: bool = True) -> tuple[Fields, Fields]:
-        """Return the bounds (lower, upper) of intervals at every node."""
+    def predict_interval(
+        self, level: float = 0.95, widen: bool = True, *, simultaneous: bool = False
+    ) -> tuple[Fields, Fields]:
+        """Return the bounds (lower, upper) of intervals at every node, or of bands of whole fields."""
+        self._check_bands(simultaneous)
 
-        def answer(model: FieldModel, case: _Case) -> tuple[Array, Array]:
-            y, sd = model.at_nodes(case.nodes, case.mean, case.std)
-            lower, upper = model.bounds(y, case.wide * sd, level)
+        def answer(model: FieldModel, case: Case) -> tuple[Array, Array]:
+            lower, upper = model.answer(case).interval(level, simultaneous)
             return model.kind.shaped(case.mesh, lower), model.kind.shaped(case.mesh, upper)
 
         return _apart(self._ask(answer, widen))
 
-    def predict_meshes(self, level: float = 0.95, widen: bool = True) -> list[Mesh]:
+    def _check_bands(self, simultaneous: bool) -> None:
+        missing = [model.kind.name for model in self.models if model.whole is None and model.modes.number]
+        if simultaneous and missing:
+            raise InputError(
+                f"Bands of whole fields come from folds, which there were none of for {', '.join(missing)}: fit with "
+                "calibrate=True, to ten meshes or more."
+            )
+
+    def predict_meshes(self, level: float = 0.95, widen: bool = True, *, simultaneous: bool = False) -> list[Mesh]:
         """Return the meshes with predictions; see :meth:`swwl.FieldRegressor.predict_meshes`."""
-        ending = f"{100 * level:g}"
+        self._check_bands(simultaneous)
+        ending = f"{100 * level:g}" + "_whole" * simultaneous
         endings = ("", "_std", f"_lower{ending}", f"_upper{ending}")
 
-        def answer(model: FieldModel, case: _Case) -> tuple[Mesh, bool, dict[str, Array]]:
-            parts = model.parts(case, level)
+        def answer(model: FieldModel, case: Case) -> tuple[Mesh, bool, dict[str, Array]]:
+            parts = model.parts(case, level, simultaneous)
             fields = {model.kind.name + end: part for end, part in zip(endings, parts, strict=True)}
             return case.mesh, model.kind.on_cells, fields
 
@@ -358,14 +520,14 @@ class FieldCases:
             size of the mode is one standard deviation over the training meshes above its mean.
         """
 
-        def answer(model: FieldModel, case: _Case) -> Array:
-            zero = np.zeros(model.modes.number)
-            base = model.warp.inverse(model.at_nodes(case.nodes, zero, zero)[0])
+        def answer(model: FieldModel, case: Case) -> Array:
+            zero, amplitude = np.zeros(model.modes.number), np.exp(case.field.size.mean)
+            base = amplitude * model.warp.inverse(model.at_nodes(case.nodes, zero, zero)[0])
             shapes = np.empty((min(n_modes, model.modes.number), *base.shape))
             for k in range(len(shapes)):
                 size = zero.copy()
                 size[k] = np.sqrt(model.modes.variances[k])
-                shapes[k] = model.warp.inverse(model.at_nodes(case.nodes, size, zero)[0]) - base
+                shapes[k] = amplitude * model.warp.inverse(model.at_nodes(case.nodes, size, zero)[0]) - base
             return model.kind.shaped(case.mesh, shapes)
 
         return self._ask(answer, widen=False)
@@ -409,7 +571,7 @@ class FieldCases:
         numbers: list[Number] = list(function) if listed else [function]  # type: ignore[arg-type,list-item]
         draw = _drawer(n_samples, random_state)
 
-        def answer(one: FieldModel, case: _Case) -> list[Array | InputError]:
+        def answer(one: FieldModel, case: Case) -> list[Array | InputError]:
             if one is not model:
                 return []
             if one.kind.on_cells:
@@ -437,7 +599,8 @@ class FieldCases:
             lacks |= {number.words: why} if isinstance(number, LinearNumber) else {}
             if len(why) == len(rows) > 0:
                 continue
-            for key, part in model.number(number, found, level, wide).items():
+            own = self._largest(model, number, level, wide)
+            for key, part in (own or model.number(number, found, level, wide)).items():
                 key = f"{number}_{key}" if listed else key
                 columns |= {key: part} if part.ndim == 1 else {f"{key}_{j}": one for j, one in enumerate(part.T)}
         return pd.DataFrame(columns), lacks
@@ -457,6 +620,16 @@ class FieldCases:
             part = found.reindex(columns=[f"{key}_{j}" for j in range(n * c)]).to_numpy().reshape(-1, c)
             table = table.assign(**({key: part[:, 0]} if c == 1 else {f"{key}_{j}": p for j, p in enumerate(part.T)}))
         return table
+
+    def _largest(self, model: FieldModel, number: Number, level: float, wide: Array) -> dict[str, Array] | None:
+        """Return the largest size of fields that are stretched to it; None for other numbers and fields."""
+        positive = model.warp.least >= 0 and model.kind.components == 1
+        if not model.power or not (number == "largest" or (number == "max" and positive)):
+            return None
+        sizes = self._case_sizes[model.kind.name]
+        mean, half = np.exp(sizes.largest), float(norm.ppf(0.5 + level / 2)) * wide * sizes.largest_std
+        ends = {"lower": mean * np.exp(-half), "upper": mean * np.exp(half)}
+        return {"mean": mean, "std": mean * wide * sizes.largest_std, **ends}
 
     @cached_property
     def domain(self) -> pd.DataFrame:
@@ -494,6 +667,16 @@ class FieldCases:
         lines = surprising_notes(self.domain, n_train, n_inputs)
         return lines + mesh_notes(self.domain, n_train, self.table, self.typical)
 
+    @cached_property
+    def _case_sizes(self) -> dict[str, CaseSizes]:
+        """How large the fields of the rows are, as far as their models use it."""
+        found = {}
+        for model in self.models:
+            own = self.case_sizes.get(model.kind.name, CaseSizes.none(len(self)))
+            zero = np.zeros(len(self))
+            found[model.kind.name] = own if model.amplitude else own._replace(mean=zero, std=zero)
+        return found
+
     def _place(self, field: str | None) -> int:
         names = [model.kind.name for model in self.models]
         if field is None and len(names) == 1:
@@ -502,7 +685,7 @@ class FieldCases:
             raise InputError(f"field is {field!r}, but one of {', '.join(names)} is expected.")
         return names.index(field)
 
-    def _ask(self, answer: Callable[[FieldModel, _Case], Found], widen: bool) -> list[dict[str, Found]]:
+    def _ask(self, answer: Callable[[FieldModel, Case], Found], widen: bool) -> list[dict[str, Found]]:
         """Return what an answer says of every field, by name, for every row."""
         wide = [model.widening(std) if widen else np.ones(len(std))
                 for model, (_, std) in zip(self.models, self.sizes, strict=True)]  # fmt: skip
@@ -510,7 +693,8 @@ class FieldCases:
         def one(number: int, mesh: Mesh) -> dict[str, Found]:
             found, nodes = {}, self.meshes.nodes(number, mesh)
             for model, own, (mean, std), factor in zip(self.models, nodes, self.sizes, wide, strict=True):
-                case = _Case(mesh, own, mean[number], std[number], float(factor[number]))
+                size = self._case_sizes[model.kind.name].row(number)
+                case = Case(mesh, OneField(own, mean[number], std[number], size, float(factor[number])))
                 found[model.kind.name] = answer(model, case)
             return found
 
@@ -534,24 +718,23 @@ def _stacked(found: Sequence[Array | InputError], shape: tuple[int, ...]) -> tup
     return np.reshape(parts, (len(found), *shape)), why
 
 
-def _asked(case: _Case, number: Number, name: str, drawn: Array) -> tuple[Mesh, str, Array]:
+def _asked(case: Case, number: Number, name: str, drawn: Array) -> tuple[Mesh, str, Array]:
     """Return the mesh and the samples that a number is derived from: numbers of a layer with a name, in the plane."""
     if case.nodes.copies is None or callable(number):
         return case.mesh, name, drawn
     return flattened(case.mesh), name, drawn[:, np.unique(case.nodes.copies, return_index=True)[1]]
 
 
-def _drawer(n_samples: int, random_state: int | None) -> Callable[[FieldModel, _Case], Array]:
+def _drawer(n_samples: int, random_state: int | None) -> Callable[[FieldModel, Case], Array]:
     """Return what draws fields of a model on a mesh, (n_samples, n) or (n_samples, n, c)."""
     if not isinstance(n_samples, (int, np.integer)) or isinstance(n_samples, bool) or n_samples < 1:
         raise InputError(f"n_samples is {n_samples!r}, but a whole number of at least 1 is expected.")
     entropy = int(np.random.default_rng(np.random.SeedSequence(random_state)).integers(2**62))
 
-    def draw(model: FieldModel, case: _Case) -> Array:
+    def draw(model: FieldModel, case: Case) -> Array:
         # Seeded by the mesh and not by its place: a row draws the same in any table, in any number of threads.
         rng = np.random.default_rng([entropy, int(fingerprint(model.kind.name, case.mesh.points), 16)])
-        drawn = model.draw(case.nodes, case.mean, case.std, int(n_samples), rng)
-        return model.kind.shaped(case.mesh, model.warp.inverse(drawn))
+        return model.kind.shaped(case.mesh, model.samples(case.field, model.held_at(case.mesh), int(n_samples), rng))
 
     return draw
 

@@ -52,6 +52,7 @@ class PreparedFields:
         self._nodes = model.nodes_of(mesh, keep=True)
         seen = {model.mesh_column_: learned_mesh(0, mesh, model.plane_)}
         self.members = OneMesh([one.member for one in model.models_.values()], seen)
+        self._sizes = None if model.sizes_ is None else OneMesh.of(model.sizes_, seen)
 
     def cases(self, X: pd.DataFrame) -> FieldCases:
         """Return rows of other inputs on this mesh, to ask things of: the same as the model says, bit for bit."""
@@ -60,8 +61,11 @@ class PreparedFields:
         triples = zip(models, found.rows, known, strict=True)
         sizes = [one.sizes(one.member.new_blocks(rows, known=own)[0], len(found)) for one, rows, own in triples]
         table = X.assign(**{self.model.mesh_column_: pd.Series([self.mesh] * len(X), X.index, object)})
-        meshes = _SameMesh(self.mesh, self._nodes, len(found))
-        return FieldCases(models, found.rows, sizes, table, meshes, typical_in(self.model.metadata_))
+        meshes, own_sizes = _SameMesh(self.mesh, self._nodes, len(found)), {}
+        if self._sizes is not None and self.model.sizes_ is not None:
+            cases = self._sizes.represent(X)
+            own_sizes = self.model.sizes_of(self.model.sizes_.stack_.predict(cases))
+        return FieldCases(models, found.rows, sizes, table, meshes, typical_in(self.model.metadata_), own_sizes)
 
 
 class _SameMesh:

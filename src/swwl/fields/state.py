@@ -12,17 +12,19 @@ from sklearn.base import clone
 
 from swwl.errors import InputError
 from swwl.fields.geometry.descriptors import Describer, n_factors
-from swwl.fields.model import LEVELS, FieldModel, MeshNodes
+from swwl.fields.model import LEVELS, FieldModel, MeshNodes, NodeAnswer, WholeField
 from swwl.fields.modes import FieldModes, SmoothBasis
 from swwl.fields.numbers import NumberErrors, is_number_name
 from swwl.fields.training import Geometry
 from swwl.fields.values import FieldKind, Warp
 from swwl.formatting import Record
+from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.state import MemberState, check_member, member_from_state, member_state
 from swwl.storage.checks import (
     AnyNumber,
     Array,
     Count,
+    NotNegative,
     Positive,
     Shape,
     Sizes,
@@ -48,6 +50,7 @@ class FittedFields(NamedTuple):
     choices: list[Record]
     scores: dict[str, Record]
     metadata: Record
+    sizes: RobustGPRegressor | None = None
 
 
 class FieldState(msgspec.Struct):
@@ -63,6 +66,10 @@ class FieldState(msgspec.Struct):
     truncation: Annotated[Array, Shape("mc", least=0)]
     widths: Annotated[Array, Shape("l", rises=True)]
     numbers: dict[str, NumberErrors]
+    amplitude: bool = False
+    power: NotNegative = 0.0
+    held: dict[str, list[float | None]] = {}
+    whole: WholeField | None = None
 
 
 class _Choice(msgspec.Struct):
@@ -74,6 +81,7 @@ class _Choice(msgspec.Struct):
     warp: str | None
     rrmse: AnyNumber | None
     chosen: bool
+    amplitude: bool = False
 
 
 class _Score(msgspec.Struct):
@@ -101,6 +109,7 @@ class FieldRegressorState(msgspec.Struct):
     scores: dict[str, _Score]
     metadata: Record
     plane: bool = False
+    sizes: Record | None = None  # a RegressorState
 
 
 def field_state(params: Record, fitted: FittedFields) -> FieldRegressorState:
@@ -118,6 +127,7 @@ def field_state(params: Record, fitted: FittedFields) -> FieldRegressorState:
         scores={name: _Score(**row) for name, row in fitted.scores.items()},
         metadata=fitted.metadata,
         plane=fitted.geometry.plane,
+        sizes=None if fitted.sizes is None else msgspec.structs.asdict(fitted.sizes.get_state()),
     )
 
 
@@ -134,6 +144,10 @@ def _one_state(field: FieldModel) -> FieldState:
         truncation=field.truncation,
         widths=field.widths,
         numbers=field.numbers,
+        amplitude=field.amplitude,
+        power=field.power,
+        held={name: [None if np.isnan(one) else float(one) for one in own] for name, own in field.held.items()},
+        whole=field.whole,
     )
 
 
@@ -156,6 +170,7 @@ def fields_from_state(kind: type[FieldRegressor], values: Record) -> tuple[Recor
         [msgspec.structs.asdict(row) for row in state.choices],
         {name: msgspec.structs.asdict(row) for name, row in state.scores.items()},
         state.metadata,
+        None if state.sizes is None else RobustGPRegressor.from_state(state.sizes),
     )
 
 
@@ -178,8 +193,23 @@ def _one_from_state(state: FieldState, describer: Describer) -> FieldModel:
         raise InputError(f"processes are not those of {state.modes.number} modes")
     if member.gps:
         check_member(member, len(member.gps[0].train_targets_), 0)
+    held = {name: np.array(values, dtype=float) for name, values in state.held.items()}
+    if any(values.shape != (state.kind.components,) for values in held.values()):
+        raise InputError(f"values on groups are {shown(state.held)}, not of {state.kind.components} components")
     model = FieldModel(
-        state.kind, state.warp, state.recipe, basis, state.modes, member, state.truncation, state.widths, state.numbers
+        state.kind,
+        state.warp,
+        state.recipe,
+        basis,
+        state.modes,
+        member,
+        state.truncation,
+        state.widths,
+        state.numbers,
+        state.amplitude,
+        state.power,
+        held,
+        state.whole,
     )
     _try(model)
     return model
@@ -193,5 +223,6 @@ def _try(model: FieldModel) -> None:
         descriptors = np.hstack([model.basis.centers[:1], np.ones((1, model.basis.factors))])
     zero = np.zeros(model.modes.number)
     y, sd = model.at_nodes(MeshNodes(n, model.basis, descriptors), zero, zero)
-    found = [model.warp.inverse(y), model.deviation(y, sd), *model.bounds(y, sd, 0.95)]
+    answer = NodeAnswer(model, y, sd, np.ones((len(y), 1)), np.full(y.shape, np.nan))
+    found = [answer.mean(), answer.std(), *answer.interval(0.95), *answer.interval(0.95, whole=True)]
     Sizes().array("a predicted field", np.ravel(found), "p")

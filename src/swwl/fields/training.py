@@ -23,7 +23,8 @@ from swwl.fields.coding import MOST_SCORED, FieldData, scored_nodes
 from swwl.fields.geometry.descriptors import Blocks, Describer, check_recipe, has_normals
 from swwl.fields.geometry.walls import inner_loops, loop_features
 from swwl.fields.numbers import NodalWeights, group_forces, node_shares
-from swwl.fields.values import WARPS, FieldKind, node_weights
+from swwl.fields.sizes import field_sizes
+from swwl.fields.values import WARPS, FieldKind, kept_limits, node_weights
 from swwl.mesh.io import as_mesh
 from swwl.mesh.io.convert import MeshFile
 from swwl.mesh.mesh import Mesh
@@ -45,6 +46,8 @@ _FEWEST = 4
 _LEAST_SHARE = 0.5
 # So many nodes of mesh files stay in memory from one look at them to the next; other files are read again.
 _MOST_NODES_KEPT = 10_000_000
+# Values on a group that differ by less than this part of the range of a field are the same.
+_SAME_VALUE = 1e-6
 
 
 class TableMeshes:
@@ -264,10 +267,19 @@ def learned_mesh(number: int, mesh: Mesh, plane: bool) -> Mesh:
 
 @dataclass(frozen=True)
 class Training:
-    """All fields on all training meshes."""
+    """All fields on all training meshes.
+
+    Attributes
+    ----------
+    geometry : Geometry
+    fields : list of FieldData
+    sizes : list of ndarray of shape (N, 2)
+        Of each field, amplitudes and largest sizes.
+    """
 
     geometry: Geometry
     fields: list[FieldData]
+    sizes: list[Array]
 
 
 def load_training(
@@ -313,12 +325,52 @@ def load_training(
     if not common:
         describer, blocks = _describe(meshes, describer, cells, progress, memory)
     scored, shares = [look.scored for look in looks], [look.shares for look in looks]
-    fields = []
+    fields, sizes = [], []
     for j, kind in enumerate(kinds):
         values, weights = [look.values[j] for look in looks], [look.weights[j] for look in looks]
+        constant = held_values([look.ends[j] for look in looks])
+        known = [_held_nodes(look, constant, kind.components) for look in looks]
+        limits = kept_limits(values)
         forces = [look.forces[j] for look in looks]
-        fields.append(FieldData(kind, values, weights, blocks, scored, shares, forces))
-    return Training(Geometry(describer, common, cells, meshes.plane), fields)
+        fields.append(FieldData(kind, values, weights, blocks, scored, shares, known, constant, limits, forces=forces))
+        sizes.append(np.array([look.sizes[j] for look in looks]))
+    return Training(Geometry(describer, common, cells, meshes.plane), fields, sizes)
+
+
+def held_values(ends: Sequence[dict[str, tuple[Array, Array]]]) -> dict[str, Array]:
+    """Return the values that a field has on named groups of all meshes, (c,) each; NaN for components that vary.
+
+    Parameters
+    ----------
+    ends : sequence of dict of str to (least, most)
+        Of every mesh, the range (c,) each of the field on its groups; "" stands for the whole mesh.
+
+    Examples
+    --------
+    >>> zero, one = np.zeros(1), np.ones(1)
+    >>> first = {"": (zero, one), "clamp": (zero, zero), "tip": (one, one)}
+    >>> held_values([first, {"": (zero, one), "clamp": (zero, zero)}])
+    {'clamp': array([0.])}
+    """
+    whole = [own[""] for own in ends]
+    near = _SAME_VALUE * (np.max([most for _, most in whole], axis=0) - np.min([least for least, _ in whole], axis=0))
+    found = {}
+    for name in ends[0]:
+        if name and all(name in own for own in ends):
+            least = np.min([own[name][0] for own in ends], axis=0)
+            most = np.max([own[name][1] for own in ends], axis=0)
+            same = (most - least <= near) & (near > 0)
+            if same.any():
+                found[name] = np.where(same, (least + most) / 2, np.nan)
+    return found
+
+
+def _held_nodes(look: _Look, held: dict[str, Array], components: int) -> NDArray[np.bool_]:
+    """Say at which nodes of a mesh a field is known beforehand, (n, c)."""
+    found = np.zeros((look.n_nodes, components), bool)
+    for name, values in held.items():
+        found[look.groups[name]] |= ~np.isnan(values)
+    return found
 
 
 def _describe(
@@ -350,6 +402,10 @@ class _Look:
     weights: list[Array]
     scored: NDArray[np.intp]
     shares: Array
+    n_nodes: int
+    groups: dict[str, NDArray[np.int32]]
+    ends: list[dict[str, tuple[Array, Array]]]
+    sizes: list[tuple[float, float]]
     forces: list[dict[str, NodalWeights]]
 
 
@@ -365,8 +421,22 @@ def _look(number: int, mesh: Mesh, kinds: Sequence[FieldKind], model: FieldRegre
     same = correspond(cell_codes(mesh), cells)
     scored = scored_nodes(mesh.n_nodes, model.random_state + number)
     shares = node_shares(mesh)[scored] * (mesh.n_nodes / len(scored))
+    groups = {name: group.nodes for name, group in mesh.groups.items() if len(group.nodes)}
+    ends = [_ends(kind, field, groups) for kind, field in zip(kinds, values, strict=True)]
+    sizes = [field_sizes(mesh, field) for field in values]
     forces = [group_forces(mesh, kind.components, MOST_SCORED, model.random_state + number) for kind in kinds]
-    return _Look(same, diagonal, has_normals(mesh), _count_bodies(mesh), values, weights, scored, shares, forces)
+    parts = (has_normals(mesh), _count_bodies(mesh), values, weights, scored, shares)
+    return _Look(same, diagonal, *parts, mesh.n_nodes, groups, ends, sizes, forces)
+
+
+def _ends(kind: FieldKind, values: Array, groups: dict[str, NDArray[np.int32]]) -> dict[str, tuple[Array, Array]]:
+    """Return the range of a field on a mesh, and of a field of nodes on its groups, where all of it is known."""
+    found = {"": (np.nanmin(values, axis=0), np.nanmax(values, axis=0))}
+    for name, nodes in groups.items():
+        own = values[nodes]
+        if not kind.on_cells and np.isfinite(own).all():
+            found[name] = own.min(axis=0), own.max(axis=0)
+    return found
 
 
 def _count_bodies(mesh: Mesh) -> int:

@@ -1,12 +1,14 @@
 """Fields of meshes as (n, c) arrays at nodes, and the scales on which they are learned.
 
 :class:`FieldKind` takes a field out of a mesh, checked, and puts it back; fields of cells are carried to nodes by
-areas. :class:`Warp` is a scale: as they are, compressed at both ends, or as speeds; each ends in standardized numbers,
-a mean for each component and one deviation for all.
+areas. :class:`Warp` is a scale: as they are, compressed at both ends, as speeds, or as roots of positive fields; each
+ends in standardized numbers, a mean for each component and one deviation for all. :func:`kept_limits` finds the limits
+that all training fields keep, and predictions with them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -17,13 +19,15 @@ from numpy.typing import ArrayLike, NDArray
 from swwl.errors import InputError
 from swwl.mesh.cells import cell_dimension, cell_measures, lumped_measures
 from swwl.mesh.mesh import Mesh
-from swwl.storage.checks import NotNegative, Shape
+from swwl.storage.checks import AnyNumber, NotNegative, Shape
 
 Array = NDArray[np.float64]
 
-WARPS = ("none", "asinh", "speed")
+WARPS = ("none", "asinh", "speed", "root")
 # sinh of larger numbers, far beyond the training fields, would swamp everything.
 _SLACK = 3.0
+# From this share of meshes on that reach the same least or largest value, it is a limit.
+_REACH, _SAME = 0.8, 1e-6
 
 
 @dataclass(frozen=True)
@@ -145,7 +149,7 @@ class Warp:
 
     Attributes
     ----------
-    kind : {"none", "asinh", "speed"}
+    kind : {"none", "asinh", "speed", "root"}
     center : ndarray of shape (c,)
         Medians, of "asinh".
     unit : float
@@ -155,6 +159,8 @@ class Warp:
         Zero for a constant field.
     low, high : float
         Range of the standardized training values; predictions are kept within a few deviations of it.
+    least, most : float
+        Limits of values that all training fields keep, and predictions with them.
     """
 
     kind: Annotated[str, Meta(pattern=rf"^({'|'.join(WARPS)})\Z")]
@@ -164,9 +170,11 @@ class Warp:
     deviation: NotNegative
     low: float
     high: float
+    least: AnyNumber = -np.inf
+    most: AnyNumber = np.inf
 
     @classmethod
-    def of(cls, kind: str, values: Array) -> Warp:
+    def of(cls, kind: str, values: Array, limits: tuple[float, float] = (-np.inf, np.inf)) -> Warp:
         """Settle a warp on pooled training values (n, c).
 
         Examples
@@ -187,7 +195,7 @@ class Warp:
         if deviation <= 1e-12 * float(np.abs(raw).max(initial=0.0)):
             deviation = 0.0
         scaled = (raw - mean) / (deviation or 1.0)
-        return cls(kind, center, unit, mean, deviation, float(scaled.min()), float(scaled.max()))
+        return cls(kind, center, unit, mean, deviation, float(scaled.min()), float(scaled.max()), *limits)
 
     def __call__(self, values: Array) -> Array:
         """Return standardized values, of the same shape (n, c)."""
@@ -201,8 +209,12 @@ class Warp:
             values = np.clip(values, self.low - _SLACK, self.high + _SLACK)
         raw = values * self.deviation + self.mean
         if self.kind == "asinh":
-            return np.asarray(self.center + self.unit * np.sinh(raw))
-        return np.asarray(1.0 - np.maximum(raw, 0.0) ** 2 if self.kind == "speed" else raw)
+            raw = self.center + self.unit * np.sinh(raw)
+        elif self.kind == "speed":
+            raw = 1.0 - np.maximum(raw, 0.0) ** 2
+        elif self.kind == "root":
+            raw = np.maximum(raw, 0.0) ** 2
+        return np.clip(raw, self.least, self.most)
 
     def slope(self, scaled: Array) -> Array:
         """Return how fast values change with standardized ones, without sign."""
@@ -211,8 +223,21 @@ class Warp:
         raw = scaled * self.deviation + self.mean
         if self.kind == "asinh":
             return np.asarray(self.unit * np.cosh(raw) * self.deviation)
-        return np.asarray(2.0 * np.maximum(raw, 0.0) * self.deviation if self.kind == "speed"
-                          else np.full(raw.shape, self.deviation))  # fmt: skip
+        if self.kind in ("speed", "root"):
+            return np.asarray(2.0 * np.maximum(raw, 0.0) * self.deviation)
+        return np.full(raw.shape, self.deviation)
+
+    def relative(self, scaled: Array) -> Array:
+        """Return by how much standardized values change when values grow by a factor: value over slope, without sign.
+
+        Examples
+        --------
+        >>> Warp.of("none", np.array([[1.0], [3.0]])).relative(np.array([[0.0]])).tolist()
+        [[2.0]]
+        """
+        slope = self.slope(scaled)
+        least = 1e-3 * float(slope.max(initial=0.0)) or 1.0
+        return np.abs(self.inverse(scaled)) / np.maximum(slope, least)
 
     @property
     def falls(self) -> bool:
@@ -224,16 +249,49 @@ def _bent(values: Array, kind: str, center: Array, unit: float) -> Array:
     """Return values (n, c) on a scale before it is standardized."""
     if kind == "asinh":
         return np.arcsinh((values - center) / unit)
-    return np.sqrt(np.maximum(1.0 - values, 0.0)) if kind == "speed" else values
+    if kind in ("speed", "root"):
+        return np.sqrt(np.maximum(values if kind == "root" else 1.0 - values, 0.0))
+    return values
 
 
 def possible_warps(values: Array) -> list[str]:
-    """Return the warps that may suit pooled training values (n, c); "speed" is for pressure coefficients.
+    """Return the warps that may suit pooled training values (n, c).
+
+    "speed" is for pressure coefficients, "root" for what is never negative, such as stresses.
 
     Examples
     --------
     >>> possible_warps(np.array([[-3.0], [0.5], [1.0]])), possible_warps(np.array([[0.0], [300.0]]))
-    (['none', 'asinh', 'speed'], ['none', 'asinh'])
+    (['none', 'asinh', 'speed'], ['none', 'asinh', 'root'])
     """
-    like_cp = values.shape[1] == 1 and 0.5 <= float(values.max()) <= 1.1 and float(values.min()) < -0.2
-    return ["none", "asinh", *(["speed"] if like_cp else [])]
+    least, most = float(values.min()), float(values.max())
+    like_cp = values.shape[1] == 1 and 0.5 <= most <= 1.1 and least < -0.2
+    positive = values.shape[1] == 1 and least >= 0
+    return ["none", "asinh", *(["speed"] if like_cp else []), *(["root"] if positive else [])]
+
+
+def kept_limits(values: Sequence[Array]) -> tuple[float, float]:
+    """Return the limits that all fields of one component keep; infinite where there are none.
+
+    Zero, where nothing is negative; and what most fields reach, to the last digits, and none exceeds.
+
+    Parameters
+    ----------
+    values : sequence of ndarray of shape (n, c)
+        One field per mesh; NaN where it is not known.
+
+    Examples
+    --------
+    >>> kept_limits([np.array([[0.5], [2.0]]), np.array([[3.0], [7.0]])])
+    (0.0, inf)
+    >>> kept_limits([np.array([[-1.0], [x]]) for x in (0.5, 0.6, 0.7)])
+    (-1.0, inf)
+    """
+    if values[0].shape[1] != 1:
+        return -np.inf, np.inf
+    ends = np.array([(np.nanmin(own), np.nanmax(own)) for own in values])
+    least, most = float(ends[:, 0].min()), float(ends[:, 1].max())
+    near = _SAME * (most - least)
+    reached = (np.abs(ends - [least, most]) <= near).mean(axis=0) >= _REACH
+    low = least if reached[0] else 0.0 if least >= 0 and most > 0 else -np.inf
+    return low, most if reached[1] and most > least else np.inf
