@@ -1,8 +1,8 @@
 """Which kernel, descriptors, range, shrinkage and warp a field gets: by folds of training meshes, modes refitted.
 
-The lists are short and fixed, and each stage goes on with the best of the one before: descriptors and ranges,
-warps, shrinkages, kernels (:func:`choose`). Sizes of modes are predicted by Gaussian processes on a kernel
-(:class:`ModeKernel`): leading modes have ranges of their own, all others share theirs.
+The lists are short and fixed, and each stage goes on with the best of the one before: amplitudes, descriptors and
+ranges, warps, shrinkages, kernels, amplitudes again (:func:`choose`). Sizes of modes are predicted by Gaussian
+processes on a kernel (:class:`ModeKernel`): leading modes have ranges of their own, all others share theirs.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ _OWN = 6
 OWN_OF_NODES = 12
 # From so many ranges on, the robust prior would pull all of them to long ones.
 _MANY_RANGES = 10
+# Fields as amplitudes times shapes have to be better by this.
+_WORTH = 1.05
 
 
 def groups_of(number: int, own: int = _OWN) -> list[slice]:
@@ -200,8 +202,8 @@ class _Trials:
         self._known: dict[tuple[int, str, bool], list[RobustGP]] = {}
 
     def best(self) -> tuple[float, Coded, ModeKernel]:
-        """Return the one with the least error."""
-        return min(self.tried, key=lambda one: one[0])
+        """Return the one with the least error; amplitudes, which need a model of their own, have to be worth it."""
+        return min(self.tried, key=lambda one: one[0] * (_WORTH if one[1].candidate.amplitude else 1.0))
 
     def seen(self, candidate: Candidate) -> FieldData:
         """Return the field as a candidate has it."""
@@ -252,6 +254,8 @@ def choose(data: FieldData, kernels: Sequence[ModeKernel], settings: Settings) -
         trials.code(shrinkage=shrinkage)
     for inputs in kernels[1:]:
         trials.add(trials.best()[1], inputs)
+    if trials.shapes is not None:  # once more, with all else as it is now
+        trials.code(amplitude=not trials.best()[1].candidate.amplitude)
     chosen = trials.best()
     rows = [_row(data, *one, chosen=one is chosen) for one in trials.tried]
     return FieldChoice(trials.seen(chosen[1].candidate), chosen[1], chosen[2], rows)
