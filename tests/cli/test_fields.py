@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from swwl import load_model, read_mesh
+from swwl import Mesh, load_model, read_mesh
 from swwl.evaluation.metadata import field_data_of
+from swwl.fields.numbers import Probe, derived_number
 from swwl.jobs.predict import mesh_names
 from tests.cli.conftest import swwl
 from tests.fielddata import QUICK, write_plates
@@ -143,6 +144,112 @@ def test_inputs_are_never_overwritten(folder):
     refused(*arguments, folder / "fit.json", words="is a file, but a folder is needed")
     refused(*arguments, folder / "a/b/c", words="does not exist")
     refused(*arguments[:-1], words="-o predicted, a folder")
+
+
+@pytest.fixture(scope="session")
+def held(plates, tmp_path_factory):
+    """A model of heat and its data, in which plates 001 and later have a group "right side"; do not change them."""
+    folder = tmp_path_factory.mktemp("held")
+    table = write_plates(folder / "d")
+    for file in sorted((folder / "d/meshes").iterdir())[1:]:
+        mesh = read_mesh(file)
+        right = np.flatnonzero(mesh.points[:, 0] == mesh.points[:, 0].max())
+        right = right[np.argsort(mesh.points[right, 1])]
+        groups = {"right side": np.column_stack([right[:-1], right[1:]])}
+        Mesh(mesh.points, mesh.cells, mesh.fields, cell_fields=mesh.cell_fields, groups=groups).write(file)
+    swwl("fit", table, "--inputs", "load", *FIELDS[:4], "-o", folder / "f.swwl", *QUICK, "-q")
+    return folder
+
+
+def test_values_at_places_and_forces_on_groups(held, tmp_path):
+    command = ["predict", held / "f.swwl", held / "d/table.csv", "-o", tmp_path / "out"]
+    asked = ["--probe", "0.5,0.25", "--probe", "1.5,0.5", "--force-on", "right*"]
+    answer = swwl(*command, *asked, "--json")
+    facts, found = json.loads(answer.stdout), pd.read_csv(tmp_path / "out/predictions.csv")
+    widths = np.array([np.ptp(read_mesh(held / "d" / name).points[:, 0]) for name in found["mesh"]])
+    mean = found["heat_at_0.5_0.25_mean"]
+    assert (found["heat_at_0.5_0.25_lower95"] < mean).all()
+    assert (mean < found["heat_at_0.5_0.25_upper95"]).all()
+    np.testing.assert_allclose(mean, found["load"] * (0.5**2 + 0.25), atol=1.0)
+    np.testing.assert_array_equal(found["move_at_1.5_0.5_x_mean"].isna(), widths < 1.5)
+    np.testing.assert_allclose(
+        found["heat_force_on_right*_x_mean"][1:], found["load"][1:] * (widths[1:] ** 2 + 0.5), atol=3
+    )
+    assert found["heat_force_on_right*_x_mean"].isna().tolist() == [True] + 13 * [False]
+    assert f"at 1.5, 0.5: no value for {(widths < 1.5).sum()} of 14 cases" in answer.stderr
+    assert "force on right*: no value for 1 of 14 cases: 000.vtu (The mesh has no group 'right*'" in answer.stderr
+    first = facts["numbers"][0]
+    assert (first["case"], first["number"], first["words"]) == ("000.vtu", "heat_at_0.5_0.25", "heat at 0.5, 0.25")
+    assert first["mean"] == pytest.approx(mean[0])
+    # The file of a row says the same, linear between the nodes of a cell.
+    mesh = read_mesh(tmp_path / "out/004.vtu")
+    for key in ("lower95", "upper95"):
+        value = derived_number(Probe((0.5, 0.25)), mesh, "heat", mesh.fields[f"heat_{key}"][None])[0]
+        assert found[f"heat_at_0.5_0.25_{key}"][4] == pytest.approx(value)
+    text = swwl(*command, *asked).stdout
+    assert "heat at 0.5, 0.25" in text
+    assert "more, in the file" in text
+
+
+def test_numbers_of_one_case(held, tmp_path):
+    mesh = held / "d/meshes/004.vtu"
+    command = ["predict", held / "f.swwl", "--mesh", mesh, "load=2"]
+    text = swwl(*command, "--probe", "0.5,0.25", "--force-on", "right side").output
+    assert "heat at 0.5, 0.25" in text
+    assert "force on right side, heat, x" in text
+    facts = json.loads(swwl(*command, "--probe", "0.5,0.25", "--json").stdout)
+    row = pd.DataFrame({"mesh": [mesh], "load": [2.0]})
+    model = load_model(held / "f.swwl")
+    expected = model.derived(row, Probe((0.5, 0.25)), field="heat").iloc[0]
+    assert facts["heat_at_0.5_0.25_lower95"] == expected["lower"]
+    assert [one["number"] for one in facts["numbers"]] == ["heat_at_0.5_0.25"] + [
+        f"move_at_0.5_0.25_{axis}" for axis in "xy"
+    ]
+    refused(*command, "--probe", "9,9", words="at 9, 9: the point 9, 9 lies ")
+    refused(*command, "--force-on", "left", words="has no group 'left'; its groups are: right side")
+    refused(*command, "--probe", "left", words="coordinates between commas are expected")
+    refused(*command, "--probe", "1,2,3", words="has 3 coordinates, but the mesh has 2")
+
+
+def test_a_line_through_one_case(held, tmp_path):
+    mesh, file = held / "d/meshes/004.vtu", tmp_path / "line.csv"
+    command = ["predict", held / "f.swwl", "--mesh", mesh, "load=2", "--line", "0,0.5:3,0.5:7"]
+    answer = swwl(*command, "-o", file)
+    assert "7 points along the line" in answer.stdout
+    found = pd.read_csv(file)
+    assert list(found)[:7] == ["distance", "x", "y", "heat_mean", "heat_std", "heat_lower95", "heat_upper95"]
+    width = np.ptp(read_mesh(mesh).points[:, 0])
+    np.testing.assert_array_equal(found["heat_mean"].isna(), found["x"] > width)
+    assert f"{(found['x'] > width).sum()} of 7 points of the line lie outside of the mesh" in answer.stderr
+    model = load_model(held / "f.swwl")
+    row = pd.DataFrame({"mesh": [mesh], "load": [2.0]})
+    expected = model.along_line(row, (0, 0.5), (3, 0.5), 7, field="move")
+    np.testing.assert_allclose(found["move_upper95_1"], expected["upper_1"])
+    again = swwl(*command, "-o", file)  # its own file
+    assert again.exit_code == 0
+    facts = json.loads(swwl(*command, "--json").stdout)
+    assert facts["line"][1]["x"] == 0.5
+    assert facts["line"][6]["heat_mean"] is None
+    assert "move_1" in swwl(*command).stdout.split()
+    file.write_text("mine")
+    refused(*command, "-o", file, words="already exists, and this command did not write it")
+    refused(*command, "-o", tmp_path / "line.vtu", words=".csv")
+    refused(*command[:-1], "0,5:3,5:7", words="the line from 0, 5 to 3, 5 lies outside of the mesh")
+    for text in ("0,0", "0,0:1,1:x", "0,0:1,1:1", "0:1,1", "0,0:1,b"):
+        refused(*command[:-1], text, words="expected")
+
+
+def test_numbers_that_no_mesh_has_are_refused_before_anything_is_written(held, tmp_path):
+    out = tmp_path / "out"
+    command = ["predict", held / "f.swwl", held / "d/table.csv", "-o", out]
+    refused(*command, "--probe", "9,9", words="at 9, 9: none of 14 cases has it; 000.vtu: the point 9, 9 lies ")
+    refused(*command, "--force-on", "b*", words="force on b*: none of 14 cases has it; 000.vtu: The mesh has no group")
+    refused(*command, "--line", "0,0:1,1:3", words="--line leads through the mesh of one case")
+    assert not out.exists()
+    table = pd.read_csv(held / "d/table.csv").assign(**{"heat_at_0.5_0.5_mean": 1.0})
+    table["mesh"] = [held / "d" / name for name in table["mesh"]]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    refused(command[0], command[1], tmp_path / "t.csv", "-o", out, "--probe", "0.5,0.5", words="already has a column")
 
 
 def test_one_case(folder):

@@ -8,7 +8,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from swwl import load_model
+from swwl import FieldRegressor, Matern52, load_model
+from swwl.datasets import make_airfoil
 from swwl.errors import InputError
 from swwl.fields.state import FieldRegressorState
 from swwl.jobs.describe import field_model_facts, model_file_facts
@@ -51,6 +52,16 @@ def test_a_state_comes_back(table):
     assert isinstance(state, FieldRegressorState)
     again = type(model).from_state(plain_state(state))
     np.testing.assert_array_equal(again.predict(table[:2])[0]["T"], model.predict(table[:2])[0]["T"])
+
+
+def test_a_model_of_fields_times_the_gain_of_slit_maps_comes_back(tmp_path):
+    table = make_airfoil(6, n_nodes=500, random_topology=True)[["mesh", "incidence"]]
+    options = {"n_modes": 2, "basis_size": 20, "calibrate": False, "warp": "none"}
+    model = FieldRegressor(Matern52("incidence"), descriptors={"wall": 1.0, "gain": 1.0}, **options)
+    model.fit(table, "pressure_coefficient").save(tmp_path / "m.swwl")
+    assert model.models_["pressure_coefficient"].basis.factors == 1
+    one, other = (m.predict(table[:1])[0]["pressure_coefficient"] for m in (model, load_model(tmp_path / "m.swwl")))
+    np.testing.assert_array_equal(one, other)
 
 
 def test_a_model_comes_back_and_predicts_the_same_bits(saved):

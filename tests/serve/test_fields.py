@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from swwl import FieldRegressor, Mesh, load_model, read_mesh
+from swwl.fields.numbers import Probe
 from swwl.serve.answers.fields import unpack
 from swwl.serve.http.app import make_app
 from swwl.serve.models import load_served
@@ -139,3 +140,30 @@ def test_mlflow_gets_derived_numbers(client):
 def test_sensitivities_are_of_numbers(client):
     answer = client.post("/api/sensitivity", json=ASKED)
     assert answer.status_code == 400 and "predicts fields" in answer.json()["error"]
+
+
+def test_values_at_places_are_those_of_the_model(client, folder):
+    asked = ASKED | {"probe": [[0.3, 0.4], [0.3, 0.4]], "level": 0.9}
+    found = client.post("/api/predict", json=asked).json()["targets"]
+    row = pd.DataFrame({"mesh": [folder / "3.vtu"], "load": [2.0]})
+    model = load_model(folder / "fields.swwl")
+    told = model.derived(row, Probe((0.3, 0.4)), 0.9, field="u").iloc[0]
+    assert {key: found["u_at_0.3_0.4"][key] for key in told.index} == told.to_dict()
+    assert found["v_at_0.3_0.4_y"]["mean"] == model.derived(row, Probe((0.3, 0.4)), field="v")["mean_1"][0]
+    assert found["u_at_0.3_0.4"]["trust"] == found["u_max"]["trust"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"probe": [[9, 9]]}, "at 9, 9: the point 9, 9 lies "),
+        ({"probe": [[0.1, 0.1, 0.1]]}, "has 3 coordinates, but the mesh has 2"),
+        ({"probe": [[]]}, "two or three coordinates are expected"),
+        ({"probe": [["x", 1]]}, "must be a finite number"),
+        ({"force_on": ["body*"]}, "no group 'body*'"),
+    ],
+)
+def test_places_and_groups_that_the_mesh_does_not_have_are_refused(client, asked, words):
+    answer = client.post("/api/predict", json=ASKED | asked)
+    assert answer.status_code == 400
+    assert words in answer.json()["error"]

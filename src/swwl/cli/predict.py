@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,9 +15,20 @@ from swwl.cli.show import show_field_scores, show_findings, show_scores
 from swwl.errors import InputError, LeftOutWarning
 from swwl.formatting import Record, number
 
+# Rows of a table whose numbers are printed; the file has them all.
+_MOST_PRINTED = 10
+
 
 def predict_field_table(
-    out: Output, fitted: Any, model: Path, table: Path, output: Path, time: float | str | None, cache: bool, force: bool
+    out: Output,
+    fitted: Any,
+    model: Path,
+    table: Path,
+    output: Path,
+    time: float | str | None,
+    cache: bool,
+    force: bool,
+    asked: Sequence[Any] = (),
 ) -> None:
     """Fill a folder with the predicted meshes of a table."""
     from swwl.jobs.check import check_cases
@@ -38,7 +50,7 @@ def predict_field_table(
 
     column = fitted.mesh_column_
     frame = table_at_time(fitted, read_table(table), table, time)
-    check_field_names(fitted, frame, table)
+    check_field_names(fitted, frame, table, asked)
     inputs = table_files(table, frame, [column])
     names = mesh_names(frame, table, column)
     files = dict.fromkeys(names, is_predicted_mesh) | {TABLE: _is_table_of_fields}
@@ -47,21 +59,30 @@ def predict_field_table(
     findings, apart = check_cases(fitted, [column], frame, table, memory)
     show_findings(out, findings)
     warnings.simplefilter("ignore", LeftOutWarning)  # the findings name them
-    output.mkdir(exist_ok=True)
+
+    def write(row: int, mesh: Any) -> None:
+        output.mkdir(exist_ok=True)  # only now: numbers that no mesh has are refused before
+        mesh.write(output / names[row])
+
     found = predict_fields(
         fitted,
         frame,
         table,
-        lambda row, mesh: mesh.write(output / names[row]),
+        write,
+        asked=asked,
         compare=fitted_rows(fitted, input_columns(fitted, frame, table), model),
-        apart=apart,
         memory=memory,
         progress=out.progress("predictions"),
     )
+    found.note_apart(apart)
     result = found.table
     result.insert(len(frame.columns), FILE, names)
     write_table(output / TABLE, result, like=frame)
     out.say(f"{len(frame)} rows predicted, written to {output}: a .vtu file each, and {TABLE}")
+    for note in found.notes:
+        out.note(note)
+    if asked:
+        _show_numbers(out, [[row["case"], row["words"], *_numbers(row)] for row in found.numbers], ["case", "number"])
     outside = int((result[OUTSIDE] != "").sum())
     for line in domain_words(found.domain, fitted.n_train_):
         out.say(line)
@@ -71,7 +92,21 @@ def predict_field_table(
     inside = found.domain["inside"]
     facts |= {"unlike": None if inside.isna().any() else int((~inside.astype(bool)).sum())}
     facts |= {"widened": int((found.domain["widened"] != "").sum())}
+    facts |= {"numbers": found.numbers} if asked else {}
     out.result(facts | {"scores": found.scores, "findings": [finding.facts() for finding in findings]})
+
+
+def _numbers(row: Record) -> list[str]:
+    from swwl.jobs.predict import PREDICTED
+
+    return [number(float(row[key])) for key in PREDICTED]
+
+
+def _show_numbers(out: Output, rows: list[list[str]], before: list[str]) -> None:
+    """Print numbers with their intervals; of many the first."""
+    out.table("", [*before, "mean", "std", "95 % between", "and"], rows[:_MOST_PRINTED])
+    if len(rows) > _MOST_PRINTED:
+        out.say(f"… and {len(rows) - _MOST_PRINTED} more, in the file")
 
 
 def _is_table_of_fields(path: Path) -> bool:
@@ -83,9 +118,20 @@ def _is_table_of_fields(path: Path) -> bool:
 
 
 def predict_field_case(
-    out: Output, fitted: Any, model: Path, meshes: dict[str, Path], values: list[str], output: Path | None, force: bool
+    out: Output,
+    fitted: Any,
+    model: Path,
+    meshes: dict[str, Path],
+    values: list[str],
+    output: Path | None,
+    force: bool,
+    asked: Sequence[Any] = (),
+    line: Any = None,
 ) -> None:
-    """Predict the fields of one mesh; print numbers derived from them, and write it where a file is named."""
+    """Predict the fields of one mesh; print numbers derived from them, and write it where a file is named.
+
+    With a line, the file is a table of the fields along it.
+    """
     from swwl.jobs.check import check_cases
     from swwl.jobs.outputs import check_output, is_predicted_mesh
     from swwl.jobs.predict import (
@@ -94,6 +140,7 @@ def predict_field_case(
         OUTSIDE,
         PREDICTED,
         WIDENED,
+        line_table,
         one_case,
         predict_fields,
     )
@@ -102,21 +149,26 @@ def predict_field_case(
     frame = one_case(fitted, meshes, values)
     if output is not None:
         files = [model, *meshes.values()]
-        check_output(output, endings=(".vtu",), inputs=files, ours=is_predicted_mesh, force=force)
+        if line is None:
+            check_output(output, endings=(".vtu",), inputs=files, ours=is_predicted_mesh, force=force)
+        else:
+            check_output(output, endings=(".csv",), inputs=files, ours=_is_line, force=force)
     findings, apart = check_cases(fitted, [column], frame, Path("case"))
     show_findings(out, [replace(finding, place="") for finding in findings])
     warnings.simplefilter("ignore", LeftOutWarning)  # the findings name them
     done: list[Any] = []
     # What the mesh holds may come from other inputs, so it is not compared with.
-    row = predict_fields(
-        fitted, frame, Path("case"), lambda _, mesh: done.append(mesh), compare=False, apart=apart
-    ).table.iloc[0]
+    along = None if line is None else line_table(fitted, frame, line)
+    found = predict_fields(fitted, frame, Path("case"), lambda _, mesh: done.append(mesh), asked=asked, compare=False)
+    found.note_apart(apart)
+    row = found.table.iloc[0]
     rows = [
         [f"{what} of {name}", *(number(float(row[f"{name}_{what}_{key}"])) for key in PREDICTED)]
         for name in fitted.field_names_
         for what in DERIVED
         if f"{name}_{what}_mean" in row
     ]
+    rows += [[one["words"], *_numbers(one)] for one in found.numbers]
     out.table("", ["number", "mean", "std", "95 % between", "and"], rows)
     if row[OUTSIDE]:
         out.say(f"outside the training range, where nothing has been tested: {row[OUTSIDE]}")
@@ -125,12 +177,41 @@ def predict_field_case(
     out.say(f"compared with the training cases: {row[DOMAIN]}")
     if row[WIDENED]:
         out.say(f"the model is less sure than of its training cases; the interval is doubled: {row[WIDENED]}")
+    facts = dict(row) | {"output": output} | ({"numbers": found.numbers} if asked else {})
+    if along is not None:
+        _show_line(out, along, output)
+        out.result(facts | {"line": along.to_dict("records")})
+        return
     if output is None:
         out.say("the fields themselves: -o case.vtu")
     else:
         done[0].write(output)
         out.say(f"written to {output}")
-    out.result(dict(row) | {"output": output})
+    out.result(facts)
+
+
+def _show_line(out: Output, along: Any, output: Path | None) -> None:
+    """Write the fields along a line to a file, or print them."""
+    from swwl.jobs.predict import PREDICTED
+    from swwl.tables.read import write_table
+
+    gone = int(along.isna().any(axis=1).sum())
+    if gone:
+        out.note(f"{gone} of {len(along)} points of the line lie outside of the mesh, and have no values")
+    if output is not None:
+        write_table(output, along)
+        out.say(f"{len(along)} points along the line, written to {output}")
+        return
+    for name in [name for name in along if "_mean" in name]:
+        own = ["distance", *(name.replace("_mean", f"_{key}") for key in PREDICTED)]
+        heads = ["distance", "mean", "std", "95 % between", "and"]
+        out.table(name.replace("_mean", ""), heads, along[own].to_numpy().tolist())
+
+
+def _is_line(path: Path) -> bool:
+    """Whether a file is a table of fields along a line that this command wrote."""
+    with open(path, "rb") as file:
+        return file.readline(1 << 20).startswith(b"distance,x,")
 
 
 def predict(
@@ -150,6 +231,26 @@ def predict(
     mesh: Annotated[
         list[str] | None, typer.Option(help="Mesh of one case; COLUMN=FILE where the model has several mesh columns.")
     ] = None,
+    probe: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Of fields: also their values at this place, x,y,z (x,y in the plane, and for meshes one cell thick); "
+            "may be repeated."
+        ),
+    ] = None,
+    force_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Of fields: also the force on a group of faces, as 'body*': of a pressure p, minus the integral of p "
+            "times the normals away from the body; of a vector field, its integral. May be repeated."
+        ),
+    ] = None,
+    line: Annotated[
+        str | None,
+        typer.Option(
+            help="Of fields, for one case: values along a line, x0,y0,z0:x1,y1,z1:N; -o then names a .csv file."
+        ),
+    ] = None,
     time: AtTime = None,
     cache: Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")] = True,
     force: Force = False,
@@ -165,25 +266,36 @@ def predict(
     tested for whether the answers still agree.
     A model of fields fills a folder: one .vtu file per row, which ParaView opens, with FIELD, FIELD_std, FIELD_lower95,
     FIELD_upper95 and, where the row's mesh has the field, FIELD_true and FIELD_error, and none of its other simulated
-    fields; and predictions.csv with the largest value and the mean of every field. Of one case it writes one file,
-    -o case.vtu.
+    fields; and predictions.csv with the largest value and the mean of every field, and what --probe and --force-on ask
+    for. Of one case it writes one file, -o case.vtu.
 
     \b
     Example:
       swwl predict m.swwl d/table.csv -o predictions.csv
       swwl predict f.swwl d/table.csv -o predicted
+      swwl predict f.swwl d/table.csv -o predicted --probe 0.5,0.2 --probe 1.5,0.2 --force-on "body*"
+      swwl predict f.swwl --mesh d/meshes/00100.vtu speed=17188 --line 0,0.5:3,0.5:61 -o line.csv
       swwl predict m.swwl --mesh d/meshes/00100.vtu speed=17188 pressure=1.41
     """
-    from swwl.jobs.predict import case_meshes, load_any
+    from swwl.jobs.predict import case_meshes, line_of_text, load_any, numbers_of_texts
 
     out = Output(quiet, as_json)
     fitted = load_any(model)
     given = what or []
     fields = fitted.predicts == "fields"
     at = given_time(time)
+    asked = numbers_of_texts(probe or [], force_on or [])
+    if (asked or line) and not fields:
+        raise InputError(f"{model}: predicts numbers, but --probe, --force-on and --line ask for fields.")
+    way = line_of_text(line) if line is not None else None
     if mesh or (given and "=" in given[0] and not Path(given[0]).exists()):
         meshes = case_meshes(fitted, mesh or [], at)
-        (predict_field_case if fields else _one_case)(out, fitted, model, meshes, given, output, force)
+        if fields:
+            predict_field_case(out, fitted, model, meshes, given, output, force, asked, way)
+        else:
+            _one_case(out, fitted, model, meshes, given, output, force)
+    elif way is not None:
+        raise InputError("--line leads through the mesh of one case: --mesh FILE NAME=VALUE ….")
     elif len(given) != 1:
         found = f"{len(given)} were given" if given else "none was given"
         raise InputError(f"One table is expected, but {found}; for one case: --mesh FILE NAME=VALUE ….")
@@ -191,7 +303,10 @@ def predict(
         where = "predicted, a folder" if fields else "predictions.csv"
         raise InputError(f"--output says where the predictions of a table go: -o {where}.")
     else:
-        (predict_field_table if fields else _table)(out, fitted, model, Path(given[0]), output, at, cache, force)
+        if fields:
+            predict_field_table(out, fitted, model, Path(given[0]), output, at, cache, force, asked)
+        else:
+            _table(out, fitted, model, Path(given[0]), output, at, cache, force)
 
 
 def _table(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from swwl.fields.geometry.descriptors import Blocks, Describer, Recipe, n_factors
 from swwl.fields.modes import Encoded, FieldModes, Nodal, Smooth, SmoothBasis, choose_centers, gram, gram_of, pack
+from swwl.fields.numbers import NodalWeights
 from swwl.fields.sizes import CaseSizes, OneSize
 from swwl.fields.values import FieldKind, Warp
 
@@ -49,6 +50,8 @@ class FieldData:
     true_amplitudes : ndarray of shape (N,) or None
     amplitudes : ndarray of shape (N,) or None
         What ``values`` were divided by, if they are shapes.
+    forces : list of dict of str to NodalWeights
+        What nodes count in the forces on groups, see :func:`swwl.fields.numbers.group_forces`.
     """
 
     kind: FieldKind
@@ -63,6 +66,7 @@ class FieldData:
     sizes: CaseSizes | None = None
     true_amplitudes: Array | None = None
     amplitudes: Array | None = None
+    forces: list[dict[str, NodalWeights]] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.values)

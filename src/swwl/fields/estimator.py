@@ -21,6 +21,7 @@ from swwl.fields.candidates import ModeKernel
 from swwl.fields.fit import count_fits, fit_field
 from swwl.fields.kernels import field_kernels, mesh_column
 from swwl.fields.model import FieldCases, Fields, Found, MeshNodes, Number
+from swwl.fields.numbers import Line
 from swwl.fields.sizes import CaseSizes, case_sizes, fit_sizes, left_out_sizes, worth_a_model
 from swwl.fields.state import FieldRegressorState, FittedFields, field_state, fields_from_state
 from swwl.fields.training import TableMeshes, Training, check_options, learned_mesh, load_training, make_settings
@@ -438,7 +439,7 @@ class FieldRegressor(BaseEstimator):
     def derived(
         self,
         X: Table,
-        function: Number | Sequence[str],
+        function: Number | Sequence[Number],
         level: float = 0.95,
         n_samples: int = 200,
         *,
@@ -447,15 +448,19 @@ class FieldRegressor(BaseEstimator):
         widen: bool = True,
         memory: MemoryLike = None,
     ) -> pd.DataFrame:
-        """Predict a number derived from a field, with its uncertainty, from samples of the field.
+        """Predict a number derived from a field, with its uncertainty.
 
         Parameters
         ----------
         X : DataFrame or list of meshes
-        function : {"max", "min", "mean", "integral", "force", "largest", "mean_size"}, a list of them, or callable
-            See :func:`swwl.fields.numbers.derived_number`; a callable takes a mesh with the field. Numbers that have
-            a name are calibrated on meshes that folds left out; those of a callable are as samples have them. Of meshes
-            one cell thick, numbers that have a name are those of the plane mesh, with integrals over areas.
+        function : str, LinearNumber or callable, or a list of them
+            "max", "min", "mean", "integral", "force", "largest" or "mean_size", see
+            :func:`swwl.fields.numbers.derived_number`; the value at a place, :class:`swwl.fields.numbers.Probe`, or the
+            force on a named group, :class:`swwl.fields.numbers.ForceOn`; or a function of a mesh with the field.
+            Numbers that have a name are calibrated on meshes that folds left out; values at places have the intervals
+            of the field there; forces on groups, and numbers of a function, are as samples of the field have them. Of
+            meshes one cell thick, numbers that have a name and forces are those of the plane mesh, with integrals over
+            areas and lengths.
         level : float
         n_samples : int
         field : str, optional
@@ -468,10 +473,53 @@ class FieldRegressor(BaseEstimator):
         -------
         DataFrame
             One row per row: ``mean``, ``std``, ``lower``, ``upper``; of several numbers, ``mean_0``, ``mean_1``, …
-            With a list, the names stand before: ``max_mean``, ``max_std``, …
+            With a list, the names stand before: ``max_mean``, ``max_std``, …, ``at_0.5_1_mean``, …,
+            ``force_on_body_mean_0``, …. NaN where a mesh does not have the place or the group, with a warning.
+
+        Raises
+        ------
+        InputError
+            Where no mesh has the place or the group.
         """
         cases = self._asked(X, widen, None, memory)
         return cases.derived(function, level, n_samples, field=field, random_state=random_state, widen=widen)
+
+    def along_line(
+        self,
+        X: Table,
+        start: Sequence[float],
+        end: Sequence[float],
+        n: int = 101,
+        level: float = 0.95,
+        *,
+        field: str | None = None,
+        widen: bool = True,
+        memory: MemoryLike = None,
+    ) -> pd.DataFrame:
+        """Predict a field along a straight line through the meshes, linear inside cells.
+
+        Parameters
+        ----------
+        X : DataFrame or list of meshes
+        start, end : sequence of float
+            As many coordinates as the meshes have; two for meshes one cell thick.
+        n : int
+            Number of places, both ends among them.
+        level : float
+        field : str, optional
+            Which field, where there are several.
+        widen : bool
+            See :meth:`predict`.
+
+        Returns
+        -------
+        DataFrame
+            n rows for every row, which ``row`` counts from 0: ``distance`` from the start, ``x``, ``y`` and ``z``,
+            ``mean``, ``std``, ``lower`` and ``upper``; of vectors ``mean_0``, ``mean_1``, …. NaN where the line leaves
+            the mesh.
+        """
+        line = Line(tuple(start), tuple(end), n)
+        return self._asked(X, widen, None, memory).along_line(line, level, field=field, widen=widen)
 
     def _asked(self, X: Table, widen: bool, progress: Progress | None, memory: MemoryLike) -> FieldCases:
         """Return new rows; warn of those that are unlike the training cases, unless the plain process is asked for."""

@@ -107,6 +107,31 @@ def judge_numbers(
     return {name: NumberErrors.of(*map(np.array, zip(*judged, strict=True))) for name, judged in found.items()}
 
 
+def judge_forces(
+    data: FieldData, coded: Coded, model: FieldModel, folds: Sequence[Fold], seed: int
+) -> dict[str, NumberErrors]:
+    """Return the errors of the forces on groups that all meshes have, by their words; see :func:`judge_numbers`."""
+    shared = set.intersection(*map(set, data.forces)) if data.forces else set()
+    found: dict[str, list[tuple[Array, Array, Array]]] = {name: [] for name in sorted(shared)}
+    for fold in folds if found else ():
+        own = replace(model, modes=fold.modes)
+        for row, mean, std in zip(fold.rows, fold.mean, fold.std, strict=True):
+            weights = data.forces[row]
+            nodes = np.unique(np.concatenate([weights[name].nodes for name in found]))
+            n = len(data.values[row]) if coded.basis is None else len(nodes)
+            seen = MeshNodes(n, coded.basis, coded.descriptors(data, row, nodes))
+            free, rng = np.full((n, data.kind.components), np.nan), np.random.default_rng([seed, int(row)])
+            drawn = own.samples(OneField(seen, mean, std, data.size(row)), free, _DRAWS, rng)
+            drawn = data.finished(row, nodes, drawn[:, nodes] if coded.basis is None else drawn)
+            truth = data.given(row)[nodes]
+            known = np.isfinite(truth).all(axis=1)
+            for name, judged in found.items():
+                among = weights[name].within(nodes, known)
+                true, some = (among.of(part) for part in (np.nan_to_num(truth)[None], drawn))
+                judged.append((true[0], some.mean(axis=0), some.std(axis=0)))
+    return {name: NumberErrors.of(*map(np.array, zip(*judged, strict=True))) for name, judged in found.items()}
+
+
 _FOLDS = 5
 # A place of the basis counts as having seen so many errors of the average size before any of its own.
 _PSEUDO = 5.0
@@ -159,7 +184,8 @@ def fit_field(data: FieldData, kernels: Sequence[ModeKernel], settings: Settings
         return Fitted(model, choice.rows, {})
     model = replace(model, power=left_out.power, whole=left_out.whole)
     if not data.kind.on_cells:
-        model = replace(model, numbers=judge_numbers(data, coded, model, left_out.folds, settings.seed))
+        judged = data, coded, model, left_out.folds, settings.seed
+        model = replace(model, numbers=judge_numbers(*judged) | judge_forces(*judged))
     return Fitted(model, choice.rows, left_out.scores)
 
 

@@ -8,9 +8,10 @@ here and nowhere else.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Annotated, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -20,10 +21,10 @@ from scipy.stats import norm
 
 from swwl.domain.notes import listed_columns, mesh_notes, surprising_notes, with_causes
 from swwl.domain.verdict import Reference, Representation, look, make_reference, number_columns, verdicts
-from swwl.errors import InputError
+from swwl.errors import InputError, MeshWarning
 from swwl.fields.geometry.descriptors import Recipe
 from swwl.fields.modes import FieldModes, SmoothBasis, chunks
-from swwl.fields.numbers import NumberErrors, derived_number
+from swwl.fields.numbers import ForceOn, Line, LinearNumber, NumberErrors, derived_number, missing_notes
 from swwl.fields.sizes import CaseSizes, OneSize, stretch
 from swwl.fields.values import FieldKind, Warp
 from swwl.gp import RobustGP
@@ -40,7 +41,7 @@ from swwl.storage.memory import fingerprint
 Array = NDArray[np.float64]
 Piece = tuple[slice, Array | None, NDArray[np.intp]]
 Fields = list[dict[str, Array]]
-Number = str | Callable[[Mesh], ArrayLike]
+Number = str | LinearNumber | Callable[[Mesh], ArrayLike]
 Found = TypeVar("Found")
 
 # Parts of fold errors below which intervals of other levels are read off.
@@ -253,6 +254,11 @@ class FieldModel:
         ends = self.warp.inverse(y - half), self.warp.inverse(y + half)
         return ends[::-1] if self.warp.falls else ends
 
+    def parts(self, case: Case, level: float, whole: bool = False) -> Array:
+        """Return field, standard deviation and bounds at all nodes of a mesh, (4, n) or (4, n, c)."""
+        found = self.answer(case)
+        return self.kind.shaped(case.mesh, np.stack([found.mean(), found.std(), *found.interval(level, whole)]))
+
     def number(self, name: Number, drawn: Array, level: float, wide: Array) -> dict[str, Array]:
         """Return ``mean``, ``std``, ``lower`` and ``upper`` of a derived number, (m,) or (m, k) each.
 
@@ -260,13 +266,16 @@ class FieldModel:
         ----------
         name : str or callable
         drawn : ndarray of shape (m, S) or (m, S, k)
-            The number of every sample, on m meshes.
+            The number of every sample, on m meshes; of values at places, these four themselves, (m, 4) or (m, 4, k).
         level : float
         wide : ndarray of shape (m,)
             How many times wider intervals are than samples say.
         """
-        if isinstance(name, str) and name in self.numbers and len(drawn):
-            found = self.numbers[name].interval(drawn.reshape(*drawn.shape[:2], -1), level)
+        if isinstance(name, LinearNumber) and name.pointwise:
+            return {key: drawn[:, j] for j, key in enumerate(("mean", "std", "lower", "upper"))}
+        errors = self.numbers.get(name.learned(self.numbers) if isinstance(name, ForceOn) else str(name))
+        if errors is not None and len(drawn):
+            found = errors.interval(drawn.reshape(*drawn.shape[:2], -1), level)
             mean, std, *ends = [part[:, 0] if drawn.ndim == 2 else part for part in found]
         else:
             mean, std = drawn.mean(axis=1), drawn.std(axis=1, ddof=min(1, drawn.shape[1] - 1))
@@ -483,10 +492,8 @@ class FieldCases:
         endings = ("", "_std", f"_lower{ending}", f"_upper{ending}")
 
         def answer(model: FieldModel, case: Case) -> tuple[Mesh, bool, dict[str, Array]]:
-            found = model.answer(case)
-            parts = (found.mean(), found.std(), *found.interval(level, simultaneous))
-            fields = {model.kind.name + end: model.kind.shaped(case.mesh, part)
-                      for end, part in zip(endings, parts, strict=True)}  # fmt: skip
+            parts = model.parts(case, level, simultaneous)
+            fields = {model.kind.name + end: part for end, part in zip(endings, parts, strict=True)}
             return case.mesh, model.kind.on_cells, fields
 
         meshes = []
@@ -527,7 +534,7 @@ class FieldCases:
 
     def derived(
         self,
-        function: Number | Sequence[str],
+        function: Number | Sequence[Number],
         level: float = 0.95,
         n_samples: int = 200,
         *,
@@ -535,33 +542,84 @@ class FieldCases:
         random_state: int = 0,
         widen: bool = True,
     ) -> pd.DataFrame:
-        """Return numbers derived from a field, from samples of it; see :meth:`swwl.FieldRegressor.derived`."""
+        """Return numbers derived from a field; see :meth:`swwl.FieldRegressor.derived`."""
+        found, lacks = self.numbers(function, level, n_samples, field=field, random_state=random_state, widen=widen)
+        named = {words: {f"row {row}": why for row, why in own.items()} for words, own in lacks.items()}
+        for note in missing_notes(named, len(self)):
+            warnings.warn(note, MeshWarning, stacklevel=3)
+        return found
+
+    def numbers(
+        self,
+        function: Number | Sequence[Number],
+        level: float = 0.95,
+        n_samples: int = 200,
+        *,
+        field: str | None = None,
+        random_state: int = 0,
+        widen: bool = True,
+    ) -> tuple[pd.DataFrame, dict[str, dict[int, str]]]:
+        """Return numbers derived from a field and, by the words of a number, which rows have none, and why.
+
+        Those are NaN; a number that no row has is left out.
+        """
         if not 0 < level < 1:
             raise InputError(f"level is {level!r}, but a number between 0 and 1 is expected.")
         place = self._place(field)
         model, std = self.models[place], self.sizes[place][1]
-        name, listed = model.kind.name, not (isinstance(function, str) or callable(function))
+        name, listed = model.kind.name, not (isinstance(function, (str, LinearNumber)) or callable(function))
         numbers: list[Number] = list(function) if listed else [function]  # type: ignore[arg-type,list-item]
         draw = _drawer(n_samples, random_state)
 
-        def answer(one: FieldModel, case: Case) -> list[Array]:
+        def answer(one: FieldModel, case: Case) -> list[Array | InputError]:
             if one is not model:
                 return []
             if one.kind.on_cells:
                 raise InputError(f"Field {name!r} is one of cells; numbers are derived from fields of nodes.")
-            drawn = draw(one, case)
-            return [derived_number(number, *_asked(case, number, name, drawn)) for number in numbers]
+            samples, nodal = cache(lambda: draw(one, case)), cache(lambda: one.parts(case, level))
 
-        rows = [row[name] for row in self._ask(answer, widen=False)]
+            def found(number: Number) -> Array | InputError:
+                if not isinstance(number, LinearNumber):
+                    return derived_number(number, *_asked(case, number, name, samples()))
+                try:
+                    weights = number.weights(case.mesh, one.kind.components, case.nodes.copies is not None)
+                except InputError as error:
+                    return error
+                values = weights.of(nodal() if number.pointwise else samples())
+                return values[:, 0] if values.shape[1] == 1 else values
+
+            return [found(number) for number in numbers]
+
+        rows = [row[name] for row in self._ask(answer, widen)]
         wide = model.widening(std) if widen else np.ones(len(std))
         columns: dict[str, Array] = {}
+        lacks: dict[str, dict[int, str]] = {}
         for k, number in enumerate(numbers):
-            found = np.array([row[k] for row in rows]) if rows else np.empty((0, n_samples))
+            found, why = _stacked([row[k] for row in rows], (n_samples,))
+            lacks |= {number.words: why} if isinstance(number, LinearNumber) else {}
+            if len(why) == len(rows) > 0:
+                continue
             own = self._largest(model, number, level, wide)
             for key, part in (own or model.number(number, found, level, wide)).items():
                 key = f"{number}_{key}" if listed else key
-                columns |= {key: part} if part.ndim == 1 else {f"{key}_{j}": own for j, own in enumerate(part.T)}
-        return pd.DataFrame(columns)
+                columns |= {key: part} if part.ndim == 1 else {f"{key}_{j}": one for j, one in enumerate(part.T)}
+        return pd.DataFrame(columns), lacks
+
+    def along_line(
+        self, line: Line, level: float = 0.95, *, field: str | None = None, widen: bool = True
+    ) -> pd.DataFrame:
+        """Return a field along a line through every mesh; see :meth:`swwl.FieldRegressor.along_line`."""
+        found = self.derived(line, level, field=field, widen=widen)
+        n, c = int(line.n), self.models[self._place(field)].kind.components
+        table = pd.DataFrame({"row": np.repeat(np.arange(len(self)), n)})
+        places = np.tile(line.points, (len(self), 1))
+        table["distance"] = np.linalg.norm(places - line.start, axis=1)
+        for name, column in zip("xyz", places.T, strict=False):
+            table[name] = column
+        for key in ("mean", "std", "lower", "upper"):
+            part = found.reindex(columns=[f"{key}_{j}" for j in range(n * c)]).to_numpy().reshape(-1, c)
+            table = table.assign(**({key: part[:, 0]} if c == 1 else {f"{key}_{j}": p for j, p in enumerate(part.T)}))
+        return table
 
     def _largest(self, model: FieldModel, number: Number, level: float, wide: Array) -> dict[str, Array] | None:
         """Return the largest size of fields that are stretched to it; None for other numbers and fields."""
@@ -647,6 +705,17 @@ def _apart(rows: list[dict[str, tuple[Array, Array]]]) -> tuple[Fields, Fields]:
     """Return two lists of fields of one list of pairs."""
     first, second = ([{name: pair[k] for name, pair in row.items()} for row in rows] for k in (0, 1))
     return first, second
+
+
+def _stacked(found: Sequence[Array | InputError], shape: tuple[int, ...]) -> tuple[Array, dict[int, str]]:
+    """Return what was found of m rows as one array (m, ...), NaN where there is nothing, and why there is nothing.
+
+    Without any rows it has the given shape.
+    """
+    why = {row: str(one) for row, one in enumerate(found) if isinstance(one, InputError)}
+    shape = next((one.shape for one in found if not isinstance(one, InputError)), shape)
+    parts = [np.full(shape, np.nan) if isinstance(one, InputError) else one for one in found]
+    return np.reshape(parts, (len(found), *shape)), why
 
 
 def _asked(case: Case, number: Number, name: str, drawn: Array) -> tuple[Mesh, str, Array]:

@@ -14,7 +14,7 @@ from swwl.errors import InputError
 from swwl.fields.geometry.descriptors import Describer, n_factors
 from swwl.fields.model import LEVELS, FieldModel, MeshNodes, NodeAnswer, WholeField
 from swwl.fields.modes import FieldModes, SmoothBasis
-from swwl.fields.numbers import NAMES, NumberErrors
+from swwl.fields.numbers import NumberErrors, is_number_name
 from swwl.fields.training import Geometry
 from swwl.fields.values import FieldKind, Warp
 from swwl.formatting import Record
@@ -184,7 +184,7 @@ def _one_from_state(state: FieldState, describer: Describer) -> FieldModel:
         sizes |= {"m": basis.size, "d": width}
     check_declared(state, Sizes(**sizes))
     for name, errors in state.numbers.items():
-        if name not in NAMES or not len(errors.scores):
+        if not is_number_name(name) or not len(errors.scores):
             raise InputError(f"there are scores of {shown(name)}, or none")
     if state.kind.flat and state.kind.components != 1:
         raise InputError(f"{state.kind.name} has {state.kind.components} components, but one is expected")
@@ -218,7 +218,9 @@ def _one_from_state(state: FieldState, describer: Describer) -> FieldModel:
 def _try(model: FieldModel) -> None:
     """Predict a field at a few places."""
     n = model.modes.mean.shape[1] if model.basis is None else 1
-    descriptors = None if model.basis is None else model.basis.centers[:1]
+    descriptors = None
+    if model.basis is not None:
+        descriptors = np.hstack([model.basis.centers[:1], np.ones((1, model.basis.factors))])
     zero = np.zeros(model.modes.number)
     y, sd = model.at_nodes(MeshNodes(n, model.basis, descriptors), zero, zero)
     answer = NodeAnswer(model, y, sd, np.ones((len(y), 1)), np.full(y.shape, np.nan))

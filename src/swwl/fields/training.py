@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError, MeshWarning, PlaneMeshWarning
 from swwl.fields.candidates import Settings
-from swwl.fields.coding import FieldData, scored_nodes
+from swwl.fields.coding import MOST_SCORED, FieldData, scored_nodes
 from swwl.fields.geometry.descriptors import Blocks, Describer, check_recipe, has_normals
 from swwl.fields.geometry.walls import inner_loops, loop_features
-from swwl.fields.numbers import node_shares
+from swwl.fields.numbers import NodalWeights, group_forces, node_shares
 from swwl.fields.sizes import field_sizes
 from swwl.fields.values import WARPS, FieldKind, kept_limits, node_weights
 from swwl.mesh.io import as_mesh
@@ -331,7 +331,8 @@ def load_training(
         constant = held_values([look.ends[j] for look in looks])
         known = [_held_nodes(look, constant, kind.components) for look in looks]
         limits = kept_limits(values)
-        fields.append(FieldData(kind, values, weights, blocks, scored, shares, known, constant, limits))
+        forces = [look.forces[j] for look in looks]
+        fields.append(FieldData(kind, values, weights, blocks, scored, shares, known, constant, limits, forces=forces))
         sizes.append(np.array([look.sizes[j] for look in looks]))
     return Training(Geometry(describer, common, cells, meshes.plane), fields, sizes)
 
@@ -405,6 +406,7 @@ class _Look:
     groups: dict[str, NDArray[np.int32]]
     ends: list[dict[str, tuple[Array, Array]]]
     sizes: list[tuple[float, float]]
+    forces: list[dict[str, NodalWeights]]
 
 
 def _look(number: int, mesh: Mesh, kinds: Sequence[FieldKind], model: FieldRegressor, cells: Codes) -> _Look:
@@ -422,8 +424,9 @@ def _look(number: int, mesh: Mesh, kinds: Sequence[FieldKind], model: FieldRegre
     groups = {name: group.nodes for name, group in mesh.groups.items() if len(group.nodes)}
     ends = [_ends(kind, field, groups) for kind, field in zip(kinds, values, strict=True)]
     sizes = [field_sizes(mesh, field) for field in values]
+    forces = [group_forces(mesh, kind.components, MOST_SCORED, model.random_state + number) for kind in kinds]
     parts = (has_normals(mesh), _count_bodies(mesh), values, weights, scored, shares)
-    return _Look(same, diagonal, *parts, mesh.n_nodes, groups, ends, sizes)
+    return _Look(same, diagonal, *parts, mesh.n_nodes, groups, ends, sizes, forces)
 
 
 def _ends(kind: FieldKind, values: Array, groups: dict[str, NDArray[np.int32]]) -> dict[str, tuple[Array, Array]]:

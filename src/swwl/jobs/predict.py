@@ -22,6 +22,7 @@ from swwl.evaluation.curves import trend_columns
 from swwl.evaluation.metadata import data_of, field_data_of
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.model import FieldCases
+from swwl.fields.numbers import ForceOn, Line, LinearNumber, Probe, missing_notes
 from swwl.fields.scores import MeshScore, mesh_score, pooled
 from swwl.formatting import Record
 from swwl.gp.prediction import Prediction
@@ -416,21 +417,34 @@ def mesh_names(frame: pd.DataFrame, path: Path, column: str) -> list[str]:
     return names
 
 
-def check_field_names(model: FieldRegressor, frame: pd.DataFrame, path: Path) -> None:
+def check_field_names(
+    model: FieldRegressor, frame: pd.DataFrame, path: Path, asked: Sequence[LinearNumber] = ()
+) -> None:
     """Refuse a table that has columns where predictions go."""
+    begin = tuple(f"{name}_{number}_" for name in model.field_names_ for number in asked)
+    taken = [name for name in map(str, frame.columns) if name.startswith(begin) and name.endswith(PREDICTED)]
     own = [f"{name}_{what}_{key}" for name in model.field_names_ for what in DERIVED for key in PREDICTED]
     own += [f"{name}_{key}" for name in model.field_names_ for key in _SCORES]
-    for name in [FILE, *own, OUTSIDE, *DOMAIN_COLUMNS]:
+    for name in [FILE, *own, *taken, OUTSIDE, *DOMAIN_COLUMNS]:
         if name in frame.columns:
             raise InputError(f"{path}: already has a column {name!r}, which is where predictions go; rename it.")
 
 
 class Predicted(NamedTuple):
-    """What became of a table: with new columns, scores by field where meshes have the truth, and the domain."""
+    """What became of a table: with new columns, scores by field where meshes have the truth, and the domain.
+
+    Beside it the numbers that were asked for, a row for each of them and every case, and notes on missing ones.
+    """
 
     table: pd.DataFrame
     scores: list[Record]
     domain: pd.DataFrame
+    numbers: list[Record]
+    notes: list[str]
+
+    def note_apart(self, apart: Mapping[int, Sequence[str]]) -> None:
+        """Name in the table, too, the columns of meshes unlike the training meshes, by row."""
+        self.table[OUTSIDE] = with_meshes_apart(self.domain["outside"], apart)
 
 
 def predict_fields(
@@ -439,8 +453,8 @@ def predict_fields(
     path: Path,
     write: Callable[[int, Mesh], None],
     *,
+    asked: Sequence[LinearNumber] = (),
     compare: bool | NDArray[np.bool_] = True,
-    apart: Mapping[int, Sequence[str]] | None = None,
     memory: Memory | None = None,
     progress: Progress | None = None,
 ) -> Predicted:
@@ -457,18 +471,22 @@ def predict_fields(
         Called with the number of a row and its mesh, which has NAME, NAME_std, NAME_lower95, NAME_upper95 and, where
         the mesh of the table has the field, NAME_true and NAME_error, for every field; none of the fields that were
         simulated otherwise.
+    asked : sequence of LinearNumber
+        Values at places and forces on groups, of all fields of nodes; refused before anything is predicted where no
+        mesh has them.
     compare : bool or ndarray of bool, shape (M,)
         Whether fields that the meshes hold are the truth of these rows; as an array, which rows the model was fitted
         to, as these are scored by themselves.
-    apart : mapping, optional
-        Columns of meshes unlike the training meshes, by row.
     memory : Memory, optional
     progress : callable, optional
         Called as ``progress(done, total)`` after every handful of rows.
     """
     inputs = input_columns(model, frame, path)
     names = case_names(frame[model.mesh_column_].tolist())
+    _require_somewhere(model, inputs, names, asked)
     domains: list[pd.DataFrame] = []
+    told: list[Record] = []
+    lacks: dict[str, dict[str, str]] = {number.words: {} for number in asked}
     columns: dict[str, list[float]] = {}
     scores: dict[str, dict[bool, list[MeshScore]]] = {name: {False: [], True: []} for name in model.field_names_}
     seen = compare if isinstance(compare, np.ndarray) else np.zeros(len(frame), dtype=bool)
@@ -481,6 +499,12 @@ def predict_fields(
             domains.append(cases.domain)
             for name, values in derived_numbers(cases).items():
                 columns.setdefault(name, []).extend(values)
+            if asked:
+                found_numbers, own = asked_numbers(cases, asked)
+                rows_told = [one | {"row": first + one["row"]} for one in found_numbers]
+                told += [{"case": names[one["row"]]} | one for one in rows_told]
+                for words, why in own.items():
+                    lacks[words] |= {names[first + row]: reason for row, reason in why.items()}
         for row, mesh in enumerate(meshes, first):
             known = truths(cases.table[model.mesh_column_].iloc[row - first], model.field_names_) if has_truth else {}
             found = {name: score_mesh(mesh.renamed(names[row]), name, true) for name, true in known.items()}
@@ -495,15 +519,18 @@ def predict_fields(
     table = pd.DataFrame(
         {name: values for name, values in columns.items() if not np.isnan(values).all()}, index=frame.index
     )
+    told.sort(key=lambda one: int(one["row"]))
+    table = pd.concat([table, _wide(told, frame.index)], axis=1)
     domain = pd.concat(domains)
-    outside = {OUTSIDE: with_meshes_apart(domain["outside"], apart)} | domain_columns(domain)
+    outside = {OUTSIDE: list(domain["outside"])} | domain_columns(domain)
     rows = [
         {"field": name, "test": FITTED if own else UNSEEN if both[True] else "table"} | pooled(found)._asdict()
         for name, both in scores.items()
         for own, found in both.items()
         if found
     ]
-    return Predicted(pd.concat([frame, table, pd.DataFrame(outside, index=frame.index)], axis=1), rows, domain)
+    table = pd.concat([frame, table, pd.DataFrame(outside, index=frame.index)], axis=1)
+    return Predicted(table, rows, domain, told, missing_notes(lacks, len(frame)))
 
 
 def _of_row(score: MeshScore | None, truth: NDArray[np.float64] | None) -> tuple[float, ...]:
@@ -552,6 +579,124 @@ def derived_numbers(cases: FieldCases, level: float = 0.95) -> dict[str, NDArray
             for key, part in zip(PREDICTED, ("mean", "std", "lower", "upper"), strict=True):
                 columns[f"{name}_{what}_{key}"] = found[f"{number}_{part}"].to_numpy()
     return columns
+
+
+def asked_numbers(
+    cases: FieldCases, asked: Sequence[LinearNumber], level: float = 0.95
+) -> tuple[list[Record], dict[str, dict[int, str]]]:
+    """Return values at places and forces on groups, of all fields of nodes, and which rows have none, and why.
+
+    Returns
+    -------
+    list of dict
+        ``row``, ``field``, ``number`` (the column that it fills, without its ending), ``words`` and ``PREDICTED``;
+        those that a row does not have are left out.
+    dict
+        As :meth:`swwl.fields.model.FieldCases.numbers` returns it.
+    """
+    rows, lacks = list[Record](), dict[str, dict[int, str]]()
+    models = [one for one in cases.models if not one.kind.on_cells]
+    if not models:
+        raise InputError("All fields of the model are fields of cells; numbers are derived from fields of nodes.")
+    for one in models:
+        name = one.kind.name
+        found, own = cases.numbers(list(asked), level, field=name)
+        lacks |= own
+        for number in asked:
+            ends = [key.removeprefix(f"{number}_mean") for key in found if key.startswith(f"{number}_mean")]
+            for k, end in enumerate(ends):
+                axis = "" if len(ends) == 1 else "xyz"[k] if len(ends) <= 3 else str(k)
+                label = f"{name}_{number}" + (f"_{axis}" if axis else "")
+                words = f"{name} {number.words}" if number.pointwise else f"{number.words}, {name}"
+                words += f", {axis}" if axis else ""
+                parts = [found[f"{number}_{key}{end}"].to_numpy() for key in ("mean", "std", "lower", "upper")]
+                rows += [
+                    {"row": row, "field": name, "number": label, "words": words}
+                    | dict(zip(PREDICTED, values, strict=True))
+                    for row, values in enumerate(np.column_stack(parts).tolist())
+                    if row not in own[number.words]
+                ]
+    return rows, lacks
+
+
+def _wide(told: Sequence[Record], index: pd.Index) -> pd.DataFrame:
+    """Return the columns that numbers fill, NaN where they are missing."""
+    columns = {
+        name: np.full(len(index), np.nan) for one in told for name in (f"{one['number']}_{k}" for k in PREDICTED)
+    }
+    for one in told:
+        for key in PREDICTED:
+            columns[f"{one['number']}_{key}"][one["row"]] = one[key]
+    return pd.DataFrame(columns, index=index)
+
+
+def _require_somewhere(
+    model: FieldRegressor, inputs: pd.DataFrame, names: Sequence[str], asked: Sequence[LinearNumber]
+) -> None:
+    """Refuse numbers that no mesh of a table has; most often a look at the first mesh is enough."""
+    for number in asked:
+        why: dict[str, str] = {}
+        for item, name in zip(inputs[model.mesh_column_], names, strict=True):
+            mesh = as_mesh(item)
+            try:
+                number.weights(mesh, plane=model.plane_)
+                break
+            except InputError as error:
+                why[name] = str(error)
+        else:
+            missing_notes({number.words: why}, len(why))
+
+
+def numbers_of_texts(probes: Sequence[str], forces: Sequence[str]) -> list[LinearNumber]:
+    """Read places "x,y,z" and names of groups, each once.
+
+    >>> numbers_of_texts(["0.5,1", "0.5, 1.0"], ["body*"])
+    [Probe(point=(0.5, 1.0)), ForceOn(pattern='body*')]
+    """
+    return list(dict.fromkeys([*(Probe(_place(text)) for text in probes), *(ForceOn(text) for text in forces)]))
+
+
+def line_of_text(text: str) -> Line:
+    """Read a line "x0,y0,z0:x1,y1,z1:N"; without N, of 101 points.
+
+    >>> line_of_text("0,0:1,2:11")
+    Line(start=(0.0, 0.0), end=(1.0, 2.0), n=11)
+    """
+    start, *rest = text.split(":")
+    if not 1 <= len(rest) <= 2 or not all(part.strip().isdigit() for part in rest[1:]):
+        raise InputError(f"A line is {text!r}, but two places and a number of points are expected: 0,0,0:1,0,0:50.")
+    return Line(_place(start), _place(rest[0]), *(int(part) for part in rest[1:]))
+
+
+def _place(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"A place is {text!r}, but coordinates between commas are expected: 0.5,1.2,0.") from None
+
+
+def line_table(model: FieldRegressor, frame: pd.DataFrame, line: Line) -> pd.DataFrame:
+    """Return all fields of nodes along a line through the mesh of one case: x, y, z, distance, and NAME_mean, ….
+
+    Parameters
+    ----------
+    model : FieldRegressor
+    frame : DataFrame of one row
+        Of :func:`one_case`.
+    line : Line
+    """
+    cases = model.cases(input_columns(model, frame, Path("case")))
+    columns: dict[str, NDArray[np.float64]] = {}
+    for one in cases.models:
+        if not one.kind.on_cells:
+            found = cases.along_line(line, field=one.kind.name)
+            columns |= {str(name): found[name].to_numpy() for name in found if name in ("distance", "x", "y", "z")}
+            for key, part in zip(PREDICTED, ("mean", "std", "lower", "upper"), strict=True):
+                own = [name for name in found if str(name).split("_")[0] == part]
+                columns |= {f"{one.kind.name}_{name.replace(part, key, 1)}": found[name].to_numpy() for name in own}
+    if not columns:
+        raise InputError("All fields of the model are fields of cells; lines lead through fields of nodes.")
+    return pd.DataFrame(columns)
 
 
 def with_truth(mesh: Mesh, truth: Mapping[str, NDArray[np.float64]]) -> Mesh:

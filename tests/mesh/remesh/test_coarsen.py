@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial import Delaunay
 
-from swwl import Mesh, as_mesh
+from swwl import InputError, Mesh, as_mesh
 from swwl.datasets import coarsen_dataset, make_samples
 from swwl.datasets.blade import BLADE
 from swwl.datasets.blade.geometry import Blade, surface
@@ -17,7 +18,7 @@ from swwl.datasets.generator import draw
 from swwl.datasets.tensile2d.mesh import notched_plate
 from swwl.mesh.cells import node_normals
 from swwl.mesh.remesh.coarsen import anchors, coarsen, enclosed, outline_curves, outline_edges
-from swwl.mesh.remesh.transfer import interpolate, transfer
+from swwl.mesh.remesh.transfer import interpolate, places_in, transfer
 from tests.datasets.quality import smallest_angle
 from tests.helpers import plate
 
@@ -348,3 +349,30 @@ def test_nothing_leaks_through_thin_bodies():
     np.testing.assert_allclose(interpolate(slab, both, {"s": side}, targets, normals)["s"], 1)
     np.testing.assert_allclose(interpolate(slab, both, {"s": side}, targets, -normals)["s"], -1)
     np.testing.assert_allclose(node_normals(slab, both)[:, 2], side)
+
+
+@pytest.mark.parametrize("kind", ["line", "triangle", "tetra"])
+def test_places_are_those_of_the_nearest_point_of_all_cells(kind):
+    """No point that is drawn in any cell is nearer, and weights lead to a point at that distance."""
+    rng = np.random.default_rng(0)
+    d = {"line": 1, "triangle": 2, "tetra": 3}[kind]
+    points = rng.uniform(size=(40, d)) if d > 1 else np.sort(rng.uniform(size=(40, 1)), axis=0)
+    cells = Delaunay(points).simplices[::2] if d > 1 else np.column_stack([np.arange(0, 39, 2), np.arange(1, 40, 2)])
+    targets = rng.uniform(-0.3, 1.3, (50, d))
+    found = places_in(Mesh(points, {kind: cells}), targets)
+    reached = np.einsum("rk,rkd->rd", found.weights, points[found.nodes])
+    np.testing.assert_allclose(np.linalg.norm(reached - targets, axis=1), found.distance, atol=1e-7)
+    assert (found.weights >= 0).all()
+    drawn = np.einsum("mqk,mkd->mqd", rng.dirichlet(np.ones(d + 1), (len(cells), 200)), points[cells]).reshape(-1, d)
+    nearest = np.linalg.norm(drawn[:, None] - targets, axis=2).min(axis=0)
+    assert (found.distance <= nearest + 1e-9).all()
+    assert (nearest - found.distance).max() < 0.1
+
+
+def test_cells_of_no_size_hold_nothing_that_others_do_not():
+    points = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0.5, 0.5, 0]], float)
+    mesh = Mesh(points, {"tetra": [[0, 1, 2, 4], [0, 1, 2, 3]]})
+    found = places_in(mesh, np.array([[0.2, 0.2, 0.2], [0.25, 0.25, -1.0]]))
+    np.testing.assert_allclose(found.distance, [0, 1], atol=1e-12)
+    with pytest.raises(InputError, match="interpolated in cells, but the mesh has none"):
+        places_in(Mesh(points, {}), points)

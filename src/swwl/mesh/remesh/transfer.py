@@ -1,8 +1,10 @@
-"""Node fields from one mesh to the nodes of another: linear within the nearest triangle."""
+"""Node fields from one mesh to the nodes of another, or to single places: linear within the nearest cell."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +12,7 @@ from scipy.spatial import cKDTree
 
 from swwl.errors import InputError
 from swwl.mesh.arrays import AnyArray
-from swwl.mesh.cells import node_normals, triangle_normals
+from swwl.mesh.cells import cut_into_simplices, node_normals, triangle_normals
 from swwl.mesh.mesh import Mesh
 
 _Floats = NDArray[np.float64]
@@ -97,6 +99,97 @@ def interpolate(
     return {name: np.einsum("rc,rc...->r...", share, np.asarray(field, float)[nodes]) for name, field in fields.items()}
 
 
+class Places(NamedTuple):
+    """Where places lie in a mesh.
+
+    Attributes
+    ----------
+    nodes : ndarray of shape (r, k)
+        Corners of the nearest line (k = 2), triangle (3) or tetrahedron (4), into which cells are cut.
+    weights : ndarray of shape (r, k)
+        What each of them counts in a linear interpolation at the nearest point of it; sums are 1.
+    distance : ndarray of shape (r,)
+        From there; zero inside the mesh.
+    """
+
+    nodes: _Nodes
+    weights: _Floats
+    distance: _Floats
+
+
+def places_in(mesh: Mesh, targets: _Floats) -> Places:
+    """Find the cells that hold places, or the nearest ones; made for few places, which each take a look at all cells.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        With cells; those of the highest dimension count, by their corners.
+    targets : ndarray of shape (r, d)
+
+    Examples
+    --------
+    >>> corner = Mesh([[0.0, 0], [1, 0], [0, 1]], [[0, 1, 2]])
+    >>> found = places_in(corner, np.array([[0.25, 0.5], [0.5, -2.0]]))
+    >>> found.weights.tolist(), found.distance.tolist()
+    ([[0.25, 0.25, 0.5], [0.5, 0.5, 0.0]], [0.0, 2.0])
+    """
+    simplices = cut_into_simplices(mesh.cells)
+    if not len(simplices):
+        raise InputError("Fields are interpolated in cells, but the mesh has none.")
+    points = mesh.points
+    lowest, highest = points[simplices[:, 0]], points[simplices[:, 0]]
+    for node in simplices.T[1:]:
+        lowest, highest = np.minimum(lowest, points[node]), np.maximum(highest, points[node])
+    # No cell is nearest whose box is farther away than the nearest node.
+    corners = np.unique(simplices)
+    reach = cKDTree(points[corners]).query(targets)[0]
+    chosen, weights, distance = [], [], []
+    for target, radius in zip(targets, reach * (1 + 1e-9), strict=True):
+        near = np.flatnonzero(((lowest <= target + radius) & (highest >= target - radius)).all(axis=1))
+        share, squared = _nearest_in_simplex(points[simplices[near]], target)
+        best = int(squared.argmin())
+        chosen.append(simplices[near[best]])
+        weights.append(share[best])
+        distance.append(np.sqrt(squared[best]))
+    shape = -1, simplices.shape[1]
+    return Places(np.reshape(chosen, shape).astype(np.int32), np.reshape(weights, shape), np.array(distance))
+
+
+def _nearest_in_simplex(corners: _Floats, target: _Floats) -> tuple[_Floats, _Floats]:
+    """Weights (m, k) of the nearest points of lines, triangles or tetrahedra (m, k, d), and squared distances (m,)."""
+    k = corners.shape[1]
+    if k == 2:
+        share = _along(corners[:, 0], corners[:, 1], target)
+        weights = np.stack([1 - share, share], axis=1)
+        return weights, ((np.einsum("mc,mcd->md", weights, corners) - target) ** 2).sum(axis=1)
+    if k == 3:
+        return _nearest_in_triangle(corners, target)
+    weights, squared = np.zeros((len(corners), 4)), np.full(len(corners), np.inf)
+    for face in combinations(range(4), 3):
+        own, apart = _nearest_in_triangle(corners[:, face], target)
+        nearer = np.flatnonzero(apart < squared)
+        weights[nearer] = 0.0
+        weights[nearer[:, None], face] = own[nearer]
+        squared[nearer] = apart[nearer]
+    u, v, w = (corners[:, j] - corners[:, 0] for j in (1, 2, 3))
+    volume = np.einsum("md,md->m", u, np.cross(v, w))
+    proper = np.where(volume == 0, 1.0, volume)
+    inner = [
+        np.einsum("md,md->m", target - corners[:, 0], np.cross(a, b)) / proper for a, b in ((v, w), (w, u), (u, v))
+    ]
+    found = np.stack([1 - sum(inner), *inner], axis=1)
+    inside = (found >= 0).all(axis=1) & (volume != 0)
+    weights[inside], squared[inside] = found[inside], 0.0
+    return weights, squared
+
+
+def _along(start: _Floats, end: _Floats, target: _Floats) -> _Floats:
+    """Return where between start (0) and end (1) the nearest points of lines (..., d) lie."""
+    along = end - start
+    length = np.maximum((along * along).sum(-1), np.finfo(float).tiny)
+    return np.asarray(np.clip(((target - start) * along).sum(-1) / length, 0, 1))
+
+
 def _start(
     points: _Floats,
     triangles: _Nodes,
@@ -152,9 +245,7 @@ def _nearest_in_triangle(corners: _Floats, target: _Floats) -> tuple[_Floats, _F
     options = [np.stack([1 - s - t, s, t], -1)]
     inside = (options[0] >= 0).all(-1)
     for start, end in ((a, b), (b, c), (c, a)):
-        along = end - start
-        length = np.maximum((along * along).sum(-1), np.finfo(float).tiny)
-        r = np.clip(((target - start) * along).sum(-1) / length, 0, 1)
+        r = _along(start, end, target)
         k = len(options) - 1
         share = np.zeros((*r.shape, 3))
         share[..., k], share[..., (k + 1) % 3] = 1 - r, r

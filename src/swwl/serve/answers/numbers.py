@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from swwl.errors import InputError, located
+from swwl.fields.numbers import ForceOn, Probe
 from swwl.jobs.predict import PREDICTED
 from swwl.serve.http.limits import Limits
 from swwl.serve.models.meshes import Known, MeshStore
@@ -34,7 +35,8 @@ def predict(served: Served, meshes: Mapping[str, Known], question: PredictQuesti
     question : PredictQuestion
     """
     table = served.case(question.inputs)
-    judged = served.judge(meshes, table, question.level)
+    asked = [*(Probe(tuple(place)) for place in question.probe), *map(ForceOn, question.force_on)]
+    judged = served.judge(meshes, table, question.level, list(dict.fromkeys(asked)))
     domain = domain_of(served, meshes, table, judged)
     targets = {name: one | {"trust": trust(domain["inside"], one["unsure"])} for name, one in judged.targets.items()}
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,11 +14,13 @@ from swwl.errors import InputError, located
 from swwl.evaluation.metadata import Cases, field_data_of, field_score_rows
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.model import FieldCases
+from swwl.fields.numbers import LinearNumber, missing_notes
 from swwl.fields.one_mesh import PreparedFields
 from swwl.jobs.predict import (
     DERIVED,
     OUTSIDE,
     PREDICTED,
+    asked_numbers,
     check_field_names,
     derived_numbers,
     domain_columns,
@@ -39,6 +41,20 @@ class PlacedFields(NamedTuple):
 
     fields: PreparedFields
     place: Place | None
+
+
+def _asked(
+    cases: FieldCases, asked: Sequence[LinearNumber], level: float, wide: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Return values at places and forces on groups of one case by name; refuse those that its mesh does not have."""
+    rows, lacks = asked_numbers(cases, asked, level)
+    missing_notes({words: {str(row): why for row, why in own.items()} for words, own in lacks.items()}, len(cases))
+    keys = ("mean", "std", "lower", "upper")
+    return {
+        row["number"]: {key: row[own] for key, own in zip(keys, PREDICTED, strict=True)}
+        | {"unsure": row["field"] in wide}
+        for row in rows
+    }
 
 
 class ServedFields(Served):
@@ -68,7 +84,9 @@ class ServedFields(Served):
 
         return self._prepared.get(known.key, make)
 
-    def judge(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Judged:
+    def judge(
+        self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float, asked: Sequence[LinearNumber] = ()
+    ) -> Judged:
         """Predict numbers derived from the fields of one case, and say whether it is like the training cases."""
         prepared, place = self._prepare(meshes)
         cases = prepared.cases(table)
@@ -79,6 +97,7 @@ class ServedFields(Served):
             name: {key: float(values[0, k]) for key, values in found.items()} | {"unsure": unsure[k]}
             for k, name in enumerate(self.targets)
         }
+        targets |= _asked(cases, asked, level, wide) if asked else {}
         inside = None if pd.isna(domain["inside"]) else bool(domain["inside"])
         score = None if np.isnan(domain["score"]) else float(domain["score"])
         return Judged(targets, inside, score, str(domain["why"]), place)

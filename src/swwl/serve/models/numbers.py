@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from swwl.errors import located
+from swwl.errors import InputError, located
 from swwl.evaluation import scores
 from swwl.evaluation.curves import trend_columns
 from swwl.evaluation.metadata import NumberData, data_of
+from swwl.fields.numbers import LinearNumber
 from swwl.gp.prediction import Prediction
 from swwl.jobs.predict import check_names, graph_columns, prediction_table
 from swwl.regression.estimator import RobustGPRegressor
@@ -51,8 +52,12 @@ class ServedNumbers(Served):
 
         return self._prepared.get(key, make)
 
-    def judge(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Judged:
+    def judge(
+        self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float, asked: Sequence[LinearNumber] = ()
+    ) -> Judged:
         """Predict one case, and say whether it is like the training cases."""
+        if asked:
+            raise InputError(f"Model {self.name!r} predicts numbers, but probe and force_on ask for fields.")
         one, place = self._prepare(meshes)
         prediction, domain = one.predict_with_domain(self.model, table)
         found, unsure = _told(prediction.columns(), level), str(domain["widened"][0]).split(", ")

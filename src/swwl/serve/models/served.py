@@ -20,6 +20,7 @@ from swwl.domain.verdict import far_from_others
 from swwl.embedding.components import principal_components, project
 from swwl.errors import InputError
 from swwl.evaluation.metadata import Cases, TableData
+from swwl.fields.numbers import LinearNumber
 from swwl.formatting import number
 from swwl.mesh.io.formats import is_mesh
 from swwl.mesh.mesh import Mesh
@@ -147,8 +148,13 @@ class Served(ABC):
         """Return the factors of a kernel, and what they made of the training cases."""
 
     @abstractmethod
-    def judge(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Judged:
-        """Predict one case: a table of one row of checked inputs, and meshes by column."""
+    def judge(
+        self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float, asked: Sequence[LinearNumber] = ()
+    ) -> Judged:
+        """Predict one case: a table of one row of checked inputs, and meshes by column; of fields, also what is asked.
+
+        Values at places and forces on groups stand among the targets.
+        """
 
     @abstractmethod
     def along(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Told:

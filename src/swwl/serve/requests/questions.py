@@ -29,6 +29,7 @@ from swwl.storage.checks import shown
 Asked = TypeVar("Asked", bound=BaseModel)
 
 _STEPS = 41
+_MOST_ASKED = 100
 # Tags of what may come in two forms; they begin unlike any name, so that messages can leave them out.
 _TEXT, _OBJECT, _LIST = "<text>", "<object>", "<list>"
 _MESHES, _ROWS = "a text, or an object of texts by column", "a list of rows, or an object of columns"
@@ -107,10 +108,17 @@ class FieldQuestion(CaseQuestion):
     format: Literal["bytes", "vtu"] = "bytes"
 
 
-class PredictQuestion(CaseQuestion):
+class LevelQuestion(CaseQuestion):
     """Numbers with intervals."""
 
     level: float = Field(0.95, gt=0, lt=1, description="probability of the interval")
+
+
+class PredictQuestion(LevelQuestion):
+    """Numbers of one case; of a model of fields, also values at places and forces on groups."""
+
+    probe: list[list[float]] = Field([], max_length=_MOST_ASKED, description="places, each by its coordinates")
+    force_on: list[str] = Field([], max_length=_MOST_ASKED, description="names of groups of faces, such as body*")
 
 
 class Sweep(_Strict):
@@ -131,7 +139,7 @@ class Sweep(_Strict):
         return value
 
 
-class CurveQuestion(PredictQuestion):
+class CurveQuestion(LevelQuestion):
     """Numbers along one input, for each of several values of another."""
 
     sweep: Sweep
@@ -246,6 +254,7 @@ _EXPECTED = {
     "less_than": "less than {lt:g}",
     "less_than_equal": "at most {le:g}",
     "too_short": "a list of at least {min_length}",
+    "too_long": "a list of at most {max_length}",
     "literal_error": "{expected}",
     _MESHES: _MESHES,
     _ROWS: _ROWS,
