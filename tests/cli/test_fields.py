@@ -89,6 +89,22 @@ def test_predict_writes_a_mesh_per_row(folder):
         assert (home[name] <= home[f"{name}_upper95"]).all()
 
 
+def test_bands_of_whole_fields(folder):
+    """Beside the intervals of nodes; the table says which fields they hold."""
+    out, table = folder / "whole", folder / "d/table.csv"
+    facts = json.loads(swwl("predict", folder / "f.swwl", table, "-o", out, "--whole-field", "--json").stdout)
+    found = pd.read_csv(out / "predictions.csv")
+    mesh = read_mesh(out / "003.vtu")
+    for name in ("heat", "move", "flux"):
+        home = mesh.cell_fields if name == "flux" else mesh.fields
+        lower, upper, truth = (home[f"{name}_{end}"] for end in ("lower95_whole", "upper95_whole", "true"))
+        assert found[f"{name}_whole"][3] == ((lower <= truth) & (truth <= upper)).all()
+        assert facts[f"{name}_whole"] == pytest.approx(found[f"{name}_whole"].mean())
+    text = swwl("predict", folder / "f.swwl", folder / "d/few.csv", "-o", folder / "few", "--whole-field").output
+    assert "heat: the 95 % band holds the whole field on" in text
+    refused("predict", folder / "f-scalars.swwl", table, "--whole-field", "-o", folder / "x.csv", words="no such file")
+
+
 def test_the_table_beside_has_derived_numbers(folder):
     out = folder / "predicted"
     swwl("predict", folder / "f.swwl", folder / "d/table.csv", "-o", out, "-q")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +13,9 @@ from swwl.cli.console import AtTime, Force, Output, given_time
 from swwl.cli.show import show_field_scores, show_findings, show_scores
 from swwl.errors import InputError, LeftOutWarning
 from swwl.formatting import Record, number
+
+if TYPE_CHECKING:
+    from swwl.jobs.predict import Asked
 
 # Rows of a table whose numbers are printed; the file has them all.
 _MOST_PRINTED = 10
@@ -28,7 +30,7 @@ def predict_field_table(
     time: float | str | None,
     cache: bool,
     force: bool,
-    asked: Sequence[Any] = (),
+    asked: Asked,
 ) -> None:
     """Fill a folder with the predicted meshes of a table."""
     from swwl.jobs.check import check_cases
@@ -37,6 +39,7 @@ def predict_field_table(
         FILE,
         OUTSIDE,
         TABLE,
+        WHOLE,
         check_field_names,
         domain_words,
         fitted_rows,
@@ -50,7 +53,7 @@ def predict_field_table(
 
     column = fitted.mesh_column_
     frame = table_at_time(fitted, read_table(table), table, time)
-    check_field_names(fitted, frame, table, asked)
+    check_field_names(fitted, frame, table, asked.numbers)
     inputs = table_files(table, frame, [column])
     names = mesh_names(frame, table, column)
     files = dict.fromkeys(names, is_predicted_mesh) | {TABLE: _is_table_of_fields}
@@ -81,7 +84,7 @@ def predict_field_table(
     out.say(f"{len(frame)} rows predicted, written to {output}: a .vtu file each, and {TABLE}")
     for note in found.notes:
         out.note(note)
-    if asked:
+    if asked.numbers:
         _show_numbers(out, [[row["case"], row["words"], *_numbers(row)] for row in found.numbers], ["case", "number"])
     outside = int((result[OUTSIDE] != "").sum())
     for line in domain_words(found.domain, fitted.n_train_):
@@ -89,10 +92,15 @@ def predict_field_table(
     show_field_scores(out, found.scores, "against the fields that the meshes hold")
     _say_what_counts(out, found.scores)
     facts = {"rows": len(frame), "output": output, "files": names, "table": output / TABLE, "outside": outside}
+    for name in fitted.field_names_ if asked.whole else ():
+        known = result[f"{name}_{WHOLE}"].dropna() if f"{name}_{WHOLE}" in result else []
+        if len(known):
+            out.say(f"{name}: the 95 % band holds the whole field on {int(sum(known))} of {len(known)} meshes")
+            facts |= {f"{name}_{WHOLE}": float(sum(known)) / len(known)}
     inside = found.domain["inside"]
     facts |= {"unlike": None if inside.isna().any() else int((~inside.astype(bool)).sum())}
     facts |= {"widened": int((found.domain["widened"] != "").sum())}
-    facts |= {"numbers": found.numbers} if asked else {}
+    facts |= {"numbers": found.numbers} if asked.numbers else {}
     out.result(facts | {"scores": found.scores, "findings": [finding.facts() for finding in findings]})
 
 
@@ -125,7 +133,7 @@ def predict_field_case(
     values: list[str],
     output: Path | None,
     force: bool,
-    asked: Sequence[Any] = (),
+    asked: Asked,
     line: Any = None,
 ) -> None:
     """Predict the fields of one mesh; print numbers derived from them, and write it where a file is named.
@@ -177,7 +185,7 @@ def predict_field_case(
     out.say(f"compared with the training cases: {row[DOMAIN]}")
     if row[WIDENED]:
         out.say(f"the model is less sure than of its training cases; the interval is doubled: {row[WIDENED]}")
-    facts = dict(row) | {"output": output} | ({"numbers": found.numbers} if asked else {})
+    facts = dict(row) | {"output": output} | ({"numbers": found.numbers} if asked.numbers else {})
     if along is not None:
         _show_line(out, along, output)
         out.result(facts | {"line": along.to_dict("records")})
@@ -245,6 +253,13 @@ def predict(
             "times the normals away from the body; of a vector field, its integral. May be repeated."
         ),
     ] = None,
+    whole_field: Annotated[
+        bool,
+        typer.Option(
+            "--whole-field",
+            help="Of fields: also bands that hold whole fields at once, FIELD_lower95_whole and FIELD_upper95_whole.",
+        ),
+    ] = False,
     line: Annotated[
         str | None,
         typer.Option(
@@ -273,20 +288,23 @@ def predict(
     Example:
       swwl predict m.swwl d/table.csv -o predictions.csv
       swwl predict f.swwl d/table.csv -o predicted
+      swwl predict f.swwl d/table.csv -o predicted --whole-field
       swwl predict f.swwl d/table.csv -o predicted --probe 0.5,0.2 --probe 1.5,0.2 --force-on "body*"
       swwl predict f.swwl --mesh d/meshes/00100.vtu speed=17188 --line 0,0.5:3,0.5:61 -o line.csv
       swwl predict m.swwl --mesh d/meshes/00100.vtu speed=17188 pressure=1.41
     """
-    from swwl.jobs.predict import case_meshes, line_of_text, load_any, numbers_of_texts
+    from swwl.jobs.predict import Asked, case_meshes, line_of_text, load_any, numbers_of_texts
 
     out = Output(quiet, as_json)
     fitted = load_any(model)
     given = what or []
     fields = fitted.predicts == "fields"
     at = given_time(time)
-    asked = numbers_of_texts(probe or [], force_on or [])
-    if (asked or line) and not fields:
-        raise InputError(f"{model}: predicts numbers, but --probe, --force-on and --line ask for fields.")
+    asked = Asked(numbers_of_texts(probe or [], force_on or []), whole_field)
+    if (asked != Asked() or line) and not fields:
+        raise InputError(
+            f"{model}: predicts numbers, but --probe, --force-on, --line and --whole-field ask for fields."
+        )
     way = line_of_text(line) if line is not None else None
     if mesh or (given and "=" in given[0] and not Path(given[0]).exists()):
         meshes = case_meshes(fitted, mesh or [], at)

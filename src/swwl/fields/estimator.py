@@ -388,10 +388,10 @@ class FieldRegressor(BaseEstimator):
     ) -> list[Mesh]:
         """Return the meshes of new rows with ``name``, ``name_std``, ``name_lower95`` and ``name_upper95``.
 
-        The ending follows the level; with ``simultaneous``, bounds are those of whole fields (``name_lower95_whole``,
-        ``name_upper95_whole``), see :meth:`predict_interval`. Fields that a mesh has already are left out, of nodes and
-        of cells: they are of a simulation, perhaps of another case. Those of integers (numbers of parts, tags) and
-        groups are kept. For ``widen`` see :meth:`predict`.
+        The ending follows the level; with ``simultaneous``, there are bounds of whole fields beside these
+        (``name_lower95_whole``, ``name_upper95_whole``), see :meth:`predict_interval`. Fields that a mesh has already
+        are left out, of nodes and of cells: they are of a simulation, perhaps of another case. Those of integers
+        (numbers of parts, tags) and groups are kept. For ``widen`` see :meth:`predict`.
         """
         return self._asked(X, widen, progress, memory).predict_meshes(level, widen, simultaneous=simultaneous)
 

@@ -255,9 +255,14 @@ class FieldModel:
         return ends[::-1] if self.warp.falls else ends
 
     def parts(self, case: Case, level: float, whole: bool = False) -> Array:
-        """Return field, standard deviation and bounds at all nodes of a mesh, (4, n) or (4, n, c)."""
+        """Return field, standard deviation and bounds at all nodes of a mesh, (4, n) or (4, n, c).
+
+        With ``whole``, bounds of the whole field as well, (6, n) or (6, n, c).
+        """
         found = self.answer(case)
-        return self.kind.shaped(case.mesh, np.stack([found.mean(), found.std(), *found.interval(level, whole)]))
+        parts = [found.mean(), found.std(), *found.interval(level)]
+        parts += found.interval(level, whole=True) if whole else ()
+        return self.kind.shaped(case.mesh, np.stack(parts))
 
     def number(self, name: Number, drawn: Array, level: float, wide: Array) -> dict[str, Array]:
         """Return ``mean``, ``std``, ``lower`` and ``upper`` of a derived number, (m,) or (m, k) each.
@@ -488,8 +493,9 @@ class FieldCases:
     def predict_meshes(self, level: float = 0.95, widen: bool = True, *, simultaneous: bool = False) -> list[Mesh]:
         """Return the meshes with predictions; see :meth:`swwl.FieldRegressor.predict_meshes`."""
         self._check_bands(simultaneous)
-        ending = f"{100 * level:g}" + "_whole" * simultaneous
-        endings = ("", "_std", f"_lower{ending}", f"_upper{ending}")
+        ending = f"{100 * level:g}"
+        endings = ["", "_std", f"_lower{ending}", f"_upper{ending}"]
+        endings += [f"_lower{ending}_whole", f"_upper{ending}_whole"] if simultaneous else []
 
         def answer(model: FieldModel, case: Case) -> tuple[Mesh, bool, dict[str, Array]]:
             parts = model.parts(case, level, simultaneous)

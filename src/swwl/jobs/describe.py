@@ -16,7 +16,7 @@ from swwl.errors import InputError, LeftOutWarning, MissingFileError, located
 from swwl.evaluation import scores
 from swwl.evaluation.metadata import TableData, data_of, field_data_of, field_score_rows
 from swwl.fields.estimator import FieldRegressor
-from swwl.formatting import Record, place
+from swwl.formatting import Record, number, place
 from swwl.jobs.table import CACHE_FOLDER, read_table, summary
 from swwl.mesh import Graph
 from swwl.mesh.io import read
@@ -206,5 +206,25 @@ def field_model_facts(model: FieldRegressor) -> Record:
         "kernels": {name: repr(one.member.kernel) for name, one in model.models_.items()},
         "modes": model.modes_.to_dict("records"),
         "choices": model.choices_.to_dict("records"),
+        "kept": kept_words(model),
         "scores": field_score_rows(model),
     }
+
+
+def kept_words(model: FieldRegressor) -> list[str]:
+    """Say in a line each what all training fields keep, and predictions with them, and how large ones are told."""
+    lines = []
+    for name, one in model.models_.items():
+        least, most = model.limits_[name]
+        ends = [f"at least {number(least)}"] if least > -np.inf else []
+        ends += [f"at most {number(most)}"] if most < np.inf else []
+        if ends:
+            lines.append(f"{name} stays {' and '.join(ends)}, as in all training fields")
+        for group, values in one.held.items():
+            told = ", ".join("free" if np.isnan(value) else number(float(value)) for value in values)
+            lines.append(f"{name} is {told} on {group!r}, as in all training fields")
+        if one.amplitude:
+            lines.append(f"{name} is an amplitude, predicted as a number, times a shape")
+        if one.power:
+            lines.append(f"the largest {name} is predicted as a number, and the field is stretched to it")
+    return lines

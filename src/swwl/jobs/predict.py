@@ -52,6 +52,8 @@ PREDICTED = ("mean", "std", "lower95", "upper95")
 # Where two outcomes are possible, the interval has a gap.
 GAP = ("gap_from95", "gap_to95")
 OUTSIDE = "outside_training_range"
+# Whether the band of a whole field holds the true one.
+WHOLE = "whole"
 # Whether a case is like the training cases, and which targets have intervals twice as wide for being less sure.
 SCORE, INSIDE, DOMAIN, WIDENED = DOMAIN_COLUMNS = ("domain_score", "inside_domain", "domain", "widened")
 # Answers that are less probable than this disagree, if there are so many of them.
@@ -447,13 +449,27 @@ class Predicted(NamedTuple):
         self.table[OUTSIDE] = with_meshes_apart(self.domain["outside"], apart)
 
 
+class Asked(NamedTuple):
+    """What is asked of predicted fields besides: numbers of all fields of nodes, and bands of whole fields.
+
+    With ``whole``, meshes get NAME_lower95_whole and NAME_upper95_whole, too, the bounds of bands that hold whole
+    fields; and the table NAME_whole, 1 where the band holds the true field and 0 where it does not.
+    """
+
+    numbers: Sequence[LinearNumber] = ()
+    whole: bool = False
+
+
+_NOTHING = Asked()
+
+
 def predict_fields(
     model: FieldRegressor,
     frame: pd.DataFrame,
     path: Path,
     write: Callable[[int, Mesh], None],
     *,
-    asked: Sequence[LinearNumber] = (),
+    asked: Asked = _NOTHING,
     compare: bool | NDArray[np.bool_] = True,
     memory: Memory | None = None,
     progress: Progress | None = None,
@@ -471,9 +487,8 @@ def predict_fields(
         Called with the number of a row and its mesh, which has NAME, NAME_std, NAME_lower95, NAME_upper95 and, where
         the mesh of the table has the field, NAME_true and NAME_error, for every field; none of the fields that were
         simulated otherwise.
-    asked : sequence of LinearNumber
-        Values at places and forces on groups, of all fields of nodes; refused before anything is predicted where no
-        mesh has them.
+    asked : Asked
+        What is asked for besides; numbers are refused before anything is predicted where no mesh has them.
     compare : bool or ndarray of bool, shape (M,)
         Whether fields that the meshes hold are the truth of these rows; as an array, which rows the model was fitted
         to, as these are scored by themselves.
@@ -483,10 +498,10 @@ def predict_fields(
     """
     inputs = input_columns(model, frame, path)
     names = case_names(frame[model.mesh_column_].tolist())
-    _require_somewhere(model, inputs, names, asked)
+    _require_somewhere(model, inputs, names, asked.numbers)
     domains: list[pd.DataFrame] = []
     told: list[Record] = []
-    lacks: dict[str, dict[str, str]] = {number.words: {} for number in asked}
+    lacks: dict[str, dict[str, str]] = {number.words: {} for number in asked.numbers}
     columns: dict[str, list[float]] = {}
     scores: dict[str, dict[bool, list[MeshScore]]] = {name: {False: [], True: []} for name in model.field_names_}
     seen = compare if isinstance(compare, np.ndarray) else np.zeros(len(frame), dtype=bool)
@@ -495,12 +510,12 @@ def predict_fields(
         some = inputs.iloc[first : first + HANDFUL]
         with rows_named(frame, path, range(first, first + len(some))):
             cases = model.cases(some, memory=memory)
-            meshes = cases.predict_meshes()
+            meshes = cases.predict_meshes(simultaneous=asked.whole)
             domains.append(cases.domain)
             for name, values in derived_numbers(cases).items():
                 columns.setdefault(name, []).extend(values)
-            if asked:
-                found_numbers, own = asked_numbers(cases, asked)
+            if asked.numbers:
+                found_numbers, own = asked_numbers(cases, asked.numbers)
                 rows_told = [one | {"row": first + one["row"]} for one in found_numbers]
                 told += [{"case": names[one["row"]]} | one for one in rows_told]
                 for words, why in own.items():
@@ -514,6 +529,9 @@ def predict_fields(
                 scores[name][bool(seen[row])] += [score] if score is not None else []
                 for key, value in zip(_SCORES, _of_row(score, known.get(name)), strict=True):
                     columns.setdefault(f"{name}_{key}", []).append(value)
+                if asked.whole:
+                    held = float("nan") if score is None else float(holds_field(mesh, name, known[name]))
+                    columns.setdefault(f"{name}_{WHOLE}", []).append(held)
         if progress is not None:
             progress(first + len(some), len(frame))
     table = pd.DataFrame(
@@ -531,6 +549,22 @@ def predict_fields(
     ]
     table = pd.concat([frame, table, pd.DataFrame(outside, index=frame.index)], axis=1)
     return Predicted(table, rows, domain, told, missing_notes(lacks, len(frame)))
+
+
+def holds_field(mesh: Mesh, name: str, truth: NDArray[np.float64]) -> bool:
+    """Whether the band of a predicted mesh holds the true field, wherever that is known.
+
+    Examples
+    --------
+    >>> ends = {"T": [1.0, 1.0], "T_std": [1.0, 1.0], "T_lower95_whole": [0.0, 0.0], "T_upper95_whole": [2.0, 2.0]}
+    >>> rod = Mesh([[0.0], [1.0]], {"line": [[0, 1]]}, ends)
+    >>> holds_field(rod, "T", np.array([0.5, np.nan])), holds_field(rod, "T", np.array([0.5, 2.1]))
+    (True, False)
+    """
+    home = mesh.fields if f"{name}_std" in mesh.fields else mesh.cell_fields
+    lower, upper = (home[f"{name}_{end}95_whole"] for end in ("lower", "upper"))
+    slack = 1e-9 * (upper - lower)
+    return bool((np.isnan(truth) | ((lower - slack <= truth) & (truth <= upper + slack))).all())
 
 
 def _of_row(score: MeshScore | None, truth: NDArray[np.float64] | None) -> tuple[float, ...]:
