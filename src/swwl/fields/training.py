@@ -21,6 +21,7 @@ from swwl.errors import InputError, MeshWarning, PlaneMeshWarning
 from swwl.fields.candidates import Settings
 from swwl.fields.coding import FieldData, scored_nodes
 from swwl.fields.geometry.descriptors import Blocks, Describer, check_recipe, has_normals
+from swwl.fields.geometry.groups import common_groups, group_gaps, inner_bodies
 from swwl.fields.geometry.walls import inner_loops, loop_features
 from swwl.fields.numbers import node_shares
 from swwl.fields.values import WARPS, FieldKind, node_weights
@@ -236,7 +237,7 @@ def _kept_blocks(describer: Describer, mesh: Mesh, memory: Memory, path: Path | 
     if memory.folder is None or path is None:
         return describer.blocks(mesh)
     bodies = None if describer.bodies is None else describer.bodies.tolist()
-    settled = (describer.dimension, describer.diagonal, describer.normals, bodies)
+    settled = (describer.dimension, describer.diagonal, describer.normals, bodies, *_of_groups(describer))
     key = fingerprint("blocks 2", *map(repr, settled))
     known = memory.get(path, "blocks", key)
     if known is not None and all(len(part) == mesh.n_nodes for name, part in known.items() if name != "n_nodes"):
@@ -244,6 +245,12 @@ def _kept_blocks(describer: Describer, mesh: Mesh, memory: Memory, path: Path | 
     blocks = describer.blocks(mesh)
     memory.put(path, "blocks", key, mesh.n_nodes, **blocks)
     return blocks
+
+
+def _of_groups(describer: Describer) -> tuple[object, ...]:
+    """Return what else blocks depend on, where there is any of it: what was kept without it stays valid."""
+    own = (describer.groups, describer.pair, describer.around)
+    return own if any(own) else ()
 
 
 def mesh_of(number: int, item: object) -> Mesh:
@@ -309,6 +316,10 @@ def load_training(
         not common and all(look.normals for look in looks),
         _bodies(first, looks) if not common else None,
     )
+    if not common:
+        groups = common_groups([look.gaps for look in looks])
+        around = describer.bodies is None and any(look.bodies for look in looks)
+        describer = replace(describer, groups=groups.names, pair=groups.pair, around=around)
     blocks: list[Blocks] = []
     if not common:
         describer, blocks = _describe(meshes, describer, cells, progress, memory)
@@ -345,6 +356,8 @@ class _Look:
     diagonal: float
     normals: bool
     n_bodies: int
+    bodies: bool
+    gaps: dict[str, dict[str, float]]
     values: list[Array]
     weights: list[Array]
     scored: NDArray[np.intp]
@@ -363,7 +376,7 @@ def _look(number: int, mesh: Mesh, kinds: Sequence[FieldKind], model: FieldRegre
     same = correspond(cell_codes(mesh), cells)
     scored = scored_nodes(mesh.n_nodes, model.random_state + number)
     shares = node_shares(mesh)[scored] * (mesh.n_nodes / len(scored))
-    return _Look(same, diagonal, has_normals(mesh), _count_bodies(mesh), values, weights, scored, shares)
+    return _Look(same, diagonal, has_normals(mesh), _count_bodies(mesh), bool(inner_bodies(mesh)), group_gaps(mesh), values, weights, scored, shares)
 
 
 def _count_bodies(mesh: Mesh) -> int:
