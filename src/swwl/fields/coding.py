@@ -116,7 +116,7 @@ class Coded:
         descriptors = self.descriptors(data, row, nodes)
         if self.basis is None or descriptors is None:
             return np.asarray(coefficients.T[nodes])
-        return np.asarray(self.basis(descriptors) @ coefficients.T)
+        return self.basis.combine(descriptors, coefficients.T)
 
     def modes_at(self, data: FieldData, row: int, modes: FieldModes) -> tuple[Array, Array, Rows]:
         """Return mean and principal fields at the scored nodes of a training mesh, and places of truncation."""

@@ -86,6 +86,17 @@ class SmoothBasis:
             return phi
         return np.hstack([phi, *(phi * factor[:, None] for factor in descriptors[:, width:].T)])
 
+    def combine(self, descriptors: Array, coefficients: Array) -> Array:
+        """Return sums of the functions at nodes, (n, c), given coefficients (M, c): what ``self(x) @ coefficients`` is.
+
+        Whitening the coefficients of a few sums takes less than whitening all functions at all nodes.
+        """
+        width, size = self.centers.shape[1], len(self.centers)
+        near = _correlation(descriptors[:, :width], self.centers, self.range)
+        sums = [near @ (self.whitening @ part) for part in np.split(coefficients, coefficients.shape[0] // size)]
+        factors = descriptors[:, width:].T
+        return np.asarray(sums[0] + sum(f[:, None] * part for f, part in zip(factors, sums[1:], strict=True)))
+
     def places(self, descriptors: Array) -> NDArray[np.intp]:
         """Return the nearest center of every node, (n,)."""
         return np.asarray(cKDTree(self.centers).query(descriptors[:, : self.centers.shape[1]])[1])
@@ -325,10 +336,9 @@ class Smooth:
                   B^\top (h_i - g_i m)
         """
         g = self.gram(row)
-        shapes = modes.shapes
-        weighed = np.einsum("mj,cjk->cmk", g, shapes, optimize=True)
-        inner = np.einsum("cmk,cml->kl", shapes, weighed, optimize=True)
-        right = np.einsum("cmk,cm->k", shapes, self.loads[row] - modes.mean @ g, optimize=True)
+        flat = modes.shapes.reshape(-1, modes.number)
+        inner = flat.T @ (g @ modes.shapes).reshape(flat.shape)
+        right = flat.T @ (self.loads[row] - modes.mean @ g).ravel()
         if not len(right):
             return right
         inner[np.diag_indices(len(right))] += modes.noise / (self.counts[row] * modes.variances)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -319,7 +319,9 @@ def load_training(
     if not common:
         groups = common_groups([look.gaps for look in looks])
         around = describer.bodies is None and any(look.bodies for look in looks)
-        describer = replace(describer, groups=groups.names, pair=groups.pair, around=around)
+        # Around bodies no recipe but one of the user's takes offsets to groups.
+        offsets = isinstance(model.descriptors, Mapping) or not (around or describer.bodies is not None)
+        describer = replace(describer, groups=groups.names if offsets else [], pair=groups.pair, around=around)
     blocks: list[Blocks] = []
     if not common:
         describer, blocks = _describe(meshes, describer, cells, progress, memory)
@@ -376,7 +378,18 @@ def _look(number: int, mesh: Mesh, kinds: Sequence[FieldKind], model: FieldRegre
     same = correspond(cell_codes(mesh), cells)
     scored = scored_nodes(mesh.n_nodes, model.random_state + number)
     shares = node_shares(mesh)[scored] * (mesh.n_nodes / len(scored))
-    return _Look(same, diagonal, has_normals(mesh), _count_bodies(mesh), bool(inner_bodies(mesh)), group_gaps(mesh), values, weights, scored, shares)
+    return _Look(
+        same,
+        diagonal,
+        has_normals(mesh),
+        _count_bodies(mesh),
+        bool(inner_bodies(mesh)),
+        group_gaps(mesh),
+        values,
+        weights,
+        scored,
+        shares,
+    )
 
 
 def _count_bodies(mesh: Mesh) -> int:

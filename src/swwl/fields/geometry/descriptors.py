@@ -34,8 +34,8 @@ Array = NDArray[np.float64]
 _MOST_SOLID_NODES = 4000
 _MOST_NODES = 250_000
 _TOLERANCE = 1e-8
-# Of the widest place: corners, where all nodes of a cell are on the wall, conduct this much.
-_LEAST_WIDTH = 1e-4
+# What the profile of a flow has inside a simplex beyond its corners, over 1 / sum of squared slopes.
+_BUBBLE = 0.2
 # Offsets to groups are saturated at this part of the typical diagonal.
 _NEAR = 0.1
 
@@ -127,7 +127,7 @@ def between(mesh: Mesh, first: str, second: str, diagonal: float) -> Array:
 
     A unit current flows from one group to the other, :math:`\nabla\cdot(w \nabla u) = 0`, and the columns are what it
     has overcome since the first and what is left to the second. In a plane or solid domain it flows the better the
-    wider that is: :math:`-\Delta w = 1` with :math:`w = 0` on all other boundary, which is the profile of a slow flow. On
+    wider that is: :math:`-\Delta w = 1` with :math:`w = 0` on all other boundary, the profile of a slow flow. On
     surfaces and along lines w = 1.
 
     Parameters
@@ -159,7 +159,10 @@ def between(mesh: Mesh, first: str, second: str, diagonal: float) -> Array:
         held &= ~start & ~end
     if held.any():
         width = np.minimum(_with_held(matrix, mass, held, np.zeros(len(mass)), solid), 1.0)
-        conducts = np.maximum(width[simplices].mean(axis=1), _LEAST_WIDTH * width.max())
+        # In a wall one cell thick all nodes are held: what is between them counts, and the less the finer a mesh is.
+        conducts = np.maximum(width, 0.0)[simplices].mean(axis=1) + _BUBBLE * _squared_heights(
+            mesh.points / diagonal, simplices
+        )
         matrix, _ = stiffness(mesh.points / diagonal, simplices, conducts)
     level = _with_held(matrix, np.zeros(len(mass)), start | end, end.astype(float), solid)
     current = float(level @ (matrix @ level))
@@ -168,9 +171,16 @@ def between(mesh: Mesh, first: str, second: str, diagonal: float) -> Array:
     return _on_sides(mesh, np.column_stack([level, 1.0 - level]) / current, mass > 0)
 
 
-def _with_held(
-    matrix: sparse.csc_array, right: Array, held: NDArray[np.bool_], values: Array, solid: bool
-) -> Array:
+def _squared_heights(points: Array, simplices: NDArray[np.integer]) -> Array:
+    """Return one over the sum of the squared slopes of the linear functions in every simplex, (m,)."""
+    edges = points[simplices[:, 1:]] - points[simplices[:, :1]]
+    metric = np.einsum("mid,mjd->mij", edges, edges)
+    scale = np.maximum(np.einsum("mii->m", metric), np.finfo(float).tiny)
+    inverse = np.linalg.inv(metric + 1e-13 * scale[:, None, None] * np.eye(edges.shape[1]))
+    return np.asarray(1.0 / (np.einsum("mii->m", inverse) + inverse.sum(axis=(1, 2))))
+
+
+def _with_held(matrix: sparse.csc_array, right: Array, held: NDArray[np.bool_], values: Array, solid: bool) -> Array:
     """Solve for all nodes but those whose values are held."""
     found, free = np.where(held, values, 0.0), np.flatnonzero(~held)
     diagonal = matrix.diagonal()
@@ -317,7 +327,7 @@ class Describer:
         """Return the blocks of every node, (n, s) each."""
         if mesh.dimension != self.dimension:
             raise InputError(f"has {mesh.dimension} coordinates, but fit saw {self.dimension}.")
-        for name in self.groups:
+        for name in dict.fromkeys([*self.groups, *self.pair]):
             if not matching(name, [own for own, group in mesh.groups.items() if len(group.nodes)]):
                 there = f"its groups are: {', '.join(mesh.groups)}" if mesh.groups else "it has no groups"
                 raise InputError(f"has no group {name!r}, but all training meshes have one; {there}.")
@@ -361,10 +371,31 @@ class Describer:
                 "lags, box": {"box": 0.5, **dict.fromkeys(_LAGS, 0.5)},
                 "box, lags": {"box": 1.0, **lagged},
             }
+        first = next(iter(found))
+        if self.around:
+            found = self._with_groups(found[first]) | {first: found[first]}
+        elif self.groups or self.pair:
+            found = self._with_groups(found[first]) | found
         if self.bodies is None:
             return found
-        first = next(iter(found))
-        return {"walls, gain": {"wall": 1.0, FACTOR: 1.0}, "walls": {"wall": 1.0}, first: found[first]}
+        return {"walls, gain": {"wall": 1.0, FACTOR: 1.0}, "walls": {"wall": 1.0}, **dict([next(iter(found.items()))])}
+
+    def _with_groups(self, known: Recipe) -> dict[str, Recipe]:
+        """Return recipes that tell nodes by named groups or bodies, too."""
+        way = {"between": 0.5} if self.pair else {}
+        if self.around:
+            return {"bodies, between groups" if way else "bodies": {"box": 0.5, "around": 0.5, **way}}
+        if not self.groups:  # with slit maps
+            return {"between groups": known | way} if way else {}
+        weak = {name: 0.3 if name in _LAGS else weight for name, weight in known.items()}
+        return {
+            "groups": weak | {"box": 0.5, **{_OFFSET + name: 0.5 for name in self.groups}, **dict.fromkeys(way, 0.3)}
+        }
+
+    @property
+    def told_by_groups(self) -> bool:
+        """Whether nodes are told by named groups or bodies, and not by slit maps."""
+        return self.bodies is None and (bool(self.groups) or self.around)
 
     def stack(self, blocks: Mapping[str, NDArray[np.floating]], recipe: Recipe) -> Array:
         """Weigh blocks by a recipe and put them side by side, (n, D); a factor comes last."""

@@ -38,7 +38,7 @@ def nearest_points(places: Array, points: Array, pieces: Pieces) -> Array:
     places : ndarray of shape (n, d)
     points : ndarray of shape (N, d)
     pieces : ndarray of shape (m, k)
-        Nodes (k = 1), sides or triangles, by numbers of points. 
+        Nodes (k = 1), sides or triangles, by numbers of points.
 
     Examples
     --------
@@ -93,9 +93,7 @@ def _around(pieces: Numbers, n_nodes: int) -> Numbers:
     return table
 
 
-def _best(
-    places: Array, corners: Array, pieces: Numbers, candidates: Numbers
-) -> tuple[Numbers, Array, Array]:
+def _best(places: Array, corners: Array, pieces: Numbers, candidates: Numbers) -> tuple[Numbers, Array, Array]:
     """Return which of its candidates (n, c) is nearest to each place, the point of it, and its squared distance."""
     numbers = pieces[candidates]
     nearest = _on_side if pieces.shape[1] == 2 else _on_triangle
@@ -196,7 +194,7 @@ def around_bodies(mesh: Mesh) -> Array:
     >>> corners = [[0, 0], [3, 0], [3, 3], [0, 3], [1, 1], [2, 1], [2, 2], [1, 2]]
     >>> frame = Mesh(corners, [[0, 1, 5, 4], [1, 2, 6, 5], [2, 3, 7, 6], [3, 0, 4, 7]])
     >>> around_bodies(frame)[[4, 0]].round(2).tolist()
-    [[-0.71, -0.71, 1.0], [-0.21, -0.21, 0.29]]
+    [[-0.71, -0.71, 1.0], [-0.2, -0.2, 0.29]]
     """
     total = np.zeros((mesh.n_nodes, mesh.dimension + 1))
     for pieces in inner_bodies(mesh):
@@ -272,7 +270,9 @@ def common_groups(gaps: Sequence[dict[str, dict[str, float]]]) -> CommonGroups:
     """
     names = [name for name in gaps[0] if all(name in one for one in gaps)]
     far = {
-        (a, b): min(one[a].get(b, one[b].get(a, 0.0)) for one in gaps) for k, a in enumerate(names) for b in names[k + 1 :]
+        (a, b): min(one[a].get(b, one[b].get(a, 0.0)) for one in gaps)
+        for k, a in enumerate(names)
+        for b in names[k + 1 :]
     }
     best = max(far, key=lambda pair: far[pair], default=None)
     return CommonGroups(names, [] if best is None or far[best] <= 0 else list(best))
