@@ -187,3 +187,11 @@ def test_scores_by_hand():
     assert found.q2 == pytest.approx(1 - 1 / 11)
     assert (found.worst, found.coverage) == ("1", 1.0)
     assert found.max_error == pytest.approx(np.sqrt(0.5) / 3)
+
+
+@pytest.mark.parametrize("factors", [0, 1, 2])
+def test_sums_of_functions_are_combined_without_all_of_them(factors):
+    rng = np.random.default_rng(factors)
+    basis = SmoothBasis.of(rng.normal(size=(20, 3)), 1.0, factors)
+    places, coefficients = rng.normal(size=(50, 3 + factors)), rng.normal(size=(basis.size, 2))
+    np.testing.assert_allclose(basis.combine(places, coefficients), basis(places) @ coefficients, atol=1e-10)

@@ -215,7 +215,11 @@ class Geometry:
     plane: bool = False
 
     def check(self, number: int, mesh: Mesh) -> None:
-        """Refuse other cells than those of training, where all share them."""
+        """Refuse other cells than those of training, where all share them, and meshes without a group of theirs."""
+        try:
+            self.describer.check_groups(mesh)
+        except InputError as error:
+            raise error.of_item(number, _title(number, mesh), continues=True) from None
         if self.common and not correspond(cell_codes(mesh), self.cells):
             error = InputError(
                 "has different cells from the training meshes, which all share theirs; for meshes of any cells fit "

@@ -151,7 +151,7 @@ def test_order_of_nodes_does_not_count():
     new = np.argsort(order)
     groups = {name: {kind: new[f] for kind, f in group.faces.items()} for name, group in mesh.groups.items()}
     turned = Mesh(mesh.points[order], {kind: new[c] for kind, c in mesh.cells.items()}, groups=groups)
-    describer = Describer(2, 5.0, False, groups=list(mesh.groups), pair=["inlet", "outlet"], around=True)
+    describer = Describer(2, 5.0, False, groups=list(mesh.groups), pair=("inlet", "outlet"), around=True)
     one, other = describer.blocks(mesh), describer.blocks(turned)
     for name in one:
         np.testing.assert_allclose(other[name], one[name][order], rtol=1e-4, atol=1e-5 * np.abs(one[name]).max())
@@ -194,6 +194,7 @@ def test_the_way_along_a_shell_is_its_length():
 def test_groups_that_no_cells_join_have_no_way_between_them():
     points = [[0, 0], [1, 0], [0, 1], [5, 0], [6, 0], [5, 1]]
     mesh = Mesh(points, [[0, 1, 2], [3, 4, 5]], groups={"a": [0], "b": [3]})
+    assert common_groups([group_gaps(mesh)]) == (["a", "b"], None)
     with pytest.raises(InputError, match="no cells that lead from group 'a' to group 'b'"):
         between(mesh, "a", "b", 1.0)
 
@@ -215,8 +216,8 @@ def test_groups_that_all_meshes_have_and_the_two_that_are_farthest_apart():
     mesh = channel()
     gaps = group_gaps(mesh)
     assert gaps["inlet"]["walls"] == 0
-    assert common_groups([gaps]) == (["inlet", "outlet", "walls", "body"], ["inlet", "outlet"])
-    assert common_groups([gaps, {}]) == ([], [])
+    assert common_groups([gaps]) == (["inlet", "outlet", "walls", "body"], ("inlet", "outlet"))
+    assert common_groups([gaps, {}]) == ([], None)
 
 
 def test_a_mesh_without_a_group_is_told():

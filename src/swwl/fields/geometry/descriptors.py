@@ -34,6 +34,8 @@ Array = NDArray[np.float64]
 _MOST_SOLID_NODES = 4000
 _MOST_NODES = 250_000
 _TOLERANCE = 1e-8
+# To the diagonal of stiffness, so that parts of a mesh that are held nowhere have a solution, too.
+_LEAK = 1e-12
 # What the profile of a flow has inside a simplex beyond its corners, over 1 / sum of squared slopes.
 _BUBBLE = 0.2
 # Offsets to groups are saturated at this part of the typical diagonal.
@@ -166,7 +168,7 @@ def between(mesh: Mesh, first: str, second: str, diagonal: float) -> Array:
         matrix, _ = stiffness(mesh.points / diagonal, simplices, conducts)
     level = _with_held(matrix, np.zeros(len(mass)), start | end, end.astype(float), solid)
     current = float(level @ (matrix @ level))
-    if not current > _TOLERANCE * matrix.diagonal().max():
+    if not current > _LEAK * matrix.diagonal().max():
         raise InputError(f"has no cells that lead from group {first!r} to group {second!r}.")
     return _on_sides(mesh, np.column_stack([level, 1.0 - level]) / current, mass > 0)
 
@@ -185,7 +187,7 @@ def _with_held(matrix: sparse.csc_array, right: Array, held: NDArray[np.bool_], 
     found, free = np.where(held, values, 0.0), np.flatnonzero(~held)
     diagonal = matrix.diagonal()
     # Parts that are held nowhere, and nodes that linear elements do not know, stay where they are.
-    system = matrix[free][:, free] + sparse.diags_array(np.full(len(free), _TOLERANCE**1.5 * diagonal.max()))
+    system = matrix[free][:, free] + sparse.diags_array(np.full(len(free), _LEAK * diagonal.max()))
     found[free] = _solved(system.tocsc(), (right - matrix @ found)[free, None], solid)[:, 0]
     return found
 
@@ -308,8 +310,8 @@ class Describer:
         Of every block, pooled over the training nodes.
     groups : list of str
         That all training meshes have: offsets to them are blocks.
-    pair : list of str
-        Two of them, between which :func:`between` measures; empty for none.
+    pair : pair of str, optional
+        Two of them, between which :func:`between` measures.
     around : bool
         Whether nodes know how near they are to bodies, of which there may be any number.
     """
@@ -320,17 +322,21 @@ class Describer:
     bodies: Annotated[Array, Shape("b4")] | None = None
     scales: dict[str, tuple[Annotated[Array, Shape("*")], Positive]] = field(default_factory=dict)
     groups: list[str] = field(default_factory=list)
-    pair: list[str] = field(default_factory=list)
+    pair: tuple[str, str] | None = None
     around: bool = False
+
+    def check_groups(self, mesh: Mesh) -> None:
+        """Refuse a mesh without a group that blocks need."""
+        for name in dict.fromkeys([*self.groups, *(self.pair or ())]):
+            if not matching(name, [own for own, group in mesh.groups.items() if len(group.nodes)]):
+                there = f"its groups are: {', '.join(mesh.groups)}" if mesh.groups else "it has no groups"
+                raise InputError(f"has no group {name!r}, but all training meshes have one; {there}.")
 
     def blocks(self, mesh: Mesh) -> Blocks:
         """Return the blocks of every node, (n, s) each."""
         if mesh.dimension != self.dimension:
             raise InputError(f"has {mesh.dimension} coordinates, but fit saw {self.dimension}.")
-        for name in dict.fromkeys([*self.groups, *self.pair]):
-            if not matching(name, [own for own, group in mesh.groups.items() if len(group.nodes)]):
-                there = f"its groups are: {', '.join(mesh.groups)}" if mesh.groups else "it has no groups"
-                raise InputError(f"has no group {name!r}, but all training meshes have one; {there}.")
+        self.check_groups(mesh)
         found: dict[str, Array] = {"box": box(mesh.points)}
         found |= zip(_LAGS, lags(mesh, [part * self.diagonal for part in LENGTHS]), strict=True)
         if self.normals:
@@ -341,8 +347,8 @@ class Describer:
             found[FACTOR] = (wall_gains(around) ** 2).sum(axis=1, keepdims=True)
         for name in self.groups:
             found[_OFFSET + name] = group_offsets(mesh, name, _NEAR * self.diagonal)
-        if self.pair:
-            found["between"] = between(mesh, self.pair[0], self.pair[1], self.diagonal)
+        if self.pair is not None:
+            found["between"] = between(mesh, *self.pair, self.diagonal)
         if self.around:
             found["around"] = around_bodies(mesh)
         return {name: values.astype(np.float32) for name, values in found.items()}

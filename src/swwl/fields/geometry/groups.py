@@ -19,6 +19,7 @@ from swwl.mesh.boundary import boundary
 from swwl.mesh.cells import cell_dimension, cut_into_simplices, top_cells
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.bodies import fills, find_bodies
+from swwl.mesh.shape.skin import connected_parts
 
 Array = NDArray[np.float64]
 Pieces = NDArray[np.int32]
@@ -236,7 +237,9 @@ def _ball(corners: Array) -> tuple[Array, float]:
 
 
 def group_gaps(mesh: Mesh) -> dict[str, dict[str, float]]:
-    """Return the distance of every two groups, of those that are not the whole mesh; 0 where they share a node.
+    """Return the distance of every two groups, of those that are not the whole mesh.
+
+    It is 0 where they share a node, or where no cells lead from one to the other.
 
     Examples
     --------
@@ -246,18 +249,25 @@ def group_gaps(mesh: Mesh) -> dict[str, dict[str, float]]:
     """
     nodes = {name: one.nodes for name, one in mesh.groups.items() if 0 < len(one.nodes) < mesh.n_nodes}
     names = list(nodes)[:_MOST_GROUPS]
+    if not names:
+        return {}
     trees = {name: cKDTree(mesh.points[nodes[name]]) for name in names}
-    return {
-        name: {other: float(trees[other].query(mesh.points[nodes[name]])[0].min()) for other in names[k + 1 :]}
-        for k, name in enumerate(names)
-    }
+    part = np.full(mesh.n_nodes, -1, np.intp)
+    simplices = cut_into_simplices(mesh.cells)
+    part[simplices] = connected_parts(simplices, mesh.n_nodes)[:, None]
+
+    def gap(name: str, other: str) -> float:
+        joined = np.intersect1d(part[nodes[name]], part[nodes[other]])
+        return float(trees[other].query(mesh.points[nodes[name]])[0].min()) if (joined >= 0).any() else 0.0
+
+    return {name: {other: gap(name, other) for other in names[k + 1 :]} for k, name in enumerate(names)}
 
 
 class CommonGroups(NamedTuple):
     """Groups that all training meshes have, and the two of them that are farthest apart."""
 
     names: list[str]
-    pair: list[str]
+    pair: tuple[str, str] | None
 
 
 def common_groups(gaps: Sequence[dict[str, dict[str, float]]]) -> CommonGroups:
@@ -266,7 +276,7 @@ def common_groups(gaps: Sequence[dict[str, dict[str, float]]]) -> CommonGroups:
     Examples
     --------
     >>> common_groups([{"a": {"b": 2.0, "c": 0.0}, "b": {"c": 1.0}, "c": {}}, {"a": {"b": 1.0}, "b": {}}])
-    CommonGroups(names=['a', 'b'], pair=['a', 'b'])
+    CommonGroups(names=['a', 'b'], pair=('a', 'b'))
     """
     names = [name for name in gaps[0] if all(name in one for one in gaps)]
     far = {
@@ -275,4 +285,4 @@ def common_groups(gaps: Sequence[dict[str, dict[str, float]]]) -> CommonGroups:
         for b in names[k + 1 :]
     }
     best = max(far, key=lambda pair: far[pair], default=None)
-    return CommonGroups(names, [] if best is None or far[best] <= 0 else list(best))
+    return CommonGroups(names, None if best is None or far[best] <= 0 else best)
