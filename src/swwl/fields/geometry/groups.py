@@ -26,8 +26,8 @@ Pieces = NDArray[np.int32]
 Numbers = NDArray[np.intp]
 # Blocks of so many groups at most.
 _MOST_GROUPS = 6
-# Of a search among triangles: the nearest corners.
-_STARTS = 1
+# A search among triangles begins with so many.
+_STARTS = 6
 _TINY = float(np.finfo(float).tiny)
 
 
@@ -59,28 +59,45 @@ def _among_sides(places: Array, corners: Array, sides: Numbers) -> Array:
     ends = corners[sides]
     tree = cKDTree(ends.mean(axis=1))
     reach = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).max() / 2
-    found, left, k = np.empty_like(places), np.arange(len(places)), 8
+    found, left, k = np.empty_like(places), np.arange(len(places)), 6
     while len(left):
         far, candidates = tree.query(places[left], np.arange(1, min(k, len(sides)) + 1))
-        _, found[left], squared = _best(places[left], corners, sides, candidates)
-        left = left[(far[:, -1] - reach) ** 2 * np.sign(far[:, -1] - reach) < squared] if k < len(sides) else left[:0]
-        k *= 4
+        some = _on_side(places[left, None], ends[candidates, 0], ends[candidates, 1])
+        best, squared = _nearest(places[left], some)
+        found[left] = some[np.arange(len(left)), best]
+        left = left[far[:, -1] - reach < np.sqrt(squared)] if k < len(sides) else left[:0]
+        k *= 3
     return found
 
 
 def _among_triangles(places: Array, corners: Array, triangles: Numbers) -> Array:
-    """Go from the triangles at the nearest corners to their neighbors for as long as these are nearer."""
-    around = _around(triangles, len(corners))
-    starts = cKDTree(corners).query(places, np.arange(1, min(_STARTS, len(corners)) + 1))[1]
-    triangle, found, squared = _best(places, corners, triangles, around[starts].reshape(len(places), -1))
-    walking = np.flatnonzero(squared > 0)
-    while len(walking):
-        beside = around[triangles[triangle[walking]]].reshape(len(walking), -1)
-        to, there, less = _best(places[walking], corners, triangles, beside)
-        nearer = less < squared[walking] * (1 - 1e-9)
-        walking = walking[nearer]
-        triangle[walking], found[walking], squared[walking] = to[nearer], there[nearer], less[nearer]
+    """Compare triangles with the nearest middles, then those at the corner beside what is found, while it is nearer."""
+    around, tree = _around(triangles, len(corners)), cKDTree(corners[triangles].mean(axis=1))
+    candidates = np.asarray(tree.query(places, np.arange(1, min(_STARTS, len(triangles)) + 1))[1])
+    node = np.full(len(places), -1)
+    found, squared = np.empty_like(places), np.full(len(places), np.inf)
+    left = np.arange(len(places))
+    while len(left):
+        some, beside = _on_triangle(places[left, None], *(corners[triangles[candidates, k]] for k in range(3)))
+        best, less = _nearest(places[left], some)
+        rows = np.arange(len(left))
+        corner = beside[rows, best]
+        # Inside a triangle nothing next to it is nearer, nor anything at a corner that was looked at.
+        to = np.where(corner < 0, node[left], triangles[candidates[rows, best], corner])
+        nearer = less < squared[left] * (1 - 1e-9)
+        found[left[nearer]], squared[left[nearer]] = some[rows, best][nearer], less[nearer]
+        goes = nearer & (to != node[left])
+        left, to = left[goes], to[goes]
+        node[left] = to
+        candidates = around[to]
     return found
+
+
+def _nearest(places: Array, some: Array) -> tuple[Numbers, Array]:
+    """Return which of some points (n, c, d) is nearest to each place, and its squared distance."""
+    squared = _dot(some - places[:, None], some - places[:, None])
+    best = squared.argmin(axis=1)
+    return best, squared[np.arange(len(best)), best]
 
 
 def _around(pieces: Numbers, n_nodes: int) -> Numbers:
@@ -94,16 +111,6 @@ def _around(pieces: Numbers, n_nodes: int) -> Numbers:
     return table
 
 
-def _best(places: Array, corners: Array, pieces: Numbers, candidates: Numbers) -> tuple[Numbers, Array, Array]:
-    """Return which of its candidates (n, c) is nearest to each place, the point of it, and its squared distance."""
-    numbers = pieces[candidates]
-    nearest = _on_side if pieces.shape[1] == 2 else _on_triangle
-    found = nearest(places[:, None], *(corners[numbers[..., k]] for k in range(pieces.shape[1])))
-    squared = _dot(found - places[:, None], found - places[:, None])
-    rows, best = np.arange(len(places)), squared.argmin(axis=1)
-    return candidates[rows, best], found[rows, best], squared[rows, best]
-
-
 def _dot(u: Array, v: Array) -> Array:
     return np.asarray(np.einsum("...d,...d->...", u, v))
 
@@ -114,17 +121,25 @@ def _on_side(x: Array, a: Array, b: Array) -> Array:
     return np.asarray(a + np.clip(share, 0.0, 1.0)[..., None] * u)
 
 
-def _on_triangle(x: Array, a: Array, b: Array, c: Array) -> Array:
+def _on_triangle(x: Array, a: Array, b: Array, c: Array) -> tuple[Array, Numbers]:
+    """Return the nearest points, and at which corner of the triangle each of them is, or beside which; -1 inside."""
     u, v, w = b - a, c - a, x - a
     uu, uv, vv, wu, wv = _dot(u, u), _dot(u, v), _dot(v, v), _dot(w, u), _dot(w, v)
     area = np.maximum(uu * vv - uv * uv, _TINY)
     s, t = (vv * wu - uv * wv) / area, (uu * wv - uv * wu) / area
     found = np.asarray(a + s[..., None] * u + t[..., None] * v)
-    outside = (s < 0) | (t < 0) | (s + t > 1)
+    corner = np.full(s.shape, -1)
+    outside = (s <= 0) | (t <= 0) | (s + t >= 1)
     a, b, c, x = (np.broadcast_to(p, found.shape)[outside] for p in (a, b, c, x))
-    sides = np.stack([_on_side(x, a, b), _on_side(x, b, c), _on_side(x, c, a)])
-    found[outside] = sides[_dot(sides - x, sides - x).argmin(axis=0), np.arange(len(x))]
-    return found
+    sides = np.stack([_on_side(x, a, b), _on_side(x, b, c), _on_side(x, c, a)], axis=1)
+    best, _ = _nearest(x, sides)
+    nearest = sides[np.arange(len(x)), best]
+    starts, ends = np.stack([a, b, c], axis=1), np.stack([b, c, a], axis=1)
+    rows = np.arange(len(x))
+    to_start, to_end = nearest - starts[rows, best], nearest - ends[rows, best]
+    found[outside] = nearest
+    corner[outside] = (best + (_dot(to_end, to_end) < _dot(to_start, to_start))) % 3
+    return found, corner
 
 
 def group_pieces(mesh: Mesh, name: str) -> Pieces:
