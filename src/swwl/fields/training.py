@@ -221,11 +221,11 @@ class Geometry:
         except InputError as error:
             raise error.of_item(number, _title(number, mesh), continues=True) from None
         if self.common and not correspond(cell_codes(mesh), self.cells):
-            error = InputError(
+            other = InputError(
                 "has different cells from the training meshes, which all share theirs; for meshes of any cells fit "
                 "again with descriptors='smooth'."
             )
-            raise error.of_item(number, _title(number, mesh), continues=True)
+            raise other.of_item(number, _title(number, mesh), continues=True)
 
     def described(self, number: int, mesh: Mesh, memory: Memory, path: Path | None) -> Blocks:
         """Return the descriptors of a mesh, those that a memory holds of its file; none where all share their cells."""
