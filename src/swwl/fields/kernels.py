@@ -254,4 +254,6 @@ def field_kernels(table: pd.DataFrame, mesh: str, model: FieldRegressor, geometr
     plain = defaults(table, few_rows=False, groups=False)
     if len(found) > len(plain):  # groups or bodies tell meshes apart: of the others the richest one is enough
         found = {name: kernel for name, kernel in found.items() if name not in list(plain)[:-1]}
+    if not geometry.describer.around:  # descriptors are compared on the first kernel
+        found = dict(sorted(found.items(), key=lambda one: one[0] != "named groups"))
     return walls | found

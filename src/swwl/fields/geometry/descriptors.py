@@ -378,10 +378,8 @@ class Describer:
                 "box, lags": {"box": 1.0, **lagged},
             }
         first = next(iter(found))
-        if self.around:
+        if self.groups or self.pair or self.around:
             found = self._with_groups(found[first]) | {first: found[first]}
-        elif self.groups or self.pair:
-            found = self._with_groups(found[first]) | found
         if self.bodies is None:
             return found
         return {"walls, gain": {"wall": 1.0, FACTOR: 1.0}, "walls": {"wall": 1.0}, **dict([next(iter(found.items()))])}

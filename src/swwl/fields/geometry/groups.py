@@ -76,20 +76,27 @@ def _among_triangles(places: Array, corners: Array, triangles: Numbers) -> Array
     candidates = np.asarray(tree.query(places, np.arange(1, min(_STARTS, len(triangles)) + 1))[1])
     node = np.full(len(places), -1)
     found, squared = np.empty_like(places), np.full(len(places), np.inf)
-    left = np.arange(len(places))
-    while len(left):
-        some, beside = _on_triangle(places[left, None], *(corners[triangles[candidates, k]] for k in range(3)))
-        best, less = _nearest(places[left], some)
-        rows = np.arange(len(left))
-        corner = beside[rows, best]
-        # Inside a triangle nothing next to it is nearer, nor anything at a corner that was looked at.
-        to = np.where(corner < 0, node[left], triangles[candidates[rows, best], corner])
-        nearer = less < squared[left] * (1 - 1e-9)
-        found[left[nearer]], squared[left[nearer]] = some[rows, best][nearer], less[nearer]
-        goes = nearer & (to != node[left])
-        left, to = left[goes], to[goes]
-        node[left] = to
-        candidates = around[to]
+
+    def go_on(left: Numbers, candidates: Numbers) -> None:
+        while len(left):
+            some, beside = _on_triangle(places[left, None], *(corners[triangles[candidates, k]] for k in range(3)))
+            best, less = _nearest(places[left], some)
+            rows = np.arange(len(left))
+            corner = beside[rows, best]
+            # Inside a triangle nothing next to it is nearer, nor anything at a corner that was looked at.
+            to = np.where(corner < 0, node[left], triangles[candidates[rows, best], corner])
+            nearer = less < squared[left] * (1 - 1e-9)
+            found[left[nearer]], squared[left[nearer]] = some[rows, best][nearer], less[nearer]
+            goes = nearer & (to != node[left])
+            left, to = left[goes], to[goes]
+            node[left] = to
+            candidates = around[to]
+
+    go_on(np.arange(len(places)), candidates)
+    far, nearest = cKDTree(corners).query(places)
+    missed = np.flatnonzero(far**2 < squared * (1 - 1e-9))  # some corner is nearer than all that was looked at
+    node[missed] = nearest[missed]
+    go_on(missed, around[node[missed]])
     return found
 
 
