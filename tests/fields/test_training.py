@@ -9,10 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swwl import FieldRegressor, InputError, Mesh
-from swwl.fields.training import cell_codes, correspond
+from swwl import FieldRegressor, InputError, Mesh, load_model
+from swwl.datasets import make_channel
+from swwl.fields.geometry.descriptors import between
+from swwl.fields.training import cell_codes, correspond, learned_mesh
 from swwl.mesh.io.formats import read_file
 from swwl.storage.memory import Memory
+from tests.fields.geometry.test_groups import slit
+from tests.helpers import plain_state
 
 
 def grid(n, flips, rng=None):
@@ -119,3 +123,101 @@ def test_kernels_find_kept_embeddings_of_files_by_their_paths(tmp_path, counted)
     again = Memory(tmp_path / ".swwl-cache")
     FieldRegressor(n_modes=2, calibrate=False).fit(table, "u", memory=again)
     assert {os.fspath(path) for path in again.found} == set(table["mesh"])
+
+
+def channels(n):
+    """Channels of several heights and meshes, and what is left of a pressure on the way to their outlets."""
+    rows, rng = [], np.random.default_rng(0)
+    for k in range(n):
+        mesh = slit(4 + k % 3, rng.uniform(0.3, 0.6))
+        field = between(mesh, "inlet", "outlet", 1.0)[:, 1]
+        load = rng.uniform(1, 2)
+        rows.append({"mesh": mesh.with_fields({"p": load * field / 100}), "load": load})
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture(scope="module")
+def by_groups():
+    table = channels(30)
+    recipe = {"box": 0.5, "to inlet": 0.5, "to outlet": 0.5, "between": 0.3}
+    return FieldRegressor(n_modes=4, basis_size=30, descriptors=recipe).fit(table[:24], "p"), table[24:]
+
+
+def test_groups_are_among_what_is_compared():
+    """What was not chosen is not asked of new meshes."""
+    table = channels(20)
+    model = FieldRegressor(n_modes=2, basis_size=20, calibrate=False).fit(table, "p")
+    assert {"groups", "lags, box"} <= set(model.choices_["descriptors"])
+    chosen = model.choices_.set_index("chosen")["descriptors"][True]
+    assert bool(model._geometry.describer.groups) == (chosen == "groups")
+
+
+def test_fields_are_told_by_groups(by_groups):
+    model, new = by_groups
+    describer = model._geometry.describer
+    assert (describer.groups, describer.pair, describer.around) == (["inlet", "outlet"], ("inlet", "outlet"), False)
+    for found, mesh in zip(model.predict(new), new["mesh"], strict=True):
+        truth = mesh.fields["p"]
+        assert np.sqrt(((found["p"] - truth) ** 2).mean()) < 0.05 * np.abs(truth).max()
+
+
+def test_a_new_mesh_without_a_group_is_named(by_groups):
+    model, new = by_groups
+    odd = new["mesh"].iloc[1]
+    odd = Mesh(odd.points, odd.cells, name="odd.vtu", groups={"inlet": odd.groups["inlet"]})
+    table = pd.DataFrame({"mesh": pd.Series([new["mesh"].iloc[0], odd], dtype=object), "load": [1.0, 1.0]})
+    with pytest.raises(InputError, match=r"Mesh 1 \(odd.vtu\).* no group 'outlet'"):
+        model.predict(table)
+
+
+def test_models_of_groups_are_stored_and_older_ones_know_none(by_groups, tmp_path):
+    model, new = by_groups
+    model.save(tmp_path / "g.swwl")
+    again = load_model(tmp_path / "g.swwl")
+    for one, other in zip(model.predict(new), again.predict(new), strict=True):
+        np.testing.assert_allclose(one["p"], other["p"], rtol=1e-10)
+    assert again._geometry.describer.pair == ("inlet", "outlet")
+    state = plain_state(
+        FieldRegressor(n_modes=2, basis_size=20, calibrate=False).fit(bare(channels(12)), "p").get_state()
+    )
+    for name in ("groups", "pair", "around"):
+        del state["describer"][name]
+    older = FieldRegressor.from_state(state)._geometry.describer
+    assert (older.groups, older.pair, older.around) == ([], None, False)
+
+
+def bare(table):
+    """The same meshes without groups."""
+    meshes = [Mesh(mesh.points, mesh.cells, mesh.fields) for mesh in table["mesh"]]
+    return table.assign(mesh=pd.Series(meshes, table.index, dtype=object))
+
+
+def test_bodies_of_any_number_are_told_without_groups():
+    meshes = make_channel(12, n_nodes=500, random_state=3)["mesh"]
+    table = bare(pd.DataFrame({"mesh": meshes}))
+    model = FieldRegressor(n_modes=2, basis_size=20, calibrate=False).fit(table, "pressure")
+    describer, chosen = model._geometry.describer, model.choices_.set_index("chosen")["descriptors"][True]
+    assert (describer.groups, describer.pair, describer.around) == ([], None, chosen == "bodies")
+    assert "bodies" in set(model.choices_["descriptors"])
+    assert np.isfinite(model.predict(table[:1])[0]["pressure"]).all()
+
+
+def test_meshes_one_cell_thick_are_told_by_the_groups_of_the_plane_ones(by_groups):
+    model, new = by_groups
+    plane = new["mesh"].iloc[0]
+    thick = extruded(plane)
+    describer = model._geometry.describer
+    one, other = describer.blocks(plane), describer.blocks(learned_mesh(0, thick, True))
+    order = np.lexsort(plane.points.T.round(9)), np.lexsort(learned_mesh(0, thick, True).points.T.round(9))
+    for name in one:
+        np.testing.assert_allclose(other[name][order[1]], one[name][order[0]], rtol=1e-3, atol=1e-3)
+
+
+def extruded(mesh):
+    """A plane mesh of quadrilaterals as a layer of hexahedra."""
+    n = mesh.n_nodes
+    points = np.concatenate([np.column_stack([mesh.points, np.full(n, z)]) for z in (0.0, 0.02)])
+    cells = mesh.cells["quad"]
+    sides = {name: group.faces["line"] for name, group in mesh.groups.items()}
+    groups = {name: {"quad": np.hstack([lines, lines[:, ::-1] + n])} for name, lines in sides.items()}
+    return Mesh(points, {"hexahedron": np.hstack([cells, cells + n])}, groups=groups)

@@ -31,6 +31,8 @@ Rows = NDArray[np.intp]
 
 RANGES = (0.7, 1.5)
 SHRINKAGES = (1e-6, 1e-5, 1e-4)
+# Offsets to groups spread the nodes of a mesh over little of the space of descriptors; the pooled field has the rest.
+SHRINKAGES_OF_GROUPS = (1e-2, 1e-4, 1e-6)
 _FOLDS = 4
 _OWN = 6
 # Of shared nodes more modes are exact enough to learn ranges from.
@@ -250,7 +252,7 @@ def choose(data: FieldData, kernels: Sequence[ModeKernel], settings: Settings) -
             trials.code(name=name, recipe=recipe, length=length)
     for warp in warps[1:]:
         trials.code(warp=warp)
-    for shrinkage in SHRINKAGES if settings.recipes else ():
+    for shrinkage in _shrinkages(settings) if settings.recipes else ():
         trials.code(shrinkage=shrinkage)
     for inputs in kernels[1:]:
         trials.add(trials.best()[1], inputs)
@@ -267,8 +269,13 @@ def _first(data: FieldData, settings: Settings, warp: str) -> Coded:
     name, recipe = next(iter(settings.recipes.items()))
     # Fewer nodes than functions leave much open; coordinates of slit maps are exact enough for little shrinkage.
     few = float(np.median([len(values) for values in data.values])) <= 2 * settings.basis_size
-    strong = few and "wall" not in recipe
-    return _code(data, Candidate(name, recipe, RANGES[0], SHRINKAGES[-1 if strong else 0], warp), settings, None)
+    strong = few and "wall" not in recipe and not settings.describer.told_by_groups
+    shrinkage = _shrinkages(settings)[-1 if strong else 0]
+    return _code(data, Candidate(name, recipe, RANGES[0], shrinkage, warp), settings, None)
+
+
+def _shrinkages(settings: Settings) -> tuple[float, ...]:
+    return SHRINKAGES_OF_GROUPS if settings.describer.told_by_groups else SHRINKAGES
 
 
 def _code(data: FieldData, candidate: Candidate, settings: Settings, known: Coded | None) -> Coded:

@@ -204,6 +204,8 @@ class FieldRegressor(BaseEstimator):
         models = {part.model.kind.name: part.model for part in fitted}
         choices = [row for part in fitted for row in part.choices]
         scores = {part.model.kind.name: part.scores for part in fitted if part.scores}
+        used = {name for model in models.values() for name in model.recipe}
+        geometry = replace(geometry, describer=geometry.describer.restricted(used))
         if not any(model.amplitude or model.power for model in models.values()):
             sizes = None
         self._adopt(FittedFields(self.mesh_column_, table.shape[1], geometry, models, choices, scores, {}, sizes))
@@ -222,9 +224,11 @@ class FieldRegressor(BaseEstimator):
         sizes = {name: own for name, own in zip(names, training.sizes, strict=True) if worth_a_model(own)}
         if not sizes or not self.calibrate:
             return None
+        geometry = training.geometry
+        own = self.kernel is not None or geometry.common or geometry.describer.bodies is not None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of cases that fields are fitted to all the same
-            return fit_sizes(table, sizes, kernels, self.random_state, self.n_jobs, progress, memory)
+            return fit_sizes(table, sizes, kernels if own else None, self.random_state, self.n_jobs, progress, memory)
 
     def _adopt(self, fitted: FittedFields) -> None:
         """Take over what was fitted, and say what it is."""

@@ -250,4 +250,10 @@ def field_kernels(table: pd.DataFrame, mesh: str, model: FieldRegressor, geometr
     if geometry.common:
         return with_others(NodePositions(mesh), "positions")
     walls = with_others(WallShapes(mesh), "walls") if geometry.describer.bodies is not None else {}
-    return walls | defaults(table, few_rows=False, groups=False)
+    found = defaults(table, few_rows=False)
+    plain = defaults(table, few_rows=False, groups=False)
+    if len(found) > len(plain):  # groups or bodies tell meshes apart: of the others the richest one is enough
+        found = {name: kernel for name, kernel in found.items() if name not in list(plain)[:-1]}
+    if not geometry.describer.around:  # descriptors are compared on the first kernel
+        found = dict(sorted(found.items(), key=lambda one: one[0] != "named groups"))
+    return walls | found

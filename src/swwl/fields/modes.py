@@ -376,10 +376,9 @@ class Smooth:
                   B^\top (h_i - g_i m)
         """
         g = self.gram(row)
-        shapes = modes.shapes
-        weighed = np.einsum("mj,cjk->cmk", g, shapes, optimize=True)
-        inner = np.einsum("cmk,cml->kl", shapes, weighed, optimize=True)
-        right = np.einsum("cmk,cm->k", shapes, self.loads[row] - modes.mean @ g, optimize=True)
+        flat = modes.shapes.reshape(-1, modes.number)
+        inner = flat.T @ (g @ modes.shapes).reshape(flat.shape)
+        right = flat.T @ (self.loads[row] - modes.mean @ g).ravel()
         if not len(right):
             return right
         inner[np.diag_indices(len(right))] += modes.noise / (self.counts[row] * modes.variances)

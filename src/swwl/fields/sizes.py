@@ -106,16 +106,16 @@ def worth_a_model(sizes: Array) -> bool:
 def fit_sizes(
     table: pd.DataFrame,
     sizes: Mapping[str, Array],
-    kernels: Mapping[str, Product],
+    kernels: Mapping[str, Product] | None,
     random_state: int,
     n_jobs: int | None,
     progress: Progress | None = None,
     memory: MemoryLike = None,
 ) -> RobustGPRegressor:
-    """Fit one model to the logarithms of sizes (N, 2) of several fields, by name."""
+    """Fit one model to the logarithms of sizes (N, 2) of several fields, by name; without kernels the default one."""
     names = [name for field in sizes for name in size_names(field)]
     targets = pd.DataFrame(np.log(np.hstack(list(sizes.values()))), columns=names, index=table.index)
-    candidates: dict[str, Product] = {name: clone(kernel) for name, kernel in kernels.items()}
+    candidates = None if kernels is None else {name: clone(kernel) for name, kernel in kernels.items()}
     model = RobustGPRegressor(
         candidates, target_scale="identity", regimes="one", random_state=random_state, n_jobs=n_jobs
     )

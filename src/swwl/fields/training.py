@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -21,6 +21,7 @@ from swwl.errors import InputError, MeshWarning, PlaneMeshWarning
 from swwl.fields.candidates import Settings
 from swwl.fields.coding import MOST_SCORED, FieldData, scored_nodes
 from swwl.fields.geometry.descriptors import Blocks, Describer, check_recipe, has_normals
+from swwl.fields.geometry.groups import common_groups, group_gaps, inner_bodies
 from swwl.fields.geometry.walls import inner_loops, loop_features
 from swwl.fields.numbers import NodalWeights, group_forces, node_shares
 from swwl.fields.sizes import field_sizes
@@ -217,13 +218,17 @@ class Geometry:
     plane: bool = False
 
     def check(self, number: int, mesh: Mesh) -> None:
-        """Refuse other cells than those of training, where all share them."""
+        """Refuse other cells than those of training, where all share them, and meshes without a group of theirs."""
+        try:
+            self.describer.check_groups(mesh)
+        except InputError as error:
+            raise error.of_item(number, _title(number, mesh), continues=True) from None
         if self.common and not correspond(cell_codes(mesh), self.cells):
-            error = InputError(
+            other = InputError(
                 "has different cells from the training meshes, which all share theirs; for meshes of any cells fit "
                 "again with descriptors='smooth'."
             )
-            raise error.of_item(number, _title(number, mesh), continues=True)
+            raise other.of_item(number, _title(number, mesh), continues=True)
 
     def described(self, number: int, mesh: Mesh, memory: Memory, path: Path | None) -> Blocks:
         """Return the descriptors of a mesh, those that a memory holds of its file; none where all share their cells."""
@@ -239,7 +244,7 @@ def _kept_blocks(describer: Describer, mesh: Mesh, memory: Memory, path: Path | 
     if memory.folder is None or path is None:
         return describer.blocks(mesh)
     bodies = None if describer.bodies is None else describer.bodies.tolist()
-    settled = (describer.dimension, describer.diagonal, describer.normals, bodies)
+    settled = (describer.dimension, describer.diagonal, describer.normals, bodies, *_of_groups(describer))
     key = fingerprint("blocks 2", *map(repr, settled))
     known = memory.get(path, "blocks", key)
     if known is not None and all(len(part) == mesh.n_nodes for name, part in known.items() if name != "n_nodes"):
@@ -247,6 +252,12 @@ def _kept_blocks(describer: Describer, mesh: Mesh, memory: Memory, path: Path | 
     blocks = describer.blocks(mesh)
     memory.put(path, "blocks", key, mesh.n_nodes, **blocks)
     return blocks
+
+
+def _of_groups(describer: Describer) -> tuple[object, ...]:
+    """Return what else blocks depend on, where there is any of it: what was kept without it stays valid."""
+    own = (describer.groups, describer.pair, describer.around, *(() if describer.lagged else ("no lags",)))
+    return own if any(own) else ()
 
 
 def mesh_of(number: int, item: object) -> Mesh:
@@ -321,6 +332,12 @@ def load_training(
         not common and all(look.normals for look in looks),
         _bodies(first, looks) if not common else None,
     )
+    if not common:
+        groups = common_groups([look.gaps for look in looks])
+        around = describer.bodies is None and any(look.bodies for look in looks)
+        # Around bodies no recipe but one of the user's takes offsets to groups.
+        offsets = isinstance(model.descriptors, Mapping) or not (around or describer.bodies is not None)
+        describer = replace(describer, groups=groups.names if offsets else [], pair=groups.pair, around=around)
     blocks: list[Blocks] = []
     if not common:
         describer, blocks = _describe(meshes, describer, cells, progress, memory)
@@ -398,6 +415,8 @@ class _Look:
     diagonal: float
     normals: bool
     n_bodies: int
+    bodies: bool
+    gaps: dict[str, dict[str, float]]
     values: list[Array]
     weights: list[Array]
     scored: NDArray[np.intp]
@@ -422,11 +441,23 @@ def _look(number: int, mesh: Mesh, kinds: Sequence[FieldKind], model: FieldRegre
     scored = scored_nodes(mesh.n_nodes, model.random_state + number)
     shares = node_shares(mesh)[scored] * (mesh.n_nodes / len(scored))
     groups = {name: group.nodes for name, group in mesh.groups.items() if len(group.nodes)}
-    ends = [_ends(kind, field, groups) for kind, field in zip(kinds, values, strict=True)]
-    sizes = [field_sizes(mesh, field) for field in values]
-    forces = [group_forces(mesh, kind.components, MOST_SCORED, model.random_state + number) for kind in kinds]
-    parts = (has_normals(mesh), _count_bodies(mesh), values, weights, scored, shares)
-    return _Look(same, diagonal, *parts, mesh.n_nodes, groups, ends, sizes, forces)
+    return _Look(
+        same,
+        diagonal,
+        has_normals(mesh),
+        _count_bodies(mesh),
+        bool(inner_bodies(mesh)),
+        group_gaps(mesh),
+        values,
+        weights,
+        scored,
+        shares,
+        mesh.n_nodes,
+        groups,
+        [_ends(kind, field, groups) for kind, field in zip(kinds, values, strict=True)],
+        [field_sizes(mesh, field) for field in values],
+        [group_forces(mesh, kind.components, MOST_SCORED, model.random_state + number) for kind in kinds],
+    )
 
 
 def _ends(kind: FieldKind, values: Array, groups: dict[str, NDArray[np.int32]]) -> dict[str, tuple[Array, Array]]:

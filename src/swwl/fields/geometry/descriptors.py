@@ -7,7 +7,7 @@ and stacks them, and smooth functions of the result are the basis of fields (``m
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
@@ -17,11 +17,13 @@ from scipy import sparse
 from scipy.sparse.linalg import SuperLU, cg, splu
 
 from swwl.errors import InputError
+from swwl.fields.geometry.groups import around_bodies, group_offsets
 from swwl.fields.geometry.walls import wall_descriptors, wall_gains, wall_map
 from swwl.mesh.adjacency import cells_adjacency
 from swwl.mesh.arrays import first_at_place
-from swwl.mesh.boundary import piece_normals
+from swwl.mesh.boundary import boundary, piece_normals
 from swwl.mesh.cells import cell_dimension, cut_into_simplices, top_cells
+from swwl.mesh.groups import matching
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.skin import skin
 from swwl.storage.checks import Count, Positive, Shape
@@ -32,9 +34,17 @@ Array = NDArray[np.float64]
 _MOST_SOLID_NODES = 4000
 _MOST_NODES = 250_000
 _TOLERANCE = 1e-8
+# To the diagonal of stiffness, so that parts of a mesh that are held nowhere have a solution, too.
+_LEAK = 1e-12
+# What the profile of a flow has inside a simplex beyond its corners, over 1 / sum of squared slopes.
+_BUBBLE = 0.2
+# Offsets to groups are saturated at this part of the typical diagonal.
+_NEAR = 0.1
 
 
-def stiffness(points: Array, simplices: NDArray[np.integer]) -> tuple[sparse.csc_array, Array]:
+def stiffness(
+    points: Array, simplices: NDArray[np.integer], conductance: Array | None = None
+) -> tuple[sparse.csc_array, Array]:
     r"""Assemble :math:`K_{ab} = \int \nabla\varphi_a\cdot\nabla\varphi_b` and the lumped mass of linear elements.
 
     Parameters
@@ -42,6 +52,8 @@ def stiffness(points: Array, simplices: NDArray[np.integer]) -> tuple[sparse.csc
     points : ndarray of shape (n, d)
     simplices : ndarray of shape (m, k)
         Lines (k = 2), triangles or tetrahedra, in any dimension.
+    conductance : ndarray of shape (m,), optional
+        A factor of every simplex in K.
 
     Returns
     -------
@@ -64,7 +76,8 @@ def stiffness(points: Array, simplices: NDArray[np.integer]) -> tuple[sparse.csc
     sizes = np.sqrt(np.maximum(np.linalg.det(metric), 0.0)) / float(np.prod(np.arange(1, k)))
     inverse = np.linalg.inv(metric + 1e-13 * scale[:, None, None] * np.eye(k - 1))
     slopes = np.vstack([-np.ones(k - 1), np.eye(k - 1)])
-    local = np.einsum("ai,mij,bj,m->mab", slopes, inverse, slopes, sizes, optimize=True)
+    conducts = sizes if conductance is None else sizes * conductance
+    local = np.einsum("ai,mij,bj,m->mab", slopes, inverse, slopes, conducts, optimize=True)
     rows, columns = np.repeat(simplices, k, axis=1).ravel(), np.tile(simplices, (1, k)).ravel()
     matrix = sparse.csc_array((local.ravel(), (rows, columns)), shape=(n, n))
     return matrix, np.asarray(np.bincount(simplices.ravel(), np.repeat(sizes / k, k), n), dtype=float)
@@ -107,10 +120,82 @@ def lags(mesh: Mesh, lengths: Sequence[float], values: Array | None = None) -> l
     found = []
     for length in lengths:
         system = (sparse.diags_array(mass) + length**2 * matrix).tocsc()
-        iterate = len(mass) > (_MOST_SOLID_NODES if solid else _MOST_NODES)
-        right = mass[:, None] * centered
-        found.append((_iterate(system, right) if iterate else _factor(system).solve(right)) - centered)
+        found.append(_solved(system, mass[:, None] * centered, solid) - centered)
     return [_on_sides(mesh, lag, touched) for lag in found]
+
+
+def between(mesh: Mesh, first: str, second: str, diagonal: float) -> Array:
+    r"""Return how far a node is from two groups on the way from one to the other, (n, 2).
+
+    A unit current flows from one group to the other, :math:`\nabla\cdot(w \nabla u) = 0`, and the columns are what it
+    has overcome since the first and what is left to the second. In a plane or solid domain it flows the better the
+    wider that is: :math:`-\Delta w = 1` with :math:`w = 0` on all other boundary, the profile of a slow flow. On
+    surfaces and along lines w = 1.
+
+    Parameters
+    ----------
+    mesh : Mesh
+    first, second : str
+        Groups that share no node.
+    diagonal : float
+        The unit of lengths.
+
+    Raises
+    ------
+    InputError
+        If no cells lead from one to the other.
+
+    Examples
+    --------
+    >>> line = Mesh([0.0, 1.0, 4.0], {"line": [[0, 1], [1, 2]]}, groups={"a": [0], "b": [2]})
+    >>> between(line, "a", "b", 1.0).round(6).tolist()
+    [[0.0, 4.0], [1.0, 3.0], [4.0, 0.0]]
+    """
+    simplices = cut_into_simplices(mesh.cells)
+    matrix, mass = stiffness(mesh.points / diagonal, simplices)
+    start, end, held = (np.zeros(mesh.n_nodes, bool) for _ in range(3))
+    start[mesh.group(first).nodes] = end[mesh.group(second).nodes] = True
+    solid = simplices.shape[1] == 4
+    if 1 < mesh.dimension == simplices.shape[1] - 1:
+        held[boundary(mesh.points, mesh.cells)] = True
+        held &= ~start & ~end
+    if held.any():
+        width = np.minimum(_with_held(matrix, mass, held, np.zeros(len(mass)), solid), 1.0)
+        # In a wall one cell thick all nodes are held: what is between them counts, and the less the finer a mesh is.
+        conducts = np.maximum(width, 0.0)[simplices].mean(axis=1) + _BUBBLE * _squared_heights(
+            mesh.points / diagonal, simplices
+        )
+        matrix, _ = stiffness(mesh.points / diagonal, simplices, conducts)
+    level = _with_held(matrix, np.zeros(len(mass)), start | end, end.astype(float), solid)
+    current = float(level @ (matrix @ level))
+    if not current > _LEAK * matrix.diagonal().max():
+        raise InputError(f"has no cells that lead from group {first!r} to group {second!r}.")
+    return _on_sides(mesh, np.column_stack([level, 1.0 - level]) / current, mass > 0)
+
+
+def _squared_heights(points: Array, simplices: NDArray[np.integer]) -> Array:
+    """Return one over the sum of the squared slopes of the linear functions in every simplex, (m,)."""
+    edges = points[simplices[:, 1:]] - points[simplices[:, :1]]
+    metric = np.einsum("mid,mjd->mij", edges, edges)
+    scale = np.maximum(np.einsum("mii->m", metric), np.finfo(float).tiny)
+    inverse = np.linalg.inv(metric + 1e-13 * scale[:, None, None] * np.eye(edges.shape[1]))
+    return np.asarray(1.0 / (np.einsum("mii->m", inverse) + inverse.sum(axis=(1, 2))))
+
+
+def _with_held(matrix: sparse.csc_array, right: Array, held: NDArray[np.bool_], values: Array, solid: bool) -> Array:
+    """Solve for all nodes but those whose values are held."""
+    found, free = np.where(held, values, 0.0), np.flatnonzero(~held)
+    diagonal = matrix.diagonal()
+    # Parts that are held nowhere, and nodes that linear elements do not know, stay where they are.
+    system = matrix[free][:, free] + sparse.diags_array(np.full(len(free), _LEAK * diagonal.max()))
+    found[free] = _solved(system.tocsc(), (right - matrix @ found)[free, None], solid)[:, 0]
+    return found
+
+
+def _solved(system: sparse.csc_array, right: Array, solid: bool) -> Array:
+    """Solve a symmetric positive definite system with several right sides, (n, s)."""
+    iterate = len(right) > (_MOST_SOLID_NODES if solid else _MOST_NODES)
+    return _iterate(system, right) if iterate else np.asarray(_factor(system).solve(right))
 
 
 def _factor(system: sparse.csc_array) -> SuperLU:
@@ -152,6 +237,8 @@ LENGTHS = (0.03, 0.1, 0.3)
 _LAGS = tuple(f"lag{length:g}" for length in LENGTHS)
 # The block that is not a place but a factor: a basis has all its functions a second time, times the squared gain.
 FACTOR = "gain"
+# What names of groups have before them in those of their blocks.
+_OFFSET = "to "
 
 
 def box(points: Array) -> Array:
@@ -221,6 +308,14 @@ class Describer:
         Where the bodies of the first training mesh are, and how large, for slit maps; None without bodies.
     scales : dict of str to (mean, deviation)
         Of every block, pooled over the training nodes.
+    groups : list of str
+        That all training meshes have: offsets to them are blocks.
+    pair : pair of str, optional
+        Two of them, between which :func:`between` measures.
+    around : bool
+        Whether nodes know how near they are to bodies, of which there may be any number.
+    lagged : bool
+        Whether lags are computed.
     """
 
     dimension: Count
@@ -228,19 +323,58 @@ class Describer:
     normals: bool
     bodies: Annotated[Array, Shape("b4")] | None = None
     scales: dict[str, tuple[Annotated[Array, Shape("*")], Positive]] = field(default_factory=dict)
+    groups: list[str] = field(default_factory=list)
+    pair: tuple[str, str] | None = None
+    around: bool = False
+    lagged: bool = True
+
+    def restricted(self, names: Collection[str]) -> Describer:
+        """Return the same with no more blocks than have these names: what recipes that were chosen need.
+
+        Examples
+        --------
+        >>> found = Describer(2, 1.0, True, groups=["inlet"], pair=("inlet", "outlet")).restricted({"box", "between"})
+        >>> found.normals, found.groups, found.pair, found.lagged
+        (False, [], ('inlet', 'outlet'), False)
+        """
+        return replace(
+            self,
+            normals=self.normals and "normal" in names,
+            bodies=self.bodies if {"wall", FACTOR} & set(names) else None,
+            scales={name: scale for name, scale in self.scales.items() if name in names},
+            groups=[name for name in self.groups if _OFFSET + name in names],
+            pair=self.pair if "between" in names else None,
+            around=self.around and "around" in names,
+            lagged=self.lagged and not set(_LAGS).isdisjoint(names),
+        )
+
+    def check_groups(self, mesh: Mesh) -> None:
+        """Refuse a mesh without a group that blocks need."""
+        for name in dict.fromkeys([*self.groups, *(self.pair or ())]):
+            if not matching(name, [own for own, group in mesh.groups.items() if len(group.nodes)]):
+                there = f"its groups are: {', '.join(mesh.groups)}" if mesh.groups else "it has no groups"
+                raise InputError(f"has no group {name!r}, but all training meshes have one; {there}.")
 
     def blocks(self, mesh: Mesh) -> Blocks:
         """Return the blocks of every node, (n, s) each."""
         if mesh.dimension != self.dimension:
             raise InputError(f"has {mesh.dimension} coordinates, but fit saw {self.dimension}.")
+        self.check_groups(mesh)
         found: dict[str, Array] = {"box": box(mesh.points)}
-        found |= zip(_LAGS, lags(mesh, [part * self.diagonal for part in LENGTHS]), strict=True)
+        if self.lagged:
+            found |= zip(_LAGS, lags(mesh, [part * self.diagonal for part in LENGTHS]), strict=True)
         if self.normals:
             found["normal"] = node_normals(mesh)
         if self.bodies is not None:
             around = wall_map(mesh, self.bodies)
             found["wall"] = wall_descriptors(around)
             found[FACTOR] = (wall_gains(around) ** 2).sum(axis=1, keepdims=True)
+        for name in self.groups:
+            found[_OFFSET + name] = group_offsets(mesh, name, _NEAR * self.diagonal)
+        if self.pair is not None:
+            found["between"] = between(mesh, *self.pair, self.diagonal)
+        if self.around:
+            found["around"] = around_bodies(mesh)
         return {name: values.astype(np.float32) for name, values in found.items()}
 
     def scaled(self, pool: Sequence[Blocks]) -> Describer:
@@ -267,10 +401,29 @@ class Describer:
                 "lags, box": {"box": 0.5, **dict.fromkeys(_LAGS, 0.5)},
                 "box, lags": {"box": 1.0, **lagged},
             }
+        first = next(iter(found))
+        if self.groups or self.pair or self.around:
+            found = self._with_groups(found[first]) | {first: found[first]}
         if self.bodies is None:
             return found
-        first = next(iter(found))
-        return {"walls, gain": {"wall": 1.0, FACTOR: 1.0}, "walls": {"wall": 1.0}, first: found[first]}
+        return {"walls, gain": {"wall": 1.0, FACTOR: 1.0}, "walls": {"wall": 1.0}, **dict([next(iter(found.items()))])}
+
+    def _with_groups(self, known: Recipe) -> dict[str, Recipe]:
+        """Return recipes that tell nodes by named groups or bodies, too."""
+        way = {"between": 0.5} if self.pair else {}
+        if self.around:
+            return {"bodies, between groups" if way else "bodies": {"box": 0.5, "around": 0.5, **way}}
+        if not self.groups:  # with slit maps
+            return {"between groups": known | way} if way else {}
+        weak = {name: 0.3 if name in _LAGS else weight for name, weight in known.items()}
+        return {
+            "groups": weak | {"box": 0.5, **{_OFFSET + name: 0.5 for name in self.groups}, **dict.fromkeys(way, 0.3)}
+        }
+
+    @property
+    def told_by_groups(self) -> bool:
+        """Whether nodes are told by named groups or bodies, and not by slit maps."""
+        return self.bodies is None and (bool(self.groups) or self.around)
 
     def stack(self, blocks: Mapping[str, NDArray[np.floating]], recipe: Recipe) -> Array:
         """Weigh blocks by a recipe and put them side by side, (n, D); a factor comes last."""
