@@ -53,6 +53,15 @@ def test_loads_over_decades_are_amplitudes(beams):
         assert np.median(errors) < 0.15
 
 
+def test_sizes_are_those_of_their_own_model(beams):
+    """Embeddings that its kernels share with those of the fields are made once."""
+    model, test = beams
+    cases, alone = model.cases(test), model.sizes_.predict_distribution(test, widen=False)
+    parts = [part for name in ("stress", "moved") for part in cases.case_sizes[name]]
+    np.testing.assert_allclose(np.column_stack(parts[::2]), alone.mean, rtol=1e-9)
+    np.testing.assert_allclose(np.column_stack(parts[1::2]), alone.std, rtol=1e-9)
+
+
 def test_limits_and_held_values_are_kept(beams):
     model, test = beams
     assert model.limits_ == {"stress": (0.0, np.inf), "moved": (-np.inf, np.inf)}

@@ -285,10 +285,16 @@ class FieldRegressor(BaseEstimator):
             return FieldCases(models, [[] for _ in models], none, table, found)
         meshes.each_learned(self._geometry.check)
         seen = self._sharing(table, meshes)
-        rows = represent_columns([one.member.kernel for one in models], partial(column, seen), None, memory)
+        kernels = [one.member.kernel for one in models]
+        others = [] if self.sizes_ is None else self.sizes_.stack_.kernels()  # they share embeddings
+        rows = represent_columns([*kernels, *others], partial(column, seen), None, memory)
+        rows, of_others = rows[: len(kernels)], rows[len(kernels) :]
         sizes = [one.sizes(one.member.new_blocks(own)[0], len(table)) for one, own in zip(models, rows, strict=True)]
         given = self._sharing(table, meshes, as_given=True)
-        own_sizes = {} if self.sizes_ is None else self.sizes_of(self.sizes_.predict_distribution(seen, widen=False))
+        own_sizes = {}
+        if self.sizes_ is not None:
+            stack = self.sizes_.stack_
+            own_sizes = self.sizes_of(stack.predict(stack.represented(of_others, seen)))
         return FieldCases(models, rows, sizes, given, found, typical_in(self.metadata_), own_sizes)
 
     def sizes_of(self, found: Prediction) -> dict[str, CaseSizes]:

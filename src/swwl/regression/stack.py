@@ -415,10 +415,16 @@ class Stack:
         self, table: pd.DataFrame, progress: Progress | None = None, memory: MemoryLike = None
     ) -> Represented:
         """Return what the factors of every member make of a table."""
-        kernels = [member.kernel for member in self.members]
-        if self.influence is not None:
-            kernels.append(self.influence.kernel)
-        rows = represent_columns(kernels, partial(column, table), progress, memory)
+        return self.represented(represent_columns(self.kernels(), partial(column, table), progress, memory), table)
+
+    def kernels(self) -> list[Product]:
+        """Return all kernels that have to see new cases: those of the members, and what measures meshes."""
+        found = [member.kernel for member in self.members]
+        return found if self.influence is None else [*found, self.influence.kernel]
+
+    def represented(self, rows: Sequence[list[Representation]], table: pd.DataFrame) -> Represented:
+        """Return a table as the members see it, given what :meth:`kernels` make of it."""
+        rows = list(rows)
         sizes = None if self.influence is None else np.hstack(rows.pop())
         times = law_values(self.laws, table)
         return Represented(rows, trend_matrix(self.trend, table), len(table), sizes=sizes, times=times)
