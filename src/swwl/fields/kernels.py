@@ -26,7 +26,7 @@ from swwl.kernels.elliptic import Elliptic
 from swwl.mesh.io import as_mesh, prepared
 from swwl.mesh.mesh import Mesh
 from swwl.parallel import Progress
-from swwl.regression.candidates import default_kernels
+from swwl.regression.candidates import OF_GROUPS, default_kernels
 from swwl.regression.stack import named_kernels
 from swwl.storage.checks import Count, Shape
 from swwl.storage.memory import MemoryLike
@@ -251,9 +251,9 @@ def field_kernels(table: pd.DataFrame, mesh: str, model: FieldRegressor, geometr
         return with_others(NodePositions(mesh), "positions")
     walls = with_others(WallShapes(mesh), "walls") if geometry.describer.bodies is not None else {}
     found = defaults(table, few_rows=False)
-    plain = defaults(table, few_rows=False, groups=False)
+    plain = [name for name in found if name not in OF_GROUPS]
     if len(found) > len(plain):  # groups or bodies tell meshes apart: of the others the richest one is enough
-        found = {name: kernel for name, kernel in found.items() if name not in list(plain)[:-1]}
+        found = {name: kernel for name, kernel in found.items() if name not in plain[:-1]}
     if not geometry.describer.around:  # descriptors are compared on the first kernel
         found = dict(sorted(found.items(), key=lambda one: one[0] != "named groups"))
     return walls | found

@@ -375,12 +375,12 @@ class Smooth:
         .. math:: a_i = \bigl(B^\top g_i B + \mathrm{diag}(\tfrac{\sigma^2}{n_i v_k})\bigr)^{-1}
                   B^\top (h_i - g_i m)
         """
+        if not modes.number:
+            return np.empty(0)
         g = self.gram(row)
         flat = modes.shapes.reshape(-1, modes.number)
         inner = flat.T @ (g @ modes.shapes).reshape(flat.shape)
         right = flat.T @ (self.loads[row] - modes.mean @ g).ravel()
-        if not len(right):
-            return right
         inner[np.diag_indices(len(right))] += modes.noise / (self.counts[row] * modes.variances)
         return np.asarray(solve(inner, right, assume_a="pos"))
 

@@ -35,6 +35,8 @@ from swwl.mesh.shape.skin import skin
 from swwl.tables.columns import kind_of, require_meshes
 from swwl.tables.inputs import column
 
+# Candidates that see where named groups and bodies are.
+OF_GROUPS = ("bodies", "named groups", "named groups and skin")
 # What the names of candidates mean, for people.
 WORDS = {
     "skin": "the boundary with its normals",
