@@ -18,6 +18,7 @@ MODULES = (
     "serve",
     "sensitivity",
     "fields",
+    "whole",
     "laws",
     "bodies",
 )

@@ -62,6 +62,19 @@ def test_a_part_that_is_subdivided_is_the_same_part(name):
     assert skin(fine).oriented == skin(mesh).oriented
 
 
+def test_groups_of_faces_and_of_nodes_are_cut_too():
+    cube = Mesh(
+        [[x, y, z] for z in (0, 1) for x, y in ((0, 0), (1, 0), (1, 1), (0, 1))],
+        {"hexahedron": [[0, 1, 2, 3, 4, 5, 6, 7]]},
+        groups={"floor": {"quad": [[0, 3, 2, 1]]}, "edge": [0, 1], "inside": {"hexahedron": [0]}},
+    )
+    fine = subdivided(cube)
+    floor = fine.groups["floor"]
+    assert len(floor.faces["quad"]) == 4 and (fine.points[floor.nodes][:, 2] == 0).all() and len(floor.nodes) == 9
+    np.testing.assert_array_equal(np.sort(fine.points[fine.groups["edge"].nodes][:, 0]), [0, 0.5, 1])
+    assert "inside" not in fine.groups
+
+
 def test_points_on_triangles_are_those_on_their_parts():
     """Exactly the same measure, so that predictions do not move when a mesh is subdivided."""
     mesh = sphere(2)

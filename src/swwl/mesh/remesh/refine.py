@@ -6,6 +6,7 @@ What a model makes of such a mesh tells how much of it is the part, and how much
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -75,8 +76,8 @@ def subdivided(mesh: Mesh) -> Mesh:
     Returns
     -------
     Mesh
-        Of the same part. Node fields are interpolated; cells of lower dimension, groups and fields of cells are left
-        out.
+        Of the same part. Node fields are interpolated, faces of groups are cut like cells; nodes between those of a
+        group of nodes belong to it. Cells of lower dimension, groups and fields of cells are left out.
 
     Raises
     ------
@@ -96,7 +97,13 @@ def subdivided(mesh: Mesh) -> Mesh:
             raise InputError(f"Cells of type {kind!r} are not subdivided; those of type {', '.join(_CUTS)} are.")
     if not cells:
         raise InputError("The mesh has no cells to subdivide.")
-    keys, numbers = _middles(cells)
+    faces = {
+        (name, kind): block
+        for name, group in mesh.groups.items()
+        if group.kind == "faces" and all(kind in _CUTS for kind in group.faces)
+        for kind, block in group.faces.items()
+    }
+    keys, numbers = _middles([*cells.items(), *((kind, block) for (_, kind), block in faces.items())])
     given = keys >= 0
     count = given.sum(axis=1)
 
@@ -104,26 +111,34 @@ def subdivided(mesh: Mesh) -> Mesh:
         total = np.where(given.reshape(*given.shape, *[1] * (values.ndim - 1)), values[keys], 0.0).sum(axis=1)
         return np.asarray(total / count.reshape(-1, *[1] * (values.ndim - 1)))
 
-    found = {
-        kind: np.concatenate([numbers[kind][:, nodes] for nodes in _CUTS[kind].cells]).astype(np.int32)
-        for kind in cells
-    }
+    cut = [
+        np.concatenate([own[:, nodes] for nodes in _CUTS[kind].cells]).astype(np.int32)
+        for kind, own in zip([*cells, *(kind for _, kind in faces)], numbers, strict=True)
+    ]
+    found = dict(zip(cells, cut[: len(cells)], strict=True))
+    groups: dict[str, object] = {}
+    for (name, kind), own in zip(faces, cut[len(cells) :], strict=True):
+        groups[name] = {**groups.get(name, {}), kind: own}  # type: ignore[dict-item]
+    for name, group in mesh.groups.items():
+        if group.kind == "nodes":
+            inside = np.append(np.isin(np.arange(mesh.n_nodes), group.nodes), True)  # -1 stands for no corner
+            groups[name] = np.flatnonzero(inside[keys].all(axis=1))
     fields = {name: mean(np.asarray(field, float)) for name, field in mesh.fields.items() if field.dtype.kind in "fiu"}
-    return Mesh(mean(mesh.points), found, fields, mesh.name)
+    return Mesh(mean(mesh.points), found, fields, mesh.name, groups=groups)
 
 
-def _middles(cells: dict[str, NDArray[np.int32]]) -> tuple[_Numbers, dict[str, _Numbers]]:
-    """Return the corners between which each node lies (n, 8), -1 for none, and the nodes of every cut cell by kind."""
+def _middles(cells: Sequence[tuple[str, NDArray[np.int32]]]) -> tuple[_Numbers, list[_Numbers]]:
+    """Return the corners between which each node lies (n, 8), -1 for none, and the nodes of every cut cell by block."""
     keys = []
-    for kind, block in cells.items():
+    for kind, block in cells:
         for corners in _CUTS[kind].nodes:
             key = np.full((len(block), 8), -1, np.intp)
             key[:, : len(corners)] = np.sort(block[:, corners], axis=1)[:, ::-1]
             keys.append(key)
     distinct, inverse = np.unique(np.concatenate(keys), axis=0, return_inverse=True)
-    numbers, start = {}, 0
-    for kind, block in cells.items():
+    numbers, start = [], 0
+    for kind, block in cells:
         size = len(block) * len(_CUTS[kind].nodes)
-        numbers[kind] = inverse.ravel()[start : start + size].reshape(-1, len(block)).T
+        numbers.append(inverse.ravel()[start : start + size].reshape(-1, len(block)).T)
         start += size
     return distinct, numbers
