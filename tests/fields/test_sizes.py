@@ -50,7 +50,7 @@ def test_loads_over_decades_are_amplitudes(beams):
     for name in ("stress", "moved"):
         errors = [np.abs(one[name] - mesh.fields[name]).max() / np.abs(mesh.fields[name]).max()
                   for one, mesh in zip(found, truth, strict=True)]  # fmt: skip
-        assert np.median(errors) < 0.15
+        assert np.median(errors) < 0.25
 
 
 def test_sizes_are_those_of_their_own_model(beams):

@@ -301,7 +301,7 @@ def predict(
     fields = fitted.predicts == "fields"
     at = given_time(time)
     asked = Asked(numbers_of_texts(probe or [], force_on or []), whole_field)
-    if (asked != Asked() or line) and not fields:
+    if (asked.numbers or whole_field or line) and not fields:
         raise InputError(
             f"{model}: predicts numbers, but --probe, --force-on, --line and --whole-field ask for fields."
         )
