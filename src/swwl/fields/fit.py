@@ -275,6 +275,7 @@ def _leave_out(
         errors.append(np.where(free, np.abs(truth - times * warp.inverse(y)), np.nan))
         deviations.append(times * sd * warp.slope(y))
     pool = np.concatenate([z[np.isfinite(z)] for z in scaled])
+    pool = pool if len(pool) else np.zeros(1)  # where all is held
     widths = np.maximum.accumulate(np.maximum(np.quantile(pool, LEVELS), 1e-6 * LEVELS))
     found = LeftOut(truncation, widths, power, whole_field(errors, deviations), folds, {})
     return replace(found, scores=_scores(scores, scaled, found))
@@ -286,21 +287,27 @@ def _stretched(data: FieldData, warp: Warp, rows: dict[int, _Row]) -> tuple[floa
     Not at all, where that would make whole fields clearly worse, or largest sizes no better.
     """
     allowed = data.sizes is not None and (data.limits[0] >= 0 or data.kind.components > 1)
-    best: tuple[float, list[MeshScore]] | None = None
-    for power in (0.0, *POWERS) if allowed else (0.0,):
-        scores = []
-        for row, (nodes, y, _, _) in sorted(rows.items()):
-            truth = data.given(row)[nodes]
-            if np.isfinite(truth).any():
-                values = multiplier(warp, y, data.size(row), power) * warp.inverse(y)
-                scores.append(mesh_score(truth, data.finished(row, nodes, values), name=str(row)))
-        if best is not None:
-            before, after = pooled(best[1]), pooled(scores)
-            if after.rrmse > _NEARLY * before.rrmse or after.max_error >= before.max_error:
-                continue
-        best = power, scores
-    assert best is not None
-    return best
+    found = {power: _stretched_scores(data, warp, rows, power) for power in ((0.0, *POWERS) if allowed else (0.0,))}
+    totals = {power: pooled(scores) for power, scores in found.items()}
+    plain = totals[0.0]
+    better = [
+        power
+        for power, own in totals.items()
+        if power and own.rrmse <= _NEARLY * plain.rrmse and own.max_error < plain.max_error
+    ]
+    chosen = min(better, key=lambda power: totals[power].rrmse, default=0.0)
+    return chosen, found[chosen]
+
+
+def _stretched_scores(data: FieldData, warp: Warp, rows: dict[int, _Row], power: float) -> list[MeshScore]:
+    """Return the scores of left-out fields, stretched to their largest sizes."""
+    scores = []
+    for row, (nodes, y, _, _) in sorted(rows.items()):
+        truth = data.given(row)[nodes]
+        if np.isfinite(truth).any():
+            values = multiplier(warp, y, data.size(row), power) * warp.inverse(y)
+            scores.append(mesh_score(truth, data.finished(row, nodes, values), name=str(row)))
+    return scores
 
 
 def whole_field(errors: Sequence[Array], deviations: Sequence[Array]) -> WholeField | None:
@@ -341,8 +348,8 @@ def _scores(scores: Sequence[MeshScore], errors: Sequence[Array], found: LeftOut
         "rrmse": total.rrmse,
         "q2": total.q2,
         "max_error": total.max_error,
-        "coverage": float(np.mean(inside)),
-        "least_coverage": float(np.min(inside)),
+        "coverage": float(np.mean(inside)) if inside else 1.0,
+        "least_coverage": float(np.min(inside, initial=1.0)),
         "worst": int(total.worst),
         "worst_rrmse": total.worst_rrmse,
     }
