@@ -196,7 +196,8 @@ class Coded:
         if self.basis is None or descriptors is None:
             mean, shapes = modes.at(None)
             return mean[nodes], shapes[nodes], nodes
-        return *modes.at(self.basis(descriptors)), self.basis.places(descriptors)
+        found = modes.of_correlations(self.basis).at(self.basis.correlations(descriptors))
+        return *found, self.basis.places(descriptors)
 
 
 def code_nodes(data: FieldData, warp: str) -> Coded:

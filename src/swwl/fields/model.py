@@ -75,7 +75,7 @@ class MeshNodes:
     _kept: list[Piece] | None = field(default=None, init=False, repr=False)
 
     def pieces(self) -> Iterator[Piece]:
-        """Yield some nodes at a time: which, the basis there or None, and the places of their truncation."""
+        """Yield some nodes at a time: which, correlations of the basis there or None, and the places of their truncation."""
         if not self.keep or self.n > _MOST_NODES:
             yield from self._pieces()
             return
@@ -93,7 +93,7 @@ class MeshNodes:
                 yield part, None, np.arange(part.start, part.stop)
             else:
                 own = self.descriptors[part]
-                yield part, self.basis(own), self.basis.places(own)
+                yield part, self.basis.correlations(own), self.basis.places(own)
 
 
 @dataclass
@@ -217,9 +217,14 @@ class FieldModel:
                 found[nodes] = np.where(np.isnan(values), found[nodes], values)
         return found
 
+    @cached_property
+    def _of_correlations(self) -> FieldModes:
+        assert self.basis is not None
+        return self.modes.of_correlations(self.basis)
+
     def _modes_at(self, part: slice, phi: Array | None) -> tuple[Array, Array]:
         if phi is not None:
-            return self.modes.at(phi)
+            return self._of_correlations.at(phi)
         mean, shapes = self.modes.at(None)
         return mean[part], shapes[part]
 
@@ -231,7 +236,9 @@ class FieldModel:
         """
         c, out = self.kind.components, np.empty((n_samples, nodes.n, self.kind.components))
         sizes = mean + self.factor * std * rng.standard_normal((n_samples, len(mean)))
-        rough = rng.standard_normal((n_samples, c, self.modes.mean.shape[1])) if self.basis is not None else None
+        rough = None
+        if self.basis is not None:
+            rough = self.basis.of_correlations(rng.standard_normal((n_samples, c, self.modes.mean.shape[1])))
         for part, phi, places in nodes.pieces():
             base, shapes = self._modes_at(part, phi)
             out[:, part] = base + np.einsum("nck,sk->snc", shapes, sizes, optimize=True)

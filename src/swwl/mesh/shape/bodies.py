@@ -128,11 +128,10 @@ def body_numbers(mesh: Mesh, pattern: str | None, found: Skin | None = None) -> 
     place = mesh.points.mean(axis=0)
     seen = _itself(_box(mesh.points, bodies.rest) - place, _moments(mesh.points, bodies, place), _alone(bodies))
     d, k = mesh.dimension, n_own_numbers(mesh.dimension)
-    rows = []
-    for b, row in enumerate(seen):
-        around = _surroundings(mesh.points, bodies, b, place + row[k : k + d], row[k + d])
-        rows.append(np.concatenate([row[:k], around]))
-    return np.array(rows).reshape(len(rows), len(body_names(d)))
+    if not len(seen):
+        return np.empty((0, len(body_names(d))))
+    around = _surroundings(mesh.points, bodies, place + seen[:, k : k + d], float(seen[0, k + d]))
+    return np.hstack([seen[:, :k], around])
 
 
 def bodies_back(mesh: Mesh, pattern: str | None, gradient: _Floats, found: Skin | None = None) -> _Floats:
@@ -342,41 +341,37 @@ def _middles(corners: int, n: int) -> _Floats:
 
 
 class _Window(NamedTuple):
-    """The rest of the skin as seen from a body."""
+    """Pieces of the skin as points with weights."""
 
     nodes: _Nodes  # (s, corners)
-    shares: _Floats  # (s, corners)
+    at: _Floats  # (s, d)
     weights: _Floats  # (s,), over the radius
-    away: _Floats  # (s, d), over the radius
     samples: _Samples
-    pieces: _Nodes
 
 
-def _window(points: _Floats, bodies: Bodies, body: int, center: _Floats, radius: float, longest: float) -> _Window:
-    pieces = bodies.rest[bodies.own != body]
-    # Gaussian windows see nothing farther than six widths.
-    near = (((points[pieces].mean(axis=1) - center) / radius) ** 2).sum(axis=1) < (6 * WIDTHS[-1] + 2) ** 2
-    pieces = pieces[near]
-    d = points.shape[1]
-    samples = _samples(points, pieces, longest)
+def _window(points: _Floats, pieces: _Nodes, radius: float, width: float) -> _Window:
+    samples = _samples(points, pieces, width * radius / _PER_WIDTH)
     sizes = np.sqrt((piece_normals(points, pieces) ** 2).sum(axis=1))
     nodes = pieces[samples.piece]
     at = np.einsum("sc,scd->sd", samples.shares, points[nodes])
-    weights = sizes[samples.piece] * samples.weight / radius ** (d - 1)
-    return _Window(nodes, samples.shares, weights, (at - center) / radius, samples, pieces)
+    weights = sizes[samples.piece] * samples.weight / radius ** (points.shape[1] - 1)
+    return _Window(nodes, at, weights, samples)
 
 
-def _surroundings(points: _Floats, bodies: Bodies, body: int, center: _Floats, radius: float) -> _Floats:
-    found = []
+def _surroundings(points: _Floats, bodies: Bodies, centers: _Floats, radius: float) -> _Floats:
+    """Return the moments of the rest of the skin around every body, (B, moments)."""
+    found: list[list[list[float]]] = [[] for _ in centers]
     d = points.shape[1]
     for width in WIDTHS:
-        seen = _window(points, bodies, body, center, radius, width * radius / _PER_WIDTH)
-        r = seen.away / width
-        g = seen.weights * np.exp(-0.5 * (r**2).sum(axis=1))
-        matrix = np.einsum("s,si,sj->ij", g, r, r)
-        matrix -= np.trace(matrix) / d * np.eye(d)
-        found.append([g.sum(), *(g @ r), *(matrix[i, j] for i, j in pairs(d)[:-1])])
-    return np.concatenate(found)
+        seen = _window(points, bodies.rest, radius, width)
+        own = bodies.own[seen.samples.piece]
+        for body, center in enumerate(centers):
+            r = (seen.at - center) / (radius * width)
+            g = np.where(own == body, 0.0, seen.weights) * np.exp(-0.5 * (r**2).sum(axis=1))
+            matrix = r.T @ (g[:, None] * r)
+            matrix -= np.trace(matrix) / d * np.eye(d)
+            found[body].append([g.sum(), *(g @ r), *(matrix[i, j] for i, j in pairs(d)[:-1])])
+    return np.array(found).reshape(len(centers), -1)
 
 
 def _surroundings_back(
@@ -393,10 +388,12 @@ def _surroundings_back(
     in_center, in_radius = np.zeros((d, m)), np.zeros(m)
     each = 1 + d + len(pairs(d)) - 1
     for number, width in enumerate(WIDTHS):
-        seen = _window(points, bodies, body, center, radius, width * radius / _PER_WIDTH)
-        if not len(seen.pieces):
+        pieces = bodies.rest[bodies.own != body]
+        if not len(pieces):
             continue
-        r = seen.away / width
+        seen = _window(points, pieces, radius, width)
+        away = (seen.at - center) / radius
+        r = away / width
         bell = np.exp(-0.5 * (r**2).sum(axis=1))
         own = gradient[number * each : (number + 1) * each]
         for f in range(m):
@@ -413,13 +410,13 @@ def _surroundings_back(
             for corner in range(points.shape[1]):
                 for axis in range(d):
                     total[:, axis, f] += np.bincount(
-                        seen.nodes[:, corner], seen.shares[:, corner] * in_away[:, axis] / radius, len(points)
+                        seen.nodes[:, corner], seen.samples.shares[:, corner] * in_away[:, axis] / radius, len(points)
                     )
             in_center[:, f] -= in_away.sum(axis=0) / radius
-            in_radius[f] -= ((in_away * seen.away).sum() + (d - 1) * (in_weights * seen.weights).sum()) / radius
-            in_sizes = np.bincount(seen.samples.piece, in_weights * seen.samples.weight, len(seen.pieces))
-            vectors = piece_normals(points, seen.pieces)
+            in_radius[f] -= ((in_away * away).sum() + (d - 1) * (in_weights * seen.weights).sum()) / radius
+            in_sizes = np.bincount(seen.samples.piece, in_weights * seen.samples.weight, len(pieces))
+            vectors = piece_normals(points, pieces)
             sizes = np.sqrt((vectors**2).sum(axis=1))
             along = vectors * (in_sizes / sizes / radius ** (d - 1))[:, None]
-            total[:, :, f] += pieces_back(points, seen.pieces, along)
+            total[:, :, f] += pieces_back(points, pieces, along)
     return in_center, in_radius
