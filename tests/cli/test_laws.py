@@ -74,11 +74,10 @@ def test_a_wrong_law_is_named_and_not_used(table, tmp_path):
             ["--inputs", "curl", "--scaled", LAW],
             "names 'force', but the numeric inputs are curl",
         ),
-        (["--target-field", "p", "--scaled", LAW], "--scaled is for columns"),
     ],
 )
 def test_mistakes(table, tmp_path, options, said):
-    kernel = [] if "--target-field" in options else ["--kernel", "scalars", "--target", "disp [mm]"]
+    kernel = ["--kernel", "scalars", "--target", "disp [mm]"]
     assert said in swwl("fit", table, *kernel, *options, "-o", tmp_path / "m.swwl", code=2).output
 
 

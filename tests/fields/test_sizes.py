@@ -199,3 +199,32 @@ def test_answers_of_one_node_by_hand(beams):
     assert lower < answer.mean() < upper and answer.std() > 0
     held = NodeAnswer(model, y, np.array([[0.1]]), np.array([[7.0]]), np.array([[5.0]]))
     assert held.mean() == held.interval(0.9)[0] == held.interval(0.9, whole=True)[1] == 5 and held.std() == 0
+
+
+def test_laws_enter_amplitudes_where_left_out_cases_agree(beams, tmp_path):
+    """With its law a load far beyond those of training is no news: fields grow with it."""
+    _, test = beams
+    rng = np.random.default_rng(1)
+    train = pd.DataFrame([beam(rng) for _ in range(N_TRAIN)])
+    model = FieldRegressor(basis_size=40, n_modes=6, scaled="stress ~ load").fit(train, ["stress", "moved"])
+    (law,) = model.laws_
+    assert law.used and law.error < law.plain_error and "stress is learned over load" in law.words
+    small, large = (model.cases(test.assign(load=test["load"] * times)).case_sizes for times in (1.0, 1e3))
+    grown = large["stress"].mean - small["stress"].mean
+    assert np.abs(grown - np.log(1e3)).max() < 0.3 < np.abs(large["moved"].mean - small["moved"].mean).max()
+    model.save(tmp_path / "m.swwl")
+    again = load_model(tmp_path / "m.swwl")
+    assert again.laws_ == model.laws_
+    for one, other in zip(model.predict(test), again.predict(test), strict=True):
+        np.testing.assert_array_equal(one["stress"], other["stress"])
+    held = PreparedFields(model, test["mesh"][0]).cases(test.loc[[0], ["load"]])
+    np.testing.assert_array_equal(held.predict()[0][0]["stress"], model.predict(test[:1])[0]["stress"])
+
+
+def test_a_wrong_law_is_not_used(beams):
+    rng = np.random.default_rng(2)
+    train = pd.DataFrame([beam(rng) for _ in range(N_TRAIN)])
+    model = FieldRegressor(basis_size=30, n_modes=4, scaled={"stress": "1 / load"}).fit(train, "stress")
+    assert not model.laws_[0].used and "not used" in model.laws_[0].words
+    with pytest.raises(InputError, match="names 'pull', but the numeric inputs are load"):
+        FieldRegressor(scaled="stress ~ pull").fit(train, "stress")

@@ -117,8 +117,8 @@ def fit(
         list[str] | None,
         typer.Option(
             metavar="LAW",
-            help="Learn a target over a law that is known of it, 'max_disp ~ force / young', if left-out rows are "
-            "predicted no worse; repeat it for several targets.",
+            help="Learn a target, or how large a field is, over a law that is known of it, "
+            "'max_disp ~ force / young', if left-out rows are predicted no worse; repeat it for several targets.",
         ),
     ] = None,
     keep_outliers: Annotated[

@@ -143,6 +143,8 @@ def show_field_model(out: Output, facts: Record) -> None:
         how = ", ".join(f"{name} {chosen[name]}" for name in ("kernel", "descriptors", "warp") if chosen.get(name))
         explained = f"{100 * modes['explained']:.2f} % of the variance"
         out.say(f"modes     {modes['field']}: {modes['number']} ({explained})" + (f"; {how}" if how else ""))
+    for law in facts["laws"]:
+        out.say(f"law       {law['words']}")
     for line in facts["kept"]:
         out.say(f"kept      {line}")
     show_field_scores(out, facts["scores"])

@@ -17,12 +17,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from swwl.domain.notes import typical_in, warn_about_cases
+from swwl.errors import GPWarning
 from swwl.fields.candidates import ModeKernel
 from swwl.fields.fit import count_fits, fit_field
 from swwl.fields.kernels import field_kernels, mesh_column
 from swwl.fields.model import FieldCases, Fields, Found, MeshNodes, Number
 from swwl.fields.numbers import Line
-from swwl.fields.sizes import CaseSizes, case_sizes, fit_sizes, left_out_sizes, worth_a_model
+from swwl.fields.sizes import CaseSizes, SizeModel, SizeTask, fit_sizes_over, left_out_sizes, worth_a_model
 from swwl.fields.state import FieldRegressorState, FittedFields, field_state, fields_from_state
 from swwl.fields.training import TableMeshes, Training, check_options, learned_mesh, load_training, make_settings
 from swwl.gp.prediction import Prediction
@@ -31,11 +32,12 @@ from swwl.kernels.shared import fit_kernels, represent_columns
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.remesh.plane import thin_layer
 from swwl.parallel import Progress, one_blas_thread
-from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.stack import FitCounter, Member, columns_of
+from swwl.regression.target_scale import JudgedLaw
 from swwl.storage.memory import Memory, MemoryLike, as_memory
 from swwl.storage.modelfile import save_model, storable
 from swwl.tables.inputs import as_rows, as_table, column
+from swwl.tables.laws import read_laws
 from swwl.tables.results import warn_about_columns
 
 Array = NDArray[np.float64]
@@ -74,6 +76,9 @@ class FieldRegressor(BaseEstimator):
     random_state : int
     n_jobs : int or None
         Threads that describe meshes.
+    scaled : str, list of str or dict of str to str, optional
+        Laws that are known of how large fields are, such as ``"displacement ~ force / young"``: amplitudes are learned
+        over them, where left-out cases are predicted no worse; see ``laws_``.
 
     Attributes
     ----------
@@ -90,6 +95,9 @@ class FieldRegressor(BaseEstimator):
         Values on named groups that all training fields have, and predictions with them; NaN where they vary.
     sizes_ : RobustGPRegressor or None
         What predicts how large fields are as a whole (:mod:`swwl.fields.sizes`), where folds prefer that.
+    laws_ : list of JudgedLaw
+        What became of the laws in ``scaled``, as of :class:`swwl.RobustGPRegressor`; errors are those of logarithms of
+        amplitudes.
     common_topology_ : bool
         Whether all training meshes share their cells, and new ones must too.
     plane_ : bool
@@ -132,6 +140,7 @@ class FieldRegressor(BaseEstimator):
         calibrate: bool = True,
         random_state: int = 0,
         n_jobs: int | None = None,
+        scaled: str | list[str] | dict[str, str] | None = None,
     ):
         self.kernel = kernel
         self.n_modes = n_modes
@@ -142,6 +151,7 @@ class FieldRegressor(BaseEstimator):
         self.calibrate = calibrate
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.scaled = scaled
 
     def fit(
         self,
@@ -184,10 +194,10 @@ class FieldRegressor(BaseEstimator):
         rows = fit_kernels(list(kernels.values()), partial(column, table), progress, memory)
         inputs = [ModeKernel.of(Member(name, kernel, own), self.random_state)
                   for (name, kernel), own in zip(kernels.items(), rows, strict=True)]  # fmt: skip
-        sizes = self._fit_sizes(table, names, training, kernels, progress, memory)
+        sizes, judged = self._fit_sizes(table, names, training, kernels, progress, memory)
         fields = training.fields
         if sizes is not None:
-            said = left_out_sizes(sizes, names)
+            said = left_out_sizes(sizes, table, names)
             fields = [
                 replace(data, sizes=said[name], true_amplitudes=own[:, 0]) if worth_a_model(own) else data
                 for name, data, own in zip(names, fields, training.sizes, strict=True)
@@ -208,7 +218,9 @@ class FieldRegressor(BaseEstimator):
         geometry = replace(geometry, describer=geometry.describer.restricted(used))
         if not any(model.amplitude or model.power for model in models.values()):
             sizes = None
-        self._adopt(FittedFields(self.mesh_column_, table.shape[1], geometry, models, choices, scores, {}, sizes))
+        self._adopt(
+            FittedFields(self.mesh_column_, table.shape[1], geometry, models, choices, scores, {}, sizes, judged)
+        )
         return self
 
     def _fit_sizes(
@@ -219,21 +231,28 @@ class FieldRegressor(BaseEstimator):
         kernels: dict[str, Product],
         progress: Progress | None,
         memory: MemoryLike,
-    ) -> RobustGPRegressor | None:
-        """Fit a model of numbers to the sizes of fields; None where they hardly vary."""
+    ) -> tuple[SizeModel | None, list[JudgedLaw]]:
+        """Fit a model of numbers to the sizes of fields; None where they hardly vary. Say what became of laws."""
+        numeric = [str(name) for name in table.columns if pd.api.types.is_numeric_dtype(table[name])]
+        laws = {law.target: law for law in read_laws(self.scaled, names, numeric) if law is not None}
         sizes = {name: own for name, own in zip(names, training.sizes, strict=True) if worth_a_model(own)}
+        for name in laws.keys() - sizes.keys() if self.calibrate else laws:
+            why = f"{name} is about as large in all cases" if self.calibrate else "there is no calibration"
+            warnings.warn(f"The law {laws[name].words} is not used: {why}.", GPWarning, stacklevel=3)
         if not sizes or not self.calibrate:
-            return None
+            return None, []
         geometry = training.geometry
         own = self.kernel is not None or geometry.common or geometry.describer.bodies is not None
+        task = SizeTask(table, sizes, kernels if own else None, self.random_state, self.n_jobs, progress, memory)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of cases that fields are fitted to all the same
-            return fit_sizes(table, sizes, kernels if own else None, self.random_state, self.n_jobs, progress, memory)
+            return fit_sizes_over(task, laws)
 
     def _adopt(self, fitted: FittedFields) -> None:
         """Take over what was fitted, and say what it is."""
         self.mesh_column_, self.n_features_in_, self._geometry = fitted[:3]
-        self.models_, self._choices, self._scores, self.metadata_, self.sizes_ = fitted[3:]
+        self.models_, self._choices, self._scores, self.metadata_, self._sizes, self.laws_ = fitted[3:]
+        self.sizes_ = None if self._sizes is None else self._sizes.numbers
         self.field_names_ = list(self.models_)
         self.target_names_ = list(self.models_)
         self.limits_ = {name: (model.warp.least, model.warp.most) for name, model in self.models_.items()}
@@ -251,8 +270,9 @@ class FieldRegressor(BaseEstimator):
              for name, found in modes.items()]
         )  # fmt: skip
         used = columns_of({name: model.member.kernel for name, model in self.models_.items()})
-        if self.sizes_ is not None:
-            used = np.array([*used, *self.sizes_.feature_names_in_], dtype=object)
+        if self._sizes is not None:
+            of_laws = [name for law in self._sizes.laws.values() for name in law.columns.values()]
+            used = np.array([*used, *self._sizes.numbers.feature_names_in_, *of_laws], dtype=object)
         self.feature_names_in_ = np.array(list(dict.fromkeys([self.mesh_column_, *used])), dtype=object)
 
     @property
@@ -294,13 +314,13 @@ class FieldRegressor(BaseEstimator):
         own_sizes = {}
         if self.sizes_ is not None:
             stack = self.sizes_.stack_
-            own_sizes = self.sizes_of(stack.predict(stack.represented(of_others, seen)))
+            own_sizes = self.sizes_of(stack.predict(stack.represented(of_others, seen)), table)
         return FieldCases(models, rows, sizes, given, found, typical_in(self.metadata_), own_sizes)
 
-    def sizes_of(self, found: Prediction) -> dict[str, CaseSizes]:
-        """Return how large the fields of some cases are, by name, as :attr:`sizes_` predicts them."""
-        assert self.sizes_ is not None
-        return {name: case_sizes(self.sizes_, found, name) for name in self.field_names_}
+    def sizes_of(self, found: Prediction, table: pd.DataFrame) -> dict[str, CaseSizes]:
+        """Return how large the fields of the rows of a table are, by name, as :attr:`sizes_` predicts them."""
+        assert self._sizes is not None
+        return self._sizes.sizes(found, table, self.field_names_)
 
     def _sharing(self, table: pd.DataFrame, meshes: TableMeshes, as_given: bool = False) -> pd.DataFrame:
         """Return a table in which kernels and others find meshes that were read already."""
@@ -556,8 +576,9 @@ class FieldRegressor(BaseEstimator):
     def get_state(self) -> FieldRegressorState:
         """Return what the fitted model is made of, for a model file."""
         check_is_fitted(self, "models_")
-        known = (self._geometry, self.models_, self._choices, self._scores, self.metadata_, self.sizes_)
-        return field_state(self.get_params(deep=False), FittedFields(self.mesh_column_, self.n_features_in_, *known))
+        known = (self.models_, self._choices, self._scores, self.metadata_, self._sizes, self.laws_)
+        fitted = FittedFields(self.mesh_column_, self.n_features_in_, self._geometry, *known)
+        return field_state(self.get_params(deep=False), fitted)
 
     @classmethod
     def from_state(cls, state: State) -> FieldRegressor:

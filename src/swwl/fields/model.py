@@ -75,7 +75,7 @@ class MeshNodes:
     _kept: list[Piece] | None = field(default=None, init=False, repr=False)
 
     def pieces(self) -> Iterator[Piece]:
-        """Yield some nodes at a time: which, correlations of the basis there or None, and the places of their truncation."""
+        """Yield some nodes at a time: which, correlations with the basis or None, and places of their truncation."""
         if not self.keep or self.n > _MOST_NODES:
             yield from self._pieces()
             return

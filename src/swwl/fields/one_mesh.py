@@ -64,7 +64,7 @@ class PreparedFields:
         meshes, own_sizes = _SameMesh(self.mesh, self._nodes, len(found)), {}
         if self._sizes is not None and self.model.sizes_ is not None:
             cases = self._sizes.represent(X)
-            own_sizes = self.model.sizes_of(self.model.sizes_.stack_.predict(cases))
+            own_sizes = self.model.sizes_of(self.model.sizes_.stack_.predict(cases), X)
         return FieldCases(models, found.rows, sizes, table, meshes, typical_in(self.model.metadata_), own_sizes)
 
 

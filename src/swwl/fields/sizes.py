@@ -7,7 +7,8 @@ scale, by a :class:`~swwl.RobustGPRegressor` of all fields together. A field is 
 .. math:: u = e^{a}\, w^{-1}(y), \qquad a \sim N(\mu, \sigma^2),
 
 where folds prefer that (``candidates.py``), and stretched where it is large, so that its largest size agrees with the
-predicted one (:func:`stretch`), where folds prefer that (``fit.py``).
+predicted one (:func:`stretch`), where folds prefer that (``fit.py``). Sizes are learned over a law where one is given
+and left-out cases agree (:func:`fit_sizes_over`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import norm
 from sklearn.base import clone
 
 from swwl.gp.prediction import Prediction
@@ -26,7 +28,9 @@ from swwl.mesh.cells import lumped_measures
 from swwl.mesh.mesh import Mesh
 from swwl.parallel import Progress
 from swwl.regression.estimator import RobustGPRegressor
+from swwl.regression.target_scale import JudgedLaw
 from swwl.storage.memory import MemoryLike
+from swwl.tables.laws import Law
 
 Array = NDArray[np.float64]
 
@@ -35,6 +39,8 @@ _LEAST_SPREAD = 0.05
 _FEWEST = 20
 # How sharply fields are stretched towards their largest size: more or less far below it, too.
 POWERS = (2.0, 6.0, 18.0)
+# A law is used unless errors grow by more than this.
+_ROOM = 1.05
 # Fields are stretched by at most this factor.
 _MOST = 3.0
 
@@ -103,41 +109,93 @@ def worth_a_model(sizes: Array) -> bool:
     return len(sizes) >= _FEWEST and bool((sizes > 0).all()) and float(np.log(sizes).std(axis=0).min()) > _LEAST_SPREAD
 
 
-def fit_sizes(
-    table: pd.DataFrame,
-    sizes: Mapping[str, Array],
-    kernels: Mapping[str, Product] | None,
-    random_state: int,
-    n_jobs: int | None,
-    progress: Progress | None = None,
-    memory: MemoryLike = None,
-) -> RobustGPRegressor:
-    """Fit one model to the logarithms of sizes (N, 2) of several fields, by name; without kernels the default one."""
-    names = [name for field in sizes for name in size_names(field)]
-    targets = pd.DataFrame(np.log(np.hstack(list(sizes.values()))), columns=names, index=table.index)
-    candidates = None if kernels is None else {name: clone(kernel) for name, kernel in kernels.items()}
+class SizeModel(NamedTuple):
+    """What predicts the sizes of fields: logarithms over those of laws, by field."""
+
+    numbers: RobustGPRegressor
+    laws: dict[str, Law]
+
+    def sizes(self, found: Prediction, table: pd.DataFrame, fields: Sequence[str]) -> dict[str, CaseSizes]:
+        """Return what a prediction of the rows of a table says of fields, by name; nothing of those it does not know.
+
+        Parameters
+        ----------
+        found : Prediction
+        table : DataFrame
+            With the columns of the laws.
+        fields : sequence of str
+        """
+        whole, known, said = found.columns(), self.numbers.target_names_, {}
+        for field in fields:
+            names = size_names(field)
+            if names[0] not in known:
+                said[field] = CaseSizes.none(len(found.mean))
+                continue
+            shift = np.log(self.laws[field].values(table)) if field in self.laws else 0.0
+            amplitude, largest = (known.index(name) for name in names)
+            said[field] = CaseSizes(
+                whole.mean[:, amplitude] + shift,
+                whole.std[:, amplitude],
+                whole.mean[:, largest] + shift,
+                whole.std[:, largest],
+            )
+        return said
+
+
+class SizeTask(NamedTuple):
+    """What a model of sizes is fitted to, and how; without kernels the default one is."""
+
+    table: pd.DataFrame
+    sizes: Mapping[str, Array]  # amplitudes and largest sizes (N, 2), by field
+    kernels: Mapping[str, Product] | None
+    random_state: int
+    n_jobs: int | None
+    progress: Progress | None = None
+    memory: MemoryLike = None
+
+
+def fit_sizes(task: SizeTask, laws: Mapping[str, Law] | None = None) -> SizeModel:
+    """Fit one model to the logarithms of the sizes of several fields over their laws."""
+    over = {field: law for field, law in (laws or {}).items() if field in task.sizes}
+    names = [name for field in task.sizes for name in size_names(field)]
+    parts = [
+        np.log(own) - (np.log(over[field].values(task.table))[:, None] if field in over else 0.0)
+        for field, own in task.sizes.items()
+    ]
+    targets = pd.DataFrame(np.hstack(parts), columns=names, index=task.table.index)
+    kernels = None if task.kernels is None else {name: clone(kernel) for name, kernel in task.kernels.items()}
     model = RobustGPRegressor(
-        candidates, target_scale="identity", regimes="one", random_state=random_state, n_jobs=n_jobs
+        kernels, target_scale="identity", regimes="one", random_state=task.random_state, n_jobs=task.n_jobs
     )
-    return model.fit(table, targets, progress=progress, memory=memory)
+    return SizeModel(model.fit(task.table, targets, progress=task.progress, memory=task.memory), over)
+
+
+def fit_sizes_over(task: SizeTask, laws: Mapping[str, Law]) -> tuple[SizeModel, list[JudgedLaw]]:
+    """Fit a model of sizes with those laws that left-out cases do not speak against; say which.
+
+    Errors are those of the logarithms of amplitudes; larger ones by less than 5 % are chance.
+    """
+    plain = fit_sizes(task)
+    if not laws:
+        return plain, []
+    scaled = fit_sizes(task, laws)
+    judged = []
+    for field, law in scaled.laws.items():
+        truth = np.log(task.sizes[field][:, 0])
+        said = [left_out_sizes(model, task.table, [field])[field] for model in (scaled, plain)]
+        error, plain_error = (float(np.sqrt(np.mean((one.mean - truth) ** 2))) for one in said)
+        density, plain_density = (float(norm.logpdf(truth, one.mean, one.std).mean()) for one in said)
+        used = error <= _ROOM * plain_error
+        judged.append(JudgedLaw(field, law.formula, used, error, plain_error, density - plain_density))
+    agreed = {one.target: laws[one.target] for one in judged if one.used}
+    if len(agreed) == len(judged):
+        return scaled, judged
+    return (fit_sizes(task, agreed) if agreed else plain), judged
 
 
 def size_names(field: str) -> list[str]:
     """Return what targets of a field are called."""
     return [f"{field}: amplitude", f"{field}: largest"]
-
-
-def case_sizes(model: RobustGPRegressor, found: Prediction, field: str) -> CaseSizes:
-    """Return what a prediction of M cases says of one field; nothing where the model does not know it."""
-    names = size_names(field)
-    if names[0] not in model.target_names_:
-        return CaseSizes.none(len(found.mean))
-    whole = found.columns()
-    parts = []
-    for name in names:
-        place = model.target_names_.index(name)
-        parts += [whole.mean[:, place], whole.std[:, place]]
-    return CaseSizes(*parts)
 
 
 def stretch(values: Array, largest: float, power: float) -> Array:
@@ -163,7 +221,6 @@ def stretch(values: Array, largest: float, power: float) -> Array:
     return np.asarray(times)[:, None]
 
 
-def left_out_sizes(model: RobustGPRegressor, fields: Sequence[str]) -> dict[str, CaseSizes]:
+def left_out_sizes(model: SizeModel, table: pd.DataFrame, fields: Sequence[str]) -> dict[str, CaseSizes]:
     """Return what folds said of the training cases that they left out, by field."""
-    found = model.leave_one_out()
-    return {name: case_sizes(model, found, name) for name in fields}
+    return model.sizes(model.numbers.leave_one_out(), table, fields)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
@@ -15,11 +16,13 @@ from swwl.fields.geometry.descriptors import Describer, n_factors
 from swwl.fields.model import LEVELS, FieldModel, MeshNodes, NodeAnswer, WholeField
 from swwl.fields.modes import FieldModes, SmoothBasis
 from swwl.fields.numbers import NumberErrors, is_number_name
+from swwl.fields.sizes import SizeModel
 from swwl.fields.training import Geometry
 from swwl.fields.values import FieldKind, Warp
 from swwl.formatting import Record
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.state import MemberState, check_member, member_from_state, member_state
+from swwl.regression.target_scale import JudgedLaw
 from swwl.storage.checks import (
     AnyNumber,
     Array,
@@ -33,6 +36,7 @@ from swwl.storage.checks import (
     restored,
     shown,
 )
+from swwl.tables.laws import Law, law_of
 
 if TYPE_CHECKING:
     from swwl.fields.estimator import FieldRegressor
@@ -50,7 +54,8 @@ class FittedFields(NamedTuple):
     choices: list[Record]
     scores: dict[str, Record]
     metadata: Record
-    sizes: RobustGPRegressor | None = None
+    sizes: SizeModel | None = None
+    laws: list[JudgedLaw] = []
 
 
 class FieldState(msgspec.Struct):
@@ -110,6 +115,8 @@ class FieldRegressorState(msgspec.Struct):
     metadata: Record
     plane: bool = False
     sizes: Record | None = None  # a RegressorState
+    size_laws: dict[str, Law] = {}
+    judged_laws: list[JudgedLaw] = []
 
 
 def field_state(params: Record, fitted: FittedFields) -> FieldRegressorState:
@@ -127,7 +134,9 @@ def field_state(params: Record, fitted: FittedFields) -> FieldRegressorState:
         scores={name: _Score(**row) for name, row in fitted.scores.items()},
         metadata=fitted.metadata,
         plane=fitted.geometry.plane,
-        sizes=None if fitted.sizes is None else msgspec.structs.asdict(fitted.sizes.get_state()),
+        sizes=None if fitted.sizes is None else msgspec.structs.asdict(fitted.sizes.numbers.get_state()),
+        size_laws={} if fitted.sizes is None else fitted.sizes.laws,
+        judged_laws=fitted.laws,
     )
 
 
@@ -170,8 +179,16 @@ def fields_from_state(kind: type[FieldRegressor], values: Record) -> tuple[Recor
         [msgspec.structs.asdict(row) for row in state.choices],
         {name: msgspec.structs.asdict(row) for name, row in state.scores.items()},
         state.metadata,
-        None if state.sizes is None else RobustGPRegressor.from_state(state.sizes),
+        None if state.sizes is None else SizeModel(RobustGPRegressor.from_state(state.sizes), _laws(state, models)),
+        state.judged_laws,
     )
+
+
+def _laws(state: FieldRegressorState, models: Mapping[str, FieldModel]) -> dict[str, Law]:
+    """Return the laws of sizes; refuse those of other fields, and formulas that are none."""
+    if not models.keys() >= state.size_laws.keys():
+        raise InputError(f"laws are those of {shown(list(state.size_laws))}, fields {shown(list(models))}")
+    return {name: law_of(name, law.formula, law.columns.values()) for name, law in state.size_laws.items()}
 
 
 def _one_from_state(state: FieldState, describer: Describer) -> FieldModel:

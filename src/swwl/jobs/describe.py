@@ -207,6 +207,7 @@ def field_model_facts(model: FieldRegressor) -> Record:
         "modes": model.modes_.to_dict("records"),
         "choices": model.choices_.to_dict("records"),
         "kept": kept_words(model),
+        "laws": [asdict(law) | {"words": law.words} for law in model.laws_],
         "scores": field_score_rows(model),
     }
 

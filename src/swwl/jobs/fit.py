@@ -75,7 +75,7 @@ class FitOptions:
     regimes : {"auto", "one"} or None
         Of columns: whether to look for two branches, see :class:`swwl.RobustGPRegressor`.
     scaled : sequence of str
-        Laws of columns, ``TARGET ~ FORMULA``, see :class:`swwl.RobustGPRegressor`.
+        Laws of what is learned, ``TARGET ~ FORMULA``, see :class:`swwl.RobustGPRegressor`.
     n_modes : int or None
         Of fields.
     progress : callable
@@ -232,7 +232,12 @@ def fit_fields(
     how = options or FitOptions()
     table = plan.table().drop(columns=plan.targets)
     model = FieldRegressor(
-        kernel, n_modes=how.n_modes, calibrate=how.calibrate, random_state=how.seed, n_jobs=how.n_jobs
+        kernel,
+        n_modes=how.n_modes,
+        calibrate=how.calibrate,
+        random_state=how.seed,
+        n_jobs=how.n_jobs,
+        scaled=list(how.scaled) or None,
     )
     train, test = plan.split.train, plan.split.test
     with rows_named(plan.frame, plan.path, train):
@@ -390,8 +395,15 @@ class FitRequest:
             raise InputError("--solver and --embeddings do not apply to --target-field, whose models read the meshes.")
         if self.target_scale is not None and not self.targets:
             raise InputError("--log and --target-scale are for columns: name them with --target.")
-        if self.scaled and not self.targets:
-            raise InputError("--scaled is for columns: name them with --target.")
+
+
+def _laws_of(
+    given: Sequence[str], targets: Sequence[str], fields: Sequence[str], inputs: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Return the laws of columns and those of fields; refuse what is not understood."""
+    known = [law for law in read_laws(list(given), [*targets, *fields], inputs) if law is not None]
+    of_columns, of_fields = ([law.words for law in known if law.target in names] for names in (targets, fields))
+    return of_columns, of_fields
 
 
 class WrittenModel(NamedTuple):
@@ -431,7 +443,7 @@ class FitJob:
             results=request.results,
             fields=request.fields,
         )
-        read_laws(list(request.scaled), self.plan.targets, self.plan.inputs)  # refuses what it does not understand
+        self.laws = _laws_of(request.scaled, self.plan.targets, request.fields, self.plan.inputs)
         if request.fields:
             if request.kernel.merge_nodes:
                 raise InputError("--merge-nodes does not apply to --target-field: fields are predicted at all nodes.")
@@ -482,6 +494,7 @@ class FitJob:
         )
         if request.fields:
             given = None if self.kernel == "auto" else make_kernel(request.kernel, self.plan)
+            options = replace(options, scaled=self.laws[1])
             of_fields = fit_fields(self.plan, request.fields, request.output, given, options)
             of_fields.save(request.output)
             yield WrittenModel(request.output, field_model_facts(of_fields))
@@ -496,7 +509,7 @@ class FitJob:
                 target_scale=request.target_scale,
                 outliers=request.outliers,
                 regimes="auto" if self.kernel in ("auto", "scalars") and not request.one_regime else "one",
-                scaled=request.scaled,
+                scaled=self.laws[0],
             )
             model = fit_plan(self.plan, kernel, request.numbers_output, options)
             model.save(request.numbers_output)
