@@ -32,6 +32,7 @@ _HOMES = {
     "swwl.mesh": [
         "Graph",
         "Mesh",
+        "MeshSeries",
         "as_graph",
         "as_mesh",
         "read_graph",
@@ -62,7 +63,7 @@ _HOMES = {
     ],
     "swwl.kernels.stored": ["read_embeddings"],
     "swwl.regression": ["RobustGPRegressor"],
-    "swwl.fields": ["FieldRegressor"],
+    "swwl.fields": ["FieldRegressor", "TransientRegressor"],
     "swwl.classification": ["GraphSVC", "nested_cv"],
     "swwl.storage.modelfile": ["load_model"],
     "swwl.tables": ["read_table"],

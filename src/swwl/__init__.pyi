@@ -8,6 +8,7 @@ from swwl.errors import GPWarning as GPWarning
 from swwl.errors import IndefiniteKernelWarning as IndefiniteKernelWarning
 from swwl.errors import InputError as InputError
 from swwl.fields import FieldRegressor as FieldRegressor
+from swwl.fields import TransientRegressor as TransientRegressor
 from swwl.gp import Coordinates as Coordinates
 from swwl.gp import Prediction as Prediction
 from swwl.gp import RobustGP as RobustGP
@@ -30,6 +31,7 @@ from swwl.kernels import Summaries as Summaries
 from swwl.kernels.stored import read_embeddings as read_embeddings
 from swwl.mesh import Graph as Graph
 from swwl.mesh import Mesh as Mesh
+from swwl.mesh import MeshSeries as MeshSeries
 from swwl.mesh import as_graph as as_graph
 from swwl.mesh import as_mesh as as_mesh
 from swwl.mesh import read_graph as read_graph

@@ -11,6 +11,8 @@
                    equation, linear finite elements               charge_right``
 `make_channel`     channel around one to four bodies, with        1 scalar -> ``drag, lift``
                    groups, Navier-Stokes, linear elements
+`make_heating`     plates with hot pipes, heat equation over      2 scalars -> ``temperature``
+                   time, linear elements; in memory               at 20 times
 =================  =============================================  =======================================
 
 None of them stands for a real machine; each says in its ``model`` what it is. The same seed gives the
@@ -55,6 +57,7 @@ from swwl.datasets.generated import (
     write_dataset,
 )
 from swwl.datasets.generator import Generator, Sample, Unsolvable
+from swwl.datasets.heating import make_heating
 from swwl.datasets.plaid import fetch_plaid, load_plaid
 from swwl.datasets.tu import LabeledGraphs, fetch_tu, load_tu
 from swwl.mesh.remesh.coarsen import coarsen as coarsen_mesh
@@ -76,6 +79,7 @@ __all__ = [
     "make_blade",
     "make_capacitor",
     "make_channel",
+    "make_heating",
     "make_samples",
     "make_tensile2d",
     "write_dataset",

@@ -5,9 +5,11 @@ nodes (``geometry``); ``kernels`` compares meshes and numbers; ``fit`` fits ever
 tried and chosen by folds, ``coding`` puts training fields on a candidate's basis, ``modes`` makes principal fields of
 them, and what comes out is a ``model``, which also answers what is asked of new rows. ``numbers`` derives numbers from
 fields, ``scores`` compares fields, ``one_mesh`` asks again and again about one mesh, ``state`` is what a model file
-holds. Plain functions of arrays; :class:`swwl.FieldRegressor` (``estimator``) puts them together.
+holds; ``transient`` predicts fields over time. Plain functions of arrays; :class:`swwl.FieldRegressor`
+(``estimator``) puts them together.
 """
 
 from swwl.fields.estimator import FieldRegressor
+from swwl.fields.transient import TransientRegressor
 
-__all__ = ["FieldRegressor"]
+__all__ = ["FieldRegressor", "TransientRegressor"]
