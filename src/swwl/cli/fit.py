@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from swwl.cli.console import AtTime, Force, Output, given_time
+from swwl.cli.console import Force, Output, given_time
 from swwl.cli.show import show_findings, show_fitted, show_plan
 from swwl.errors import ColumnWarning, InputError, LawWarning, LeftOutWarning, OutlierWarning
 from swwl.formatting import Record
@@ -139,7 +139,12 @@ def fit(
         bool,
         typer.Option("--no-groups", help="Do not learn from where named groups are: for new meshes without them."),
     ] = False,
-    time: AtTime = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Of series in time: a number, first or last [last]; all learns fields over time."
+        ),
+    ] = None,
     solver: Annotated[
         SolverName, typer.Option(help="exact, or vecchia for many rows; auto takes it from 3000 rows on.")
     ] = SolverName.auto,
@@ -166,10 +171,12 @@ def fit(
       swwl make blade -n 120 --nodes 1500 -o d
       swwl fit d/table.csv --mesh mesh --target efficiency --target massflow -o m.swwl
       swwl fit d/table.csv --mesh mesh --target-field pressure -o f.swwl
+      swwl fit warming.csv --target-field temperature --time all -o t.swwl
       swwl fit plates.csv --target max_disp --scaled "max_disp ~ force / young" -o p.swwl
     """
     from swwl.jobs.fit import FitJob, FitRequest
     from swwl.jobs.plan import HoldOut
+    from swwl.jobs.series import written_series
 
     wanted = kernel_options(
         kernel,
@@ -186,6 +193,7 @@ def fit(
         seed=seed,
         n_jobs=jobs,
     )
+    over_time = time == "all"
     request = FitRequest(
         table,
         output,
@@ -195,7 +203,7 @@ def fit(
         inputs=named_inputs(inputs),
         results=named_inputs(",".join(results or [])) or [],
         kernel=wanted,
-        rows=HoldOut(split, test_fraction, all_rows, seed, drop_incomplete, given_time(time)),
+        rows=HoldOut(split, test_fraction, all_rows, seed, drop_incomplete, None if over_time else given_time(time)),
         n_modes=modes,
         calibrate=calibrate,
         solver=solver.value,
@@ -207,7 +215,9 @@ def fit(
         cache=cache,
         force=force,
     )
-    _run(Output(quiet, as_json), FitJob(request))
+    if over_time and not target_field:
+        raise InputError("--time all learns fields over time: name them with --target-field.")
+    _run(Output(quiet, as_json), FitJob(request, written_series if over_time else None))
 
 
 def _run(out: Output, job: FitJob) -> None:

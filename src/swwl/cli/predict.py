@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -267,6 +267,10 @@ def predict(
         ),
     ] = None,
     time: AtTime = None,
+    times: Annotated[
+        str | None,
+        typer.Option(metavar="T,T,…", help="Of fields over time: when to predict them [the times of training]."),
+    ] = None,
     cache: Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")] = True,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
@@ -292,13 +296,18 @@ def predict(
       swwl predict f.swwl d/table.csv -o predicted --probe 0.5,0.2 --probe 1.5,0.2 --force-on "body*"
       swwl predict f.swwl --mesh d/meshes/00100.vtu speed=17188 --line 0,0.5:3,0.5:61 -o line.csv
       swwl predict m.swwl --mesh d/meshes/00100.vtu speed=17188 pressure=1.41
+      swwl predict t.swwl warming.csv -o predicted --times 0.1,0.5,1
     """
     from swwl.jobs.predict import Asked, case_meshes, line_of_text, load_any, numbers_of_texts
 
     out = Output(quiet, as_json)
-    fitted = load_any(model)
+    fitted = load_any(model, series=True)
     given = what or []
     fields = fitted.predicts == "fields"
+    if fitted.predicts == "series" or times is not None:
+        others = bool(probe or force_on or whole_field or line or time)
+        _predict_series(out, fitted, model, Series(given, mesh or [], output, times, others), force)
+        return
     at = given_time(time)
     asked = Asked(numbers_of_texts(probe or [], force_on or []), whole_field)
     if (asked.numbers or whole_field or line) and not fields:
@@ -325,6 +334,61 @@ def predict(
             predict_field_table(out, fitted, model, Path(given[0]), output, at, cache, force, asked)
         else:
             _table(out, fitted, model, Path(given[0]), output, at, cache, force)
+
+
+class Series(NamedTuple):
+    """What is asked of a model of fields over time."""
+
+    given: list[str]
+    mesh: list[str]
+    output: Path | None
+    times: str | None
+    others: bool  # whether options that are not for it were given
+
+
+def _predict_series(out: Output, fitted: Any, model: Path, asked: Series, force: bool) -> None:
+    """Write a series of meshes for every row of a table, or for one case."""
+    from swwl.jobs.outputs import check_output
+    from swwl.jobs.predict import FILE, TABLE, case_meshes, domain_words, one_case
+    from swwl.jobs.series import check_series_folder, predict_series, series_names, times_of_text
+    from swwl.jobs.table import read_table
+    from swwl.tables.read import write_table
+
+    if fitted.predicts != "series":
+        raise InputError(f"{model}: --times is for models of fields over time.")
+    if asked.others:
+        raise InputError(f"{model}: predicts fields over time; of the options of fields it takes --times.")
+    given, mesh, output = asked[:3]
+    at = None if asked.times is None else times_of_text(asked.times)
+    if mesh:
+        meshes = case_meshes(fitted, mesh)
+        frame, table = one_case(fitted, meshes, given), Path("case")
+        if output is None:
+            raise InputError("--output says where the predicted series goes: -o case.pvd.")
+        check_output(output, endings=(".pvd",), inputs=[model, *meshes.values()], ours=lambda _: False, force=force)
+        files = [output]
+    else:
+        if len(given) != 1 or output is None:
+            raise InputError(
+                "One table is expected, and a folder for predicted series: swwl predict MODEL TABLE -o DIR."
+            )
+        table = Path(given[0])
+        frame = read_table(table)
+        files = [output / name for name in series_names(fitted, frame, table)]
+        check_series_folder(output, files, force)
+        output.mkdir(parents=True, exist_ok=True)
+    found = predict_series(
+        fitted, frame, table, lambda row, series: series.write(files[row]), at, out.progress("predictions")
+    )
+    if not mesh:
+        result = found.table
+        result.insert(len(frame.columns), FILE, [file.name for file in files])
+        write_table(output / TABLE, result, like=frame)
+    out.say(f"{len(frame)} rows predicted, written to {output}: a .pvd file each, and its .vtu files in a folder")
+    for line in domain_words(found.domain, fitted.fields_.n_train_):
+        out.say(line)
+    show_field_scores(out, found.scores, "against the fields that the series hold")
+    out.result({"rows": len(frame), "output": output, "files": [str(file) for file in files], "scores": found.scores})
 
 
 def _table(

@@ -138,6 +138,9 @@ def show_field_model(out: Output, facts: Record) -> None:
     """Print what a model of fields chose, its modes and scores."""
     same = "all meshes share their cells: nodes are compared one by one" if facts["common_topology"] else "free"
     out.say(f"\ntopology  {same}")
+    if "times" in facts:
+        times = facts["times"]
+        out.say(f"times     {len(times)} from {times[0]:g} to {times[-1]:g}, and all between")
     for modes in facts["modes"]:
         chosen: Record = next((row for row in facts["choices"] if row["field"] == modes["field"] and row["chosen"]), {})
         how = ", ".join(f"{name} {chosen[name]}" for name in ("kernel", "descriptors", "warp") if chosen.get(name))

@@ -71,7 +71,7 @@ class TransientRegressor(BaseEstimator):
     limits_ : dict of str to (float, float)
         What all training fields keep at all times, and predictions with them.
     metadata_ : dict
-        Anything JSON can hold.
+        Anything JSON can hold; that of ``fields_``.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class TransientRegressor(BaseEstimator):
         series = [_read(value, names, row) for row, value in enumerate(column(table, where))]
         self.times_ = common_times([one.times for one in series], self.n_times)
         self.components_ = {name: _components(series[0], name) for name in names}
-        meshes = [self._at_grid(one, row) for row, one in enumerate(series)]
+        meshes = [self.at_grid(one, row) for row, one in enumerate(series)]
         self.limits_ = {name: self._limits(meshes, name) for name in names}
         self.fields_ = FieldRegressor(
             self.kernel,
@@ -157,7 +157,6 @@ class TransientRegressor(BaseEstimator):
         )
         told = table.assign(**{where: pd.Series(meshes, table.index, object)})
         self.fields_.fit(told, names, progress=progress, gp_progress=gp_progress, memory=memory)
-        self.metadata_: Record = {}
         return self
 
     @property
@@ -167,9 +166,22 @@ class TransientRegressor(BaseEstimator):
         return self.fields_.feature_names_in_
 
     @property
+    def metadata_(self) -> Record:
+        """Anything JSON can hold."""
+        return self.fields_.metadata_
+
+    @metadata_.setter
+    def metadata_(self, value: Record) -> None:
+        self.fields_.metadata_ = value
+
+    @property
     def field_names_(self) -> list[str]:
         """Names of the fields."""
         return list(self.components_)
+
+    def on_cells(self, name: str) -> bool:
+        """Whether a field has a value per cell, and not per node."""
+        return self.fields_.models_[name].kind.on_cells
 
     @property
     def mesh_column_(self) -> str:
@@ -269,7 +281,6 @@ class TransientRegressor(BaseEstimator):
             msgspec.structs.asdict(self.fields_.get_state()),
             self.times_,
             [_Limits(name, own, *self.limits_[name]) for name, own in self.components_.items()],
-            self.metadata_,
         )
 
     @classmethod
@@ -278,7 +289,7 @@ class TransientRegressor(BaseEstimator):
         held = restored(TransientState, state)
         fields = FieldRegressor.from_state(held.fields)
         model = cls(**arguments(cls, held.params), kernel=fields.kernel)
-        model.fields_, model.metadata_ = fields, held.metadata
+        model.fields_ = fields
         model.times_ = checked_times(held.times)
         model.components_ = {one.name: one.components for one in held.histories}
         model.limits_ = {one.name: (one.least, one.most) for one in held.histories}
@@ -350,8 +361,8 @@ class TransientRegressor(BaseEstimator):
     def _kept(self, name: str, values: Array) -> Array:
         return np.clip(values, *self.limits_[name])
 
-    def _at_grid(self, series: MeshSeries, row: int) -> Mesh:
-        """Return a mesh with the fields of a series at the times of the grid, as components."""
+    def at_grid(self, series: MeshSeries, row: int = 0) -> Mesh:
+        """Return a mesh with the fields of a series at the times of the grid, as components, (n, J) or (n, J c)."""
         weights = time_weights(series.times, self.times_)
         parts: list[dict[str, Array]] = [{}, {}]
         for name, expected in self.components_.items():
@@ -386,7 +397,6 @@ class TransientState(msgspec.Struct):
     fields: Record  # a FieldRegressorState
     times: Annotated[Array, Shape("j", rises=True)]
     histories: Annotated[list[_Limits], Meta(min_length=1)]
-    metadata: Record
 
 
 def common_times(times: Sequence[Array], most: int) -> Array:

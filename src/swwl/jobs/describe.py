@@ -16,6 +16,7 @@ from swwl.errors import InputError, LeftOutWarning, MissingFileError, located
 from swwl.evaluation import scores
 from swwl.evaluation.metadata import TableData, data_of, field_data_of, field_score_rows
 from swwl.fields.estimator import FieldRegressor
+from swwl.fields.transient import TransientRegressor
 from swwl.formatting import Record, number, place
 from swwl.jobs.table import CACHE_FOLDER, read_table, summary
 from swwl.mesh import Graph
@@ -152,6 +153,9 @@ def model_file_facts(path: Path) -> Record:
         if model.predicts == "fields":
             data: TableData | None = field_data_of(model)
             facts = {"kind": "field model"} | field_model_facts(model)
+        elif model.predicts == "series":
+            data = field_data_of(model.fields_)
+            facts = {"kind": "field model"} | series_model_facts(model)
         else:
             data, facts = data_of(model), {"kind": "model"} | model_facts(model)
     return facts | ({"table": None, "split": None} if data is None else {"table": data.table, "split": data.split})
@@ -191,6 +195,17 @@ def outlier_facts(model: RobustGPRegressor) -> list[Record]:
     ]
 
 
+def series_model_facts(model: TransientRegressor) -> Record:
+    """Return what people and scripts want to know of a fitted model of fields over time."""
+    return field_model_facts(model.fields_) | {
+        "fields": [
+            {"field": name, "components": own or 1, "on": "cells" if model.on_cells(name) else "nodes"}
+            for name, own in model.components_.items()
+        ],
+        "times": model.times_.tolist(),
+    }
+
+
 def field_model_facts(model: FieldRegressor) -> Record:
     """Return what people and scripts want to know of a fitted model of fields."""
     kinds = {name: one.kind for name, one in model.models_.items()}
@@ -223,6 +238,7 @@ def kept_words(model: FieldRegressor) -> list[str]:
             lines.append(f"{name} stays {' and '.join(ends)}, as in all training fields")
         for group, values in one.held.items():
             told = ", ".join("free" if np.isnan(value) else number(float(value)) for value in values)
+            told = told.split(", ")[0] if len(set(told.split(", "))) == 1 else told
             lines.append(f"{name} is {told} on {group!r}, as in all training fields")
         if one.amplitude:
             lines.append(f"{name} is an amplitude, predicted as a number, times a shape")

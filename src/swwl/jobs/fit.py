@@ -413,12 +413,26 @@ class WrittenModel(NamedTuple):
     facts: Record
 
 
+def written_fields(
+    plan: FitPlan, names: Sequence[str], path: Path, kernel: Kernel | None, options: FitOptions
+) -> WrittenModel:
+    """Fit a model of fields, and save it."""
+    model = fit_fields(plan, names, path, kernel, options)
+    model.save(path)
+    return WrittenModel(path, field_model_facts(model))
+
+
+OfFields = Callable[[FitPlan, Sequence[str], Path, Kernel | None, FitOptions], WrittenModel]
+
+
 class FitJob:
     """The steps of ``swwl fit``: plan at once, then :meth:`check`, then :meth:`run`.
 
     Parameters
     ----------
     request : FitRequest
+    of_fields : callable, optional
+        Fits and saves a model of fields; :func:`swwl.jobs.series.written_series` does so of fields over time.
 
     Attributes
     ----------
@@ -429,9 +443,9 @@ class FitJob:
         Filled by :meth:`check`.
     """
 
-    def __init__(self, request: FitRequest):
+    def __init__(self, request: FitRequest, of_fields: OfFields | None = None):
         request.check()
-        self.request = request
+        self.request, self._of_fields = request, of_fields or written_fields
         self.kernel = request.kernel.kernel
         self.plan = plan_fit(
             request.table,
@@ -495,9 +509,7 @@ class FitJob:
         if request.fields:
             given = None if self.kernel == "auto" else make_kernel(request.kernel, self.plan)
             options = replace(options, scaled=self.laws[1])
-            of_fields = fit_fields(self.plan, request.fields, request.output, given, options)
-            of_fields.save(request.output)
-            yield WrittenModel(request.output, field_model_facts(of_fields))
+            yield self._of_fields(self.plan, request.fields, request.output, given, options)
         if request.targets:
             kernel, store = self._kernel_and_store(progress)
             if store is not None:

@@ -24,6 +24,7 @@ from swwl.fields.estimator import FieldRegressor
 from swwl.fields.model import FieldCases
 from swwl.fields.numbers import ForceOn, Line, LinearNumber, Probe, missing_notes
 from swwl.fields.scores import MeshScore, mesh_score, pooled
+from swwl.fields.transient import TransientRegressor
 from swwl.formatting import Record
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor
@@ -62,7 +63,7 @@ _DISAGREE, _FEWEST_ANSWERS = 0.05, 3
 _SAME = 1e-9
 
 
-Model = RobustGPRegressor | FieldRegressor
+Model = RobustGPRegressor | FieldRegressor | TransientRegressor
 
 
 def load_regressor(path: Path) -> RobustGPRegressor:
@@ -73,10 +74,10 @@ def load_regressor(path: Path) -> RobustGPRegressor:
     return model
 
 
-def load_any(path: Path) -> Model:
-    """Read a model file that can predict numbers or fields; refuse models of other kinds."""
+def load_any(path: Path, *, series: bool = False) -> Model:
+    """Read a model file that can predict numbers or fields, or fields over time; refuse models of other kinds."""
     model: Model = load_model(path)
-    if getattr(model, "predicts", None) not in ("numbers", "fields"):
+    if getattr(model, "predicts", None) not in ("numbers", "fields", *(["series"] if series else [])):
         raise InputError(
             f"{path}: holds a {type(model).__name__}, but a RobustGPRegressor or a FieldRegressor is expected."
         )
@@ -85,6 +86,8 @@ def load_any(path: Path) -> Model:
 
 def factors_of(model: Model) -> list[Factor]:
     """Return the factors of all kernels of a model."""
+    if model.predicts == "series":
+        return factors_of(model.fields_)
     kernels = [one.member.kernel for one in model.models_.values()] if model.predicts == "fields" else [model.kernel_]
     return [factor for kernel in kernels for factor in kernel.factors]
 
@@ -92,9 +95,9 @@ def factors_of(model: Model) -> list[Factor]:
 def column_kinds(model: Model) -> dict[str, str]:
     """Return what a model takes from every column that it needs: "graphs", "categories", "rows", "numbers", "trend"."""
     kinds = {factor.column: factor.takes for factor in factors_of(model)}
-    if model.predicts == "fields":
+    if model.predicts != "numbers":
         kinds[model.mesh_column_] = "graphs"
-        return {name: kinds[name] for name in model.feature_names_in_}
+        return {name: kinds.get(name, "numbers") for name in model.feature_names_in_}
     kinds |= {name: "numbers" for name in model.stack_.law_inputs if name not in kinds}
     return kinds | {name: "trend" for name in trend_columns(model) if name not in kinds}
 

@@ -1,8 +1,8 @@
 """What a simulation hands over: meshes and graphs, their cells and boundaries, labels, shapes, and files.
 
-``mesh`` and ``graph`` are the two objects, ``series`` is a mesh over time; ``cells``, ``adjacency`` and ``boundary`` are
-plain functions of arrays below them, ``labels`` makes features of discrete ones. ``shape/`` says what a mesh is as a shape, ``remesh/`` gives it
-other nodes, ``io/`` reads and writes.
+``mesh`` and ``graph`` are the two objects, ``series`` is a mesh over time; ``cells``, ``adjacency`` and ``boundary``
+are plain functions of arrays below them, ``labels`` makes features of discrete ones. ``shape/`` says what a mesh is as
+a shape, ``remesh/`` gives it other nodes, ``io/`` reads and writes.
 """
 
 from swwl.mesh.graph import Graph
