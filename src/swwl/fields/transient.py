@@ -34,7 +34,7 @@ from swwl.mesh.io.formats import timed
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.series import MeshSeries, checked_times
 from swwl.parallel import Progress
-from swwl.storage.checks import Shape, arguments, restored, shown
+from swwl.storage.checks import AnyNumber, Shape, arguments, restored, shown
 from swwl.storage.memory import MemoryLike
 from swwl.storage.modelfile import save_model, storable
 from swwl.tables.inputs import as_rows, as_table, column
@@ -386,8 +386,8 @@ class TransientRegressor(BaseEstimator):
 class _Limits(msgspec.Struct):
     name: str
     components: Annotated[int, Meta(ge=1)] | None
-    least: float
-    most: float
+    least: AnyNumber
+    most: AnyNumber
 
 
 class TransientState(msgspec.Struct):
