@@ -176,7 +176,7 @@ def fit(
     """
     from swwl.jobs.fit import FitJob, FitRequest
     from swwl.jobs.plan import HoldOut
-    from swwl.jobs.series import written_series
+    from swwl.jobs.transient import written_series
 
     wanted = kernel_options(
         kernel,

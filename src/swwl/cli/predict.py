@@ -350,8 +350,8 @@ def _predict_series(out: Output, fitted: Any, model: Path, asked: Series, force:
     """Write a series of meshes for every row of a table, or for one case."""
     from swwl.jobs.outputs import check_output
     from swwl.jobs.predict import FILE, TABLE, case_meshes, domain_words, one_case
-    from swwl.jobs.series import check_series_folder, predict_series, series_names, times_of_text
     from swwl.jobs.table import read_table
+    from swwl.jobs.transient import check_series_folder, predict_series, series_names, times_of_text
     from swwl.tables.read import write_table
 
     if fitted.predicts != "series":

@@ -432,7 +432,7 @@ class FitJob:
     ----------
     request : FitRequest
     of_fields : callable, optional
-        Fits and saves a model of fields; :func:`swwl.jobs.series.written_series` does so of fields over time.
+        Fits and saves a model of fields; :func:`swwl.jobs.transient.written_series` does so of fields over time.
 
     Attributes
     ----------
