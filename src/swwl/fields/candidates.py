@@ -217,6 +217,18 @@ class _Trials:
         candidate = replace(coded.candidate, **changes)  # type: ignore[arg-type]
         self.add(_code(self.seen(candidate), candidate, self.settings, coded), inputs)
 
+    def stages(self, warps: Sequence[str], kernels: Sequence[ModeKernel]) -> None:
+        """Try one thing after the other, each with the best of all others."""
+        for name, recipe in self.settings.recipes.items():
+            for length in RANGES:
+                self.code(name=name, recipe=recipe, length=length)
+        for warp in warps:
+            self.code(warp=warp)
+        for shrinkage in _shrinkages(self.settings) if self.settings.recipes else ():
+            self.code(shrinkage=shrinkage)
+        for inputs in kernels:
+            self.add(self.best()[1], inputs)
+
     def add(self, coded: Coded, inputs: ModeKernel) -> None:
         """Try one, unless it has been."""
         candidate = coded.candidate
@@ -247,17 +259,12 @@ def choose(data: FieldData, kernels: Sequence[ModeKernel], settings: Settings) -
     trials.add(first, kernels[0])
     if trials.shapes is not None:
         trials.code(amplitude=True)
-    for name, recipe in settings.recipes.items():
-        for length in RANGES:
-            trials.code(name=name, recipe=recipe, length=length)
-    for warp in warps[1:]:
-        trials.code(warp=warp)
-    for shrinkage in _shrinkages(settings) if settings.recipes else ():
-        trials.code(shrinkage=shrinkage)
-    for inputs in kernels[1:]:
-        trials.add(trials.best()[1], inputs)
-    if trials.shapes is not None:  # once more, with all else as it is now
-        trials.code(amplitude=not trials.best()[1].candidate.amplitude)
+    trials.stages(warps, kernels)
+    if trials.shapes is not None:  # once more, with all else as it is now, and then all else
+        amplitude = trials.best()[1].candidate.amplitude
+        trials.code(amplitude=not amplitude)
+        if trials.best()[1].candidate.amplitude != amplitude:
+            trials.stages(warps, kernels)
     chosen = trials.best()
     rows = [_row(data, *one, chosen=one is chosen) for one in trials.tried]
     return FieldChoice(trials.seen(chosen[1].candidate), chosen[1], chosen[2], rows)

@@ -20,7 +20,7 @@ Rows = NDArray[np.intp]
 # final fit take all.
 MOST_COMPARED, MOST_SCORED, MOST_JUDGED = 1000, 2000, 8000
 # Bytes of functions at nodes that are kept while candidates are compared.
-_MOST_BYTES = 1_000_000_000
+_MOST_BYTES = 2_000_000_000
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class Coded:
     basis: SmoothBasis | None
     describer: Describer
     encoded: Encoded
-    functions: list[NDArray[np.float32]] | None = None
+    functions: list[Array] | None = None
 
     def descriptors(self, data: FieldData, row: int, nodes: Rows | slice) -> Array | None:
         """Return the descriptors of some nodes of a training mesh, or None where the basis is that of nodes."""
@@ -182,13 +182,13 @@ class Coded:
             return np.asarray(coefficients.T[data.chosen(row)])
         return np.asarray(self.at_chosen(data, row) @ coefficients.T)
 
-    def at_chosen(self, data: FieldData, row: int) -> NDArray[np.float32]:
+    def at_chosen(self, data: FieldData, row: int) -> Array:
         """Return the basis at the nodes of a mesh that candidates are compared by, (n, M)."""
         if self.functions is not None:
             return self.functions[row]
         descriptors = self.descriptors(data, row, data.chosen(row))
         assert self.basis is not None and descriptors is not None
-        return self.basis.quick(descriptors)
+        return self.basis(descriptors)
 
     def modes_at(self, data: FieldData, row: int, modes: FieldModes, nodes: Rows) -> tuple[Array, Array, Rows]:
         """Return mean and principal fields at some nodes of a training mesh, and places of truncation."""
@@ -244,7 +244,7 @@ def code_smooth(
         basis = _basis(data, describer, candidate, size, seed)
     coded = Coded(candidate, scale, basis, describer, Smooth(*(np.empty((0, 0)),) * 4, candidate.shrinkage))
     if not whole:
-        coded = replace(coded, functions=known.functions if known is not None else _quick(data, coded))
+        coded = replace(coded, functions=known.functions if known is not None else _functions(data, coded))
     grams, loads, squares, counts = [], [], [], []
     for row in range(len(data)):
         part = slice(None) if whole else data.chosen(row)
@@ -281,10 +281,10 @@ def _basis(data: FieldData, describer: Describer, candidate: Candidate, size: in
     return SmoothBasis.of(centers, candidate.length, factors)
 
 
-def _quick(data: FieldData, coded: Coded) -> list[NDArray[np.float32]] | None:
+def _functions(data: FieldData, coded: Coded) -> list[Array] | None:
     """Return the basis at the nodes that candidates are compared by, where there is room for it."""
     assert coded.basis is not None
     total = sum(len(data.chosen(row)) for row in range(len(data)))
-    if 4 * total * coded.basis.size > _MOST_BYTES:
+    if 8 * total * coded.basis.size > _MOST_BYTES:
         return None
     return [coded.at_chosen(data, row) for row in range(len(data))]

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Annotated, Protocol, TypeVar
+from typing import Annotated, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,6 @@ from swwl.storage.checks import NotNegative, Shape
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
-Real = TypeVar("Real", np.float32, np.float64)
 
 CHUNK = 2048  # nodes by 300 functions: few enough to stay near the processor
 _AT_ONCE = 256  # rows of correlations: even nearer
@@ -105,23 +104,7 @@ class SmoothBasis:
         blocks = coefficients.reshape(*coefficients.shape[:-1], 1 + self.factors, len(self.centers))
         return np.asarray(blocks @ self.whitening.T).reshape(coefficients.shape)
 
-    def quick(self, descriptors: Array) -> NDArray[np.float32]:
-        """Return the functions at nodes to six digits, (n, M), in less than half the time: enough for a choice.
-
-        Examples
-        --------
-        >>> basis = SmoothBasis.of(np.array([[0.0], [1.0]]), 0.5)
-        >>> x = np.linspace(0, 1, 5)[:, None]
-        >>> bool(np.abs(basis.quick(x) - basis(x)).max() < 1e-5)
-        True
-        """
-        width = self.centers.shape[1]
-        some, centers = (part.astype(np.float32) for part in (descriptors[:, :width], self.centers))
-        q = _matern(some, centers, 5.0 / self.range**2)
-        phi = np.asarray(q @ self.whitening.astype(np.float32), np.float32)
-        return self._with_factors(phi, descriptors.astype(np.float32))
-
-    def _with_factors(self, phi: NDArray[Real], descriptors: NDArray[Real]) -> NDArray[Real]:
+    def _with_factors(self, phi: Array, descriptors: Array) -> Array:
         if not self.factors:
             return phi
         return np.hstack([phi, *(phi * factor[:, None] for factor in descriptors[:, self.centers.shape[1] :].T)])
@@ -132,18 +115,16 @@ class SmoothBasis:
 
 
 def _correlation(first: Array, second: Array, length: float) -> Array:
-    # Squares of distances lose digits where they are small, where the correlation is one to all digits.
-    return _matern(first, second, 5.0 / length**2)
+    r"""Return :math:`(1 + r + r^2/3)e^{-r}` for distances r over a length.
 
-
-def _matern(first: NDArray[Real], second: NDArray[Real], scale: float) -> NDArray[Real]:
-    """Return :math:`(1 + r + r^2/3)e^{-r}` for the squares of distances times ``scale``."""
-    factor = first.dtype.type(scale)
-    rows, columns = factor * (first**2).sum(axis=1), factor * (second**2).sum(axis=1)
-    found = np.empty((len(first), len(second)), first.dtype)
+    Squares of distances lose digits where they are small, where the correlation is one to all digits.
+    """
+    scale = 5.0 / length**2
+    rows, columns = scale * (first**2).sum(axis=1), scale * (second**2).sum(axis=1)
+    found = np.empty((len(first), len(second)))
     for part in chunks(len(first), _AT_ONCE):
         q = np.matmul(first[part], second.T, out=found[part])
-        q *= -2 * factor
+        q *= -2 * scale
         q += rows[part, None]
         q += columns
         np.maximum(q, 0, out=q)
@@ -211,11 +192,10 @@ def gram(basis: SmoothBasis, descriptors: Array, weights: Array, values: Array) 
     return g, h
 
 
-def gram_of(phi: NDArray[np.floating], weights: Array, values: Array) -> tuple[Array, Array]:
+def gram_of(phi: Array, weights: Array, values: Array) -> tuple[Array, Array]:
     """Return Gram matrix (M, M) and load (c, M) of functions (n, M) that are known."""
-    known = phi.astype(np.float64)
-    weighed = known * weights[:, None]
-    return weighed.T @ known, values.T @ weighed
+    weighed = phi * weights[:, None]
+    return weighed.T @ phi, values.T @ weighed
 
 
 def pack(g: Array) -> Array:
