@@ -62,6 +62,7 @@ _HOMES = {
     ],
     "swwl.kernels.stored": ["read_embeddings"],
     "swwl.regression": ["RobustGPRegressor"],
+    "swwl.regression.curves": ["CurveRegressor"],
     "swwl.fields": ["FieldRegressor"],
     "swwl.classification": ["GraphSVC", "nested_cv"],
     "swwl.storage.modelfile": ["load_model"],
