@@ -19,6 +19,7 @@ MODULES = (
     "sensitivity",
     "fields",
     "whole",
+    "curves",
     "laws",
     "bodies",
 )

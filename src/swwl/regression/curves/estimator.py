@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -21,7 +22,7 @@ from swwl.domain.notes import (
     with_causes,
 )
 from swwl.domain.verdict import WIDER
-from swwl.errors import InputError
+from swwl.errors import GPWarning, InputError
 from swwl.formatting import Record
 from swwl.parallel import Progress
 from swwl.regression.curves.bands import Bands, calibrate
@@ -41,6 +42,8 @@ Table: TypeAlias = Any  # a DataFrame or other table, a list of graphs, or an ar
 
 # With fewer curves there are no errors to learn from.
 _FEWEST = 5
+# Less of the variance than this, predicted by folds, is nothing.
+_NOISE = 0.05
 
 
 @storable
@@ -147,12 +150,21 @@ class CurveRegressor(BaseEstimator):
             index=inputs.index,
             columns=[f"{curves.name}[{k}]" for k in range(1, len(coded.basis.shapes) + 1)],
         )
-        regressor = self._regressor().fit(inputs, targets, progress=progress, gp_progress=gp_progress, memory=memory)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GPWarning)  # of small coefficients, which may well be noise
+            regressor = self._regressor().fit(
+                inputs, targets, progress=progress, gp_progress=gp_progress, memory=memory
+            )
         rows, mean, std = left_out_coefficients(regressor)
         bands, errors = calibrate(
             coded.basis, coded.rest[rows], coded.values[rows], (mean, std), rows, self.random_state
         )
         scores = _scores(coded.values[rows], errors, bands, coded.basis, std, rows)
+        if scores["q2"] < _NOISE:
+            words = (
+                f"Folds predict curve {curves.name!r} hardly better than its mean: are these the inputs it depends on?"
+            )
+            warnings.warn(words, GPWarning, stacklevel=2)
         self._adopt(FittedCurves(curves.name, curves.form, curves.columns, coded.basis, bands, regressor, scores, {}))
         return self
 
