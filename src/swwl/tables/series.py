@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from swwl.errors import InputError, MissingFileError, located
 from swwl.tables.columns import is_number
 from swwl.tables.inputs import check_labels, column
-from swwl.tables.read import read_csv_file
+from swwl.tables.read import mesh_file, read_csv_file
 
 Array = NDArray[np.float64]
 Form = Literal["arrays", "files", "wide"]
@@ -82,6 +82,11 @@ def wide_columns(names: Sequence[object], curve: str) -> dict[str, float]:
 def curve_columns(table: pd.DataFrame, curve: str) -> list[str]:
     """Return the columns that hold a curve: the one of its name, or its wide columns."""
     return [curve] if curve in table.columns else list(wide_columns(list(table.columns), curve))
+
+
+def with_files(cells: pd.DataFrame, table: Path) -> pd.DataFrame:
+    """Return columns of curves in which names of files are paths, relative to those of their table."""
+    return cells.map(lambda cell: str(mesh_file(table, cell)) if isinstance(cell, str) else cell)
 
 
 def table_curves(table: pd.DataFrame, curve: str, grid: Any = None) -> Curves:

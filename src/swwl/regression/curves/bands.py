@@ -27,6 +27,8 @@ LEVELS = np.append(np.arange(0.01, 0.99, 0.01), [0.99, 0.995, 0.999])
 _FLOORS, _USUAL = (0.0, 0.3, 1.0, 3.0), 0.9
 # Where the model is less sure than of this share of left-out training curves, intervals are doubled.
 _SURE = 0.95
+# Deviations below this part of the size of curves are those of rounding.
+_ROUNDING = 1e-12
 # So many left-out curves are kept, and so many samples of each say how uncertain derived numbers are.
 MOST_KEPT, _DRAWS = 300, 100
 
@@ -171,7 +173,8 @@ def calibrate(
     coefficients = basis.encode(truth)
     correlation = error_correlation((coefficients - mean) / np.maximum(std, np.finfo(float).tiny))
     errors = (coefficients - mean) @ basis.shapes + rest
-    sd = np.maximum(curve_deviations(basis, correlation, std), np.finfo(float).tiny)
+    sd = curve_deviations(basis, correlation, std)
+    sd = np.maximum(sd, _ROUNDING * np.sqrt((truth**2).mean()) + np.finfo(float).tiny)
     pool = np.abs(errors / sd)
     widths = np.maximum.accumulate(np.maximum(np.quantile(pool, LEVELS), 1e-6 * LEVELS))
     whole = largest_errors(np.abs(errors), sd)
@@ -230,7 +233,7 @@ def largest_errors(errors: Array, deviations: Array) -> Largest:
     """
     found = []
     for floor in _FLOORS:
-        wide = floored(deviations, floor)
+        wide = np.maximum(floored(deviations, floor), np.finfo(float).tiny)
         own = Largest(np.sort((errors / wide).max(axis=1)), floor)
         found.append((conformal(own.errors, _USUAL) * float(wide.mean()), own))
     return min(found, key=lambda pair: pair[0])[1]

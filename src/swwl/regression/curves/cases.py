@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -47,6 +47,11 @@ class CurveCases:
 
     def __len__(self) -> int:
         return len(self.mean)
+
+    def case(self, row: int, grid: Array) -> CurveCases:
+        """Return one of the cases, at other places (p,)."""
+        some = slice(row, row + 1)
+        return replace(self, mean=self.mean[some], std=self.std[some], domain=self.domain.iloc[some], grid=grid)
 
     @cached_property
     def asked(self) -> CurveBasis:

@@ -24,6 +24,7 @@ from swwl.domain.notes import (
 from swwl.domain.verdict import WIDER
 from swwl.errors import GPWarning, InputError
 from swwl.formatting import Record
+from swwl.kernels.base import Product
 from swwl.parallel import Progress
 from swwl.regression.curves.bands import Bands, calibrate
 from swwl.regression.curves.cases import CurveCases, widening
@@ -195,6 +196,11 @@ class CurveRegressor(BaseEstimator):
         self.grid_: Array = fitted.basis.grid
         self.n_features_in_: int = fitted.regressor.n_features_in_
         self.feature_names_in_ = fitted.regressor.feature_names_in_
+
+    @property
+    def kernel_(self) -> Product:
+        """The kernel that compares cases, or a stack of them."""
+        return self.regressor_.kernel_
 
     @property
     def n_train_(self) -> int:
