@@ -188,9 +188,16 @@ def calibrate(
         drawn = bands.draw(basis, kept, mean[k : k + 1], std[k : k + 1], _DRAWS, rng)[:, 0]
         for name, found in known.items():
             samples, true = number_of(name, basis.grid, drawn), number_of(name, basis.grid, truth[k])
-            found.append(abs(float(true - samples.mean())) / max(float(samples.std()), np.finfo(float).tiny))
+            unsure = max(float(number_std(name, samples, basis.grid)), np.finfo(float).tiny)
+            found.append(abs(float(true - samples.mean())) / unsure)
     numbers = {name: np.minimum(np.sort(found), 1e6) for name, found in known.items()}
     return Bands(correlation, widths, whole, sure, rows[some], kept, numbers), errors
+
+
+def number_std(name: str, samples: Array, grid: Array) -> Array:
+    """Return the standard deviation (…) of samples (n, …) of a number; places are not known better than the grid."""
+    step = float(np.diff(grid).mean()) if name.startswith("place") else 0.0
+    return np.asarray(np.sqrt(samples.var(axis=0) + step**2))
 
 
 def error_correlation(errors: Array) -> Array:
@@ -255,6 +262,7 @@ def number_intervals(
         safe = np.where(there, filled, 0.0)
         mean, std = np.nanmean(safe, axis=0), np.nanstd(safe, axis=0)
         if isinstance(one, str):
+            std = number_std(one, samples, basis.grid)
             half = conformal(bands.numbers[one], level) * std
             lower, upper = mean - half, mean + half
             if one.startswith("place"):
