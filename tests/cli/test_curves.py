@@ -44,7 +44,7 @@ def test_what_fit_and_info_say(folder):
     assert [row["test"] for row in facts["scores"]] == ["folds", "held out"]
     assert facts["scores"][1]["q2"] > 0.99 and facts["inputs"] == ["rate", "size"]
     said = run("info", folder / "files.swwl").stdout
-    assert "model of the curve u" in said and "splines" in said
+    assert "model of the curve u" in said and "principal curve" in said
 
 
 def test_wide_columns_come_back_as_wide_columns(folder, tmp_path):

@@ -170,7 +170,7 @@ def show_field_scores(out: Output, rows: list[Record], title: str = "how good it
 def show_curve_model(out: Output, facts: Record) -> None:
     """Print what a model of curves is made of, and its scores."""
     grid = f"{facts['points']} places from {number(facts['from'])} to {number(facts['to'])}"
-    own = ", from splines, since cases have abscissas of their own" if facts["splines"] else ""
+    own = ", splines near points that are noisy" if facts["splines"] else ""
     out.say(f"\ncurve     {facts['curve']}: {grid}{own}; {facts['shapes']} principal curves")
     show_curve_scores(out, facts["scores"])
 

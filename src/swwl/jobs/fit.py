@@ -314,7 +314,7 @@ def _shown(compared: Sequence[Compared | None], test: NDArray[np.intp]) -> list[
     """Return some held-out curves for the report, from the best to the worst predicted."""
     known = [(int(row), one) for row, one in zip(test, compared, strict=True) if one is not None]
     known.sort(key=lambda pair: float(((pair[1].mean - pair[1].truth) ** 2).mean()))
-    chosen = np.unique(np.linspace(0, len(known) - 1, _SHOWN).round().astype(int)) if known else []
+    chosen = np.unique(np.linspace(0, max(0, len(known) - 1), _SHOWN).round().astype(int))[: len(known)]
     return [
         {"row": row, "places": one.places, "truth": one.truth, "mean": one.mean}
         | {"lower": one.whole_lower, "upper": one.whole_upper}

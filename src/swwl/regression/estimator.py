@@ -361,7 +361,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             raise InputError("Targets (y) and a curve are models of their own: give one of them.")
         if options.pop("embeddings", None) is not None:
             raise InputError("embeddings do not apply to curves, whose models read the meshes.")
-        vars(self).pop("stack_", None)
+        self.__dict__.pop("stack_", None)
         model = CurveRegressor(self, random_state=self.random_state, n_jobs=self.n_jobs)
         self.curves_ = model.fit(X, curve, grid=grid, **options)
         return self

@@ -138,7 +138,8 @@ def listed_curves(given: Sequence[Any], name: str, grid: Any = None) -> Curves:
         raise InputError("The table has no rows to learn from.")
     shared = None if grid is None else _checked_grid(name, grid)
     files = isinstance(given[0], (str, os.PathLike))
-    places, values, heads = [], [], []
+    places: list[Array] = []
+    values, heads = [], []
     for row, one in enumerate(given):
         try:
             with located(f"Curve {name!r}"):

@@ -63,7 +63,22 @@ def test_grids_of_their_own_give_the_same_curves():
     assert len(basis.shapes) == 2
     there = basis.at(T)
     np.testing.assert_allclose(there.decode(basis.encode(found)), values, atol=1e-4)
-    assert noise.max() < 1e-8
+    assert np.abs(noise).max() < 1e-3
+
+
+def test_points_left_out_tell_kinks_from_noise():
+    """Curves through their points where these are exact, splines near them where they are not."""
+    rng, kinks, noisy = np.random.default_rng(5), [], []
+    for _ in range(20):
+        at = np.sort(np.concatenate([[0, 1], rng.uniform(0, 1, 60)]))
+        kinks.append(np.column_stack([at, rng.uniform(1, 2) * np.abs(at - 0.4)]))
+        noisy.append(np.column_stack([at, np.sin(3 * at) + 0.1 * rng.normal(size=62)]))
+    grid, values, noise, smooth = common_values(listed_curves(kinks, "u"))
+    assert not smooth and len(grid) > 150 and np.abs(noise).max() < 1e-12
+    np.testing.assert_allclose(values, values.max(axis=1, keepdims=True) * np.abs(grid - 0.4) / 0.6, atol=0.05)
+    grid, values, noise, smooth = common_values(listed_curves(noisy, "u"))
+    assert smooth and np.abs(values - np.sin(3 * grid)).mean() < 0.06
+    np.testing.assert_allclose(noise.std(), 0.1, rtol=0.2)
 
 
 def test_splines_fall_to_their_rate():

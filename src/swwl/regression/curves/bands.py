@@ -15,7 +15,7 @@ from scipy.stats import norm
 from sklearn.covariance import ledoit_wolf
 
 from swwl.errors import InputError
-from swwl.regression.curves.coding import CurveBasis
+from swwl.regression.curves.coding import Coded, CurveBasis
 from swwl.regression.curves.numbers import NUMBERS, CurveNumber, number_of
 from swwl.storage.checks import NotNegative, Shape
 
@@ -145,22 +145,17 @@ def curve_deviations(basis: CurveBasis, correlation: Array, std: Array) -> Array
     return np.sqrt(variance)
 
 
-def calibrate(
-    basis: CurveBasis, rest: Array, truth: Array, told: tuple[Array, Array], rows: NDArray[np.intp], seed: int
-) -> tuple[Bands, Array]:
+def calibrate(coded: Coded, told: tuple[Array, Array], rows: NDArray[np.intp], seed: int) -> tuple[Bands, Array]:
     """Learn from curves that were left out how wide intervals and bands have to be.
 
     Parameters
     ----------
-    basis : CurveBasis
-    rest : ndarray of shape (J, m)
-        What a basis without a curve leaves over of it.
-    truth : ndarray of shape (J, m)
-        The curves.
+    coded : Coded
+        All N training curves.
     told : tuple of ndarrays of shape (J, k)
         Mean and standard deviation of their coefficients, by folds without them.
     rows : ndarray of shape (J,)
-        Their numbers among the training curves.
+        The numbers of the curves that were left out.
     seed : int
 
     Returns
@@ -169,8 +164,8 @@ def calibrate(
     errors : ndarray of shape (J, m)
         Of the left-out curves.
     """
-    mean, std = told
-    coefficients = basis.encode(truth)
+    (mean, std), basis = told, coded.basis
+    truth, coefficients, rest = coded.values[rows], coded.coefficients[rows], coded.rest[rows]
     correlation = error_correlation((coefficients - mean) / np.maximum(std, np.finfo(float).tiny))
     errors = (coefficients - mean) @ basis.shapes + rest
     sd = curve_deviations(basis, correlation, std)

@@ -1,19 +1,19 @@
 """Curves -> a few coefficients, and back: principal curves on a common grid.
 
-Curves on grids of their own are least-squares B-splines first, with as many knots as points that are left out ask for;
-their values on one grid are what principal curves are made of. What a basis leaves over is noise at every place.
+Curves on grids of their own are brought to one first, by monotone cubic pieces through their points or by least-squares
+B-splines, whichever says best what points that are left out are. What a basis leaves over is noise at every place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import BSpline, make_interp_spline
+from scipy.interpolate import BSpline, PchipInterpolator, make_interp_spline
 
 from swwl.errors import InputError
 from swwl.gp.folds import shuffled_folds
@@ -30,11 +30,10 @@ _FOLDS = 5
 # Degree of splines; numbers of pieces to choose from, and how much worse a smaller number may be.
 _DEGREE, _PIECES, _NEARLY = 3, (4, 8, 16, 32, 64, 128, 256), 1.05
 # Of so many curves the number of pieces is chosen; second differences of coefficients weigh so little.
-_MOST_TRIED, _RIDGE = 200, 1e-6
+_MOST_TRIED, _RIDGE = 100, 1e-6
+_FOURTH = 4
 # A common grid has at least and at most so many places.
-_GRID = (50, 400)
-# A place counts as having seen so many errors of the average size before any of its own.
-_PSEUDO = 5.0
+_GRID = (100, 400)
 
 
 @dataclass(frozen=True)
@@ -102,10 +101,21 @@ class CurveBasis:
 
 
 class Coded(NamedTuple):
-    """Curves on one grid: their values (N, m), the basis, and what folds without a curve leave of it over, (N, m)."""
+    """Curves on one grid.
+
+    Attributes
+    ----------
+    values : ndarray of shape (N, m)
+        As they are, with their noise.
+    basis : CurveBasis
+    coefficients : ndarray of shape (N, k)
+    rest : ndarray of shape (N, m)
+        What a basis without a curve leaves of it over.
+    """
 
     values: Array
     basis: CurveBasis
+    coefficients: Array
     rest: Array
 
 
@@ -124,8 +134,9 @@ def code_curves(curves: Curves, most: int | None = None, seed: int = 0) -> Coded
     if float(np.ptp(values, axis=0).max()) == 0:
         raise InputError(f"Curve {curves.name!r} is the same in all {len(values)} rows: there is nothing to learn.")
     mean, shapes = principal_curves(values, MOST_SHAPES if most is None else most)
-    rest = left_over(values, len(shapes), seed)
-    return Coded(values, CurveBasis(grid, mean, shapes, (rest**2).mean(axis=0) + noise, smooth), rest)
+    rest = left_over(values, len(shapes), seed) + noise
+    basis = CurveBasis(grid, mean, shapes, (rest**2).mean(axis=0), smooth)
+    return Coded(values + noise, basis, basis.encode(values), rest)
 
 
 def principal_curves(values: Array, most: int) -> tuple[Array, Array]:
@@ -168,30 +179,34 @@ def left_over(values: Array, number: int, seed: int) -> Array:
 
 
 def common_values(curves: Curves) -> tuple[Array, Array, Array, bool]:
-    """Return one grid (m,), the values of all curves on it, (N, m), the variance that splines leave over, and whether.
+    """Return one grid (m,), the values of all curves on it, (N, m), and what splines leave over of these.
 
     Curves that share their abscissas are taken as they are.
+
+    Returns
+    -------
+    grid : ndarray of shape (m,)
+    values, noise : ndarray of shape (N, m)
+    smooth : bool
+        Whether values are those of splines.
     """
     grid = curves.common
     if grid is not None:
-        return grid, np.array(curves.values), np.zeros(len(grid)), False
+        return grid, np.array(curves.values), np.zeros((len(curves), len(grid))), False
     start, end = shared_range(curves)
     points = [_within(at, own, start, end) for at, own in zip(curves.places, curves.values, strict=True)]
     pooled = np.sort(np.concatenate([at for at, _ in points]))
     pieces = _choose_pieces(points, pooled)
     fewest, largest = _GRID
-    m = int(np.clip(max(np.median([len(at) for at, _ in points]), 2 * pieces), fewest, largest))
-    grid = _spread(pooled, m)
+    many = 4 * float(np.median([len(at) for at, _ in points])) if not pieces else 2.0 * pieces
+    grid = _spread(pooled, int(np.clip(many, fewest, largest)))
     knots = _knots(pooled, pieces)
-    values, squares, counts = np.empty((len(points), len(grid))), np.zeros(len(grid)), np.zeros(len(grid))
-    for row, (at, own) in enumerate(points):
-        spline = fit_spline(at, own, knots)
-        values[row] = spline(grid)
-        nearest = np.abs(np.subtract.outer(at, grid)).argmin(axis=1)
-        squares += np.bincount(nearest, (own - spline(at)) ** 2, len(grid))
-        counts += np.bincount(nearest, minlength=len(grid))
-    noise = (squares + _PSEUDO * squares.sum() / max(counts.sum(), 1.0)) / (counts + _PSEUDO)
-    return grid, values, noise, True
+    found = [_curve_through(at, own, knots) for at, own in points]
+    values = np.array([curve(grid) for curve in found])
+    noise = np.zeros_like(values)
+    for row, ((at, own), curve) in enumerate(zip(points, found, strict=True)):
+        noise[row] = (own - curve(at))[_nearest(at, grid)]
+    return grid, values, noise, pieces > 0
 
 
 def shared_range(curves: Curves) -> tuple[float, float]:
@@ -238,26 +253,46 @@ def _spread(pooled: Array, n: int) -> Array:
     return np.unique(np.quantile(pooled, np.linspace(0, 1, n)))
 
 
-def _knots(pooled: Array, pieces: int) -> Array:
+def _knots(pooled: Array, pieces: int) -> Array | None:
+    """Return the knots of splines of so many pieces; None without pieces."""
+    if not pieces:
+        return None
     inner = _spread(pooled, pieces + 1)
     return np.concatenate([np.repeat(inner[0], _DEGREE), inner, np.repeat(inner[-1], _DEGREE)])
 
 
+def _curve_through(at: Array, values: Array, knots: Array | None) -> Callable[[Array], Array]:
+    """Return a spline near points (n,), or without knots, monotone cubic pieces through them."""
+    return PchipInterpolator(at, values) if knots is None else fit_spline(at, values, knots)
+
+
+def _nearest(at: Array, grid: Array) -> NDArray[np.intp]:
+    """Return which of the points (n,) is nearest to each place of a grid, (m,)."""
+    after = np.clip(np.searchsorted(at, grid), 1, len(at) - 1)
+    return np.where(grid - at[after - 1] <= at[after] - grid, after - 1, after)
+
+
 def _choose_pieces(points: Sequence[tuple[Array, Array]], pooled: Array) -> int:
-    """Return how many pieces splines have: the fewest that say nearly best what every other point is without it."""
+    """Return how many pieces splines have, 0 for curves through the points: what says best what points left out are."""
     some = [points[i] for i in np.linspace(0, len(points) - 1, min(len(points), _MOST_TRIED)).astype(int)]
     usual = float(np.median([len(at) for at, _ in points]))
     errors = {}
-    for pieces in [n for n in _PIECES if n <= usual] or _PIECES[:1]:
+    for pieces in (0, *(n for n in _PIECES if n <= usual)):
         knots = _knots(pooled, pieces)
-        squares = 0.0
-        for at, own in some:
-            out = np.zeros(len(at), bool)
-            out[1:-1:2] = True
-            squares += float(((fit_spline(at[~out], own[~out], knots)(at[out]) - own[out]) ** 2).mean())
-        errors[pieces] = np.sqrt(squares)
+        squares = [_left_out_error(at, own, knots) for at, own in some]
+        errors[pieces] = float(np.sqrt(np.mean(squares)))
     best = min(errors.values())
     return next(pieces for pieces, error in errors.items() if error <= _NEARLY * best)
+
+
+def _left_out_error(at: Array, values: Array, knots: Array | None) -> float:
+    """Return the mean squared error of points (n,) but the ends, each left out once with every fourth."""
+    squares = []
+    for first in range(1, min(1 + _FOURTH, len(at) - 1)):
+        out = np.zeros(len(at), bool)
+        out[first:-1:_FOURTH] = True
+        squares.append((_curve_through(at[~out], values[~out], knots)(at[out]) - values[out]) ** 2)
+    return float(np.concatenate(squares).mean()) if squares else 0.0
 
 
 def _polylines(grid: Array, values: Array, places: Array) -> Array:

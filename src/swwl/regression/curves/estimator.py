@@ -147,7 +147,7 @@ class CurveRegressor(BaseEstimator):
             raise InputError(f"There are {len(curves)} curves, but at least {_FEWEST} are needed to learn from.")
         coded = code_curves(curves, self.n_shapes, self.random_state)
         targets = pd.DataFrame(
-            coded.basis.encode(coded.values),
+            coded.coefficients,
             index=inputs.index,
             columns=[f"{curves.name}[{k}]" for k in range(1, len(coded.basis.shapes) + 1)],
         )
@@ -157,9 +157,7 @@ class CurveRegressor(BaseEstimator):
                 inputs, targets, progress=progress, gp_progress=gp_progress, memory=memory
             )
         rows, mean, std = left_out_coefficients(regressor)
-        bands, errors = calibrate(
-            coded.basis, coded.rest[rows], coded.values[rows], (mean, std), rows, self.random_state
-        )
+        bands, errors = calibrate(coded, (mean, std), rows, self.random_state)
         scores = _scores(coded.values[rows], errors, bands, coded.basis, std, rows)
         if scores["q2"] < _NOISE:
             words = f"Folds predict curve {curves.name!r} hardly better than its mean"
