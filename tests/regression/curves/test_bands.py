@@ -6,7 +6,7 @@ import pytest
 from swwl.errors import InputError
 from swwl.regression.curves.bands import calibrate, conformal, curve_deviations, error_correlation, largest_errors
 from swwl.regression.curves.cases import CurveCases, widening
-from swwl.regression.curves.coding import Coded, CurveBasis
+from swwl.regression.curves.coding import CodedCurves, CurveBasis
 
 M = 40
 
@@ -31,7 +31,7 @@ def test_bands_hold_what_they_say_of_curves_like_those_left_out():
     draw = lambda: rng.normal(size=(n, 2)) @ np.array([[2.0, 0.0], [1.0, 0.5]]).T  # noqa: E731
     truth = plain.decode(draw())
     told = np.zeros((n, 2)), np.ones((n, 2))  # too sure, and blind to how errors go together
-    coded = Coded(truth, plain, plain.encode(truth), np.zeros((n, M)))
+    coded = CodedCurves(truth, plain, plain.encode(truth), np.zeros((n, M)))
     bands, errors = calibrate(coded, told, np.arange(n), 0)
     np.testing.assert_allclose(errors, truth, atol=1e-12)
     cases = CurveCases(plain, bands, *told, False, None)

@@ -15,7 +15,7 @@ from scipy.stats import norm
 from sklearn.covariance import ledoit_wolf
 
 from swwl.errors import InputError
-from swwl.regression.curves.coding import Coded, CurveBasis
+from swwl.regression.curves.coding import CodedCurves, CurveBasis
 from swwl.regression.curves.numbers import NUMBERS, CurveNumber, number_of
 from swwl.storage.checks import NotNegative, Shape
 
@@ -145,12 +145,12 @@ def curve_deviations(basis: CurveBasis, correlation: Array, std: Array) -> Array
     return np.sqrt(variance)
 
 
-def calibrate(coded: Coded, told: tuple[Array, Array], rows: NDArray[np.intp], seed: int) -> tuple[Bands, Array]:
+def calibrate(coded: CodedCurves, told: tuple[Array, Array], rows: NDArray[np.intp], seed: int) -> tuple[Bands, Array]:
     """Learn from curves that were left out how wide intervals and bands have to be.
 
     Parameters
     ----------
-    coded : Coded
+    coded : CodedCurves
         All N training curves.
     told : tuple of ndarrays of shape (J, k)
         Mean and standard deviation of their coefficients, by folds without them.

@@ -100,7 +100,7 @@ class CurveBasis:
         return (np.append(steps, 0.0) + np.append(0.0, steps)) / 2
 
 
-class Coded(NamedTuple):
+class CodedCurves(NamedTuple):
     """Curves on one grid.
 
     Attributes
@@ -119,7 +119,7 @@ class Coded(NamedTuple):
     rest: Array
 
 
-def code_curves(curves: Curves, most: int | None = None, seed: int = 0) -> Coded:
+def code_curves(curves: Curves, most: int | None = None, seed: int = 0) -> CodedCurves:
     """Learn a basis of curves.
 
     Parameters
@@ -136,7 +136,7 @@ def code_curves(curves: Curves, most: int | None = None, seed: int = 0) -> Coded
     mean, shapes = principal_curves(values, MOST_SHAPES if most is None else most)
     rest = left_over(values, len(shapes), seed) + noise
     basis = CurveBasis(grid, mean, shapes, (rest**2).mean(axis=0), smooth)
-    return Coded(values + noise, basis, basis.encode(values), rest)
+    return CodedCurves(values + noise, basis, basis.encode(values), rest)
 
 
 def principal_curves(values: Array, most: int) -> tuple[Array, Array]:
