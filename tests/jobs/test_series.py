@@ -13,6 +13,7 @@ from swwl.jobs.series import (
     asked_of_curves,
     check_curve_names,
     compare_curves,
+    curve_cases,
     curve_file_names,
     known_curves,
     predict_curve_table,
@@ -38,7 +39,8 @@ def model(table):
 
 def test_wide_predictions_stand_beside_the_truth(table, model):
     fitted = np.arange(24) < 16
-    found = predict_curve_table(model, table, Path("t.csv"), asked=AskedOfCurves(["integral"], True), fitted=fitted)
+    cases, asked = curve_cases(model, table, Path("t.csv")), AskedOfCurves(["integral"], True)
+    found = predict_curve_table(model, table, Path("t.csv"), cases, asked=asked, fitted=fitted)
     np.testing.assert_allclose(found.table[wide_names(model, "mean")], model.predict(table), atol=1e-12)
     np.testing.assert_allclose(found.table["u_integral_mean"], table["slope"] * np.trapezoid(T**2, T), atol=0.01)
     assert [row["test"] for row in found.scores] == ["held-out rows", "training rows"]

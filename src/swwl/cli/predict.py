@@ -217,8 +217,8 @@ def predict_curves(
     from swwl.jobs.series import (
         CURVE_FILE,
         check_curve_names,
+        curve_cases,
         curve_file_names,
-        note_apart,
         predict_curve_table,
     )
     from swwl.jobs.table import memory_beside
@@ -241,8 +241,8 @@ def predict_curves(
     warnings.simplefilter("ignore", LeftOutWarning)  # the findings name them
     known = None if one else fitted_rows(fitted, input_columns(fitted, frame, path), model)
     show = None if one else out.progress("predictions")
-    found = predict_curve_table(fitted, frame, path, asked=asked, fitted=known, memory=memory, progress=show)
-    note_apart(found, apart)
+    cases = curve_cases(fitted, frame, path, memory, show)
+    found = predict_curve_table(fitted, frame, path, cases, asked=asked, fitted=known, apart=apart)
     result = found.table
     if output is not None and (one or wide):
         write_table(output, found.curves[0] if one else result, like=frame)

@@ -5,7 +5,7 @@ Curves that came as wide columns go out as wide columns, ``cp_mean_000``, …; o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -162,17 +162,30 @@ def wide_names(model: CurveRegressor, what: str) -> list[str]:
     return [f"{model.curve_}_{what}_{name[begin:]}" for name in model.columns_]
 
 
+def curve_cases(
+    model: CurveRegressor,
+    frame: pd.DataFrame,
+    path: Path,
+    memory: Memory | None = None,
+    progress: Progress | None = None,
+) -> CurveCases:
+    """Represent every row of a table, whose meshes are relative to its ``path``; mistakes name the line."""
+    inputs = input_columns(model, frame, path)
+    with rows_named(frame, path, range(len(frame))):
+        return model.cases(inputs, memory=memory, progress=progress)
+
+
 def predict_curve_table(
     model: CurveRegressor,
     frame: pd.DataFrame,
     path: Path,
+    cases: CurveCases,
     *,
     asked: AskedOfCurves = _NOTHING,
     fitted: NDArray[np.bool_] | None = None,
-    memory: Memory | None = None,
-    progress: Progress | None = None,
+    apart: Mapping[int, Sequence[str]] | None = None,
 ) -> PredictedCurves:
-    """Predict the curves of every row of a table; mistakes name the line.
+    """Return the curves of every row of a table, beside its columns.
 
     Parameters
     ----------
@@ -180,16 +193,15 @@ def predict_curve_table(
     frame : DataFrame of M rows
         What :func:`~swwl.jobs.table.read_table` returned.
     path : path
-        Of the table: paths of meshes and curves are relative to it.
+        Of the table: paths of curves are relative to it.
+    cases : CurveCases
+        Its rows.
     asked : AskedOfCurves
     fitted : ndarray of bool, shape (M,), optional
         Rows that the model was fitted to, which are scored by themselves.
-    memory : Memory, optional
-    progress : callable, optional
+    apart : mapping of int to sequence of str, optional
+        The mesh columns of rows whose mesh is unlike the training meshes.
     """
-    inputs = input_columns(model, frame, path)
-    with rows_named(frame, path, range(len(frame))):
-        cases = model.cases(inputs, memory=memory, progress=progress)
     parts = {"mean": cases.predict(), "std": cases.predict_std()}
     parts["lower95"], parts["upper95"] = cases.predict_interval()
     if asked.whole:
@@ -207,7 +219,7 @@ def predict_curve_table(
     if names:
         compared = compare_curves(cases, known_curves(with_files(frame[names], path), model.curve_))
         scores = score_curves(model, compared, np.zeros(len(frame), bool) if fitted is None else fitted)
-    columns[OUTSIDE] = list(cases.domain["outside"])
+    columns[OUTSIDE] = with_meshes_apart(cases.domain["outside"], apart)
     columns |= domain_columns(cases.domain)
     table = pd.concat([frame, pd.DataFrame(columns, index=frame.index)], axis=1)
     return PredictedCurves(table, curve_tables(model, parts), scores, cases.domain)
@@ -233,8 +245,3 @@ def curve_file_names(model: CurveRegressor, frame: pd.DataFrame, path: Path) -> 
         return [f"{Path(name).stem}.csv" for name in mesh_names(frame, path, meshes[0])]
     width = len(str(len(frame)))
     return [f"case_{row:0{width}d}.csv" for row in range(len(frame))]
-
-
-def note_apart(found: PredictedCurves, apart: dict[int, list[str]]) -> None:
-    """Name in the table, too, the columns of meshes unlike the training meshes, by row."""
-    found.table[OUTSIDE] = with_meshes_apart(found.domain["outside"], apart)
