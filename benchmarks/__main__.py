@@ -20,6 +20,7 @@ MODULES = (
     "fields",
     "whole",
     "transient",
+    "curves",
     "laws",
     "bodies",
 )

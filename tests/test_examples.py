@@ -48,6 +48,14 @@ def curves(found):
 
 
 @check
+def pressure_curves(found):
+    assert found["model"].cross_validated()["q2"][0] > 0.95 and len(found["displays"]) == 3
+    truth = np.array([curve[:, 1].min() for curve in found["test"]["cp"]])
+    inside = (found["numbers"]["lowest_lower"] <= truth) & (truth <= found["numbers"]["lowest_upper"])
+    assert inside.mean() >= 0.8
+
+
+@check
 def sensitivity(found):
     assert list(found["slopes"]["kind"]) == ["number"] * 2 + ["displacement"] * 6
     improved = found["improved"]

@@ -63,6 +63,7 @@ _HOMES = {
     ],
     "swwl.kernels.stored": ["read_embeddings"],
     "swwl.regression": ["RobustGPRegressor"],
+    "swwl.regression.curves": ["CurveRegressor"],
     "swwl.fields": ["FieldRegressor", "TransientRegressor"],
     "swwl.classification": ["GraphSVC", "nested_cv"],
     "swwl.storage.modelfile": ["load_model"],

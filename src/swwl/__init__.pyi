@@ -40,6 +40,7 @@ from swwl.mesh import read_series as read_series
 from swwl.mesh import with_labels as with_labels
 from swwl.mesh import write_graph as write_graph
 from swwl.regression import RobustGPRegressor as RobustGPRegressor
+from swwl.regression.curves import CurveRegressor as CurveRegressor
 from swwl.storage.modelfile import load_model as load_model
 from swwl.tables import read_table as read_table
 

@@ -66,5 +66,5 @@ def test_mistakes_in_plugins_are_one_line():
 
 def test_our_own_commands_come_first():
     text = swwl("fit", "--help").stdout
-    assert "Learn targets, or whole fields, from meshes and numbers." in text
+    assert "Learn targets, whole fields or curves from meshes and numbers." in text
     assert "note" not in swwl("fit", "--help").stderr

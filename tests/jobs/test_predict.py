@@ -24,7 +24,7 @@ def test_a_model_file_of_another_kind_is_refused(made, models, tmp_path):
     table = plates(8)
     kernel = Swwl("mesh", n_iterations=0, n_projections=2, n_quantiles=3)
     GraphSVC(kernel, C=1.0).fit(table[["mesh"]], [0, 1] * 4).save(tmp_path / "c.swwl")
-    with pytest.raises(InputError, match="holds a GraphSVC, but a RobustGPRegressor or a FieldRegressor is expected"):
+    with pytest.raises(InputError, match="holds a GraphSVC, but a model of numbers, fields or curves is expected"):
         predict.load_any(tmp_path / "c.swwl")
 
 

@@ -34,7 +34,14 @@ def facts(model):
 
 def test_templates_are_part_of_the_package():
     names = {file.name for file in (files("swwl.report") / "templates").iterdir()}
-    assert names == {"page.html.j2", "parts.html.j2", "numbers.html.j2", "fields.html.j2", "style.css"}
+    assert names == {
+        "page.html.j2",
+        "parts.html.j2",
+        "numbers.html.j2",
+        "fields.html.j2",
+        "curves.html.j2",
+        "style.css",
+    }
 
 
 def test_what_a_template_does_not_get_is_an_error():

@@ -14,6 +14,7 @@ from swwl.cli.show import show_findings
 def check(
     table: Annotated[Path, typer.Argument(help="CSV, Excel or Parquet table; mesh paths in it are relative to it.")],
     target: Annotated[list[str] | None, typer.Option(help="Column to predict; repeat it for several.")] = None,
+    target_curve: Annotated[str | None, typer.Option(help="Curve to predict, as for swwl fit.")] = None,
     mesh: Annotated[
         list[str] | None, typer.Option(help="Column of mesh paths; repeat it for several. Detected if omitted.")
     ] = None,
@@ -70,6 +71,7 @@ def check(
         results=named_inputs(",".join(results or [])) or [],
         rows=HoldOut(split, test_fraction, all_rows, seed, drop_incomplete, given_time(time)),
         reading=Reading(memory_beside(table, cache), jobs, out.progress("checks"), group),
+        curve=target_curve,
     )
     show_findings(out, findings)
     errors = sum(finding.severity == "error" for finding in findings)

@@ -60,6 +60,12 @@ def fit(
     target_field: Annotated[
         list[str] | None, typer.Option(help="Field of the meshes to predict whole; repeat it for several.")
     ] = None,
+    target_curve: Annotated[
+        str | None,
+        typer.Option(
+            help="Curve to predict: a column of CSV files, or the beginning of wide columns, cp of cp_000 to cp_199."
+        ),
+    ] = None,
     mesh: Annotated[
         list[str] | None, typer.Option(help="Column of mesh paths; repeat it for several. Detected if omitted.")
     ] = None,
@@ -158,13 +164,14 @@ def fit(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """Learn targets, or whole fields, from meshes and numbers.
+    """Learn targets, whole fields or curves from meshes and numbers.
 
     Rows are fitted with a robust Gaussian process; a column named 'split' with train and test is used to hold rows out.
     What is odd about table and meshes is said first, as swwl check does.
     Embeddings of meshes are kept beside the table, so that another fit of the same meshes reads none of them.
     Fields are those that the mesh files hold, of nodes or cells; with --target beside them, the columns are learned
     too, into a file of their own: MODEL-scalars.swwl.
+    A curve is a series of values per case: a column of paths of CSV files, or a column for every place.
 
     \b
     Example:
@@ -172,6 +179,7 @@ def fit(
       swwl fit d/table.csv --mesh mesh --target efficiency --target massflow -o m.swwl
       swwl fit d/table.csv --mesh mesh --target-field pressure -o f.swwl
       swwl fit warming.csv --target-field temperature --time all -o t.swwl
+      swwl fit d/table.csv --target-curve cp -o c.swwl
       swwl fit plates.csv --target max_disp --scaled "max_disp ~ force / young" -o p.swwl
     """
     from swwl.jobs.fit import FitJob, FitRequest
@@ -199,6 +207,7 @@ def fit(
         output,
         targets=list(dict.fromkeys(target or [])),
         fields=list(dict.fromkeys(target_field or [])),
+        curve=target_curve,
         meshes=list(dict.fromkeys(mesh or [])),
         inputs=named_inputs(inputs),
         results=named_inputs(",".join(results or [])) or [],
@@ -225,6 +234,8 @@ def _run(out: Output, job: FitJob) -> None:
     from swwl.jobs.table import CACHE_FOLDER
 
     show_plan(out, job.plan, job.kernel, job.request.fields)
+    if job.request.curve is not None:
+        out.say(f"curve     {job.request.curve}: {_in_columns(job.plan.curves)}")
     if job.request.targets:
         out.say(f"solver    {job.solver.name}: {job.solver.why}")
     show_findings(out, job.check(out.progress("checks")))
@@ -248,9 +259,16 @@ def _run(out: Output, job: FitJob) -> None:
         )
     for path, facts in reversed(written):
         of, predictions = (" of fields", "predicted") if "fields" in facts else ("", "predictions.csv")
+        if "curve" in facts:
+            of, predictions = " of curves", "predictions.csv" if facts["form"] == "wide" else "predicted"
         out.say(f"\nmodel{of} written to {path}")
         out.say(f"next:  swwl report {path}    swwl predict {path} NEW.csv -o {predictions}")
     out.result(result | about)
+
+
+def _in_columns(names: list[str]) -> str:
+    """Say in which columns a curve stands."""
+    return f"column {names[0]}" if len(names) == 1 else f"columns {names[0]} to {names[-1]}, {len(names)} of them"
 
 
 def kernel_options(

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from swwl.cli.console import AtTime, Output, given_time
-from swwl.cli.show import show_field_model, show_model
+from swwl.cli.show import show_curve_model, show_field_model, show_model
 from swwl.formatting import Record, number
 
 
@@ -33,7 +33,7 @@ def info(
     out = Output(quiet, as_json)
     facts = describe(file, given_time(time))
     kinds = {"folder": _show_folder, "table": _show_table, "plaid": _show_table, "model": _show_model}
-    kinds |= {"classifier": _show_classifier, "field model": _show_fields}
+    kinds |= {"classifier": _show_classifier, "field model": _show_fields, "curve model": _show_curves}
     kinds.get(facts["kind"], _show_mesh)(out, file, facts)
     out.result(facts)
 
@@ -101,6 +101,15 @@ def _show_model(out: Output, file: Path, facts: Record) -> None:
     out.say(f"inputs    {', '.join(facts['inputs'])}: columns that a table for swwl predict must have")
     out.say(f"kernel    {facts['kernel']}")
     show_model(out, facts)
+
+
+def _show_curves(out: Output, file: Path, facts: Record) -> None:
+    out.say(f"{file}: model of the curve {facts['curve']}, fitted to {facts['training_rows']} rows")
+    if facts["table"]:
+        out.say(f"table     {facts['table']} ({facts['split']})")
+    out.say(f"inputs    {', '.join(map(str, facts['inputs']))}: columns that a table for swwl predict must have")
+    out.say(f"kernel    {facts['kernel']}")
+    show_curve_model(out, facts)
 
 
 def _show_classifier(out: Output, file: Path, facts: Record) -> None:

@@ -1,4 +1,4 @@
-"""``swwl predict``: a model of numbers or of fields, and a table or one case -> predictions."""
+"""``swwl predict``: a model of numbers, fields or curves, and a table or one case -> predictions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from swwl.cli.console import AtTime, Force, Output, given_time
-from swwl.cli.show import show_field_scores, show_findings, show_scores
+from swwl.cli.show import show_curve_scores, show_field_scores, show_findings, show_scores
 from swwl.errors import InputError, LeftOutWarning
 from swwl.formatting import Record, number
 
 if TYPE_CHECKING:
     from swwl.jobs.predict import Asked
+    from swwl.jobs.series import AskedOfCurves
 
 # Rows of a table whose numbers are printed; the file has them all.
 _MOST_PRINTED = 10
@@ -198,6 +199,101 @@ def predict_field_case(
     out.result(facts)
 
 
+def predict_curves(
+    out: Output,
+    fitted: Any,
+    model: Path,
+    frame: Any,
+    table: Path | None,
+    output: Path | None,
+    cache: bool,
+    force: bool,
+    asked: AskedOfCurves,
+) -> None:
+    """Predict curves: of a table into a file of wide columns or a folder of CSV files, of one case into a CSV file."""
+    from swwl.jobs.check import check_cases
+    from swwl.jobs.outputs import check_folder, check_output, curves_of, table_files
+    from swwl.jobs.predict import OUTSIDE, TABLE, domain_words, fitted_rows, graph_columns, input_columns
+    from swwl.jobs.series import (
+        CURVE_FILE,
+        check_curve_names,
+        curve_cases,
+        curve_file_names,
+        predict_curve_table,
+    )
+    from swwl.jobs.table import memory_beside
+    from swwl.tables.read import write_table
+
+    one, path = table is None, table or Path("case")
+    check_curve_names(fitted, frame, path, asked)
+    files = [model, *table_files(path, frame, graph_columns(fitted))] if table else [model]
+    ours, names = curves_of(fitted.curve_), curve_file_names(fitted, frame, path)
+    wide = fitted.form_ == "wide" and not one
+    if output is not None and (one or wide):
+        check_output(
+            output, endings=(".csv", ".parquet", ".pq")[: 3 if wide else 1], inputs=files, ours=ours, force=force
+        )
+    elif output is not None:
+        check_folder(output, dict.fromkeys([*names, TABLE], ours), inputs=files, force=force)
+    memory = memory_beside(path, cache) if table else None
+    findings, apart = check_cases(fitted, graph_columns(fitted), frame, path, memory)
+    show_findings(out, [replace(finding, place="") for finding in findings] if one else findings)
+    warnings.simplefilter("ignore", LeftOutWarning)  # the findings name them
+    known = None if one else fitted_rows(fitted, input_columns(fitted, frame, path), model)
+    show = None if one else out.progress("predictions")
+    cases = curve_cases(fitted, frame, path, memory, show)
+    found = predict_curve_table(fitted, frame, path, cases, asked=asked, fitted=known, apart=apart)
+    result = found.table
+    if output is not None and (one or wide):
+        write_table(output, found.curves[0] if one else result, like=frame)
+        out.say(f"{len(frame)} curve{'s' * (len(frame) > 1)} predicted, written to {output}")
+    elif output is not None:
+        output.mkdir(exist_ok=True)
+        for name, curve in zip(names, found.curves, strict=True):
+            write_table(output / name, curve, like=frame)
+        result.insert(len(frame.columns), CURVE_FILE, names)
+        write_table(output / TABLE, result, like=frame)
+        out.say(f"{len(frame)} curves predicted, written to {output}: a .csv file each, and {TABLE}")
+    _show_curve_numbers(out, fitted.curve_, result, asked)
+    if one and output is None:
+        out.say("the curve itself: -o case.csv")
+    for line in domain_words(found.domain, fitted.n_train_):
+        out.say(line)
+    show_curve_scores(out, found.scores, "against the curves that the table holds")
+    _say_what_counts(out, found.scores)
+    inside = found.domain["inside"]
+    facts = {
+        "rows": len(frame),
+        "output": output,
+        "outside": int((result[OUTSIDE] != "").sum()),
+        "scores": found.scores,
+    }
+    facts |= {"unlike": None if inside.isna().any() else int((~inside.astype(bool)).sum())}
+    facts |= {"widened": int((found.domain["widened"] != "").sum())}
+    facts |= {"curve": found.curves[0].to_dict("list")} if one else {}
+    keys = [name for name in result if name not in frame.columns and name.startswith(f"{fitted.curve_}_")]
+    facts |= {"numbers": result[keys].to_dict("records")} if asked.numbers and (one or not wide) else {}
+    out.result(facts | {"findings": [finding.facts() for finding in findings]})
+
+
+def _show_curve_numbers(out: Output, curve: str, result: Any, asked: AskedOfCurves) -> None:
+    """Print the numbers that are derived from curves."""
+    from swwl.jobs.predict import PREDICTED
+    from swwl.regression.curves.numbers import name_of
+
+    rows = [
+        [
+            str(row),
+            name_of(what).replace("_", " "),
+            *(number(float(one[f"{curve}_{name_of(what)}_{key}"])) for key in PREDICTED),
+        ]
+        for row, (_, one) in enumerate(result.iterrows())
+        for what in asked.numbers
+    ]
+    if rows:
+        _show_numbers(out, rows, ["row", "number"])
+
+
 def _show_line(out: Output, along: Any, output: Path | None) -> None:
     """Write the fields along a line to a file, or print them."""
     from swwl.jobs.predict import PREDICTED
@@ -260,6 +356,17 @@ def predict(
             help="Of fields: also bands that hold whole fields at once, FIELD_lower95_whole and FIELD_upper95_whole.",
         ),
     ] = False,
+    whole_curve: Annotated[
+        bool,
+        typer.Option("--whole-curve", help="Of curves: also bands that hold whole curves at once, …_lower95_whole."),
+    ] = False,
+    peak: Annotated[
+        bool, typer.Option("--peak", help="Of curves: also their largest and lowest values, and where these are.")
+    ] = False,
+    integral: Annotated[bool, typer.Option("--integral", help="Of curves: also their integrals.")] = False,
+    crossing: Annotated[
+        list[float] | None, typer.Option(help="Of curves: also where they first cross this value; may be repeated.")
+    ] = None,
     line: Annotated[
         str | None,
         typer.Option(
@@ -287,6 +394,8 @@ def predict(
     FIELD_upper95 and, where the row's mesh has the field, FIELD_true and FIELD_error, and none of its other simulated
     fields; and predictions.csv with the largest value and the mean of every field, and what --probe and --force-on ask
     for. Of one case it writes one file, -o case.vtu.
+    A model of curves writes them as they came: wide columns cp_mean_000, …, cp_std_000, …, cp_lower95_000, … into one
+    table; otherwise a folder with a .csv file per row, and predictions.csv beside them.
 
     \b
     Example:
@@ -295,10 +404,21 @@ def predict(
       swwl predict f.swwl d/table.csv -o predicted --whole-field
       swwl predict f.swwl d/table.csv -o predicted --probe 0.5,0.2 --probe 1.5,0.2 --force-on "body*"
       swwl predict f.swwl --mesh d/meshes/00100.vtu speed=17188 --line 0,0.5:3,0.5:61 -o line.csv
+      swwl predict c.swwl d/table.csv -o predictions.csv --whole-curve --peak --crossing 0.5
       swwl predict m.swwl --mesh d/meshes/00100.vtu speed=17188 pressure=1.41
       swwl predict t.swwl warming.csv -o predicted --times 0.1,0.5,1
     """
-    from swwl.jobs.predict import Asked, case_meshes, line_of_text, load_any, numbers_of_texts
+    from swwl.jobs.predict import (
+        Asked,
+        case_meshes,
+        line_of_text,
+        load_any,
+        numbers_of_texts,
+        one_case,
+        table_at_time,
+    )
+    from swwl.jobs.series import asked_of_curves
+    from swwl.jobs.table import read_table
 
     out = Output(quiet, as_json)
     fitted = load_any(model, series=True)
@@ -310,14 +430,15 @@ def predict(
         return
     at = given_time(time)
     asked = Asked(numbers_of_texts(probe or [], force_on or []), whole_field)
-    if (asked.numbers or whole_field or line) and not fields:
-        raise InputError(
-            f"{model}: predicts numbers, but --probe, --force-on, --line and --whole-field ask for fields."
-        )
+    of_curves = asked_of_curves(peak, integral, crossing or [], whole_curve)
+    _refuse_others(model, fitted.predicts, bool(asked.numbers or whole_field or line), of_curves)
     way = line_of_text(line) if line is not None else None
     if mesh or (given and "=" in given[0] and not Path(given[0]).exists()):
         meshes = case_meshes(fitted, mesh or [], at)
-        if fields:
+        if fitted.predicts == "curves":
+            frame = one_case(fitted, meshes, given)
+            predict_curves(out, fitted, model, frame, None, output, cache, force, of_curves)
+        elif fields:
             predict_field_case(out, fitted, model, meshes, given, output, force, asked, way)
         else:
             _one_case(out, fitted, model, meshes, given, output, force)
@@ -327,10 +448,15 @@ def predict(
         found = f"{len(given)} were given" if given else "none was given"
         raise InputError(f"One table is expected, but {found}; for one case: --mesh FILE NAME=VALUE ….")
     elif output is None:
-        where = "predicted, a folder" if fields else "predictions.csv"
+        folder = fields or (fitted.predicts == "curves" and fitted.form_ != "wide")
+        where = "predicted, a folder" if folder else "predictions.csv"
         raise InputError(f"--output says where the predictions of a table go: -o {where}.")
     else:
-        if fields:
+        if fitted.predicts == "curves":
+            table = Path(given[0])
+            frame = table_at_time(fitted, read_table(table), table, at)
+            predict_curves(out, fitted, model, frame, table, output, cache, force, of_curves)
+        elif fields:
             predict_field_table(out, fitted, model, Path(given[0]), output, at, cache, force, asked)
         else:
             _table(out, fitted, model, Path(given[0]), output, at, cache, force)
@@ -389,6 +515,18 @@ def _predict_series(out: Output, fitted: Any, model: Path, asked: Series, force:
         out.say(line)
     show_field_scores(out, found.scores, "against the fields that the series hold")
     out.result({"rows": len(frame), "output": output, "files": [str(file) for file in files], "scores": found.scores})
+
+
+def _refuse_others(model: Path, predicts: str, of_fields: bool, of_curves: AskedOfCurves) -> None:
+    """Refuse options that ask for what a model does not predict."""
+    if of_fields and predicts != "fields":
+        raise InputError(
+            f"{model}: predicts {predicts}, but --probe, --force-on, --line and --whole-field ask for fields."
+        )
+    if (of_curves.numbers or of_curves.whole) and predicts != "curves":
+        raise InputError(
+            f"{model}: predicts {predicts}, but --whole-curve, --peak, --integral and --crossing ask for curves."
+        )
 
 
 def _table(

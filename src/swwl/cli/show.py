@@ -50,7 +50,8 @@ def show_findings(out: Output, findings: Sequence[Finding]) -> None:
 
 def show_fitted(out: Output, facts: Record) -> None:
     """Print what a model found out of its facts: that of fields knows fields, the other targets."""
-    (show_field_model if "fields" in facts else show_model)(out, facts)
+    show = show_field_model if "fields" in facts else show_curve_model if "curve" in facts else show_model
+    show(out, facts)
 
 
 def show_model(out: Output, facts: Record) -> None:
@@ -169,6 +170,26 @@ def show_field_scores(out: Output, rows: list[Record], title: str = "how good it
     out.say("Intervals hold on average, not on every mesh: see the worst.")
     for r in rows:
         out.say(f"largest error, {r['field']}, {r['test']}: {r['worst']} ({r['worst_rrmse']:.4f})")
+
+
+def show_curve_model(out: Output, facts: Record) -> None:
+    """Print what a model of curves is made of, and its scores."""
+    grid = f"{facts['points']} places from {number(facts['from'])} to {number(facts['to'])}"
+    own = ", splines near points that are noisy" if facts["splines"] else ""
+    out.say(f"\ncurve     {facts['curve']}: {grid}{own}; {facts['shapes']} principal curves")
+    show_curve_scores(out, facts["scores"])
+
+
+def show_curve_scores(out: Output, rows: list[Record], title: str = "how good it is") -> None:
+    """Print the table of scores of curves."""
+    if not rows:
+        return
+    cells = [
+        [r["curve"], r["test"], str(r["n"]), number(r["rmse"]), f"{r['q2']:.4f}", percent(r["coverage"])]
+        + ["" if r["whole"] is None else percent(r["whole"])]
+        for r in rows
+    ]
+    out.table(title, ["curve", "test", "cases", "RMSE", "Q²", "in 95 %", "whole in 90 %"], cells)
 
 
 def show_choices(out: Output, chosen: pd.DataFrame, frame: pd.DataFrame, path: Path, title: str) -> None:

@@ -16,6 +16,7 @@ from swwl.fields.scores import MeshScore, pooled
 from swwl.formatting import Record
 from swwl.gp.carried import carried
 from swwl.gp.prediction import Prediction
+from swwl.regression.curves.estimator import CurveRegressor
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.storage.checks import Count, Positive, PositiveOrInfinite, restored
 from swwl.tables.places import case_names
@@ -134,6 +135,67 @@ class FieldTableData(TableData, kw_only=True):
 
     ranges: dict[str, tuple[float, float]]
     held_out_scores: dict[str, list[ScoreRow]]
+
+
+class CurveScoreRow(msgspec.Struct):
+    """The scores of n curves by one test; ``whole`` is the share that 90 % bands of whole curves hold."""
+
+    curve: str
+    test: str
+    n: Count
+    rmse: float
+    q2: float
+    coverage: float
+    whole: float | None = None
+
+
+class ShownCurve(msgspec.Struct):
+    """A held-out curve to show: its row, and the truth and what was predicted at p places, with the 90 % band."""
+
+    row: Count
+    places: list[float]
+    truth: list[float]
+    mean: list[float]
+    lower: list[float]
+    upper: list[float]
+
+
+class CurveTableData(TableData, kw_only=True):
+    """What a model of curves knows of its data: scores of held-out curves, and some of these."""
+
+    curve_scores: list[CurveScoreRow] = []
+    shown: list[ShownCurve] = []
+
+
+def curve_data_of(model: CurveRegressor) -> CurveTableData | None:
+    """Return what ``swwl fit`` wrote into a model of curves, or None where its metadata are the user's own.
+
+    Examples
+    --------
+    >>> model = CurveRegressor()
+    >>> model.metadata_ = {"note": "mine"}
+    >>> curve_data_of(model) is None
+    True
+    """
+    if "train" not in model.metadata_:
+        return None
+    with located("The metadata of the model"):
+        data = restored(CurveTableData, model.metadata_)
+        if len(data.train.rows) != model.n_train_:
+            raise InputError(f"train has {len(data.train.rows)} rows, but the model {model.n_train_}")
+        for one in data.shown:
+            if any(len(own) != len(one.places) for own in (one.truth, one.mean, one.lower, one.upper)):
+                raise InputError(f"a curve that is shown must have {len(one.places)} values")
+    return data
+
+
+def curve_score_rows(model: CurveRegressor) -> list[Record]:
+    """Return one row per kind of test: by folds and, where there are any, on held-out curves."""
+    data = curve_data_of(model)
+    folds = model.cross_validated().iloc[0]
+    kept = {name: float(folds[name]) for name in ("rmse", "q2", "coverage")}
+    row = {"curve": model.curve_, "test": FOLDS, "n": model.n_train_, **kept, "whole": None}
+    return [row, *([] if data is None else [msgspec.structs.asdict(one) for one in data.curve_scores])]
 
 
 def data_of(model: RobustGPRegressor) -> NumberData | None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from swwl.domain.notes import repeated_nodes
 from swwl.errors import InputError, located
 from swwl.formatting import Record, number
-from swwl.jobs.plan import RESULT, FitPlan, HoldOut, RowSplit, plan_fit, split_rows
+from swwl.jobs.plan import RESULT, FitPlan, HoldOut, RowSplit, Whole, plan_fit, split_rows
 from swwl.jobs.predict import Model, factors_of
 from swwl.jobs.table import known_outputs, read_table
 from swwl.mesh.io.formats import read_file
@@ -31,8 +31,18 @@ from swwl.parallel import Progress, check_jobs, each_once, one_blas_thread
 from swwl.storage.memory import Memory, fingerprint
 from swwl.tables.columns import as_numbers, mesh_columns, numbers_cases
 from swwl.tables.laws import written
-from swwl.tables.places import at_times, mesh_of_row, mesh_paths, places, require_known, require_numbers, where
+from swwl.tables.places import (
+    at_times,
+    mesh_of_row,
+    mesh_paths,
+    places,
+    require_known,
+    require_numbers,
+    rows_named,
+    where,
+)
 from swwl.tables.results import results_words
+from swwl.tables.series import table_curves
 from swwl.tables.units import dimensionless_groups, likely_laws
 
 # Where fewer rows are fitted, leave-one-out scores are rough.
@@ -364,6 +374,7 @@ def check_table(
     results: Sequence[str] = (),
     rows: HoldOut | None = None,
     reading: Reading | None = None,
+    curve: str | None = None,
 ) -> list[Finding]:
     """Look for all that is odd in a table and its meshes; without a target, for what can be told without one.
 
@@ -379,7 +390,10 @@ def check_table(
     plan = None
     try:
         kernel = "principal" if names else "scalars"
-        plan = plan_fit(path, targets, names, inputs, kernel=kernel, rows=complete, results=results)
+        plan = plan_fit(
+            path, targets, names, inputs, kernel=kernel, rows=complete, results=results, whole=Whole(curve=curve)
+        )
+        refused += [] if curve is None else _of_curves(plan, curve)
     except InputError as error:
         refused.append(_refusal("table", error))
     if plan is not None and not how.drop_incomplete:
@@ -398,6 +412,17 @@ def check_table(
             *([] if few else _of_units(plan)),
         ]
     return [*refused, *unreadable, *found]
+
+
+def _of_curves(plan: FitPlan, curve: str) -> list[Finding]:
+    """Return the first curve that cannot be learned from, as an error."""
+    rows = plan.split.rows
+    try:
+        with rows_named(plan.frame, plan.path, rows):
+            table_curves(plan.curve_cells().iloc[rows], curve)
+    except InputError as error:
+        return [_refusal("curve", error, column=curve)]
+    return []
 
 
 def _of_units(plan: FitPlan) -> list[Finding]:

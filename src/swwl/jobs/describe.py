@@ -14,7 +14,14 @@ import pandas as pd
 from swwl.datasets.plaid import load_plaid
 from swwl.errors import InputError, LeftOutWarning, MissingFileError, located
 from swwl.evaluation import scores
-from swwl.evaluation.metadata import TableData, data_of, field_data_of, field_score_rows
+from swwl.evaluation.metadata import (
+    TableData,
+    curve_data_of,
+    curve_score_rows,
+    data_of,
+    field_data_of,
+    field_score_rows,
+)
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.transient import TransientRegressor
 from swwl.formatting import Record, number, place
@@ -26,6 +33,7 @@ from swwl.mesh.io.formats import is_mesh, times_of
 from swwl.mesh.io.series import Time, at_time, split_time
 from swwl.mesh.remesh.clean import odd_cells
 from swwl.mesh.remesh.plane import thin_layer
+from swwl.regression.curves.estimator import CurveRegressor
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.outliers import outlier_records
 from swwl.storage.modelfile import is_model, load_model
@@ -156,6 +164,8 @@ def model_file_facts(path: Path) -> Record:
         elif model.predicts == "series":
             data = field_data_of(model.fields_)
             facts = {"kind": "field model"} | series_model_facts(model)
+        elif model.predicts == "curves":
+            data, facts = curve_data_of(model), {"kind": "curve model"} | curve_model_facts(model)
         else:
             data, facts = data_of(model), {"kind": "model"} | model_facts(model)
     return facts | ({"table": None, "split": None} if data is None else {"table": data.table, "split": data.split})
@@ -224,6 +234,25 @@ def field_model_facts(model: FieldRegressor) -> Record:
         "kept": kept_words(model),
         "laws": [asdict(law) | {"words": law.words} for law in model.laws_],
         "scores": field_score_rows(model),
+    }
+
+
+def curve_model_facts(model: CurveRegressor) -> Record:
+    """Return what people and scripts want to know of a fitted model of curves."""
+    grid = model.grid_
+    return {
+        "curve": model.curve_,
+        "form": model.form_,
+        "points": len(grid),
+        "from": float(grid[0]),
+        "to": float(grid[-1]),
+        "shapes": len(model.basis_.shapes),
+        "splines": model.basis_.smooth,
+        "inputs": list(model.feature_names_in_),
+        "training_rows": model.n_train_,
+        "kernel": repr(model.kernel_),
+        "candidates": model.regressor_.candidates_.to_dict("records"),
+        "scores": curve_score_rows(model),
     }
 
 

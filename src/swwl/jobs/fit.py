@@ -24,11 +24,12 @@ from swwl.fields.estimator import FieldRegressor
 from swwl.formatting import Record, plain
 from swwl.gp.carried import CarriedPrediction
 from swwl.jobs.check import Finding, check_plan
-from swwl.jobs.describe import field_model_facts, model_facts
+from swwl.jobs.describe import curve_model_facts, field_model_facts, model_facts
 from swwl.jobs.embed import Embedded, embed, find_work
 from swwl.jobs.outputs import check_output, is_model
-from swwl.jobs.plan import FitPlan, HoldOut, KernelOptions, RowSplit, make_kernel, plan_fit
+from swwl.jobs.plan import FitPlan, HoldOut, KernelOptions, RowSplit, Whole, make_kernel, plan_fit
 from swwl.jobs.predict import HANDFUL, score_mesh, truths
+from swwl.jobs.series import Compared, compare_curves, score_curves
 from swwl.jobs.table import CACHE_FOLDER, memory_beside, summary
 from swwl.kernels import Product
 from swwl.kernels.shared import keeping_factors
@@ -37,13 +38,18 @@ from swwl.mesh.io import read_mesh
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.screening import Typical
 from swwl.parallel import Progress
+from swwl.regression.curves.estimator import CurveRegressor
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.fit_many_rows import choose_solver
 from swwl.storage.memory import Memory, fingerprint
 from swwl.tables.laws import read_laws
 from swwl.tables.places import case_names, places, rows_named, where
+from swwl.tables.series import Curves, table_curves
 
 Kernel = Product | dict[str, Product]
+
+# So many held-out curves are kept for the report.
+_SHOWN = 6
 
 
 def no_progress(label: str) -> Progress | None:
@@ -272,6 +278,55 @@ def fit_fields(
     return model
 
 
+def fit_curves(
+    plan: FitPlan, curve: str, model_path: Path, kernel: Kernel | None = None, options: FitOptions | None = None
+) -> CurveRegressor:
+    """Fit a model of curves, predict the held-out ones, and put into its metadata what a report needs.
+
+    Parameters are those of :func:`swwl.jobs.fit.fit_plan`, and the name of the curve.
+    """
+    how = options or FitOptions()
+    table = plan.table()
+    regressor = RobustGPRegressor(
+        kernel, calibrate=how.calibrate, random_state=how.seed, solver=how.solver, n_jobs=how.n_jobs
+    )
+    model = CurveRegressor(regressor, random_state=how.seed, n_jobs=how.n_jobs)
+    train, test = plan.split.train, plan.split.test
+    with rows_named(plan.frame, plan.path, train):
+        model.fit(
+            table.iloc[train],
+            curve,
+            memory=how.memory,
+            progress=how.progress("meshes"),
+            gp_progress=how.progress("Gaussian processes"),
+        )
+    data = about_data(plan, model_path, table, how)
+    if len(test):
+        with rows_named(plan.frame, plan.path, test):
+            truth = table_curves(table.iloc[test], curve)
+            label = how.progress("held-out meshes" if plan.meshes else "rows")
+            cases = model.cases(table.iloc[test], memory=how.memory, progress=label)
+        places = zip(truth.places, truth.values, strict=True)
+        compared = compare_curves(cases, [Curves(curve, truth.form, [at], [own]) for at, own in places])
+        data["curve_scores"] = score_curves(model, compared, np.zeros(len(test), bool), "held out")
+        data["shown"] = _shown(compared, test)
+    known: Record = plain(data)
+    model.metadata_ = known
+    return model
+
+
+def _shown(compared: Sequence[Compared | None], test: NDArray[np.intp]) -> list[Record]:
+    """Return some held-out curves for the report, from the best to the worst predicted."""
+    known = [(int(row), one) for row, one in zip(test, compared, strict=True) if one is not None]
+    known.sort(key=lambda pair: float(((pair[1].mean - pair[1].truth) ** 2).mean()))
+    chosen = np.unique(np.linspace(0, max(0, len(known) - 1), _SHOWN).round().astype(int))[: len(known)]
+    return [
+        {"row": row, "places": one.places, "truth": one.truth, "mean": one.mean}
+        | {"lower": one.whole_lower, "upper": one.whole_upper}
+        for row, one in (known[k] for k in chosen)
+    ]
+
+
 def predicted(
     model: FieldRegressor, plan: FitPlan, table: pd.DataFrame, rows: NDArray[np.intp], memory: Memory
 ) -> Iterator[Mesh]:
@@ -344,6 +399,8 @@ class FitRequest:
         The model is written to ``output``; where there are fields too, that of columns beside it.
     targets, fields : sequence of str
         Columns and fields to learn, at least one.
+    curve : str or None
+        Or a curve, alone.
     meshes, inputs, results : sequence of str
         Columns, see :func:`swwl.jobs.plan.plan_fit`.
     kernel : KernelOptions
@@ -364,6 +421,7 @@ class FitRequest:
     output: Path
     targets: Sequence[str] = ()
     fields: Sequence[str] = ()
+    curve: str | None = None
     meshes: Sequence[str] = ()
     inputs: Sequence[str] | None = None
     results: Sequence[str] = ()
@@ -387,14 +445,23 @@ class FitRequest:
 
     def check(self) -> None:
         """Refuse what contradicts itself, before anything is read."""
+        if self.curve is not None:
+            return self._check_curve()
         if not self.targets and not self.fields:
             raise InputError(
-                "Nothing to learn: --target names a column of the table, --target-field a field of its meshes."
+                "Nothing to learn: --target names a column of the table, --target-field a field of its meshes, "
+                "--target-curve a column of curves."
             )
         if self.fields and (self.embeddings is not None or (self.solver != "auto" and not self.targets)):
             raise InputError("--solver and --embeddings do not apply to --target-field, whose models read the meshes.")
         if self.target_scale is not None and not self.targets:
             raise InputError("--log and --target-scale are for columns: name them with --target.")
+
+    def _check_curve(self) -> None:
+        if self.targets or self.fields:
+            raise InputError("--target-curve makes a model of its own: fit --target and --target-field separately.")
+        if self.embeddings is not None or self.target_scale is not None or self.scaled:
+            raise InputError("--embeddings, --log, --target-scale and --scaled do not apply to --target-curve.")
 
 
 def _laws_of(
@@ -455,7 +522,7 @@ class FitJob:
             kernel=self.kernel,
             rows=request.rows,
             results=request.results,
-            fields=request.fields,
+            whole=Whole(request.fields, request.curve),
         )
         self.laws = _laws_of(request.scaled, self.plan.targets, request.fields, self.plan.inputs)
         if request.fields:
@@ -466,7 +533,7 @@ class FitJob:
             check_fields(self.plan, request.fields)
         outputs = [
             *([request.output] if request.fields else []),
-            *([request.numbers_output] if request.targets else []),
+            *([request.numbers_output] if request.targets or request.curve else []),
         ]
         for file in dict.fromkeys(outputs):
             check_output(file, inputs=self.plan.files(), ours=is_model, force=request.force)
@@ -506,6 +573,11 @@ class FitJob:
             n_modes=request.n_modes,
             progress=progress,
         )
+        if request.curve is not None:
+            given = None if request.kernel.is_default else make_kernel(request.kernel, self.plan)
+            of_curves = fit_curves(self.plan, request.curve, request.output, given, options)
+            of_curves.save(request.output)
+            yield WrittenModel(request.output, curve_model_facts(of_curves))
         if request.fields:
             given = None if self.kernel == "auto" else make_kernel(request.kernel, self.plan)
             options = replace(options, scaled=self.laws[1])

@@ -27,6 +27,7 @@ from swwl.tables.places import mesh_paths
 __all__ = [
     "check_folder",
     "check_output",
+    "curves_of",
     "is_model",
     "is_picture",
     "is_predicted_mesh",
@@ -216,6 +217,18 @@ def predictions_of(targets: Sequence[str]) -> Callable[[Path], bool]:
         return any(names.issuperset(f"{target}_{kind}" for kind in PREDICTED) for target in targets)
 
     return holds_predictions
+
+
+def curves_of(curve: str) -> Callable[[Path], bool]:
+    """Return what says whether a file holds predictions of a curve, as ours do: one of them, or a table of them."""
+
+    def holds_curves(path: Path) -> bool:
+        names = _columns(path)
+        ends = ("_std", "_lower95", "_upper95")
+        alone = any(set(names).issuperset(f"{name}{end}" for end in ends) for name in names)
+        return alone or "predicted_curve" in names or any(name.startswith(f"{curve}_lower95_") for name in names)
+
+    return holds_curves
 
 
 def _columns(path: Path) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -32,6 +33,7 @@ from swwl.tables.places import (
     where,
 )
 from swwl.tables.results import result_columns
+from swwl.tables.series import curve_columns, with_files
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,7 @@ class FitPlan:
     split: RowSplit
     time: Time | None = None
     doubtful: dict[str, str] = field(default_factory=dict)
+    curves: list[str] = field(default_factory=list)
 
     def mesh_files(self, name: str) -> pd.Series:
         """Return the mesh files of a column, for the rows that are used; they exist."""
@@ -200,7 +203,11 @@ class FitPlan:
             table[name] = table[name].astype("category")
         for name in self.meshes:
             table[name] = self.mesh_files(name)
-        return table
+        return pd.concat([table, self.curve_cells()], axis=1) if self.curves else table
+
+    def curve_cells(self) -> pd.DataFrame:
+        """Return the columns that hold curves, with the full paths of their files."""
+        return with_files(self.frame[self.curves], self.path)
 
     def files(self) -> list[Path]:
         """Return all files that are read: the table and, once each, the meshes."""
@@ -217,10 +224,29 @@ class _Columns:
     inputs: list[str]
     categories: list[str]
     ignored: dict[str, str]
+    curves: list[str] = field(default_factory=list)
 
     @property
     def used(self) -> set[str]:
-        return {*self.targets, *self.meshes, *self.inputs, *self.categories}
+        return {*self.targets, *self.meshes, *self.inputs, *self.categories, *self.curves}
+
+
+class Whole(NamedTuple):
+    """What is learned beside columns of numbers.
+
+    Attributes
+    ----------
+    fields : sequence of str
+        Of the meshes.
+    curve : str or None
+        A column of curves, or the beginning of the names of wide columns.
+    """
+
+    fields: Sequence[str] = ()
+    curve: str | None = None
+
+
+_NOTHING = Whole()
 
 
 def plan_fit(
@@ -232,7 +258,7 @@ def plan_fit(
     kernel: str = "auto",
     rows: HoldOut | None = None,
     results: Sequence[str] = (),
-    fields: Sequence[str] = (),
+    whole: Whole = _NOTHING,
 ) -> FitPlan:
     """Read and check a table; settle columns and rows, without reading any mesh.
 
@@ -247,13 +273,14 @@ def plan_fit(
     rows : HoldOut, optional
     results : sequence of str
         Columns, or patterns such as ``max_*``, that are not inputs by default since the simulation computes them.
-    fields : sequence of str
-        Fields of the meshes that are learned; without them and without targets no column is taken for a result.
+    whole : Whole
+        Fields and curves that are learned; without them and without targets no column is taken for a result.
     """
     if kernel not in KERNELS:
         raise InputError(f"There is no kernel {kernel!r}; choose from {', '.join(KERNELS)}.")
     frame = read_table(path)
-    found = mesh_columns(frame)
+    curves = _curve_columns(frame, path, whole.curve)
+    found = [name for name in mesh_columns(frame) if name not in curves]
     chosen = [] if kernel == "scalars" else list(meshes) or found
     if kernel != "scalars" and not chosen:
         raise InputError(
@@ -267,7 +294,7 @@ def plan_fit(
     for name in targets:
         _require_target(frame, path, name)
     split = split_rows(frame, path, how)
-    columns = _Columns(list(targets), chosen, [], [], {})
+    columns = _Columns(list(targets), chosen, [], [], {}, curves)
     columns.ignored |= {name: "a mesh column, which the kernel 'scalars' does not use" for name in found if not chosen}
     if split.column:
         columns.ignored[split.column] = "says which rows to train on"
@@ -278,11 +305,19 @@ def plan_fit(
         frame[name] = as_numbers(frame[name])
     _check_rows(frame, path, columns, split)
     doubtful = {}
-    if inputs is None and (targets or fields):
+    if inputs is None and (targets or whole.fields or curves):
         fitted = frame.iloc[split.train]
         doubtful = result_columns(fitted[columns.inputs], fitted[list(targets)], [str(name) for name in frame.columns])
     parts = (columns.targets, columns.inputs, columns.categories, columns.ignored)
-    return FitPlan(path, frame, chosen, *parts, split, how.time, doubtful)
+    return FitPlan(path, frame, chosen, *parts, split, how.time, doubtful, curves)
+
+
+def _curve_columns(frame: pd.DataFrame, path: Path, curve: str | None) -> list[str]:
+    """Return the columns of the curve to learn; complain where there are none."""
+    found = [] if curve is None else curve_columns(frame, curve)
+    if curve is not None and not found:
+        require_column(frame, path, curve, "curves")
+    return found
 
 
 def _results(frame: pd.DataFrame, path: Path, columns: _Columns, patterns: Sequence[str]) -> list[str]:
@@ -356,6 +391,8 @@ def _complete_rows(frame: pd.DataFrame, path: Path, columns: _Columns, rows: Row
     unknown = np.zeros(len(frame), dtype=bool)  # rows without a target, which can be predicted, but not scored
     for name in columns.targets:
         unknown |= ~np.isfinite(as_numbers(frame[name]))
+    for name in columns.curves:
+        unknown |= np.array([is_missing(value) for value in frame[name]])
     incomplete = np.zeros(len(frame), dtype=bool)
     for name in columns.inputs:
         incomplete |= ~np.isfinite(as_numbers(frame[name]))
@@ -487,7 +524,7 @@ def make_kernel(options: KernelOptions, plan: FitPlan, *, stored: bool = False) 
     """
     given = options.embedding()
     if options.kernel == "auto":
-        table = plan.table().iloc[plan.split.train].drop(columns=plan.targets)
+        table = plan.table().iloc[plan.split.train].drop(columns=[*plan.targets, *plan.curves])
         return default_kernels(table, few_rows=not stored, groups=options.groups and not stored, **given)
     graphs = [GRAPH_KERNELS[options.kernel](column, **given) for column in plan.meshes]
     return Product(*graphs, *map(Matern52, plan.inputs), *map(Categories, plan.categories))

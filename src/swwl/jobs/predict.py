@@ -19,7 +19,7 @@ from swwl.domain.verdict import FEWEST, agreement, outside_ranges
 from swwl.errors import InputError, MissingFileError
 from swwl.evaluation import scores
 from swwl.evaluation.curves import trend_columns
-from swwl.evaluation.metadata import data_of, field_data_of
+from swwl.evaluation.metadata import TableData, curve_data_of, data_of, field_data_of
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.model import FieldCases
 from swwl.fields.numbers import ForceOn, Line, LinearNumber, Probe, missing_notes
@@ -33,6 +33,7 @@ from swwl.mesh.io.formats import is_mesh, timed
 from swwl.mesh.io.series import Time, without_time
 from swwl.mesh.mesh import Mesh, trusted_mesh
 from swwl.parallel import Progress
+from swwl.regression.curves.estimator import CurveRegressor
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.intervals import widened
 from swwl.storage.memory import Memory
@@ -63,7 +64,7 @@ _DISAGREE, _FEWEST_ANSWERS = 0.05, 3
 _SAME = 1e-9
 
 
-Model = RobustGPRegressor | FieldRegressor | TransientRegressor
+Model = RobustGPRegressor | FieldRegressor | CurveRegressor | TransientRegressor
 
 
 def load_regressor(path: Path) -> RobustGPRegressor:
@@ -75,11 +76,11 @@ def load_regressor(path: Path) -> RobustGPRegressor:
 
 
 def load_any(path: Path, *, series: bool = False) -> Model:
-    """Read a model file that can predict numbers or fields, or fields over time; refuse models of other kinds."""
+    """Read a model file that can predict numbers, fields or curves, or fields over time; refuse others."""
     model: Model = load_model(path)
-    if getattr(model, "predicts", None) not in ("numbers", "fields", *(["series"] if series else [])):
+    if getattr(model, "predicts", None) not in ("numbers", "fields", "curves", *(["series"] if series else [])):
         raise InputError(
-            f"{path}: holds a {type(model).__name__}, but a RobustGPRegressor or a FieldRegressor is expected."
+            f"{path}: holds a {type(model).__name__}, but a model of numbers, fields or curves is expected."
         )
     return model
 
@@ -95,11 +96,12 @@ def factors_of(model: Model) -> list[Factor]:
 def column_kinds(model: Model) -> dict[str, str]:
     """Return what a model takes from every column that it needs: "graphs", "categories", "rows", "numbers", "trend"."""
     kinds = {factor.column: factor.takes for factor in factors_of(model)}
-    if model.predicts != "numbers":
+    if model.predicts in ("fields", "series"):
         kinds[model.mesh_column_] = "graphs"
         return {name: kinds.get(name, "numbers") for name in model.feature_names_in_}
-    kinds |= {name: "numbers" for name in model.stack_.law_inputs if name not in kinds}
-    return kinds | {name: "trend" for name in trend_columns(model) if name not in kinds}
+    own = model.regressor_ if model.predicts == "curves" else model
+    kinds |= {name: "numbers" for name in own.stack_.law_inputs if name not in kinds}
+    return kinds | {name: "trend" for name in trend_columns(own) if name not in kinds}
 
 
 def graph_columns(model: Model) -> list[str]:
@@ -254,7 +256,8 @@ def case_meshes(model: Model, given: Sequence[str], time: Time | None = None) ->
 
 def one_case(model: Model, meshes: Mapping[str, Path], values: Sequence[str]) -> pd.DataFrame:
     """Return a table of one row from mesh files by column and texts NAME=VALUE; all inputs have to be there."""
-    trend = trend_columns(model) if model.predicts == "numbers" else []
+    own = model.regressor_ if model.predicts == "curves" else model
+    trend = trend_columns(own) if own.predicts == "numbers" else []
     wanted = list(dict.fromkeys([*map(str, model.feature_names_in_), *trend]))
     kinds = column_kinds(model)
     gone = next((file for file in meshes.values() if not is_mesh(file)), None)
@@ -294,7 +297,11 @@ def fitted_rows(model: Model, inputs: pd.DataFrame, model_path: Path) -> NDArray
     ndarray of bool, shape (M,)
     """
     factors, rows = _fitted(model)
-    data = field_data_of(model) if model.predicts == "fields" else data_of(model)
+    data: TableData | None
+    if model.predicts == "numbers":
+        data = data_of(model)
+    else:
+        data = field_data_of(model) if model.predicts == "fields" else curve_data_of(model)
     folder = None if data is None else (model_path.resolve().parent / data.table).parent
     pairs: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
     for name in graph_columns(model):
@@ -316,6 +323,8 @@ def fitted_rows(model: Model, inputs: pd.DataFrame, model_path: Path) -> NDArray
 
 def _fitted(model: Model) -> tuple[list[Factor], list[Any]]:
     """Return the factors of a model and what they made of the training rows."""
+    if model.predicts == "curves":
+        model = model.regressor_
     if model.predicts == "numbers":
         return list(model.kernel_.factors), list(model.train_rows_)
     member = next(iter(model.models_.values())).member

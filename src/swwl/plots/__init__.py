@@ -5,6 +5,7 @@ ParityDisplay          predictions with intervals against truth
 ResidualsDisplay       errors in units of their standard deviation; odd cases are named
 CalibrationDisplay     how many cases lie inside intervals of every level
 CurvesDisplay          characteristic curves with bands, over a sweep of one number
+CurveBandDisplay       a predicted curve of one case, with its band and the truth
 ImportanceDisplay      which inputs matter
 DesignDisplay          the training set on its two principal components, outliers marked
 ChoicesDisplay         cases to simulate, numbered by rank, on the map of a pool
@@ -30,7 +31,7 @@ Examples
 1.0
 """
 
-from swwl.plots.curves import CurvesDisplay
+from swwl.plots.curves import CurveBandDisplay, CurvesDisplay
 from swwl.plots.fields import draw_field, draw_prediction
 from swwl.plots.inputs import ChoicesDisplay, DesignDisplay, ImportanceDisplay
 from swwl.plots.meshes import draw_mesh
@@ -40,6 +41,7 @@ from swwl.plots.sensitivity import PushDisplay, SlopesDisplay
 __all__ = [
     "CalibrationDisplay",
     "ChoicesDisplay",
+    "CurveBandDisplay",
     "CurvesDisplay",
     "DesignDisplay",
     "EffectDisplay",

@@ -1,4 +1,4 @@
-"""Characteristic curves: predictions with bands over a sweep of one number, for several values of another."""
+"""Characteristic curves, over a sweep of one number for several values of another; and predicted curves of one case."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from swwl.evaluation.curves import numeric_inputs, predict_curves
 from swwl.gp.prediction import Prediction
 from swwl.plots.arguments import pick_target
 from swwl.plots.style import CYCLE, GRAY, MARKERS, Display, limits, words
+from swwl.regression.curves.estimator import CurveRegressor
 from swwl.regression.estimator import RobustGPRegressor
 
 
@@ -126,6 +127,70 @@ class CurvesDisplay(Display):
         if shown.size:  # room for most of the training points, but the curves come first
             bottom, top = min(bottom, np.quantile(shown, 0.02)), max(top, np.quantile(shown, 0.98))
         ax.set(xlim=(low, high), ylim=(bottom, top), xlabel=words(self.sweep), ylabel=words(self.name))
+        ax.legend(loc="best")
+
+
+class CurveBandDisplay(Display):
+    """A predicted curve of one case with a band, and the true one where it is known.
+
+    Parameters
+    ----------
+    grid, mean, lower, upper : ndarray of shape (m,)
+    truth : ndarray of shape (m,), optional
+    name : str
+        Of the curve.
+    label : str
+        Of the band.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> t = np.linspace(0, 1, 5)
+    >>> CurveBandDisplay(t, t, t - 0.1, t + 0.1, name="cp").plot(Figure().subplots()).ax_.get_ylabel()
+    'cp'
+    """
+
+    def __init__(
+        self,
+        grid: NDArray[np.float64],
+        mean: NDArray[np.float64],
+        lower: NDArray[np.float64],
+        upper: NDArray[np.float64],
+        truth: NDArray[np.float64] | None = None,
+        *,
+        name: str = "curve",
+        label: str = "90 % band of whole curves",
+    ):
+        self.grid, self.mean, self.lower, self.upper, self.truth = grid, mean, lower, upper, truth
+        self.name, self.label = name, label
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: CurveRegressor, X: Any, row: int = 0, level: float = 0.9, *, ax: Any = None
+    ) -> CurveBandDisplay:
+        """Predict the curve of one row of a table and draw it, with the band that holds whole curves.
+
+        Parameters
+        ----------
+        estimator : CurveRegressor
+            Fitted.
+        X : DataFrame
+        row : int
+            Counted from 0.
+        level : float
+        ax : matplotlib axis, optional
+        """
+        cases = estimator.cases(X[row : row + 1])
+        (lower,), (upper,) = cases.predict_interval(level, simultaneous=True)
+        label = f"{100 * level:g} % band of whole curves"
+        return cls(estimator.grid_, cases.predict()[0], lower, upper, name=estimator.curve_, label=label).plot(ax)
+
+    def _draw(self, ax: Any) -> None:
+        ax.fill_between(self.grid, self.lower, self.upper, color=CYCLE[0], alpha=0.2, lw=0, label=self.label)
+        ax.plot(self.grid, self.mean, color=CYCLE[0], label="prediction")
+        if self.truth is not None:
+            ax.plot(self.grid, self.truth, "--", color="black", lw=1, label="truth")
+        ax.set(xlabel="abscissa", ylabel=words(self.name))
         ax.legend(loc="best")
 
 

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -70,6 +70,9 @@ from swwl.storage.modelfile import save_model, storable
 from swwl.tables.inputs import as_rows, as_table, check_width, column, split_targets
 from swwl.tables.laws import laws_of_table
 from swwl.tables.results import warn_about_columns
+
+if TYPE_CHECKING:
+    from swwl.regression.curves.estimator import CurveRegressor
 
 Array = NDArray[np.float64]
 Table: TypeAlias = Any  # a DataFrame or other table, a list of graphs, or an array
@@ -238,8 +241,10 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     def fit(
         self,
         X: Table,
-        y: Any,
+        y: Any = None,
         *,
+        curve: str | None = None,
+        grid: ArrayLike | None = None,
         progress: Progress | None = None,
         gp_progress: Progress | None = None,
         memory: MemoryLike = None,
@@ -253,6 +258,12 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             A list of graphs is a table of one column "graph"; an array has columns "x0", "x1", ….
         y : str, list of str, Series, DataFrame or array of shape (N,) or (N, k)
             Targets, or the names of their columns in ``X``.
+        curve : str, optional
+            Instead of targets, the curves of ``X`` to learn: a column of arrays or of CSV files, or the beginning of
+            the names of wide columns. Then :attr:`curves_` is a fitted :class:`swwl.CurveRegressor`, and what this
+            model is asked, it answers: ``predict``, ``predict_interval``, ``sample``, ``domain`` and ``save``.
+        grid : array-like of shape (m,), optional
+            The abscissas of curves that come without.
         progress : callable, optional
             Called as ``progress(done, total)`` while graphs are embedded.
         gp_progress : callable, optional
@@ -263,6 +274,10 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         embeddings : path, optional
             A store that ``swwl embed`` made of the mesh files, with the options of the kernel: none of them is read.
         """
+        if curve is not None:
+            return self._fit_curves(
+                X, y, curve, grid, progress=progress, gp_progress=gp_progress, memory=memory, embeddings=embeddings
+            )
         table = as_table(X)
         targets, self.target_names_, single = split_targets(table, y)
         layout = Layout(self.target_names_, single, self.share_ranges)
@@ -274,9 +289,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         if self.kernel is None:
             warn_about_columns(table, pd.DataFrame(targets, columns=self.target_names_))
         laws = laws_of_table(self.scaled, self.target_names_, targets, inputs)
-        check_trend(self.trend)
-        check_outliers(self.outliers)
-        check_regimes(self.regimes or "auto")
+        self._check_options()
         solver = choose_solver(self.solver, len(targets), self.range_uncertainty)
         if len(targets) == 3:
             warnings.warn("With 3 rows, standard deviations come out infinite; use 4 or more.", GPWarning, stacklevel=2)
@@ -340,12 +353,32 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         self.metadata_: dict[str, Any] = {}
         return self
 
+    def _fit_curves(self, X: Table, y: Any, curve: str, grid: ArrayLike | None, **options: Any) -> RobustGPRegressor:
+        """Learn curves instead of targets, with a regressor of their own."""
+        from swwl.regression.curves.estimator import CurveRegressor  # which is made of this class
+
+        if y is not None:
+            raise InputError("Targets (y) and a curve are models of their own: give one of them.")
+        if options.pop("embeddings", None) is not None:
+            raise InputError("embeddings do not apply to curves, whose models read the meshes.")
+        self.__dict__.pop("stack_", None)
+        model = CurveRegressor(self, random_state=self.random_state, n_jobs=self.n_jobs)
+        self.curves_ = model.fit(X, curve, grid=grid, **options)
+        return self
+
+    @property
+    def _curves(self) -> CurveRegressor | None:
+        """What answers where curves were fitted, and no targets after them."""
+        found: CurveRegressor | None = None if "stack_" in vars(self) else vars(self).get("curves_")
+        return found
+
     def predict(
         self,
         X: Table,
         return_std: bool = False,
         return_cov: bool = False,
         *,
+        grid: ArrayLike | None = None,
         include_nugget: bool = True,
         widen: bool = True,
         progress: Progress | None = None,
@@ -361,6 +394,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             Also return the standard deviation of the Student-t prediction.
         return_cov : bool
             Also return the joint covariance.
+        grid : array-like of shape (p,), optional
+            Of curves: where to predict them.
 
         Returns
         -------
@@ -370,6 +405,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         cov : ndarray of shape (M, M) or (k, M, M)
             Only with ``return_cov``.
         """
+        if self._curves is not None:
+            return self._curves.predict(X, return_std, grid=grid, widen=widen, progress=progress, memory=memory)
         if return_std and return_cov:
             raise InputError("return_std and return_cov are mutually exclusive; the diagonal of cov is std squared.")
         options: dict[str, Any] = {"widen": widen, "progress": progress, "memory": memory, "stacklevel": 3}
@@ -385,6 +422,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         X: Table,
         level: float = 0.95,
         *,
+        simultaneous: bool = False,
+        grid: ArrayLike | None = None,
         include_nugget: bool = True,
         widen: bool = True,
         progress: Progress | None = None,
@@ -398,7 +437,14 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             See :meth:`predict_distribution`.
         level : float
             Probability inside, in (0, 1).
+        simultaneous, grid
+            Of curves, see :meth:`swwl.CurveRegressor.predict_interval`.
         """
+        if self._curves is not None:
+            options: dict[str, Any] = {"simultaneous": simultaneous, "grid": grid, "widen": widen}
+            return self._curves.predict_interval(X, level, **options, progress=progress, memory=memory)
+        if simultaneous:
+            raise InputError("simultaneous is for bands of whole curves; this model predicts numbers.")
         found, _, _ = self._asked(X, include_nugget, widen=widen, progress=progress, memory=memory, stacklevel=3)
         return found.interval(level)
 
@@ -569,6 +615,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             the targets whose prediction is less sure than 95 % of those of left-out training cases: their intervals
             are doubled; ``meshing``, why a mesh is too coarse or too fine, which is outside, too.
         """
+        if self._curves is not None:
+            return self._curves.domain(X, progress=progress, memory=memory)
         return self.predict_with_domain(X, progress=progress, memory=memory)[1]
 
     def predict_with_domain(
@@ -659,6 +707,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         They are as wide as calibration says, and not widened where the model is unsure. scikit-learn's ``sample_y`` has
         the samples last.
         """
+        if self._curves is not None:
+            return self._curves.sample(X, n_samples, random_state, progress=progress, memory=memory)
         check_is_fitted(self, "stack_")
         cases = self.stack_.represent(self._table(X), progress, memory)
         return self.stack_.sample(cases, n_samples, np.random.default_rng(random_state), include_nugget)
@@ -756,7 +806,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, without pickle; :func:`swwl.load_model` reads it."""
-        save_model(path, self)
+        save_model(path, self._curves or self)
 
     def get_state(self) -> RegressorState:
         """Return what the fitted model is made of, for a model file."""
@@ -847,6 +897,11 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+    def _check_options(self) -> None:
+        check_trend(self.trend)
+        check_outliers(self.outliers)
+        check_regimes(self.regimes or "auto")
 
     def _kernels(self, inputs: pd.DataFrame, few_rows: bool) -> dict[str, Product]:
         """Return the kernels to fit, by name."""

@@ -1,7 +1,7 @@
 """One self-contained HTML page about a fitted model: no network, no scripts, pictures inside.
 
 ``page.py`` and ``sections.py`` gather what there is to say of a model of numbers, ``fields.py`` of one of whole
-fields; the words stand in ``templates/``, and ``page.py`` fills them in.
+fields, ``curves.py`` of one of curves; the words stand in ``templates/``, and ``page.py`` fills them in.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import os
 from pathlib import Path
 
 from swwl.fields.estimator import FieldRegressor
+from swwl.regression.curves.estimator import CurveRegressor
 from swwl.regression.estimator import RobustGPRegressor
+from swwl.report.curves import curve_sections
 from swwl.report.fields import field_sections, gather_fields
 from swwl.report.page import gather, render
 from swwl.report.sections import sections
@@ -19,12 +21,14 @@ from swwl.storage.atomic import atomic_write
 __all__ = ["make_report", "write_report"]
 
 
-def make_report(model: RobustGPRegressor | FieldRegressor, model_path: str | os.PathLike[str] | None = None) -> str:
+def make_report(
+    model: RobustGPRegressor | FieldRegressor | CurveRegressor, model_path: str | os.PathLike[str] | None = None
+) -> str:
     """Return the page as text.
 
     Parameters
     ----------
-    model : RobustGPRegressor or FieldRegressor
+    model : RobustGPRegressor, FieldRegressor or CurveRegressor
         Fitted. What ``swwl fit`` puts into ``metadata_`` (the table, mesh names, held-out predictions) is told where it
         is there.
     model_path : str or path, optional
@@ -32,6 +36,8 @@ def make_report(model: RobustGPRegressor | FieldRegressor, model_path: str | os.
     """
     path = None if model_path is None else Path(model_path)
     title = f"Surrogate of {', '.join(model.target_names_)}"
+    if model.predicts == "curves":
+        return render("curves", title, **curve_sections(model, path))
     if model.predicts == "fields":
         return render("fields", title, **field_sections(gather_fields(model, path)))
     return render("numbers", title, **sections(gather(model, path)))
@@ -39,7 +45,7 @@ def make_report(model: RobustGPRegressor | FieldRegressor, model_path: str | os.
 
 def write_report(
     path: str | os.PathLike[str],
-    model: RobustGPRegressor | FieldRegressor,
+    model: RobustGPRegressor | FieldRegressor | CurveRegressor,
     model_path: str | os.PathLike[str] | None = None,
 ) -> None:
     """Write the page to a file, under a temporary name until it is complete."""

@@ -37,7 +37,15 @@ def storable(kind: Kind) -> Kind:
 
 
 # Where classes that files may name are defined: they are imported when a file is read.
-_ROOMS = ("kernels", "kernels.stored", "regression", "fields", "classification", "classification.baselines")
+_ROOMS = (
+    "kernels",
+    "kernels.stored",
+    "regression",
+    "regression.curves",
+    "fields",
+    "classification",
+    "classification.baselines",
+)
 FORMAT = "swwl-model"
 VERSION = 3
 _MANIFEST, _CHECKSUM = "manifest.json", "sha256"

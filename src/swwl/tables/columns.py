@@ -286,6 +286,20 @@ def mesh_columns(frame: pd.DataFrame) -> list[str]:
     return [name for name in frame.columns if kind_of(frame[name]) == "meshes"]
 
 
+def series_columns(frame: pd.DataFrame) -> list[str]:
+    """Return the columns of which more than half are paths of CSV files, such as those of curves.
+
+    >>> series_columns(pd.DataFrame({"cp": ["a.csv", "b.csv"], "load": [1.0, 2.0]}))
+    ['cp']
+    """
+    found = []
+    for name in frame.columns:
+        known = frame[name].dropna() if kind_of(frame[name]) in TEXTS else ()
+        if 2 * sum(str(value).strip().lower().endswith(".csv") for value in known) > len(known):
+            found.append(str(name))
+    return found
+
+
 def require_meshes(values: pd.Series) -> None:
     """Refuse a column of meshes of which some cells are something else; say which is the first."""
     for row, value in enumerate(values):

@@ -18,7 +18,7 @@ import pandas as pd
 
 from swwl.errors import InputError, MissingFileError, MissingPackageError, located
 from swwl.storage.atomic import atomic_write
-from swwl.tables.columns import Cells, as_column, decimal_mark, is_number, mesh_columns
+from swwl.tables.columns import Cells, as_column, decimal_mark, is_number, mesh_columns, series_columns
 
 PARQUET = (".parquet", ".pq")
 EXCEL = (".xlsx", ".xlsm")
@@ -64,8 +64,8 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns that hold names of mesh files hold their full paths. A column of numbers in which a few cells hold text
-        keeps these texts, so that they are not lost unseen.
+        Columns that hold names of mesh files, or of CSV files of curves, hold their full paths. A column of numbers in
+        which a few cells hold text keeps these texts, so that they are not lost unseen.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     path = Path(path)
     frame = read_table_file(path).frame
     frame.attrs["folder"] = str(path.parent)
-    for name in mesh_columns(frame):
+    for name in dict.fromkeys([*mesh_columns(frame), *series_columns(frame)]):
         files = [str(mesh_file(path, cell)) if isinstance(cell, str) else cell for cell in frame[name]]
         frame[name] = pd.Series(files, index=frame.index, dtype=object)
     del frame.attrs["folder"]
@@ -105,7 +105,7 @@ def read_table_file(path: Path) -> TableFile:
             return TableFile(_read_parquet(path), None)
         if ending in (".xls", ".ods"):
             raise InputError("cannot be read as a table; save it as .xlsx or as CSV in UTF-8.")
-        header, rows, marks = _read_excel(path) if ending in EXCEL else _read_csv(path)
+        header, rows, marks = _read_excel(path) if ending in EXCEL else read_csv_file(path)
         if not rows:
             raise InputError("the table has a header but no rows.")
         lines = [row.line for row in rows]
@@ -203,7 +203,7 @@ def _is_blank(cell: object) -> bool:
     return cell is None or (isinstance(cell, str) and not cell.strip())
 
 
-def _read_csv(path: Path) -> tuple[list[str], list[_Record], tuple[str, str, str]]:
+def read_csv_file(path: Path) -> tuple[list[str], list[_Record], tuple[str, str, str]]:
     """Return header, rows, and the marks of the file."""
     content = path.read_bytes()
     text = _decode(content)

@@ -46,7 +46,7 @@ def predict(served: Served, meshes: Mapping[str, Known], question: PredictQuesti
         "domain": domain,
         "meshes": {column: {"name": known.name, "nodes": known.item.n_nodes} for column, known in meshes.items()},
         "map": judged.place,
-    }
+    } | ({"curves": dict(judged.curves)} if judged.curves else {})
 
 
 def trust(inside: bool, unsure: bool) -> str:

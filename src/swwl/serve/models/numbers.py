@@ -95,21 +95,7 @@ class ServedNumbers(Served):
     @cached_property
     def inputs(self) -> list[dict[str, Any]]:
         """The inputs beside meshes: their names, what they hold, and the range of the training cases."""
-        found: dict[str, dict[str, Any]] = {}
-        train = self.model.train_inputs_
-        for factor in self.model.kernel_.factors:
-            if factor.takes == "categories":
-                known = [str(text) for text in factor.categories_]
-                found[factor.column] = {"name": factor.column, "holds": "categories", "categories": known}
-            elif factor.takes == "rows":
-                found[factor.column] = {"name": factor.column, "holds": "rows"}
-            elif factor.takes == "numbers":
-                found[factor.column] = {"name": factor.column, "holds": "numbers"} | spread(train[factor.column])
-        for name in trend_columns(self.model):
-            found[name] = {"name": name, "holds": "numbers"}
-        for name in self.model.stack_.law_inputs:
-            found.setdefault(name, {"name": name, "holds": "numbers"} | spread(train[name]))
-        return list(found.values())
+        return inputs_of(self.model)
 
     def training(self) -> tuple[list[Any], list[Any]]:
         """Return the factors of the kernel, and what they made of the training cases."""
@@ -152,6 +138,25 @@ class ServedNumbers(Served):
         for row in [] if self.data is None else self.data.variance_shares:
             found.setdefault(row.target, {})[row.input] = row.share
         return found
+
+
+def inputs_of(model: RobustGPRegressor) -> list[dict[str, Any]]:
+    """Return the inputs of a model beside meshes: their names, what they hold, and the range of the training cases."""
+    found: dict[str, dict[str, Any]] = {}
+    train = model.train_inputs_
+    for factor in model.kernel_.factors:
+        if factor.takes == "categories":
+            known = [str(text) for text in factor.categories_]
+            found[factor.column] = {"name": factor.column, "holds": "categories", "categories": known}
+        elif factor.takes == "rows":
+            found[factor.column] = {"name": factor.column, "holds": "rows"}
+        elif factor.takes == "numbers":
+            found[factor.column] = {"name": factor.column, "holds": "numbers"} | spread(train[factor.column])
+    for name in trend_columns(model):
+        found[name] = {"name": name, "holds": "numbers"}
+    for name in model.stack_.law_inputs:
+        found.setdefault(name, {"name": name, "holds": "numbers"} | spread(train[name]))
+    return list(found.values())
 
 
 def _told(prediction: Prediction, level: float) -> Told:

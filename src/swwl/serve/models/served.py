@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,6 +91,8 @@ class Judged(NamedTuple):
     why : str
     place : dict or None
         Where the mesh lies among the training meshes.
+    curves : dict of str to dict
+        Of a model of curves: ``abscissa``, ``mean``, ``lower``, ``upper``, ``lower_whole`` and ``upper_whole``.
     """
 
     targets: dict[str, dict[str, Any]]
@@ -97,6 +100,7 @@ class Judged(NamedTuple):
     score: float | None = None
     why: str = ""
     place: Place | None = None
+    curves: Mapping[str, dict[str, list[float]]] = MappingProxyType({})
 
 
 class Served(ABC):

@@ -1,0 +1,271 @@
+"""How sure predicted curves are: intervals at every place, and bands that hold whole curves, both by folds.
+
+Receives what folds of the regressor said of the coefficients of curves that were not in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+from sklearn.covariance import ledoit_wolf
+
+from swwl.errors import InputError
+from swwl.regression.curves.coding import CodedCurves, CurveBasis
+from swwl.regression.curves.numbers import NUMBERS, CurveNumber, number_of
+from swwl.storage.checks import NotNegative, Shape
+
+Array = NDArray[np.float64]
+
+# Parts of fold errors below which intervals of other levels are read off.
+LEVELS = np.append(np.arange(0.01, 0.99, 0.01), [0.99, 0.995, 0.999])
+# Parts of mean deviations that may be added to all for bands of whole curves, and the level that chooses one.
+_FLOORS, _USUAL = (0.0, 0.3, 1.0, 3.0), 0.9
+# Where the model is less sure than of this share of left-out training curves, intervals are doubled.
+_SURE = 0.95
+# Deviations below this part of the size of curves are those of rounding.
+_ROUNDING = 1e-12
+# So many left-out curves are kept, and so many samples of each say how uncertain derived numbers are.
+MOST_KEPT, _DRAWS = 300, 100
+
+
+@dataclass(frozen=True)
+class Largest:
+    """How wide bands of whole curves have to be: largest errors of curves that folds left out.
+
+    Attributes
+    ----------
+    errors : ndarray of shape (n,)
+        Of every left-out curve the largest error over its deviation, rising.
+    floor : float
+        Part of the root mean square of deviations over a curve that is added to all.
+    """
+
+    errors: Annotated[Array, Shape("n", least=0, rises=True)]
+    floor: NotNegative
+
+    def half(self, sd: Array, level: float) -> Array:
+        """Return half the width of bands, from deviations (M, m)."""
+        return conformal(self.errors, level) * floored(sd, self.floor)
+
+
+@dataclass(frozen=True)
+class Bands:
+    """What folds say of the errors of curves: J of N curves are kept.
+
+    Attributes
+    ----------
+    correlation : ndarray of shape (k, k)
+        Of the errors of coefficients.
+    widths : ndarray of shape (l,)
+        How many deviations intervals of the levels ``LEVELS`` have to each side, at a place.
+    whole : Largest
+    sure : float
+        The deviation of a whole curve up to which intervals are not doubled.
+    rows : ndarray of shape (j,)
+        Training curves that are kept, by number.
+    rest : ndarray of shape (j, m)
+        What the basis leaves over of them.
+    numbers : dict of str to ndarray of shape (n,)
+        Of derived numbers, sizes of errors over deviations of samples, rising.
+    """
+
+    correlation: Annotated[Array, Shape("kk")]
+    widths: Annotated[Array, Shape("l", least=0, rises=True)]
+    whole: Largest
+    sure: NotNegative
+    rows: Annotated[NDArray[np.intp], Shape("j", "iu", least=0)]
+    rest: Annotated[Array, Shape("jm")]
+    numbers: dict[str, Annotated[Array, Shape("*", least=0, rises=True)]]
+
+    def width(self, level: float) -> float:
+        """Return how many deviations an interval at a place has to each side."""
+        if not 0 < level < 1:
+            raise InputError(f"level is {level!r}, but a number between 0 and 1 is expected.")
+        return float(np.interp(level, np.append(0.0, LEVELS), np.append(0.0, self.widths)))
+
+    def deviations(self, basis: CurveBasis, std: Array) -> Array:
+        """Return deviations (M, m) of curves from those of their coefficients, (M, k)."""
+        return curve_deviations(basis, self.correlation, std)
+
+    def draw(self, basis: CurveBasis, rest: Array, mean: Array, std: Array, n: int, rng: np.random.Generator) -> Array:
+        """Draw curves, (n, M, m), as uncertain as intervals at a place are.
+
+        Parameters
+        ----------
+        basis : CurveBasis
+        rest : ndarray of shape (j, m)
+            What the basis leaves over, at its places.
+        mean, std : ndarray of shape (M, k)
+            Of coefficients.
+        n : int
+        rng : Generator
+        """
+        wider = self.width(0.95) / norm.ppf(0.975)
+        drawn = rng.standard_normal((n, *mean.shape)) @ np.linalg.cholesky(self.correlation).T
+        curves = basis.decode(mean + wider * std * drawn)
+        picked = rng.integers(len(rest), size=(n, len(mean)))
+        sign = rng.choice([-1.0, 1.0], size=(n, len(mean), 1))
+        return np.asarray(curves + wider * sign * rest[picked])
+
+
+def conformal(errors: Array, level: float) -> float:
+    """Return what a new error stays below with probability ``level``, given others (n,), rising.
+
+    Beyond the largest of them, it grows as a normal quantile.
+
+    Examples
+    --------
+    >>> conformal(np.arange(1.0, 20.0), 0.9)
+    18.0
+    """
+    if not 0 < level < 1:
+        raise InputError(f"level is {level!r}, but a number between 0 and 1 is expected.")
+    n = len(errors)
+    place = (n + 1) * level
+    if place <= n:
+        return float(np.interp(place, np.arange(n + 1), np.append(0.0, errors)))
+    return float(errors[-1] * norm.ppf(0.5 + level / 2) / norm.ppf(0.5 + n / (n + 1) / 2))
+
+
+def floored(sd: Array, floor: float) -> Array:
+    """Return deviations (M, m) that are nowhere much smaller than they are over a curve as a whole."""
+    return np.asarray(np.sqrt(sd**2 + floor**2 * (sd**2).mean(axis=-1, keepdims=True)))
+
+
+def curve_deviations(basis: CurveBasis, correlation: Array, std: Array) -> Array:
+    """Return deviations (M, m) of curves whose coefficients have deviations (M, k) and are correlated, (k, k)."""
+    variance = np.tile(basis.noise, (len(std), 1))
+    for column in np.linalg.cholesky(correlation).T:
+        variance += ((std * column) @ basis.shapes) ** 2
+    return np.sqrt(variance)
+
+
+def calibrate(coded: CodedCurves, told: tuple[Array, Array], rows: NDArray[np.intp], seed: int) -> tuple[Bands, Array]:
+    """Learn from curves that were left out how wide intervals and bands have to be.
+
+    Parameters
+    ----------
+    coded : CodedCurves
+        All N training curves.
+    told : tuple of ndarrays of shape (J, k)
+        Mean and standard deviation of their coefficients, by folds without them.
+    rows : ndarray of shape (J,)
+        The numbers of the curves that were left out.
+    seed : int
+
+    Returns
+    -------
+    Bands
+    errors : ndarray of shape (J, m)
+        Of the left-out curves.
+    """
+    (mean, std), basis = told, coded.basis
+    truth, coefficients, rest = coded.values[rows], coded.coefficients[rows], coded.rest[rows]
+    correlation = error_correlation((coefficients - mean) / np.maximum(std, np.finfo(float).tiny))
+    errors = (coefficients - mean) @ basis.shapes + rest
+    sd = curve_deviations(basis, correlation, std)
+    sd = np.maximum(sd, _ROUNDING * np.sqrt((truth**2).mean()) + np.finfo(float).tiny)
+    pool = np.abs(errors / sd)
+    widths = np.maximum.accumulate(np.maximum(np.quantile(pool, LEVELS), 1e-6 * LEVELS))
+    whole = largest_errors(np.abs(errors), sd)
+    sure = float(np.quantile(np.sqrt((std**2).sum(axis=1)), _SURE))
+    some = np.sort(np.random.default_rng(seed).permutation(len(rows))[:MOST_KEPT])
+    kept = truth[some] - basis.decode(coefficients[some])
+    bands = Bands(correlation, widths, whole, sure, rows[some], kept, {})
+    rng = np.random.default_rng(seed)
+    known: dict[str, list[float]] = {name: [] for name in NUMBERS}
+    for k in some:
+        drawn = bands.draw(basis, kept, mean[k : k + 1], std[k : k + 1], _DRAWS, rng)[:, 0]
+        for name, found in known.items():
+            samples, true = number_of(name, basis.grid, drawn), number_of(name, basis.grid, truth[k])
+            unsure = max(float(number_std(name, samples, basis.grid)), np.finfo(float).tiny)
+            found.append(abs(float(true - samples.mean())) / unsure)
+    numbers = {name: np.minimum(np.sort(found), 1e6) for name, found in known.items()}
+    return Bands(correlation, widths, whole, sure, rows[some], kept, numbers), errors
+
+
+def number_std(name: str, samples: Array, grid: Array) -> Array:
+    """Return the standard deviation (…) of samples (n, …) of a number; places are not known better than the grid."""
+    step = float(np.diff(grid).mean()) if name.startswith("place") else 0.0
+    return np.asarray(np.sqrt(samples.var(axis=0) + step**2))
+
+
+def error_correlation(errors: Array) -> Array:
+    """Return how errors (J, k) in deviations go together, (k, k), drawn to the identity as far as they are few.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> both = rng.normal(size=(400, 1)) + 0.1 * rng.normal(size=(400, 2))
+    >>> bool(error_correlation(both)[0, 1] > 0.95), bool(abs(error_correlation(rng.normal(size=(400, 2)))[0, 1]) < 0.1)
+    (True, True)
+    """
+    size = np.sqrt((errors**2).mean(axis=0))
+    scaled = errors / np.where(size > 0, size, 1.0)
+    if errors.shape[1] == 1 or len(errors) < 2:
+        return np.eye(errors.shape[1])
+    found, _ = ledoit_wolf(scaled, assume_centered=True)
+    root = np.sqrt(np.maximum(np.diag(found), np.finfo(float).tiny))
+    correlation = 0.999 * found / np.outer(root, root)
+    np.fill_diagonal(correlation, 1.0)
+    return np.asarray(correlation)
+
+
+def largest_errors(errors: Array, deviations: Array) -> Largest:
+    """Return how wide bands of whole curves have to be: with the floor that makes them narrowest.
+
+    Parameters
+    ----------
+    errors, deviations : ndarray of shape (J, m)
+        Of curves that were left out: sizes of errors, and deviations.
+
+    Examples
+    --------
+    Where deviations are right, none is needed:
+
+    >>> sds = np.tile([1.0, 3.0], (19, 1))
+    >>> found = largest_errors(0.1 * np.arange(1, 20)[:, None] * sds, sds)
+    >>> found.floor, round(conformal(found.errors, 0.9), 9)
+    (0.0, 1.8)
+    """
+    found = []
+    for floor in _FLOORS:
+        wide = np.maximum(floored(deviations, floor), np.finfo(float).tiny)
+        own = Largest(np.sort((errors / wide).max(axis=1)), floor)
+        found.append((conformal(own.errors, _USUAL) * float(wide.mean()), own))
+    return min(found, key=lambda pair: pair[0])[1]
+
+
+def number_intervals(
+    what: Sequence[tuple[CurveNumber, Array]], bands: Bands, basis: CurveBasis, level: float
+) -> list[dict[str, Array]]:
+    """Return mean, std, lower and upper, (M,) each, of derived numbers from samples (n, M) of them.
+
+    Numbers that have a name are as wide as folds ask for; crossings are as samples have them, with the ``probability``
+    that there is one.
+    """
+    found = []
+    for one, samples in what:
+        crosses = np.isfinite(samples)
+        there = crosses.any(axis=0)
+        filled = np.where(crosses | ~there, samples, np.nan)
+        safe = np.where(there, filled, 0.0)
+        mean, std = np.nanmean(safe, axis=0), np.nanstd(safe, axis=0)
+        if isinstance(one, str):
+            std = number_std(one, samples, basis.grid)
+            half = conformal(bands.numbers[one], level) * std
+            lower, upper = mean - half, mean + half
+            if one.startswith("place"):
+                lower, upper = (np.clip(bound, basis.grid[0], basis.grid[-1]) for bound in (lower, upper))
+            found.append({"mean": mean, "std": std, "lower": lower, "upper": upper})
+        else:
+            lower, upper = np.nanquantile(safe, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+            parts = {"mean": mean, "std": std, "lower": lower, "upper": upper}
+            own = {name: np.where(there, values, np.nan) for name, values in parts.items()}
+            found.append(own | {"probability": crosses.mean(axis=0)})
+    return found
