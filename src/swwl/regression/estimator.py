@@ -65,6 +65,9 @@ from swwl.regression.stack import (
 )
 from swwl.regression.state import RegressorState, regressor_from_state, regressor_state
 from swwl.regression.target_scale import TargetScale, choose_scales, judged_laws, warn_about_laws
+from swwl.regression.together.fit import Chain, check_together, fit_levels, fit_targets, missing_cells
+from swwl.regression.together.levels import Fidelity
+from swwl.regression.together.state import ChainState, chain_from_state, chain_state
 from swwl.storage.memory import MemoryLike
 from swwl.storage.modelfile import save_model, storable
 from swwl.tables.inputs import as_rows, as_table, check_width, column, split_targets
@@ -215,6 +218,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         regimes: str | None = None,
         scaled: str | list[str] | dict[str, str] | None = None,
         groups: bool = True,
+        targets_together: bool | str = "auto",
     ):
         self.kernel = kernel
         self.nugget = nugget
@@ -234,6 +238,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         self.regimes = regimes
         self.scaled = scaled
         self.groups = groups
+        self.targets_together = targets_together
 
     def fit(
         self,
@@ -244,6 +249,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         gp_progress: Progress | None = None,
         memory: MemoryLike = None,
         embeddings: str | os.PathLike[str] | None = None,
+        fidelity: Fidelity | None = None,
     ) -> RobustGPRegressor:
         """Embed the graphs, once, and estimate ranges and nugget.
 
@@ -252,7 +258,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         X : DataFrame, list of graphs, or array of shape (N, m)
             A list of graphs is a table of one column "graph"; an array has columns "x0", "x1", ….
         y : str, list of str, Series, DataFrame or array of shape (N,) or (N, k)
-            Targets, or the names of their columns in ``X``.
+            Targets, or the names of their columns in ``X``. Of several, cells may be missing (NaN): each is fitted to
+            the rows where it is known, see ``targets_together``.
         progress : callable, optional
             Called as ``progress(done, total)`` while graphs are embedded.
         gp_progress : callable, optional
@@ -262,8 +269,21 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             Where embeddings of mesh files are kept from one run to the next; see :class:`swwl.SWWLEmbedding`.
         embeddings : path, optional
             A store that ``swwl embed`` made of the mesh files, with the options of the kernel: none of them is read.
+        fidelity : str or dict of str to list, optional
+            Column that says how good an answer is, such as "coarse" and "fine": many cheap rows help a few good ones,
+            where folds agree, and predictions are those of the best level. The larger number is the better level, of
+            texts that with fewer rows; ``{"level": ["coarse", "fine"]}`` says it, the best last.
         """
         table = as_table(X)
+        check_together(self.targets_together)
+        options = {"progress": progress, "gp_progress": gp_progress, "memory": memory, "embeddings": embeddings}
+        if fidelity is not None:
+            fit_levels(self, table, y, fidelity, **options)
+            return self
+        if missing_cells(table, y):
+            fit_targets(self, table, y, **options)
+            return self
+        self.chain_: Chain | None = None
         targets, self.target_names_, single = split_targets(table, y)
         layout = Layout(self.target_names_, single, self.share_ranges)
         inputs = table.drop(columns=self.target_names_, errors="ignore")
@@ -695,8 +715,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         return self.stack_.cross_validation()
 
     def counted(self, target: int) -> NDArray[np.bool_]:
-        """Return which training rows count for a target, given by its place, (N,): all but :attr:`outliers_`."""
-        found = np.ones(len(self.train_targets_), bool)
+        """Return which training rows count for a target, given by its place, (N,): all known but :attr:`outliers_`."""
+        found = np.isfinite(self.train_targets_[:, target])
         own = self.outliers_[self.outliers_["target"] == self.target_names_[target]]
         found[own["position"].to_numpy(np.intp)] = False
         return found
@@ -758,15 +778,20 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         """Write the fitted model to one file, without pickle; :func:`swwl.load_model` reads it."""
         save_model(path, self)
 
-    def get_state(self) -> RegressorState:
+    def get_state(self) -> RegressorState | ChainState:
         """Return what the fitted model is made of, for a model file."""
         check_is_fitted(self, "stack_")
-        return regressor_state(self)
+        return regressor_state(self) if self.chain_ is None else chain_state(self, self.chain_)
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> RobustGPRegressor:
         """Make a fitted model again of what :meth:`get_state` returned."""
-        return regressor_from_state(cls, state)
+        return chain_from_state(cls, state) if "parts" in state else regressor_from_state(cls, state)
+
+    @property
+    def together_(self) -> pd.DataFrame:
+        """What helpers bring: nothing where there are none."""
+        return (self.chain_ or Chain([], [], [])).table()
 
     @property
     def members_(self) -> list[Member]:
