@@ -46,6 +46,14 @@ class ScaleName(StrEnum):
     warp = "warp"
 
 
+class Together(StrEnum):
+    """Whether targets of which more is known help others."""
+
+    auto = "auto"
+    yes = "yes"
+    no = "no"
+
+
 class Weights(StrEnum):
     """How the nodes of a mesh are weighted."""
 
@@ -121,6 +129,18 @@ def fit(
             "predicted no worse; repeat it for several targets.",
         ),
     ] = None,
+    fidelity: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of levels, such as coarse and fine, or 1 and 2: many cheap rows help a few good ones, where "
+            "left-out rows gain; answers are those of the best: the larger number, or the text with fewer rows.",
+        ),
+    ] = None,
+    targets_together: Annotated[
+        Together,
+        typer.Option(help="Whether targets help others that have empty cells; auto: where left-out rows gain by it."),
+    ] = Together.auto,
     keep_outliers: Annotated[
         bool, typer.Option("--keep-outliers", help="Count rows in full that the others do not explain. For --target.")
     ] = False,
@@ -158,6 +178,7 @@ def fit(
     Rows are fitted with a robust Gaussian process; a column named 'split' with train and test is used to hold rows out.
     What is odd about table and meshes is said first, as swwl check does.
     Embeddings of meshes are kept beside the table, so that another fit of the same meshes reads none of them.
+    Of several targets cells may be empty: each is learned where it is known, helped by others of which more is known.
     Fields are those that the mesh files hold, of nodes or cells; with --target beside them, the columns are learned
     too, into a file of their own: MODEL-scalars.swwl.
 
@@ -167,6 +188,7 @@ def fit(
       swwl fit d/table.csv --mesh mesh --target efficiency --target massflow -o m.swwl
       swwl fit d/table.csv --mesh mesh --target-field pressure -o f.swwl
       swwl fit plates.csv --target max_disp --scaled "max_disp ~ force / young" -o p.swwl
+      swwl fit runs.csv --target max_stress --fidelity level -o r.swwl
     """
     from swwl.jobs.fit import FitJob, FitRequest
     from swwl.jobs.plan import HoldOut
@@ -195,7 +217,7 @@ def fit(
         inputs=named_inputs(inputs),
         results=named_inputs(",".join(results or [])) or [],
         kernel=wanted,
-        rows=HoldOut(split, test_fraction, all_rows, seed, drop_incomplete, given_time(time)),
+        rows=HoldOut(split, test_fraction, all_rows, seed, drop_incomplete, given_time(time), fidelity),
         n_modes=modes,
         calibrate=calibrate,
         solver=solver.value,
@@ -204,6 +226,7 @@ def fit(
         outliers="keep" if keep_outliers else "auto",
         one_regime=one_regime,
         scaled=scaled or (),
+        together={"yes": True, "no": False}.get(targets_together.value, "auto"),
         cache=cache,
         force=force,
     )

@@ -65,7 +65,7 @@ from swwl.regression.stack import (
 )
 from swwl.regression.state import RegressorState, regressor_from_state, regressor_state
 from swwl.regression.target_scale import TargetScale, choose_scales, judged_laws, warn_about_laws
-from swwl.regression.together.fit import Chain, check_together, fit_levels, fit_targets, missing_cells
+from swwl.regression.together.fit import Chain, fit_together
 from swwl.regression.together.levels import Fidelity
 from swwl.regression.together.state import ChainState, chain_from_state, chain_state
 from swwl.storage.memory import MemoryLike
@@ -196,6 +196,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     """
 
     predicts: ClassVar[Literal["numbers"]] = "numbers"
+    chain_: Chain | None
 
     def __init__(
         self,
@@ -275,15 +276,9 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             texts that with fewer rows; ``{"level": ["coarse", "fine"]}`` says it, the best last.
         """
         table = as_table(X)
-        check_together(self.targets_together)
         options = {"progress": progress, "gp_progress": gp_progress, "memory": memory, "embeddings": embeddings}
-        if fidelity is not None:
-            fit_levels(self, table, y, fidelity, **options)
+        if fit_together(self, table, y, fidelity, **options):
             return self
-        if missing_cells(table, y):
-            fit_targets(self, table, y, **options)
-            return self
-        self.chain_: Chain | None = None
         targets, self.target_names_, single = split_targets(table, y)
         layout = Layout(self.target_names_, single, self.share_ranges)
         inputs = table.drop(columns=self.target_names_, errors="ignore")
@@ -525,7 +520,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     def variance_shares(self) -> pd.DataFrame | None:
         """Return how much of the variance of predictions goes when an input is averaged out, with its uncertainty.
 
-        See :mod:`swwl.regression.effects`; None for the solver for many rows, where it would take long.
+        See :mod:`swwl.regression.effects`; None for the solver for many rows, where it would take long, and for models
+        in which one part helps another.
 
         Returns
         -------
@@ -542,7 +538,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         [0.9, 0.1]
         """
         check_is_fitted(self, "stack_")
-        if any(member.large for member in self.stack_.members):
+        if any(member.large for member in self.stack_.members) or self.chain_ is not None:
             return None
         return variance_shares(self.stack_, len(self.train_targets_), self.random_state)
 
@@ -564,7 +560,13 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         columns = plain_columns(self.stack_.kernel.factors, self.stack_.train_rows)
         if not columns.shape[1]:
             return None
-        return spreadsheet_errors(columns, self.train_targets_, self.target_names_, self.random_state)
+        found = []
+        for k, name in enumerate(self.target_names_):
+            known = np.isfinite(self.train_targets_[:, k])
+            if known.sum() >= FEWEST_ROWS:
+                y = self.train_targets_[known][:, [k]]
+                found.append(spreadsheet_errors(columns[known], y, [name], self.random_state))
+        return pd.concat(found, ignore_index=True) if found else None
 
     def domain(self, X: Table, *, progress: Progress | None = None, memory: MemoryLike = None) -> pd.DataFrame:
         """Say of new rows whether they are like the training cases, so that predictions may be trusted.

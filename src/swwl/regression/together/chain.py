@@ -34,7 +34,9 @@ Positions = NDArray[np.intp]
 # A helper is used where errors of rows left out become smaller by this share at least.
 GAIN = 0.05
 # Cases are twins if they are nearer to each other than this share of the usual distance between neighbors.
-_TWINS = 0.2
+_TWINS = 0.5
+# Numbers that differ by less than this share of their range are the same.
+_SAME = 1e-6
 _COMPONENTS = 10
 
 
@@ -100,6 +102,8 @@ def helped(
     y: pd.Series,
     known: Known,
     column: str,
+    *,
+    same: bool = False,
     **options: Any,
 ) -> tuple[RobustGPRegressor, float]:
     """Fit a target with a helper; return the model and the error of rows left out.
@@ -116,6 +120,8 @@ def helped(
     known : Known
     column : str
         What to call the helper's answers.
+    same : bool
+        Whether it is the same quantity, so that the scale on which the helper is fitted suits the target.
     **options
         For the fit.
     """
@@ -129,13 +135,15 @@ def helped(
     honest = np.where(there, left_out.mean[known.places], told.process.mean)
     unsure = np.where(there, left_out.std[known.places], told.process.std)
     model = clone(alone).set_params(
-        kernel=alone.kernel or {m.name: clone(m.kernel) for m in alone.stack_.members} or None,
         trend=[*_trend(alone, table), column],
         regimes="one",
     )
     if alone.kernel is None:
         given_options = {"random_state": alone.random_state, "n_jobs": alone.n_jobs}
         model.set_params(kernel=default_kernels(table, groups=alone.groups, **given_options))
+    if same and alone.target_scale in (None, "auto"):
+        kind = stack.scales[0].kind if stack.scales else "identity"
+        model.set_params(target_scale=kind if kind == "identity" or (kind == "log" and (y > 0).all()) else "auto")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit without a helper has said what needs saying
         model.fit(table.assign(**{column: given}), y, **options)
@@ -199,14 +207,18 @@ def left_out_error(model: RobustGPRegressor, other: RobustGPRegressor | None = N
 def twins(helper: RobustGPRegressor, table: pd.DataFrame, memory: Any = None) -> Known:
     """Find the helper's training rows that are the same cases as rows of a table: their answers are known.
 
-    Cases may be meshed differently: they are twins if they are much nearer to each other than neighbors usually are.
+    Cases may be meshed differently: they are twins if all numbers are the same, and the meshes much nearer to each
+    other than those of neighbors usually are.
     """
     cases = helper.stack_.represent(table, None, memory)
     points, new = helper.coordinates(None, _COMPONENTS), helper.coordinates(cases.rows, _COMPONENTS)
     tree = cKDTree(points)
     usual = float(np.median(tree.query(points, k=2)[0][:, 1]))
     distance, nearest = tree.query(new)
-    places = np.where(distance <= _TWINS * usual, nearest, -1).astype(np.intp)
+    numbers = helper.train_inputs_
+    apart = np.abs(table[numbers.columns].to_numpy(float) - numbers.to_numpy(float)[nearest])
+    same = (apart <= _SAME * np.ptp(numbers.to_numpy(float), axis=0)).all(axis=1)
+    places = np.where(same & (distance <= _TWINS * usual), nearest, -1).astype(np.intp)
     values = np.where(places >= 0, helper.train_targets_[places, 0], np.nan)
     return Known(values, places)
 

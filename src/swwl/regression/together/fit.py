@@ -52,17 +52,35 @@ class Chain:
         What helpers bring.
     level : str or None
         The column of levels of fidelity.
+    best : str or None
+        The level that is predicted.
     """
 
     parts: list[RobustGPRegressor]
     helpers: list[int]
     told: list[Helped]
     level: str | None = None
+    best: str | None = None
 
     def table(self) -> pd.DataFrame:
         """Return what helpers bring, a row each."""
         names = list(Helped.__dataclass_fields__)
         return pd.DataFrame([asdict(one) for one in self.told], columns=names)
+
+
+def fit_together(
+    model: RobustGPRegressor, table: pd.DataFrame, y: Any, fidelity: Fidelity | None, **options: Any
+) -> bool:
+    """Fit a model of levels of fidelity, or of targets with missing cells; return False where there are neither."""
+    check_together(model.targets_together)
+    model.chain_ = None
+    if fidelity is not None:
+        fit_levels(model, table, y, fidelity, **options)
+    elif missing_cells(table, y):
+        fit_targets(model, table, y, **options)
+    else:
+        return False
+    return True
 
 
 def check_together(together: bool | str) -> None:
@@ -125,9 +143,8 @@ def fit_levels(model: RobustGPRegressor, table: pd.DataFrame, y: Any, fidelity: 
         helper = -1
         if i:
             before, column = parts[-1], free_name(f"{names[0]}, {levels.names[i - 1]}", list(inputs.columns))
-            with_it, error = helped(
-                part, before, own, values, twins(before, own, options.get("memory")), column, **options
-            )
+            known = twins(before, own, options.get("memory"))
+            with_it, error = helped(part, before, own, values, known, column, same=True, **options)
             alone = left_out_error(part, with_it)
             used = _is_used(model.targets_together, alone, error)
             link = with_it.stack_.link
@@ -139,7 +156,7 @@ def fit_levels(model: RobustGPRegressor, table: pd.DataFrame, y: Any, fidelity: 
         helpers.append(helper)
     adopt(model, parts[-1])
     model.n_features_in_ = inputs.shape[1]
-    model.chain_ = Chain(parts, helpers, told, levels.column)
+    model.chain_ = Chain(parts, helpers, told, levels.column, levels.names[-1])
 
 
 def _is_used(together: bool | str, alone: float, error: float) -> bool:
@@ -204,7 +221,7 @@ def fit_targets(model: RobustGPRegressor, table: pd.DataFrame, y: Any, **options
 
 
 def _targets(table: pd.DataFrame, y: Any) -> tuple[Array, list[str]]:
-    """Return targets (N, k), NaN in cells that are missing, and their names; refuse those of which too few are known."""
+    """Return targets (N, k), NaN where cells are missing, and their names; refuse those of which too few are known."""
     if isinstance(y, (list, tuple)):
         y = table[list(y)]
     frame = pd.DataFrame(y, index=table.index if isinstance(y, np.ndarray) else None)
@@ -253,4 +270,3 @@ def gather(model: RobustGPRegressor, chain: Chain, known: NDArray[np.bool_]) -> 
         places = np.flatnonzero(known[:, k])
         outliers.append(part.outliers_.assign(position=places[part.outliers_["position"].to_numpy(np.intp)]))
     model.outliers_ = pd.concat(outliers)
-

@@ -62,17 +62,19 @@ def read_levels(table: pd.DataFrame, fidelity: Fidelity) -> Levels:
     if len(missing):
         raise InputError(f"The level of fidelity {name!r} is missing in {len(missing)} rows (row {missing[0]}).")
     numeric = kind_of(values) == "numbers"
-    texts = np.array([_text(value, numeric) for value in values], dtype=object)
+    texts = np.array([level_text(value, values) for value in values], dtype=object)
     found = pd.Series(texts).value_counts()
     names = [str(one) for one in found.index]
     if len(names) < 2:
-        raise InputError(f"Column {name!r} has one level of fidelity, {names[0]}, but two are expected: cheap and good.")
+        raise InputError(
+            f"Column {name!r} has one level of fidelity, {names[0]}, but two are expected: cheap and good."
+        )
     if len(names) > _MOST_LEVELS:
         raise InputError(
             f"Column {name!r} has {len(names)} different values, but levels of fidelity are at most {_MOST_LEVELS}."
         )
     if order is not None:
-        names = _ordered(name, [_text(value, numeric) for value in order], names)
+        names = _ordered(name, [level_text(value, values) for value in order], names)
     elif numeric:
         names = sorted(names, key=float)
     elif found.nunique() < len(found):
@@ -104,7 +106,25 @@ def _ordered(name: str, order: list[str], names: list[str]) -> list[str]:
     return order
 
 
-def _text(value: object, numeric: bool) -> str:
-    if numeric:
+def of_level(values: pd.Series, name: str) -> NDArray[np.bool_]:
+    """Return which rows of a column, (N,), are of a level.
+
+    Examples
+    --------
+    >>> of_level(pd.Series([1, 2, 2]), "2").tolist()
+    [False, True, True]
+    """
+    return np.array([level_text(value, values) == name for value in values], dtype=bool)
+
+
+def level_text(value: object, values: pd.Series) -> str:
+    """Return a level as a text, given all values of its column.
+
+    Examples
+    --------
+    >>> level_text(2, pd.Series([1.0, 2.0])), level_text(" fine", pd.Series(["coarse", "fine"]))
+    ('2', 'fine')
+    """
+    if kind_of(values) == "numbers":
         return f"{float(as_numbers(pd.Series([value]))[0]):.12g}"
     return str(value).strip()

@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Link:
-    """A helper, and how much of it a target takes.
+    r"""A helper, and how much of it a target takes.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Link:
     helper : Stack
         Of a single target.
     slope : float
-        :math:`\\rho`.
+        :math:`\rho`.
     """
 
     column: str

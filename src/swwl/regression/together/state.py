@@ -54,6 +54,7 @@ class ChainState(msgspec.Struct):
     told: list[Helped]
     metadata: Record
     level: str | None = None
+    best: str | None = None
     joined: _JoinedState | None = None
 
 
@@ -74,6 +75,7 @@ def chain_state(model: RobustGPRegressor, chain: Chain) -> ChainState:
         told=chain.told,
         metadata=model.metadata_,
         level=chain.level,
+        best=chain.best,
         joined=_joined_state(model),
     )
 
@@ -113,7 +115,7 @@ def chain_from_state(kind: type[RobustGPRegressor], values: Record) -> RobustGPR
     last = parts[-1]
     kernel = last.kernel if state.given else None
     model = kind(kernel, **arguments(kind, state.params))
-    chain = Chain(parts, helpers, state.told, state.level)
+    chain = Chain(parts, helpers, state.told, state.level, state.best)
     if state.joined is None:
         adopt(model, last)
     else:
@@ -151,9 +153,7 @@ def _join(model: RobustGPRegressor, chain: Chain, state: _JoinedState) -> None:
     check_factors(parts[state.base].kernel_.factors, state.rows, n)
     left_out = Prediction(state.mean, state.scale, state.df)
     stacks = [part.stack_ for part in parts]
-    model.stack_ = JoinedStack(
-        stacks, state.targets, state.base, state.rows, left_out, state.usual, state.law_inputs
-    )
+    model.stack_ = JoinedStack(stacks, state.targets, state.base, state.rows, left_out, state.usual, state.law_inputs)
     model.target_names_ = state.targets
     model.train_targets_ = np.full((n, k), np.nan)
     for j, part in enumerate(parts):
