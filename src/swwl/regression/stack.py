@@ -27,6 +27,7 @@ from swwl.parallel import Progress
 from swwl.regression.mixture import choose_members, mixture, mixture_covariance
 from swwl.regression.regimes import MixedSlopes, Regimes, branches_together, mixed_slopes
 from swwl.regression.target_scale import TargetScale
+from swwl.regression.together.joint import correlated
 from swwl.storage.memory import MemoryLike
 from swwl.tables.inputs import column
 from swwl.tables.laws import Law
@@ -463,6 +464,8 @@ class Stack:
 
     def training_cases_at(self, given: Mapping[str, float | str]) -> Represented:
         """Return the training cases with some inputs at given values, the same for all: nothing is embedded again."""
+        if self.link is not None:
+            raise InputError("Conditions cannot be fixed for a model that is helped by another.")
 
         def at(factor: Factor, own: Representation) -> Representation:
             known = factor.column in given
@@ -561,10 +564,21 @@ class Stack:
         return times * mean, times.T[:, :, None] * wide * times.T[:, None, :]
 
     def sample(
-        self, cases: Represented, n_samples: int, rng: np.random.Generator, include_nugget: bool = False
+        self,
+        cases: Represented,
+        n_samples: int,
+        rng: np.random.Generator,
+        include_nugget: bool = False,
+        correlation: Array | None = None,
     ) -> Array:
-        """Draw joint samples at cases, shape (n_samples, M) or (n_samples, M, k)."""
+        """Draw joint samples at cases, (n_samples, M) or (n_samples, M, k); ``correlation`` (k, k) is that of targets.
+
+        Without it, targets are drawn by themselves.
+        """
         found = self.process_sample(cases, n_samples, rng, include_nugget)
+        if correlation is not None:
+            told = self.predict(cases, include_nugget).process.columns()
+            found = correlated(found, told.mean, told.std, correlation)
         if self.layout.single:
             found = self.scales[0].inverse(found) if self.scales else found
             return found if cases.times is None else cases.times[:, 0] * found
@@ -639,6 +653,11 @@ class Stack:
 
     def check_differentiable(self, std: bool) -> None:
         """Refuse processes whose predictions, or whose standard deviations, have no derivatives."""
+        if self.link is not None:
+            raise InputError(
+                f"{self.layout.names[0]} is helped by {self.link.column}, and derivatives of both together are not "
+                f"available; fit with targets_together=False."
+            )
         for member in self.members:
             for gp in member.gps:
                 gp.check_differentiable(std)

@@ -23,6 +23,7 @@ from swwl.gp.prediction import Prediction
 from swwl.regression.candidates import default_kernels
 from swwl.regression.intervals import FEW, few_rows_factor, interval_factor
 from swwl.regression.mixture import mixture
+from swwl.regression.target_scale import TargetScale
 from swwl.regression.together.link import Link, slope_of, widening
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ class Helped:
     slope : float
         By how much the target moves with the helper, both on the scales they are fitted on.
     error_alone, error_together : float
-        Root mean square errors of rows left out of folds.
+        Root mean square errors of rows left out of folds, on the scale on which the target is fitted.
+    scale : str
+        Which scale that is, in words; nothing where it is its own.
     used : bool
     """
 
@@ -64,6 +67,7 @@ class Helped:
     slope: float
     error_alone: float
     error_together: float
+    scale: str
     used: bool
 
     @property
@@ -71,6 +75,7 @@ class Helped:
         """All of that in a sentence."""
         change = 100 * (1 - self.error_together / max(self.error_alone, np.finfo(float).tiny))
         errors = f"RMSE of rows left out {self.error_together:.3g} with it, {self.error_alone:.3g} without"
+        errors += f", of its {self.scale}" if self.scale else ""
         if self.used:
             return (
                 f"{self.target} ({self.rows} rows) is helped by {self.helper} ({self.helper_rows} rows): "
@@ -105,8 +110,8 @@ def helped(
     *,
     same: bool = False,
     **options: Any,
-) -> tuple[RobustGPRegressor, float]:
-    """Fit a target with a helper; return the model and the error of rows left out.
+) -> RobustGPRegressor:
+    """Fit a target with a helper.
 
     Parameters
     ----------
@@ -149,7 +154,7 @@ def helped(
         model.fit(table.assign(**{column: given}), y, **options)
     link = Link(column, stack, slope_of(model.stack_))
     _connect(model, link, y.to_numpy(), link.slope * (honest - given), link.slope * unsure)
-    return model, left_out_error(model, alone)
+    return model
 
 
 def _trend(model: RobustGPRegressor, table: pd.DataFrame) -> list[str]:
@@ -195,13 +200,29 @@ def _connect(model: RobustGPRegressor, link: Link, y: Array, shift: Array, added
     stack.widths = stack.widths * width
 
 
-def left_out_error(model: RobustGPRegressor, other: RobustGPRegressor | None = None) -> float:
-    """Return the root mean square error of training rows left out that count for a model of one target, and another."""
+def left_out_error(model: RobustGPRegressor, other: RobustGPRegressor, scale: TargetScale) -> float:
+    """Return the root mean square error of training rows left out of a model of one target.
+
+    Parameters
+    ----------
+    model : RobustGPRegressor
+    other : RobustGPRegressor
+        To compare with: rows that hardly count for either have no say.
+    scale : TargetScale
+        On which errors are compared: of a target that spans decades, those of its logarithm.
+    """
     found = model.cross_validation()
     rows, told = (np.arange(len(model.train_targets_)), model.leave_one_out().columns()) if found is None else found
-    counted = (model.counted(0) & (model if other is None else other).counted(0))[rows]
-    error = (model.train_targets_[rows, 0] - told.columns().mean[:, 0])[counted]
+    counted = (model.counted(0) & other.counted(0))[rows]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        truth, mean = (scale.forward(y[counted]) for y in (model.train_targets_[rows, 0], told.columns().mean[:, 0]))
+    error = np.where(np.isfinite(mean), mean, truth.min() - np.ptp(truth)) - truth
     return float(np.sqrt(np.mean(error**2)))
+
+
+def scale_of(model: RobustGPRegressor) -> TargetScale:
+    """Return the scale on which a model of one target is fitted."""
+    return next(iter(model.target_scales_.values()))
 
 
 def twins(helper: RobustGPRegressor, table: pd.DataFrame, memory: Any = None) -> Known:

@@ -20,6 +20,7 @@ from swwl.regression.together.chain import (
     helped,
     left_out_error,
     part_of,
+    scale_of,
     twins,
 )
 from swwl.regression.together.joined import joined
@@ -61,6 +62,10 @@ class Chain:
     told: list[Helped]
     level: str | None = None
     best: str | None = None
+
+    def names(self) -> list[str]:
+        """Return the levels of fidelity, the best last; nothing of targets."""
+        return [] if self.level is None else [*(one.helper for one in self.told), str(self.best)]
 
     def table(self) -> pd.DataFrame:
         """Return what helpers bring, a row each."""
@@ -144,14 +149,10 @@ def fit_levels(model: RobustGPRegressor, table: pd.DataFrame, y: Any, fidelity: 
         if i:
             before, column = parts[-1], free_name(f"{names[0]}, {levels.names[i - 1]}", list(inputs.columns))
             known = twins(before, own, options.get("memory"))
-            with_it, error = helped(part, before, own, values, known, column, same=True, **options)
-            alone = left_out_error(part, with_it)
-            used = _is_used(model.targets_together, alone, error)
-            link = with_it.stack_.link
-            assert link is not None
-            counts = (len(rows), len(levels.rows[i - 1]))
-            told.append(Helped(level, levels.names[i - 1], *counts, link.slope, alone, error, used))
-            part, helper = (with_it, i - 1) if used else (part, -1)
+            with_it = helped(part, before, own, values, known, column, same=True, **options)
+            one = _judged(model, part, with_it, (level, levels.names[i - 1]), len(before.train_targets_))
+            told.append(one)
+            part, helper = (with_it, i - 1) if one.used else (part, -1)
         parts.append(part)
         helpers.append(helper)
     adopt(model, parts[-1])
@@ -159,8 +160,16 @@ def fit_levels(model: RobustGPRegressor, table: pd.DataFrame, y: Any, fidelity: 
     model.chain_ = Chain(parts, helpers, told, levels.column, levels.names[-1])
 
 
-def _is_used(together: bool | str, alone: float, error: float) -> bool:
-    return together is True or (together == "auto" and error <= (1 - GAIN) * alone)
+def _judged(
+    model: RobustGPRegressor, alone: RobustGPRegressor, with_it: RobustGPRegressor, names: tuple[str, str], n: int
+) -> Helped:
+    """Say by rows left out what a helper, the second of two names, fitted to n rows, brings to the first."""
+    link, scale = with_it.stack_.link, scale_of(alone)
+    assert link is not None
+    error, plain = left_out_error(with_it, alone, scale), left_out_error(alone, with_it, scale)
+    used = model.targets_together is not False and (model.targets_together is True or error <= (1 - GAIN) * plain)
+    words = "" if scale.is_identity else scale.words
+    return Helped(*names, len(with_it.train_targets_), n, link.slope, plain, error, words, used)
 
 
 def adopt(model: RobustGPRegressor, part: RobustGPRegressor) -> None:
@@ -194,22 +203,17 @@ def fit_targets(model: RobustGPRegressor, table: pd.DataFrame, y: Any, **options
         template = part_of(model, names, names[t])
         template.set_params(regimes="one", scaled=None if law is None else {names[t]: law.formula})
         parts[t], helpers[t] = template.fit(own, values, **options), -1
-        best: tuple[float, RobustGPRegressor, int] | None = None
+        tried = []
         for h in _candidates(targets, known, t, list(parts)) if model.targets_together is not False else []:
             column = free_name(names[h], list(inputs.columns))
             at = Known(targets[rows, h], _places(known[:, h])[rows])
-            with_it, error = helped(parts[t], parts[h], own, values, at, column, **options)
-            if best is None or error < best[0]:
-                best = (error, with_it, h)
-        if best is not None:
-            error, with_it, h = best
-            alone = left_out_error(parts[t], with_it)
-            used = _is_used(model.targets_together, alone, error)
-            link = with_it.stack_.link
-            assert link is not None
-            counts = (len(rows), int(known[:, h].sum()))
-            told.append(Helped(names[t], names[h], *counts, link.slope, alone, error, used))
-            if used:
+            with_it = helped(parts[t], parts[h], own, values, at, column, **options)
+            one = _judged(model, parts[t], with_it, (names[t], names[h]), int(known[:, h].sum()))
+            tried.append((one.error_together, h, with_it, one))
+        if tried:
+            _, h, with_it, one = min(tried, key=lambda found: found[0])
+            told.append(one)
+            if one.used:
                 parts[t], helpers[t] = with_it, h
     order = list(parts)
     stack = joined([parts[t].stack_ for t in range(len(names))], names, inputs, known)

@@ -201,12 +201,12 @@ class JoinedStack(Stack):
         ]
         return np.hstack([mean for mean, _ in found]), np.concatenate([cov for _, cov in found])
 
-    def sample(
+    def process_sample(
         self, cases: Represented, n_samples: int, rng: np.random.Generator, include_nugget: bool = False
     ) -> Array:
-        """Draw samples of every target at cases, (n_samples, M, k)."""
+        """Draw samples of every target at cases, on the scales of the processes, (n_samples, M, k)."""
         pairs = zip(self.stacks, cases.others, strict=True)
-        return np.stack([stack.sample(own, n_samples, rng, include_nugget) for stack, own in pairs], axis=-1)
+        return np.stack([stack.process_sample(own, n_samples, rng, include_nugget) for stack, own in pairs], axis=-1)
 
     def check_differentiable(self, std: bool) -> None:
         """Refuse processes whose predictions have no derivatives."""
