@@ -91,7 +91,7 @@ def probability_inside(
     >>> flat = Prediction(np.zeros(1), np.ones(1), np.inf)
     >>> both = [(0.0, np.inf)] * 2
     >>> [round(float(probability_inside([flat] * 2, both, np.array([[1, r], [r, 1]]))[0]), 2) for r in (0.999, -0.999)]
-    [0.49, 0.01]
+    [0.49, 0.0]
     """
     b = len(predictions)
     normal = np.random.default_rng(0).standard_normal((_DRAWS // 2, b))
