@@ -179,6 +179,7 @@ def intervals(facts: ReportFacts) -> Section:
         "factors": facts.model.calibration_,
         "regimes": scores.regime_words(facts.model),
         "laws": [law.words for law in facts.model.laws_],
+        "together": [one.words for one in (facts.model.chain_.told if facts.model.chain_ else [])],
         "scales": [(name, own) for name, own in facts.model.target_scales_.items() if not own.is_identity],
     }
 
