@@ -20,6 +20,7 @@ MODULES = (
     "fields",
     "whole",
     "laws",
+    "together",
     "bodies",
 )
 

@@ -6,7 +6,7 @@ import pytest
 
 from swwl import Matern52, RobustGPRegressor
 from swwl.gp.prediction import Prediction
-from swwl.regression.together.chain import Known, helped, twins
+from swwl.regression.together.chain import HelperRows, helped, twins
 from swwl.regression.together.link import slope_of, widening
 
 
@@ -26,7 +26,7 @@ def chain():
     helper = RobustGPRegressor(Matern52("x"), **options).fit(pd.DataFrame({"x": many}), cheap(many))
     table = pd.DataFrame({"x": few})
     alone = RobustGPRegressor(Matern52("x"), **options).fit(table, pd.Series(good(few), name="y"))
-    nothing = Known(np.full(9, np.nan), np.full(9, -1))
+    nothing = HelperRows(np.full(9, np.nan), np.full(9, -1))
     model = helped(alone, helper, table, pd.Series(good(few), name="y"), nothing, "h")
     return helper, alone, model, table
 

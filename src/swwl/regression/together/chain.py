@@ -85,7 +85,7 @@ class Helped:
 
 
 @dataclass(frozen=True)
-class Known:
+class HelperRows:
     """What is known of a helper at the rows of a target.
 
     Attributes
@@ -105,7 +105,7 @@ def helped(
     helper: RobustGPRegressor,
     table: pd.DataFrame,
     y: pd.Series,
-    known: Known,
+    known: HelperRows,
     column: str,
     *,
     same: bool = False,
@@ -122,7 +122,7 @@ def helped(
     table : DataFrame of n rows
         Inputs where the target is known.
     y : Series of length n
-    known : Known
+    known : HelperRows
     column : str
         What to call the helper's answers.
     same : bool
@@ -225,7 +225,7 @@ def scale_of(model: RobustGPRegressor) -> TargetScale:
     return next(iter(model.target_scales_.values()))
 
 
-def twins(helper: RobustGPRegressor, table: pd.DataFrame, memory: Any = None) -> Known:
+def twins(helper: RobustGPRegressor, table: pd.DataFrame, memory: Any = None) -> HelperRows:
     """Find the helper's training rows that are the same cases as rows of a table: their answers are known.
 
     Cases may be meshed differently: they are twins if all numbers are the same, and the meshes much nearer to each
@@ -241,7 +241,7 @@ def twins(helper: RobustGPRegressor, table: pd.DataFrame, memory: Any = None) ->
     same = (apart <= _SAME * np.ptp(numbers.to_numpy(float), axis=0)).all(axis=1)
     places = np.where(same & (distance <= _TWINS * usual), nearest, -1).astype(np.intp)
     values = np.where(places >= 0, helper.train_targets_[places, 0], np.nan)
-    return Known(values, places)
+    return HelperRows(values, places)
 
 
 def part_of(model: RobustGPRegressor, names: Sequence[str], target: str) -> RobustGPRegressor:

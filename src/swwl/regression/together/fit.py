@@ -14,7 +14,7 @@ from swwl.errors import InputError
 from swwl.regression.together.chain import (
     GAIN,
     Helped,
-    Known,
+    HelperRows,
     check_fidelity,
     free_name,
     helped,
@@ -206,7 +206,7 @@ def fit_targets(model: RobustGPRegressor, table: pd.DataFrame, y: Any, **options
         tried = []
         for h in _candidates(targets, known, t, list(parts)) if model.targets_together is not False else []:
             column = free_name(names[h], list(inputs.columns))
-            at = Known(targets[rows, h], _places(known[:, h])[rows])
+            at = HelperRows(targets[rows, h], _places(known[:, h])[rows])
             with_it = helped(parts[t], parts[h], own, values, at, column, **options)
             one = _judged(model, parts[t], with_it, (names[t], names[h]), int(known[:, h].sum()))
             tried.append((one.error_together, h, with_it, one))
