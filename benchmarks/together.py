@@ -15,6 +15,8 @@ import pandas as pd
 
 from benchmarks.measure import Line
 from swwl import Elliptic, Mesh, RobustGPRegressor
+from swwl.datasets import make_samples
+from swwl.datasets.tensile2d import TENSILE2D
 from swwl.datasets.tensile2d.material import Material
 from swwl.datasets.tensile2d.mesh import notched_plate
 from swwl.datasets.tensile2d.solver import pull
@@ -23,11 +25,10 @@ from swwl.errors import CaseWarning, GPWarning
 
 SEEDS = (0, 1, 2)
 SHAPE = ["radius", "height"]
-INPUTS = [*SHAPE, "load", "stiffness"]
 N_ROWS, N_KNOWN, N_TEST = 150, 30, 150
 N_COARSE, N_FINE, COARSE, FINE = 300, 30, 200, 800
 COSTS = {"coarse": 1.0, "fine": 20.0}
-N_START, N_MOST, N_POOL, BATCH = 10, 40, 400, 5
+N_START, N_MOST, N_POOL, BATCH = 10, 40, 600, 5
 
 
 def plates(n: int, seed: int, n_nodes: int = 300) -> pd.DataFrame:
@@ -92,15 +93,16 @@ def levels(seeds: Sequence[int] = SEEDS) -> Iterator[Line]:
         yield Line(f"coarse plates shuffled, seed {seed}: error / {N_FINE} fine", lost / few, 1.05)
 
 
-def _numbers(seed: int, n_nodes: int, level: str) -> pd.DataFrame:
-    """Return plates as four numbers, and the logarithm of how far they move."""
-    table = plates(N_POOL, seed, n_nodes)
-    logs = {"load": np.log(table["pressure"]), "stiffness": np.log(table["young"])}
-    return table[SHAPE].assign(**logs, level=level, y=np.log(table["max_disp"]))
+def _numbers(n_nodes: int, level: str) -> pd.DataFrame:
+    """Return plates as the eight numbers that made them, and the logarithm of how far they move."""
+    samples = make_samples("tensile2d", N_POOL, n_nodes=n_nodes, random_state=0, n_jobs=1)
+    moved = [float(np.abs(sample.mesh.fields["displacement"]).max()) for sample in samples]
+    table = pd.DataFrame([{**sample.scalars, **sample.shape} for sample in samples])
+    return table.assign(level=level, y=np.log(moved))
 
 
 def _fitted(table: pd.DataFrame, both: bool) -> RobustGPRegressor:
-    model = RobustGPRegressor(Elliptic(*INPUTS), prior="gentle", n_starts=1, calibrate=False)
+    model = RobustGPRegressor(Elliptic(*TENSILE2D.ranges), prior="gentle", n_starts=1, calibrate=False)
     if both:
         return model.fit(table, "y", fidelity={"level": ["coarse", "fine"]})
     return model.fit(table[table["level"] == "fine"].drop(columns="level"), "y")
@@ -112,7 +114,7 @@ def _spent(table: pd.DataFrame) -> float:
 
 def costs(seeds: Sequence[int] = tuple(range(10))) -> Iterator[Line]:
     """Compare designs of fine runs alone with designs of both levels at half the cost."""
-    good, cheap = _numbers(0, FINE, "fine"), _numbers(0, COARSE, "coarse")
+    good, cheap, inputs = _numbers(FINE, "fine"), _numbers(COARSE, "coarse"), list(TENSILE2D.ranges)
     budget = N_MOST * COSTS["fine"] / 2
     ratios = []
     for seed in seeds:
@@ -120,11 +122,11 @@ def costs(seeds: Sequence[int] = tuple(range(10))) -> Iterator[Line]:
         test, pool = good.iloc[order[:N_TEST]], order[N_TEST:]
         fine = good.iloc[pool[:N_START]]
         while len(fine) < N_MOST:
-            found = suggest(_fitted(fine, both=False), good.iloc[pool][INPUTS], BATCH)
+            found = suggest(_fitted(fine, both=False), good.iloc[pool][inputs], BATCH)
             fine = pd.concat([fine, good.iloc[pool[found["row"]]]])
         both = pd.concat([good.iloc[pool[:N_START]], cheap.iloc[pool[: 3 * N_START]]])
         while budget - _spent(both) >= COSTS["fine"]:
-            found = suggest(_fitted(both, both=True), good.iloc[pool][INPUTS], 2 * BATCH, costs=COSTS)
+            found = suggest(_fitted(both, both=True), good.iloc[pool][inputs], 2 * BATCH, costs=COSTS)
             for row, level in zip(found["row"], found["level"], strict=True):
                 if _spent(both) + COSTS[level] <= budget:
                     one = (good if level == "fine" else cheap).iloc[[pool[row]]]

@@ -350,7 +350,7 @@ class _Variance:
 
     def __init__(self, pool: Pool, aim: Aim, seed: int):
         self.pool, self.targets = pool, aim.targets
-        spread = pool.model.train_targets_.var(axis=0)
+        spread = np.nanvar(pool.model.train_targets_, axis=0)
         self.unit = np.maximum(spread, np.finfo(float).tiny)[aim.targets]
         self.largest = float(self.scores().max())
 
@@ -427,6 +427,7 @@ class _Improvement:
     def __init__(self, pool: Pool, aim: Aim, seed: int):
         self.pool, self.aim, self.k = pool, aim, aim.targets[0]
         known = pool.answers
+        known = known[np.isfinite(known[:, self.k])]
         answers = aim.sign * known[aim.satisfied(known), self.k]
         self.mean = aim.sign * pool.mean[:, self.k]
         # Where no training case satisfies the constraints, any that does is an improvement.

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from swwl.errors import InputError, located
 from swwl.evaluation import scores
@@ -140,9 +141,10 @@ class ServedNumbers(Served):
             "fields": self.fields,
             "importance": {str(name): importance[name].to_dict() for name in importance.columns},
             "variance_shares": self._variance_shares(),
-            "train": {name: y[:, k] for k, name in enumerate(self.targets)},
+            "train": {name: _known(y[:, k]) for k, name in enumerate(self.targets)},
             "map": self.design and self.design.facts(),
-            "cases": self.cases("train", model.train_inputs_, y) + self.cases("test", self.given(held_out), tested_on),
+            "cases": self.cases("train", model.train_inputs_, map(_known, y))
+            + self.cases("test", self.given(held_out), tested_on),
             "sensitivity": len(self.mesh_columns) == 1,
         }
 
@@ -152,6 +154,11 @@ class ServedNumbers(Served):
         for row in [] if self.data is None else self.data.variance_shares:
             found.setdefault(row.target, {})[row.input] = row.share
         return found
+
+
+def _known(values: NDArray[np.float64]) -> list[float | None]:
+    """Return values as JSON has them: None where one is missing."""
+    return [None if np.isnan(value) else value for value in values.tolist()]
 
 
 def _told(prediction: Prediction, level: float) -> Told:
