@@ -144,7 +144,7 @@ def helped(
         regimes="one",
     )
     if alone.kernel is None:
-        given_options = {"random_state": alone.random_state, "n_jobs": alone.n_jobs}
+        given_options: dict[str, Any] = {"random_state": alone.random_state, "n_jobs": alone.n_jobs}
         model.set_params(kernel=default_kernels(table, groups=alone.groups, **given_options))
     if same and alone.target_scale in (None, "auto"):
         kind = stack.scales[0].kind if stack.scales else "identity"
