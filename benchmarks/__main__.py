@@ -22,6 +22,7 @@ MODULES = (
     "transient",
     "curves",
     "laws",
+    "together",
     "bodies",
 )
 

@@ -193,6 +193,13 @@ def large_n(found):
     assert found["inside"][2000] > 0.9
 
 
+@check
+def two_fidelities(found):
+    assert found["model"].together_["used"].all()
+    assert found["errors"]["and 100 coarse ones"] < 0.85 * found["errors"]["15 fine runs"]
+    assert set(found["chosen"]["level"]) <= {"coarse", "fine"}
+
+
 @pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.py")))
 def test_example(name, run):
     CHECKS[name](run(name))

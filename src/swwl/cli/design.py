@@ -92,6 +92,13 @@ def suggest(
         list[str] | None,
         typer.Option(help="INPUT=VALUE to design for: the pool's own values are replaced; repeat it for several."),
     ] = None,
+    cost: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LEVEL=COST",
+            help="What a run costs at a level of --fidelity: levels are proposed too, in their column; repeat it.",
+        ),
+    ] = None,
     status: Annotated[
         str | None, typer.Option(help="Column that says which cases are 'running' or 'failed': they are not chosen.")
     ] = None,
@@ -111,6 +118,7 @@ def suggest(
     \b
     Example:
       swwl suggest m.swwl pool/table.csv -n 10 -o next.csv
+      swwl suggest r.swwl pool.csv -n 10 --cost coarse=1 --cost fine=20 -o next.csv
       swwl suggest m.swwl pool/table.csv -n 3 --goal minimize:max_disp --at force=1000 -o next.csv
       swwl suggest m.swwl pool/table.csv -n 3 --goal maximize:efficiency --at-least massflow=22 -o next.csv
     """
@@ -121,6 +129,7 @@ def suggest(
         holds_choices,
         read_bounds,
         read_conditions,
+        read_level_costs,
         suggest_rows,
     )
     from swwl.jobs.outputs import check_output, is_picture, table_files
@@ -140,6 +149,8 @@ def suggest(
     if picture is not None:
         check_output(picture, endings=PICTURES, inputs=read, ours=is_picture, force=force)
     memory = memory_beside(pool, cache)
+    costs = read_level_costs(cost or [])
+    level = fitted.chain_.level if costs and fitted.chain_ is not None else None
     chosen = suggest_rows(
         fitted,
         frame,
@@ -152,9 +163,10 @@ def suggest(
         criterion=criterion,
         constraints=read_bounds(at_least or [], at_most or []),
         at=conditions,
+        costs=costs,
         random_state=seed,
     )
-    write_table(output, chosen_rows(frame, pool, meshes, chosen, output), like=frame)
+    write_table(output, chosen_rows(frame, pool, meshes, chosen, output, level), like=frame)
     fitted_rows = chosen.attrs["fitted"]
     if fitted_rows:
         out.say(f"{fitted_rows} of {len(frame)} cases are training cases of the model, and are left out")

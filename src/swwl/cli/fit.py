@@ -46,6 +46,14 @@ class ScaleName(StrEnum):
     warp = "warp"
 
 
+class Together(StrEnum):
+    """Whether targets of which more is known help others."""
+
+    auto = "auto"
+    yes = "yes"
+    no = "no"
+
+
 class Weights(StrEnum):
     """How the nodes of a mesh are weighted."""
 
@@ -127,6 +135,18 @@ def fit(
             "'max_disp ~ force / young', if left-out rows are predicted no worse; repeat it for several targets.",
         ),
     ] = None,
+    fidelity: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of levels, such as coarse and fine, or 1 and 2: many cheap rows help a few good ones, where "
+            "left-out rows gain; answers are those of the best: the larger number, or the text with fewer rows.",
+        ),
+    ] = None,
+    targets_together: Annotated[
+        Together,
+        typer.Option(help="Whether targets help others that have empty cells; auto: where left-out rows gain by it."),
+    ] = Together.auto,
     keep_outliers: Annotated[
         bool, typer.Option("--keep-outliers", help="Count rows in full that the others do not explain. For --target.")
     ] = False,
@@ -169,6 +189,7 @@ def fit(
     Rows are fitted with a robust Gaussian process; a column named 'split' with train and test is used to hold rows out.
     What is odd about table and meshes is said first, as swwl check does.
     Embeddings of meshes are kept beside the table, so that another fit of the same meshes reads none of them.
+    Of several targets cells may be empty: each is learned where it is known, helped by others of which more is known.
     Fields are those that the mesh files hold, of nodes or cells; with --target beside them, the columns are learned
     too, into a file of their own: MODEL-scalars.swwl.
     A curve is a series of values per case: a column of paths of CSV files, or a column for every place.
@@ -181,6 +202,7 @@ def fit(
       swwl fit warming.csv --target-field temperature --time all -o t.swwl
       swwl fit d/table.csv --target-curve cp -o c.swwl
       swwl fit plates.csv --target max_disp --scaled "max_disp ~ force / young" -o p.swwl
+      swwl fit runs.csv --target max_stress --fidelity level -o r.swwl
     """
     from swwl.jobs.fit import FitJob, FitRequest
     from swwl.jobs.plan import HoldOut
@@ -212,7 +234,9 @@ def fit(
         inputs=named_inputs(inputs),
         results=named_inputs(",".join(results or [])) or [],
         kernel=wanted,
-        rows=HoldOut(split, test_fraction, all_rows, seed, drop_incomplete, None if over_time else given_time(time)),
+        rows=HoldOut(
+            split, test_fraction, all_rows, seed, drop_incomplete, None if over_time else given_time(time), fidelity
+        ),
         n_modes=modes,
         calibrate=calibrate,
         solver=solver.value,
@@ -221,6 +245,7 @@ def fit(
         outliers="keep" if keep_outliers else "auto",
         one_regime=one_regime,
         scaled=scaled or (),
+        together={"yes": True, "no": False}.get(targets_together.value, "auto"),
         cache=cache,
         force=force,
     )

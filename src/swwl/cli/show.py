@@ -79,6 +79,8 @@ def show_model(out: Output, facts: Record) -> None:
             "\nhow good it is cannot be said: no rows were left out or held out. It takes 10 rows with calibration, "
             "or --test-fraction."
         )
+    for line in facts["together"]:
+        out.say(f"together  {line['words']}")
     for law in facts["laws"]:
         out.say(f"law       {law['words']}")
     if not facts["outliers"]:

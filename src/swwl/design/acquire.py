@@ -26,6 +26,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from sklearn.utils.validation import check_is_fitted
 
+from swwl.design.levels import MOST_CASES, LevelPool, choose_levels, level_table, read_costs
 from swwl.design.pool import Pool, at_conditions, check_conditions, outside_notes
 from swwl.design.space import N_COMPONENTS, as_positions, check_count, chosen_table, even_weights
 from swwl.embedding.distances import pairwise_distances
@@ -34,7 +35,9 @@ from swwl.formatting import number, percent
 from swwl.gp.prediction import Prediction
 from swwl.parallel import Progress
 from swwl.regression.estimator import RobustGPRegressor
+from swwl.regression.together.joint import probability_inside
 from swwl.storage.memory import MemoryLike
+from swwl.tables.inputs import as_rows
 
 Array = NDArray[np.float64]
 
@@ -61,6 +64,7 @@ def suggest(
     pending: Any = None,
     failed: Any = None,
     at: Mapping[str, float | str] | None = None,
+    costs: Mapping[str, float] | None = None,
     random_state: int = 0,
     progress: Progress | None = None,
     memory: MemoryLike = None,
@@ -97,6 +101,10 @@ def suggest(
         Conditions to design for, such as ``{"force": 1000}``: all candidates are judged at these values, whatever the
         pool says, and the best answer so far is the best that is predicted for a training case there. A
         :class:`~swwl.errors.CaseWarning` tells of values outside the training range.
+    costs : mapping of str to number, optional
+        What a run costs at each level of fidelity, such as ``{"coarse": 1, "fine": 20}``, for a model that was fitted
+        with levels: choices have a column ``level`` then, and are those that take away most variance of the best level
+        per cost. To learn only; of more than 500 candidates, so many are drawn at random.
     random_state : int
         Draws the thousand places that stand for a pool of more, for "imse".
     progress, memory
@@ -124,6 +132,11 @@ def suggest(
         raise InputTypeError(f"suggest needs a fitted RobustGPRegressor, not {type(model).__name__}.")
     check_is_fitted(model, "members_")
     aim = Aim.read(model, goal, target, criterion, constraints)
+    if costs is not None:
+        if aim.criterion != "imse" or aim.bounds or at or pending is not None:
+            raise InputError("Costs of levels are weighed to learn: without constraints, conditions or pending cases.")
+        table = as_rows(candidates, model.feature_names_in_)
+        return _with_costs(model, table, n, read_costs(model, costs), failed, random_state, progress, memory)
     conditions = check_conditions(model, at or {})
     for note in outside_notes(model, conditions):
         warnings.warn(f"{note}.", CaseWarning, stacklevel=2)
@@ -152,6 +165,32 @@ def suggest(
         free = free[free != case]
     found = chosen_table(chosen, scores, reasons)
     found.attrs["fitted"] = len(fitted)
+    return found
+
+
+def _with_costs(
+    model: RobustGPRegressor,
+    table: pd.DataFrame,
+    n: int,
+    costs: dict[str, float],
+    failed: Any,
+    seed: int,
+    progress: Progress | None,
+    memory: MemoryLike,
+) -> pd.DataFrame:
+    """Choose cases and their levels of fidelity, see :mod:`swwl.design.levels`."""
+    free = np.setdiff1d(np.arange(len(table)), as_positions(failed, len(table), "failed"))
+    places = np.sort(np.random.default_rng(seed).permutation(free)[:MOST_CASES])
+    check_count(n, len(costs) * len(places))
+    pool = Pool(model, table.iloc[places], progress=progress, memory=memory)
+    names = list(costs)
+    known = np.zeros((len(names), len(places)), dtype=bool)
+    known[0, fitted_cases(pool)] = True
+    weights = _place_weights(pool, np.arange(len(places)))
+    levels = LevelPool.of(model, pool.cases, len(names))
+    chosen = choose_levels(levels, names, np.array(list(costs.values())), weights, n, known)
+    found = level_table(*chosen, names, places)
+    found.attrs["fitted"] = int(known[0].sum())
     return found
 
 
@@ -216,7 +255,12 @@ class Aim:
         found = np.ones(len(pool))
         for k, (low, high) in self.bounds.items():
             found *= probability_between(pool.observed.column(k), low, high)
-        return found
+        among = list(self.bounds)
+        correlation = pool.model.target_correlation_.to_numpy()[np.ix_(among, among)]
+        if (correlation == np.eye(len(among))).all():
+            return found
+        told = [pool.observed.column(k) for k in among]
+        return probability_inside(told, [self.bounds[k] for k in among], correlation)
 
     def promise(self, pool: Pool, case: int) -> str:
         """Say how probable it is that a candidate satisfies each constraint."""
@@ -306,7 +350,7 @@ class _Variance:
 
     def __init__(self, pool: Pool, aim: Aim, seed: int):
         self.pool, self.targets = pool, aim.targets
-        spread = pool.model.train_targets_.var(axis=0)
+        spread = np.nanvar(pool.model.train_targets_, axis=0)
         self.unit = np.maximum(spread, np.finfo(float).tiny)[aim.targets]
         self.largest = float(self.scores().max())
 
@@ -383,6 +427,7 @@ class _Improvement:
     def __init__(self, pool: Pool, aim: Aim, seed: int):
         self.pool, self.aim, self.k = pool, aim, aim.targets[0]
         known = pool.answers
+        known = known[np.isfinite(known[:, self.k])]
         answers = aim.sign * known[aim.satisfied(known), self.k]
         self.mean = aim.sign * pool.mean[:, self.k]
         # Where no training case satisfies the constraints, any that does is an improvement.

@@ -154,7 +154,7 @@ def improve(
             value, gradient = value - caution * found.std.value, gradient - caution * found.std.along.to_numpy()
         return -value / spread, -gradient / spread
 
-    spread = float(np.std(model.train_targets_[:, model.target_names_.index(target)]))
+    spread = float(np.nanstd(model.train_targets_[:, model.target_names_.index(target)]))
     ball = {"type": "ineq", "fun": lambda c: radius**2 - c @ c, "jac": lambda c: -2 * c}
     inside = _inside(origin, low, high, radius)
     found = minimize(

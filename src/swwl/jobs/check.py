@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from swwl.domain.notes import repeated_nodes
 from swwl.errors import InputError, located
 from swwl.formatting import Record, number
-from swwl.jobs.plan import RESULT, FitPlan, HoldOut, RowSplit, Whole, plan_fit, split_rows
+from swwl.jobs.plan import RESULT, FitPlan, HoldOut, RowSplit, Whole, known_rows, plan_fit, split_rows
 from swwl.jobs.predict import Model, factors_of
 from swwl.jobs.table import known_outputs, read_table
 from swwl.mesh.io.formats import read_file
@@ -361,7 +361,15 @@ def check_plan(
     ]
     findings, typical = _of_meshes(columns, merge_nodes)
     return Checked(
-        [*findings, *_of_rows(plan, columns), *_of_inputs(plan), *_of_results(plan), *_of_targets(plan)], typical
+        [
+            *findings,
+            *_of_rows(plan, columns),
+            *_of_inputs(plan),
+            *_of_results(plan),
+            *_of_cells(plan.frame.iloc[plan.split.train], plan.targets),
+            *_of_targets(plan),
+        ],
+        typical,
     )
 
 
@@ -408,6 +416,7 @@ def check_table(
             *(_left_out(plan) if inputs is None else []),
             *_of_inputs(plan),
             *_of_results(plan),
+            *([] if how.drop_incomplete else _of_cells(frame, targets)),
             *([] if few else _of_targets(plan)),
             *([] if few else _of_units(plan)),
         ]
@@ -554,7 +563,7 @@ def _incomplete(frame: pd.DataFrame, path: Path, plan: FitPlan, rows: RowSplit) 
                 missing = rows.rows[frame[name].isna().to_numpy()[rows.rows]]
                 require_known(frame, path, name, "input", missing, "missing")
             elif name in plan.targets:
-                require_numbers(frame, path, name, "target", rows.train)
+                require_numbers(frame, path, name, "target", known_rows(frame, plan.targets, name, rows.train))
             else:
                 require_numbers(frame, path, name, "input", rows.rows)
         except InputError as error:
@@ -686,11 +695,25 @@ def _numbers_cases(name: str, values: Any) -> bool:
     return bool((np.diff(ordered) == 1).all()) or numbers_cases(pd.Series(values, name=name))
 
 
+def _of_cells(frame: pd.DataFrame, targets: Sequence[str]) -> list[Finding]:
+    """Say which of several targets have missing cells, which is no mistake."""
+    missing = {name: int(frame[name].isna().sum()) for name in targets if len(targets) > 1}
+    advice = "it is learned from the others, and may be helped by other targets (--targets-together)"
+    return [
+        Finding("missing cells", f"is missing in {count} of {len(frame)} rows", advice, column=name)
+        for name, count in missing.items()
+        if count
+    ]
+
+
 def _of_targets(plan: FitPlan) -> list[Finding]:
     """Find targets that hardly vary, or that are better learned as logarithms."""
     found: list[Finding] = []
     for name in plan.targets:
         values = as_numbers(plan.frame[name])[plan.split.train]
+        values = values[np.isfinite(values)]
+        if not len(values):
+            continue
         size = np.abs(values)
         if np.ptp(values) < _ALMOST * size.max():
             text = f"varies by {number(float(np.ptp(values)))} about {number(float(np.median(values)))} only"

@@ -185,6 +185,7 @@ def model_facts(model: RobustGPRegressor) -> Record:
         "candidates": model.candidates_.to_dict("records"),
         "components": model.selection_.to_dict("records"),
         "scales": {name: own.facts() for name, own in model.target_scales_.items()},
+        "together": [asdict(one) | {"words": one.words} for one in (model.chain_.told if model.chain_ else [])],
         "laws": [asdict(law) | {"words": law.words} for law in model.laws_],
         "calibration": model.calibration_.to_dict(),
         "scores": scores.score_rows(model),

@@ -112,19 +112,29 @@ def suggest_rows(
         said = require_column(frame, path, status, "the state of cases").astype(str).str.strip().str.lower()
         running, failed = said.isin(_RUNNING).to_numpy(), said.isin(_FAILED).to_numpy()
     with rows_named(frame, path, range(len(frame))):
-        return suggest(model, inputs, n, pending=running, failed=failed, memory=memory, progress=progress, **options)
+        waiting = running if running.any() else None
+        return suggest(model, inputs, n, pending=waiting, failed=failed, memory=memory, progress=progress, **options)
 
 
 def chosen_rows(
-    frame: pd.DataFrame, path: Path, meshes: Sequence[str], chosen: pd.DataFrame, output: Path
+    frame: pd.DataFrame,
+    path: Path,
+    meshes: Sequence[str],
+    chosen: pd.DataFrame,
+    output: Path,
+    level: str | None = None,
 ) -> pd.DataFrame:
-    """Return the rows of a table that were chosen, best first, with paths of meshes relative to the output."""
+    """Return the rows of a table that were chosen, best first, with paths of meshes relative to the output.
+
+    ``level`` is the column into which levels of fidelity go that were chosen too.
+    """
     found = frame.iloc[chosen["row"].to_numpy()].reset_index(drop=True)
     folder = output.resolve().parent
     for name in meshes:
         files = mesh_paths(frame, path, name, chosen["row"].to_numpy()).iloc[chosen["row"].to_numpy()]
         found[name] = [_relative(Path(file), folder) for file in files]
-    return found.assign(**{name: chosen[name].to_numpy() for name in CHOSEN})
+    found = found.assign(**{name: chosen[name].to_numpy() for name in CHOSEN})
+    return found if level is None else found.assign(**{level: chosen["level"].to_numpy()})
 
 
 def draw_selection(
@@ -173,6 +183,27 @@ def read_bounds(least: Sequence[str], most: Sequence[str]) -> dict[str, tuple[fl
             low, high = found.get(name, (None, None))
             found[name] = (low, bound) if side else (bound, high)
     return found
+
+
+def read_level_costs(texts: Sequence[str]) -> dict[str, float] | None:
+    """Read LEVEL=COST; None where there are none.
+
+    Examples
+    --------
+    >>> read_level_costs(["coarse=1", "fine=20"])
+    {'coarse': 1.0, 'fine': 20.0}
+    """
+    found: dict[str, float] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.rpartition("="))
+        try:
+            cost = float(value)
+        except ValueError:
+            cost = float("nan")
+        if not (name and equals and cost > 0):
+            raise InputError(f"--cost {text!r} is not understood; expected LEVEL=COST, such as fine=20.")
+        found[name] = cost
+    return found or None
 
 
 def read_conditions(model: RobustGPRegressor, texts: Sequence[str]) -> dict[str, float | str]:

@@ -82,6 +82,8 @@ class FitOptions:
         Of columns: whether to look for two branches, see :class:`swwl.RobustGPRegressor`.
     scaled : sequence of str
         Laws of what is learned, ``TARGET ~ FORMULA``, see :class:`swwl.RobustGPRegressor`.
+    together : {"auto", True, False}
+        Of columns: whether those of which more is known help others, see :class:`swwl.RobustGPRegressor`.
     n_modes : int or None
         Of fields.
     progress : callable
@@ -99,6 +101,7 @@ class FitOptions:
     outliers: str = "auto"
     regimes: str | None = None
     scaled: Sequence[str] = ()
+    together: bool | str = "auto"
     n_modes: int | None = None
     progress: Callable[[str], Progress | None] = no_progress
 
@@ -129,7 +132,9 @@ def fit_plan(
         outliers=how.outliers,
         regimes=how.regimes,
         scaled=list(how.scaled) or None,
+        targets_together=how.together,
     )
+    levels = None if plan.fidelity is None else {plan.fidelity.column: plan.fidelity.names}
     train, test = plan.split.train, plan.split.test
     with rows_named(plan.frame, plan.path, train):
         model.fit(
@@ -139,6 +144,7 @@ def fit_plan(
             embeddings=how.embeddings,
             progress=how.progress("meshes"),
             gp_progress=how.progress("Gaussian processes"),
+            fidelity=levels,
         )
     held_out = None
     if len(test):
@@ -197,7 +203,7 @@ def about_data(plan: FitPlan, model_path: Path, table: pd.DataFrame, how: FitOpt
         "n_rows": len(plan.frame),
         "split": plan.split.words,
         "ignored": plan.ignored,
-        "train": about(plan.split.train),
+        "train": about(plan.answered),
         "held_out": about(test) | {"inputs": inputs} if len(test) else None,
         "time": plan.time,
         "typical": {name: found.plain() for name, found in how.typical.items()},
@@ -411,6 +417,8 @@ class FitRequest:
         Never look for two branches; by default kernels "auto" and "scalars" do.
     scaled : sequence of str
         Laws, ``TARGET ~ FORMULA``.
+    together
+        See :class:`FitOptions`.
     cache : bool
         Keep embeddings beside the table.
     force : bool
@@ -435,6 +443,7 @@ class FitRequest:
     outliers: str = "auto"
     one_regime: bool = False
     scaled: Sequence[str] = ()
+    together: bool | str = "auto"
     cache: bool = True
     force: bool = False
 
@@ -456,12 +465,16 @@ class FitRequest:
             raise InputError("--solver and --embeddings do not apply to --target-field, whose models read the meshes.")
         if self.target_scale is not None and not self.targets:
             raise InputError("--log and --target-scale are for columns: name them with --target.")
+        if self.rows.fidelity is not None and (len(self.targets) != 1 or self.fields):
+            raise InputError("--fidelity is for one column at a time: name it with --target.")
 
     def _check_curve(self) -> None:
         if self.targets or self.fields:
             raise InputError("--target-curve makes a model of its own: fit --target and --target-field separately.")
-        if self.embeddings is not None or self.target_scale is not None or self.scaled:
-            raise InputError("--embeddings, --log, --target-scale and --scaled do not apply to --target-curve.")
+        if self.embeddings is not None or self.target_scale is not None or self.scaled or self.rows.fidelity:
+            raise InputError(
+                "--embeddings, --log, --target-scale, --scaled and --fidelity do not apply to --target-curve."
+            )
 
 
 def _laws_of(
@@ -594,6 +607,7 @@ class FitJob:
                 outliers=request.outliers,
                 regimes="auto" if self.kernel in ("auto", "scalars") and not request.one_regime else "one",
                 scaled=self.laws[0],
+                together=request.together,
             )
             model = fit_plan(self.plan, kernel, request.numbers_output, options)
             model.save(request.numbers_output)

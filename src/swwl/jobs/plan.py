@@ -15,12 +15,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from swwl.errors import InputError
+from swwl.errors import InputError, located
 from swwl.formatting import Record
 from swwl.jobs.table import CHOSEN, known_outputs, read_table
 from swwl.kernels import ASWWL, SWWL, Categories, Matern52, PrincipalSWWL, Product
 from swwl.mesh.io.series import Time
 from swwl.regression.candidates import default_kernels
+from swwl.regression.together.levels import Levels, of_level, read_levels
 from swwl.tables.columns import TEXTS, as_numbers, categories_of, kind_of, mesh_columns, reason_against, split_word
 from swwl.tables.places import (
     at_times,
@@ -86,6 +87,8 @@ class HoldOut:
         Leave out rows in which a mesh, an input or, among those to fit, a target is missing or holds text.
     time : float, "first" or "last", or None
         Which time of meshes that are series is read; the last by default.
+    fidelity : str or None
+        Column of levels of fidelity, which is not an input; held-out rows are those of the best level.
     """
 
     column: str | None = None
@@ -94,6 +97,7 @@ class HoldOut:
     seed: int = 0
     drop_incomplete: bool = False
     time: Time | None = None
+    fidelity: str | None = None
 
 
 def split_rows(frame: pd.DataFrame, path: Path, how: HoldOut | None = None) -> RowSplit:
@@ -178,6 +182,8 @@ class FitPlan:
         Which time of series is read.
     doubtful : dict of str to str
         Inputs that look like results of the simulation, and why; none where the user named the inputs.
+    fidelity : Levels or None
+        Levels of fidelity of the rows to fit.
     """
 
     path: Path
@@ -191,6 +197,12 @@ class FitPlan:
     time: Time | None = None
     doubtful: dict[str, str] = field(default_factory=dict)
     curves: list[str] = field(default_factory=list)
+    fidelity: Levels | None = None
+
+    @property
+    def answered(self) -> NDArray[np.intp]:
+        """The rows to fit that answers are compared with: of levels of fidelity, those of the best."""
+        return self.split.train if self.fidelity is None else self.split.train[self.fidelity.rows[-1]]
 
     def mesh_files(self, name: str) -> pd.Series:
         """Return the mesh files of a column, for the rows that are used; they exist."""
@@ -198,7 +210,8 @@ class FitPlan:
 
     def table(self) -> pd.DataFrame:
         """Return all rows of the columns that are used, with the mesh files of rows that are used."""
-        table = self.frame[[*self.inputs, *self.categories, *self.targets]].copy()
+        level = [] if self.fidelity is None else [self.fidelity.column]
+        table = self.frame[[*self.inputs, *self.categories, *self.targets, *level]].copy()
         for name in self.categories:
             table[name] = table[name].astype("category")
         for name in self.meshes:
@@ -298,18 +311,26 @@ def plan_fit(
     columns.ignored |= {name: "a mesh column, which the kernel 'scalars' does not use" for name in found if not chosen}
     if split.column:
         columns.ignored[split.column] = "says which rows to train on"
+    if how.fidelity is not None:
+        require_column(frame, path, how.fidelity, "fidelity")
+        if how.fidelity in columns.used or how.fidelity == split.column:
+            raise InputError(
+                f"{path}: column {how.fidelity!r} cannot say the fidelity: it is a target, or holds meshes."
+            )
+        columns.ignored[how.fidelity] = "says how good an answer is (--fidelity)"
     columns.ignored |= dict.fromkeys(_results(frame, path, columns, results), RESULT)
     _sort_columns(frame, path, columns, split.train, inputs)
     split = _complete_rows(frame, path, columns, split, how.drop_incomplete)
     for name in [*columns.inputs, *targets]:
         frame[name] = as_numbers(frame[name])
+    split, levels = _with_levels(frame, path, split, how.fidelity)
     _check_rows(frame, path, columns, split)
     doubtful = {}
     if inputs is None and (targets or whole.fields or curves):
         fitted = frame.iloc[split.train]
         doubtful = result_columns(fitted[columns.inputs], fitted[list(targets)], [str(name) for name in frame.columns])
     parts = (columns.targets, columns.inputs, columns.categories, columns.ignored)
-    return FitPlan(path, frame, chosen, *parts, split, how.time, doubtful, curves)
+    return FitPlan(path, frame, chosen, *parts, split, how.time, doubtful, curves, levels)
 
 
 def _curve_columns(frame: pd.DataFrame, path: Path, curve: str | None) -> list[str]:
@@ -382,7 +403,7 @@ def _complete_rows(frame: pd.DataFrame, path: Path, columns: _Columns, rows: Row
     """Leave out rows in which something is missing, or complain about them."""
     if not drop:
         for name in columns.targets:
-            require_numbers(frame, path, name, "target", rows.train)
+            require_numbers(frame, path, name, "target", known_rows(frame, columns.targets, name, rows.train))
         for name in columns.inputs:
             require_numbers(frame, path, name, "input", rows.rows)
         for name in columns.categories:
@@ -413,6 +434,26 @@ def _complete_rows(frame: pd.DataFrame, path: Path, columns: _Columns, rows: Row
     return _without_unseen(frame, path, columns.categories, rows)
 
 
+def _with_levels(frame: pd.DataFrame, path: Path, rows: RowSplit, name: str | None) -> tuple[RowSplit, Levels | None]:
+    """Return the levels of fidelity of the rows to fit, and hold out none but rows of the best."""
+    if name is None:
+        return rows, None
+    with located(str(path)):
+        levels = read_levels(frame.iloc[rows.train], name)
+    cheap = ~of_level(frame[name], levels.names[-1])
+    cheap[rows.train] = False
+    said = f"{int(cheap.sum())} not held out, as they are not of the best level, {levels.names[-1]}"
+    return rows.without(cheap, said), levels
+
+
+def known_rows(frame: pd.DataFrame, targets: Sequence[str], name: str, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the rows in which a target has to be known: of several, cells may be missing, but not those of all."""
+    if len(targets) < 2 or kind_of(frame[name]) == "dates":
+        return rows
+    nothing = frame[list(targets)].isna().to_numpy()[rows].all(axis=1)
+    return rows[frame[name].notna().to_numpy()[rows] | nothing]
+
+
 def _without_unseen(frame: pd.DataFrame, path: Path, categories: list[str], rows: RowSplit) -> RowSplit:
     """Leave out held-out rows whose category no fitted row has."""
     for name in categories:
@@ -435,7 +476,8 @@ def _check_rows(frame: pd.DataFrame, path: Path, columns: _Columns, rows: RowSpl
         )
     for name in columns.targets:
         values = frame[name].to_numpy()[rows.train]
-        if np.ptp(values) == 0:
+        values = values[np.isfinite(values)]
+        if len(values) and np.ptp(values) == 0:
             where = "training rows" if frame[name].nunique() > 1 else "rows"
             raise InputError(f"{path}: target {name!r} is {values[0]:g} in all {where}: there is nothing to learn.")
 

@@ -36,6 +36,7 @@ from swwl.parallel import Progress
 from swwl.regression.curves.estimator import CurveRegressor
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.intervals import widened
+from swwl.regression.together.levels import of_level
 from swwl.storage.memory import Memory
 from swwl.storage.modelfile import load_model
 from swwl.tables.places import (
@@ -355,7 +356,7 @@ def against_table(
     rows = []
     apart = np.zeros(len(frame), dtype=bool) if fitted is None else fitted
     for k, name in enumerate(model.target_names_):
-        truth = pd.to_numeric(frame[name], errors="coerce").to_numpy(float) if name in frame else np.empty(0)
+        truth = _truth(model, frame, name)
         known = np.flatnonzero(np.isfinite(truth))
         unseen, seen = known[~apart[known]], known[apart[known]]
         for test, among in ((UNSEEN if len(seen) else "given in table", unseen), (FITTED, seen)):
@@ -381,6 +382,17 @@ def domain_words(domain: pd.DataFrame, n_train: int) -> list[str]:
     return lines + [f"{text}: see {columns[kind]}" for kind, text in case_notes(domain).items()]
 
 
+def _truth(model: RobustGPRegressor, frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
+    """Return the answers (M,) that a table holds of a target, NaN where it has none of the best level; else nothing."""
+    if name not in frame:
+        return np.empty(0)
+    truth: NDArray[np.float64] = pd.to_numeric(frame[name], errors="coerce").to_numpy(float)
+    chain = model.chain_
+    if chain is None or chain.level is None or chain.best is None or chain.level not in frame:
+        return truth
+    return np.where(of_level(frame[chain.level], chain.best), truth, np.nan)
+
+
 def answers_agree(
     model: RobustGPRegressor, frame: pd.DataFrame, prediction: Prediction, fitted: NDArray[np.bool_] | None = None
 ) -> list[Record]:
@@ -392,11 +404,12 @@ def answers_agree(
     apart = np.zeros(len(frame), dtype=bool) if fitted is None else fitted
     left_out = widened(model.leave_one_out(), model.domain_reference()).columns()
     for k, name in enumerate(model.target_names_):
-        truth = pd.to_numeric(frame[name], errors="coerce").to_numpy(float) if name in frame else np.empty(0)
+        truth = _truth(model, frame, name)
         known = np.flatnonzero(np.isfinite(truth) & ~apart) if len(truth) else np.empty(0, dtype=np.intp)
         if len(known) >= _FEWEST_ANSWERS:
             own = prediction.column(k).take(known)
-            p = agreement(truth[known], own, model.train_targets_[:, k], left_out.column(k))
+            trained = np.isfinite(model.train_targets_[:, k])
+            p = agreement(truth[known], own, model.train_targets_[trained, k], left_out.column(k).take(trained))
             rows.append({"target": name, "n": len(known), "p_value": p, "agree": p > _DISAGREE})
     return rows
 

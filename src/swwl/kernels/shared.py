@@ -123,7 +123,23 @@ def represent_columns(
     kernels: Sequence[Product], column: Columns, progress: Progress | None = None, memory: MemoryLike = None
 ) -> list[list[Any]]:
     """Return the representations of other columns, kernel by kernel, with fitted kernels."""
-    factors, places = distinct_factors(kernels)
+    return represent_apart([kernels], column, progress, memory)[0]
+
+
+def represent_apart(
+    groups: Sequence[Sequence[Product]], column: Columns, progress: Progress | None = None, memory: MemoryLike = None
+) -> list[list[list[Any]]]:
+    """Return the representations of other columns, group by group, with groups of kernels fitted to different rows.
+
+    Equal factors of one group are the same; of another group they have learned other scales and components. Graphs are
+    read once for all.
+    """
+    factors: list[Factor] = []
+    places: list[list[list[int]]] = []
+    for kernels in groups:
+        own, among = distinct_factors(kernels)
+        places.append([[len(factors) + place for place in those] for those in among])
+        factors += own
     rows: dict[int, Any] = {}
     for name, together in _by_column(factors).items():
         embeddings = [factor.embedding_ for factor in together.values()]
@@ -135,4 +151,4 @@ def represent_columns(
     for place, factor in enumerate(factors):
         if place not in rows:
             rows[place] = factor.represent(column(factor.column), progress, **options_for(factor, memory))
-    return [[rows[place] for place in own] for own in places]
+    return [[[rows[place] for place in own] for own in among] for among in places]

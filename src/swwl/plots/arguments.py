@@ -89,4 +89,6 @@ def predicted(
 def left_out(estimator: RobustGPRegressor, target: str | None) -> tuple[NDArray[np.float64], Prediction, str]:
     """Return the training targets (N,), their leave-one-out predictions and the name of a target."""
     k = pick_target(estimator, target)
-    return estimator.train_targets_[:, k], estimator.leave_one_out().column(k), estimator.target_names_[k]
+    y = estimator.train_targets_[:, k]
+    known = np.isfinite(y)
+    return y[known], estimator.leave_one_out().column(k).take(known), estimator.target_names_[k]

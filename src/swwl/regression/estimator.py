@@ -65,6 +65,10 @@ from swwl.regression.stack import (
 )
 from swwl.regression.state import RegressorState, regressor_from_state, regressor_state
 from swwl.regression.target_scale import TargetScale, choose_scales, judged_laws, warn_about_laws
+from swwl.regression.together.fit import Chain, fit_together
+from swwl.regression.together.joint import error_correlation, target_covariances
+from swwl.regression.together.levels import Fidelity
+from swwl.regression.together.state import ChainState, chain_from_state, chain_state
 from swwl.storage.memory import MemoryLike
 from swwl.storage.modelfile import save_model, storable
 from swwl.tables.inputs import as_rows, as_table, check_width, column, split_targets
@@ -134,6 +138,11 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     groups : bool
         Whether the default also learns from the named groups of meshes (where a part is held, how many bodies there
         are), where these differ from mesh to mesh. New meshes need the same groups then.
+    targets_together : {"auto", True, False}
+        Whether a target of which more is known helps another one of which cells are missing ("auto": where rows left
+        out of folds are predicted better by 5 % at least), or a cheap level of fidelity a good one. Samples, and
+        constraints of :func:`swwl.design.suggest`, then take errors of targets as they go together; True does so too
+        where no cells are missing. See :mod:`swwl.regression.together`.
 
     Attributes
     ----------
@@ -176,6 +185,11 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         Columns that predictions need.
     n_features_in_ : int
         Columns that ``fit`` saw, apart from the targets.
+    together_ : DataFrame
+        What helpers bring: ``target``, ``helper``, how many ``rows`` each has, ``slope``, ``error_alone``,
+        ``error_together`` (of rows left out, on the target's ``scale``), and whether it is ``used``.
+    target_correlation_ : DataFrame
+        How errors of targets go together, where they are learned so.
     metadata_ : dict
         Anything JSON can hold, empty after ``fit`` and kept in model files: where the data came from, and so on.
 
@@ -196,6 +210,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     """
 
     predicts: ClassVar[Literal["numbers"]] = "numbers"
+    chain_: Chain | None
 
     def __init__(
         self,
@@ -218,6 +233,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         regimes: str | None = None,
         scaled: str | list[str] | dict[str, str] | None = None,
         groups: bool = True,
+        targets_together: bool | str = "auto",
     ):
         self.kernel = kernel
         self.nugget = nugget
@@ -237,6 +253,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         self.regimes = regimes
         self.scaled = scaled
         self.groups = groups
+        self.targets_together = targets_together
 
     def fit(
         self,
@@ -249,6 +266,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         gp_progress: Progress | None = None,
         memory: MemoryLike = None,
         embeddings: str | os.PathLike[str] | None = None,
+        fidelity: Fidelity | None = None,
     ) -> RobustGPRegressor:
         """Embed the graphs, once, and estimate ranges and nugget.
 
@@ -257,7 +275,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         X : DataFrame, list of graphs, or array of shape (N, m)
             A list of graphs is a table of one column "graph"; an array has columns "x0", "x1", ….
         y : str, list of str, Series, DataFrame or array of shape (N,) or (N, k)
-            Targets, or the names of their columns in ``X``.
+            Targets, or the names of their columns in ``X``. Of several, cells may be missing (NaN): each is fitted to
+            the rows where it is known, see ``targets_together``.
         curve : str, optional
             Instead of targets, the curves of ``X`` to learn: a column of arrays or of CSV files, or the beginning of
             the names of wide columns. Then :attr:`curves_` is a fitted :class:`swwl.CurveRegressor`, and what this
@@ -273,12 +292,23 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             Where embeddings of mesh files are kept from one run to the next; see :class:`swwl.SWWLEmbedding`.
         embeddings : path, optional
             A store that ``swwl embed`` made of the mesh files, with the options of the kernel: none of them is read.
+        fidelity : str or dict of str to list, optional
+            Column that says how good an answer is, such as "coarse" and "fine": many cheap rows help a few good ones,
+            where folds agree, and predictions are those of the best level. The larger number is the better level, of
+            texts that with fewer rows; ``{"level": ["coarse", "fine"]}`` says it, the best last.
         """
         if curve is not None:
+            if fidelity is not None:
+                raise InputError("fidelity does not apply to curves.")
             return self._fit_curves(
                 X, y, curve, grid, progress=progress, gp_progress=gp_progress, memory=memory, embeddings=embeddings
             )
         table = as_table(X)
+        if fit_together(
+            self, table, y, fidelity,
+            progress=progress, gp_progress=gp_progress, memory=memory, embeddings=embeddings,
+        ):  # fmt: skip
+            return self
         targets, self.target_names_, single = split_targets(table, y)
         layout = Layout(self.target_names_, single, self.share_ranges)
         inputs = table.drop(columns=self.target_names_, errors="ignore")
@@ -327,11 +357,10 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         task = task.on_scales(scales)
         way = (ManyRows if solver.large else FewRows)(task, judge=stacked or self.calibrate)
         found = fit_members(members, task, way, gp_progress)
-        widths = pd.Series(found.widths, index=self.target_names_)
         self.stack_ = Stack(
             found.members,
             found.weights,
-            widths,
+            pd.Series(found.widths, index=self.target_names_),
             trend,
             layout,
             stacked,
@@ -551,7 +580,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
     def variance_shares(self) -> pd.DataFrame | None:
         """Return how much of the variance of predictions goes when an input is averaged out, with its uncertainty.
 
-        See :mod:`swwl.regression.effects`; None for the solver for many rows, where it would take long.
+        See :mod:`swwl.regression.effects`; None for the solver for many rows, where it would take long, and for models
+        in which one part helps another.
 
         Returns
         -------
@@ -568,7 +598,7 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         [0.9, 0.1]
         """
         check_is_fitted(self, "stack_")
-        if any(member.large for member in self.stack_.members):
+        if any(member.large for member in self.stack_.members) or self.chain_ is not None:
             return None
         return variance_shares(self.stack_, len(self.train_targets_), self.random_state)
 
@@ -590,7 +620,13 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         columns = plain_columns(self.stack_.kernel.factors, self.stack_.train_rows)
         if not columns.shape[1]:
             return None
-        return spreadsheet_errors(columns, self.train_targets_, self.target_names_, self.random_state)
+        found = []
+        for k, name in enumerate(self.target_names_):
+            known = np.isfinite(self.train_targets_[:, k])
+            if known.sum() >= FEWEST_ROWS:
+                y = self.train_targets_[known][:, [k]]
+                found.append(spreadsheet_errors(columns[known], y, [name], self.random_state))
+        return pd.concat(found, ignore_index=True) if found else None
 
     def domain(self, X: Table, *, progress: Progress | None = None, memory: MemoryLike = None) -> pd.DataFrame:
         """Say of new rows whether they are like the training cases, so that predictions may be trusted.
@@ -711,7 +747,19 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             return self._curves.sample(X, n_samples, random_state, progress=progress, memory=memory)
         check_is_fitted(self, "stack_")
         cases = self.stack_.represent(self._table(X), progress, memory)
-        return self.stack_.sample(cases, n_samples, np.random.default_rng(random_state), include_nugget)
+        correlation = self.target_correlation_.to_numpy()
+        together = None if (correlation == np.eye(len(correlation))).all() else correlation
+        return self.stack_.sample(cases, n_samples, np.random.default_rng(random_state), include_nugget, together)
+
+    def target_covariance(self, X: Table, *, progress: Progress | None = None, memory: MemoryLike = None) -> Array:
+        """Return the joint covariances (M, k, k) of the targets of new cases, see :attr:`target_correlation_`.
+
+        Their diagonals are the squares of the standard deviations of :meth:`predict`.
+        """
+        check_is_fitted(self, "stack_")
+        options: dict[str, Any] = {"widen": True, "progress": progress, "memory": memory, "stacklevel": 3}
+        found = self._asked(X, True, **options)[0].columns()
+        return target_covariances(found.std, self.target_correlation_.to_numpy())
 
     def leave_one_out(self) -> Prediction:
         """Predict every training row from others, by the plain process.
@@ -745,8 +793,8 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         return self.stack_.cross_validation()
 
     def counted(self, target: int) -> NDArray[np.bool_]:
-        """Return which training rows count for a target, given by its place, (N,): all but :attr:`outliers_`."""
-        found = np.ones(len(self.train_targets_), bool)
+        """Return which training rows count for a target, given by its place, (N,): all known but :attr:`outliers_`."""
+        found = np.isfinite(self.train_targets_[:, target])
         own = self.outliers_[self.outliers_["target"] == self.target_names_[target]]
         found[own["position"].to_numpy(np.intp)] = False
         return found
@@ -808,15 +856,34 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         """Write the fitted model to one file, without pickle; :func:`swwl.load_model` reads it."""
         save_model(path, self._curves or self)
 
-    def get_state(self) -> RegressorState:
+    def get_state(self) -> RegressorState | ChainState:
         """Return what the fitted model is made of, for a model file."""
         check_is_fitted(self, "stack_")
-        return regressor_state(self)
+        return regressor_state(self) if self.chain_ is None else chain_state(self, self.chain_)
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> RobustGPRegressor:
         """Make a fitted model again of what :meth:`get_state` returned."""
-        return regressor_from_state(cls, state)
+        return chain_from_state(cls, state) if "parts" in state else regressor_from_state(cls, state)
+
+    @property
+    def together_(self) -> pd.DataFrame:
+        """What helpers bring: nothing where there are none."""
+        return (self.chain_ or Chain([], [], [])).table()
+
+    @property
+    def target_correlation_(self) -> pd.DataFrame:
+        """How errors of targets go together, by rows left out; none where targets are not learned together."""
+        names, found = self.target_names_, self.cross_validation()
+        correlation = np.eye(len(names))
+        if found is not None and (self.chain_ is not None or self.targets_together is True) and len(names) > 1:
+            rows, told = found
+            z = [
+                np.where(self.counted(k)[rows], told.column(k).standardized(self.train_targets_[rows, k]), np.nan)
+                for k in range(len(names))
+            ]
+            correlation = error_correlation(np.column_stack(z))
+        return pd.DataFrame(correlation, index=names, columns=names)
 
     @property
     def members_(self) -> list[Member]:

@@ -20,7 +20,9 @@ from swwl.kernels.base import Factor, Product
 from swwl.kernels.shared import distinct_factors, represent_columns
 from swwl.regression.estimator import RobustGPRegressor, Table
 from swwl.regression.influence import MeshInfluence
-from swwl.regression.stack import Member, Represented, law_values, trend_matrix
+from swwl.regression.stack import Member, Represented, Stack, law_values, trend_matrix
+from swwl.regression.together.joined import JoinedStack
+from swwl.regression.together.link import Link
 from swwl.tables.inputs import as_rows, column
 from swwl.tables.laws import Law
 
@@ -77,18 +79,35 @@ class OneMesh:
         self._known = dict(zip(map(id, graphs), found, strict=True))
         self._blocks = [self._held(member, own) for member, own in zip(members, self._places, strict=True)]
         self._looks: Looks | None = None  # of the meshes, when they are first asked for
+        self.helper: tuple[Link, OneMesh] | None = None
+        self.beside: tuple[JoinedStack, list[OneMesh]] | None = None
 
     @classmethod
     def of(cls, model: RobustGPRegressor, meshes: Mapping[str, object]) -> OneMesh:
         """Make one for a fitted regressor."""
         stack = model.stack_
-        return cls(stack.members, meshes, stack.trend, stack.influence, stack.laws)
+        if not isinstance(stack, JoinedStack):
+            return cls._of_stack(stack, meshes)
+        every = [cls._of_stack(own, meshes) for own in stack.stacks]
+        base = cls._of_stack(stack.stacks[stack.base], meshes)
+        base.beside = (stack, every)
+        return base
+
+    @classmethod
+    def _of_stack(cls, stack: Stack, meshes: Mapping[str, object]) -> OneMesh:
+        found = cls(stack.members, meshes, stack.trend, stack.influence, stack.laws)
+        if stack.link is not None:
+            found.helper = (stack.link, cls._of_stack(stack.link.helper, meshes))
+        return found
 
     def represent(self, X: Table) -> Represented:
         """Return rows of other inputs, without the columns of meshes, as the members see them with the mesh.
 
         Predictions of a single row are bit for bit those of the model.
         """
+        if self.beside is not None:
+            joined, every = self.beside
+            return joined.beside([one.represent(X) for one in every])
         others = [factor for factor in self._factors if factor.takes != "graphs"]
         table = as_rows(X, [factor.column for factor in others])
         rows = {id(factor): _repeated(known, len(table)) for factor, known in self._given()}
@@ -96,8 +115,12 @@ class OneMesh:
         found = [[rows[id(self._factors[place])] for place in own] for own in self._places]
         known = self._blocks if len(table) == 1 else None
         sizes = None if self._sizes is None else np.repeat(self._sizes, len(table), axis=0)
-        trend, times = trend_matrix(self._trend, table), law_values(self._laws, table)
-        return Represented(found, trend, len(table), known, sizes=sizes, times=times)
+        helper = [] if self.helper is None else [self.helper[1].represent(table)]
+        times = law_values(self._laws, table)
+        if self.helper is not None:
+            table = self.helper[0].completed(table, helper[0])
+        trend = trend_matrix(self._trend, table)
+        return Represented(found, trend, len(table), known, sizes=sizes, times=times, others=helper)
 
     def predict_with_domain(self, model: RobustGPRegressor, X: Table) -> tuple[Prediction, Columns]:
         """Predict rows of other inputs, and say of every row whether it is like the training cases.

@@ -22,17 +22,19 @@ from swwl.gp.mixed import mixed
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor, Product, as_product, differentiable
 from swwl.kernels.numeric import Gaussian
-from swwl.kernels.shared import distinct_factors, represent_columns
+from swwl.kernels.shared import distinct_factors, represent_apart
 from swwl.parallel import Progress
 from swwl.regression.mixture import choose_members, mixture, mixture_covariance
 from swwl.regression.regimes import MixedSlopes, Regimes, branches_together, mixed_slopes
 from swwl.regression.target_scale import TargetScale
+from swwl.regression.together.joint import correlated
 from swwl.storage.memory import MemoryLike
 from swwl.tables.inputs import column
 from swwl.tables.laws import Law
 
 if TYPE_CHECKING:
     from swwl.regression.influence import MeshInfluence
+    from swwl.regression.together.link import Link
 
 Array = NDArray[np.float64]
 Positions = NDArray[np.intp]
@@ -281,6 +283,8 @@ class Represented:
         How coarse the meshes of c columns are, where that matters; see :mod:`swwl.regression.influence`.
     times : ndarray of shape (M, k), optional
         The laws' values, by which targets are multiplied that are learned over a law.
+    others : list of Represented
+        The same cases as other stacks see them: a helper, or those of single targets.
     """
 
     rows: list[list[Representation]]
@@ -290,6 +294,7 @@ class Represented:
     blocks: list[list[Block]] | None = None
     sizes: Array | None = None
     times: Array | None = None
+    others: list[Represented] = field(default_factory=list)
 
     def __len__(self) -> int:
         return self.n
@@ -300,7 +305,8 @@ class Represented:
         sizes = None if self.sizes is None else self.sizes[cases]
         times = None if self.times is None else self.times[cases]
         trend = None if self.trend is None else self.trend[cases]
-        return Represented(rows, trend, len(cases), sizes=sizes, times=times)
+        others = [other.take(cases) for other in self.others]
+        return Represented(rows, trend, len(cases), sizes=sizes, times=times, others=others)
 
 
 def some_rows(rows: Representation, cases: Positions) -> Representation:
@@ -346,6 +352,8 @@ class Stack:
         What the targets are learned over; none where none is.
     law_inputs : dict of str to ndarray of shape (N,)
         The columns of the laws, of the training rows.
+    link : Link or None
+        A helper of which more is known, where there is one; its answer is the last column of the trend.
     """
 
     members: list[Member]
@@ -361,6 +369,7 @@ class Stack:
     influence: MeshInfluence | None = None
     laws: list[Law | None] = field(default_factory=list)
     law_inputs: dict[str, Array] = field(default_factory=dict)
+    link: Link | None = None
 
     @cached_property
     def train_times(self) -> Array | None:
@@ -415,19 +424,39 @@ class Stack:
         self, table: pd.DataFrame, progress: Progress | None = None, memory: MemoryLike = None
     ) -> Represented:
         """Return what the factors of every member make of a table."""
-        return self.represented(represent_columns(self.kernels(), partial(column, table), progress, memory), table)
+        rows, *others = represent_apart(self.kernel_groups(), partial(column, table), progress, memory)
+        return self.represented(rows, table, others)
 
     def kernels(self) -> list[Product]:
         """Return all kernels that have to see new cases: those of the members, and what measures meshes."""
         found = [member.kernel for member in self.members]
         return found if self.influence is None else [*found, self.influence.kernel]
 
-    def represented(self, rows: Sequence[list[Representation]], table: pd.DataFrame) -> Represented:
-        """Return a table as the members see it, given what :meth:`kernels` make of it."""
+    def kernel_groups(self) -> list[list[Product]]:
+        """Return :meth:`kernels`, and those of a helper, and of its helper, each fitted to rows of its own."""
+        return [self.kernels(), *([] if self.link is None else self.link.helper.kernel_groups())]
+
+    def represented(
+        self,
+        rows: Sequence[list[Representation]],
+        table: pd.DataFrame,
+        others: Sequence[Sequence[list[Representation]]] = (),
+    ) -> Represented:
+        """Return a table as the members see it, given what :meth:`kernel_groups` make of it."""
         rows = list(rows)
         sizes = None if self.influence is None else np.hstack(rows.pop())
+        helper = [] if self.link is None else [self.link.helper.represented(others[0], table, others[1:])]
+        return self.assembled(rows, table, sizes, helper)
+
+    def assembled(
+        self, rows: list[list[Representation]], table: pd.DataFrame, sizes: Array | None, helper: list[Represented]
+    ) -> Represented:
+        """Put together what is known of cases: representations, sizes of meshes, and how the helper sees them."""
         times = law_values(self.laws, table)
-        return Represented(rows, trend_matrix(self.trend, table), len(table), sizes=sizes, times=times)
+        if self.link is not None:
+            table = self.link.completed(table, helper[0])
+        trend = trend_matrix(self.trend, table)
+        return Represented(rows, trend, len(table), sizes=sizes, times=times, others=helper)
 
     def predict(self, cases: Represented, include_nugget: bool = True) -> Prediction:
         """Predict cases, arrays of shape (M,) or (M, k)."""
@@ -435,6 +464,8 @@ class Stack:
 
     def training_cases_at(self, given: Mapping[str, float | str]) -> Represented:
         """Return the training cases with some inputs at given values, the same for all: nothing is embedded again."""
+        if self.link is not None:
+            raise InputError("Conditions cannot be fixed for a model that is helped by another.")
 
         def at(factor: Factor, own: Representation) -> Representation:
             known = factor.column in given
@@ -467,6 +498,8 @@ class Stack:
             weights = self.regimes.weights(second)
             whole = mixed([found.columns(), *experts], weights)
             found = whole.column(0) if self.layout.single else whole
+        if self.link is not None:
+            found = found.widened(self.link.widening(found, cases.others[0], include_nugget))
         # Means are carried back before widths are applied: how wide intervals have to be must not move them.
         return carried(found, self.scales, times=cases.times).widened(self.layout.widths(self.widths))
 
@@ -488,6 +521,9 @@ class Stack:
         ]
         means, covs = (np.stack(parts) for parts in zip(*pairs, strict=True))
         together = mixture_covariance(means, covs, self.weights.to_numpy())
+        if self.link is not None:
+            added = self.link.helper.process_covariance(cases.others[0], include_nugget)
+            together = (together[0], together[1] + self.link.slope**2 * added)
         mean, cov = self._carried_joint(*together, self._df, factors, cases.times)
         if self.regimes is None:
             return mean, cov
@@ -498,6 +534,18 @@ class Stack:
         own_mean, own_cov = branches_together(means, covs, second)
         shares = np.stack([1.0 - self.regimes.shares, self.regimes.shares])
         return mixture_covariance(np.stack([mean, own_mean]), np.stack([cov, own_cov]), shares)
+
+    def process_covariance(self, cases: Represented, include_nugget: bool = True) -> Array:
+        """Return the joint covariances (k, M, M) of cases on the scales of the processes, as wide as folds ask for."""
+        pairs = [
+            member.predict_joint(*blocks, include_nugget=include_nugget, trend_columns=cases.trend)
+            for member, blocks in self._joint_blocks(cases)
+        ]
+        means, covs = (np.stack(parts) for parts in zip(*pairs, strict=True))
+        _, found = mixture_covariance(means, covs, self.weights.to_numpy())
+        if self.link is not None:
+            found = found + self.link.slope**2 * self.link.helper.process_covariance(cases.others[0], include_nugget)
+        return np.asarray(found * self.widths.to_numpy()[:, None, None] ** 2)
 
     def _carried_joint(
         self, mean: Array, cov: Array, df: float, factors: Array | None, times: Array | None
@@ -516,9 +564,32 @@ class Stack:
         return times * mean, times.T[:, :, None] * wide * times.T[:, None, :]
 
     def sample(
+        self,
+        cases: Represented,
+        n_samples: int,
+        rng: np.random.Generator,
+        include_nugget: bool = False,
+        correlation: Array | None = None,
+    ) -> Array:
+        """Draw joint samples at cases, (n_samples, M) or (n_samples, M, k); ``correlation`` (k, k) is that of targets.
+
+        Without it, targets are drawn by themselves.
+        """
+        found = self.process_sample(cases, n_samples, rng, include_nugget)
+        if correlation is not None:
+            told = self.predict(cases, include_nugget).process.columns()
+            found = correlated(found, told.mean, told.std, correlation)
+        if self.layout.single:
+            found = self.scales[0].inverse(found) if self.scales else found
+            return found if cases.times is None else cases.times[:, 0] * found
+        for k, scale in enumerate(self.scales):
+            found[..., k] = scale.inverse(found[..., k])
+        return found if cases.times is None else cases.times * found
+
+    def process_sample(
         self, cases: Represented, n_samples: int, rng: np.random.Generator, include_nugget: bool = False
     ) -> Array:
-        """Draw joint samples at cases, shape (n_samples, M) or (n_samples, M, k)."""
+        """Draw joint samples on the scales of the processes, shape (n_samples, M) or (n_samples, M, k)."""
         pairs = [
             member.draw(*blocks, self.layout, n_samples, rng, include_nugget=include_nugget, trend_columns=cases.trend)
             for member, blocks in self._joint_blocks(cases)
@@ -529,13 +600,11 @@ class Stack:
         drawn = draws[0] if len(draws) == 1 else choose_members(np.stack(draws), weights, rng)
         if self.regimes is not None:
             drawn, mean = self._with_regimes(cases, drawn, mean, rng, include_nugget)
-        found = mean + self.layout.widths(self.widths) * (drawn - mean)
-        if self.layout.single:
-            found = self.scales[0].inverse(found) if self.scales else found
-            return found if cases.times is None else cases.times[:, 0] * found
-        for k, scale in enumerate(self.scales):
-            found[..., k] = scale.inverse(found[..., k])
-        return found if cases.times is None else cases.times * found
+        if self.link is not None:
+            other = self.link.helper.process_sample(cases.others[0], n_samples, rng, include_nugget)
+            added = self.link.slope * (other - self.link.told(cases.others[0]).mean)
+            drawn = drawn + added.reshape(drawn.shape)
+        return np.asarray(mean + self.layout.widths(self.widths) * (drawn - mean))
 
     def _with_regimes(
         self, cases: Represented, draws: Array, mean: Array, rng: np.random.Generator, include_nugget: bool
@@ -584,6 +653,11 @@ class Stack:
 
     def check_differentiable(self, std: bool) -> None:
         """Refuse processes whose predictions, or whose standard deviations, have no derivatives."""
+        if self.link is not None:
+            raise InputError(
+                f"{self.layout.names[0]} is helped by {self.link.column}, and derivatives of both together are not "
+                f"available; fit with targets_together=False."
+            )
         for member in self.members:
             for gp in member.gps:
                 gp.check_differentiable(std)

@@ -258,6 +258,7 @@ def regressor_from_state(kind: type[RobustGPRegressor], values: Record) -> Robus
         law_inputs=state.law_inputs,
     )
     model.laws_ = state.judged_laws
+    model.chain_ = None
     if model.stack_.regimes is not None:
         _check_experts(model.stack_, len(trend))
     model.outliers_ = outliers_from_records([msgspec.structs.asdict(row) for row in state.outliers])

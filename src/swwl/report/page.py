@@ -147,6 +147,6 @@ def _pictures(data: NumberData | None, y: NDArray[np.float64], model_path: Path 
         return []
     meshes = next(iter(data.train.meshes.values()))
     folder = (model_path.resolve().parent / data.table).parent
-    order = np.argsort(y, kind="stable")
-    chosen = order[np.unique(np.linspace(0, len(y) - 1, 4).round().astype(int))]
+    order = np.argsort(y, kind="stable")[: int(np.isfinite(y).sum())]  # what is not known comes last
+    chosen = order[np.unique(np.linspace(0, len(order) - 1, 4).round().astype(int))]
     return [(folder / meshes[i], int(i)) for i in chosen if is_mesh(folder / meshes[i])]

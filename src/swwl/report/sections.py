@@ -127,7 +127,8 @@ def extent(counts: list[int]) -> tuple[int, int, int] | None:
 
 
 def _range_row(use: str, name: str, values: NDArray[np.float64]) -> list[str]:
-    return [name, use, number(values.min()), number(float(np.median(values))), number(values.max())]
+    known = values[np.isfinite(values)]
+    return [name, use, number(known.min()), number(float(np.median(known))), number(known.max())]
 
 
 def accuracy(facts: ReportFacts) -> Section:
@@ -179,6 +180,7 @@ def intervals(facts: ReportFacts) -> Section:
         "factors": facts.model.calibration_,
         "regimes": scores.regime_words(facts.model),
         "laws": [law.words for law in facts.model.laws_],
+        "together": [one.words for one in (facts.model.chain_.told if facts.model.chain_ else [])],
         "scales": [(name, own) for name, own in facts.model.target_scales_.items() if not own.is_identity],
     }
 
@@ -259,7 +261,8 @@ def odd(facts: ReportFacts) -> Section:
     pictures, worst = [], []
     short = [label.split(" (")[0] for label in facts.labels]
     for k, name in enumerate(facts.model.target_names_):
-        one, true = facts.left_out.column(k), facts.y[:, k]
+        known = np.flatnonzero(np.isfinite(facts.y[:, k]))
+        one, true = facts.left_out.column(k).take(known), facts.y[known, k]
         residual = one.standardized(true)
         pictures.append(
             _draw(
@@ -267,13 +270,14 @@ def odd(facts: ReportFacts) -> Section:
                 *(true, one),
                 name=name,
                 kind=facts.judged.kind if facts.judged is not None else facts.model.left_out_by_,
-                labels=short,
+                labels=[short[i] for i in known],
                 alternative=f"residuals of {name} when left out, in standard deviations",
             )
         )
         order = [i for i in np.argsort(-np.abs(residual)) if abs(residual[i]) > limit]
         rows = [
-            [facts.labels[i], number(true[i]), number(one.mean[i]), f"{residual[i]:+.1f}"] for i in order[:_MOST_ROWS]
+            [facts.labels[known[i]], number(true[i]), number(one.mean[i]), f"{residual[i]:+.1f}"]
+            for i in order[:_MOST_ROWS]
         ]
         worst.append((name, len(order), rows))
     far: list[str] = []

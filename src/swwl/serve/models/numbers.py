@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from swwl.errors import InputError, located
 from swwl.evaluation import scores
@@ -126,9 +127,10 @@ class ServedNumbers(Served):
             "fields": self.fields,
             "importance": {str(name): importance[name].to_dict() for name in importance.columns},
             "variance_shares": self._variance_shares(),
-            "train": {name: y[:, k] for k, name in enumerate(self.targets)},
+            "train": {name: _known(y[:, k]) for k, name in enumerate(self.targets)},
             "map": self.design and self.design.facts(),
-            "cases": self.cases("train", model.train_inputs_, y) + self.cases("test", self.given(held_out), tested_on),
+            "cases": self.cases("train", model.train_inputs_, map(_known, y))
+            + self.cases("test", self.given(held_out), tested_on),
             "sensitivity": len(self.mesh_columns) == 1,
         }
 
@@ -157,6 +159,11 @@ def inputs_of(model: RobustGPRegressor) -> list[dict[str, Any]]:
     for name in model.stack_.law_inputs:
         found.setdefault(name, {"name": name, "holds": "numbers"} | spread(train[name]))
     return list(found.values())
+
+
+def _known(values: NDArray[np.float64]) -> list[float | None]:
+    """Return values as JSON has them: None where one is missing."""
+    return [None if np.isnan(value) else value for value in values.tolist()]
 
 
 def _told(prediction: Prediction, level: float) -> Told:

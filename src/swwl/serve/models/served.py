@@ -336,4 +336,5 @@ def _finite(name: str, value: object) -> float:
 def spread(values: ArrayLike) -> dict[str, float]:
     """Return least, median and largest value."""
     array = np.asarray(values, dtype=float)
+    array = array[~np.isnan(array)]
     return {"least": float(array.min()), "median": float(np.median(array)), "largest": float(array.max())}

@@ -1,0 +1,275 @@
+"""Fit models that help each other: levels of fidelity, and targets of which some cells are missing.
+
+Every target, or level, has a model of its own, fitted to the rows where it is known; one of which more is known may
+help it (``link.py``). Rows left out of folds say whether it does: of the target by its own folds, and of the helper by
+its own, so that neither has seen the case.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+from sklearn.base import clone
+
+from swwl.errors import InputError
+from swwl.gp.prediction import Prediction
+from swwl.regression.candidates import default_kernels
+from swwl.regression.intervals import FEW, few_rows_factor, interval_factor
+from swwl.regression.mixture import mixture
+from swwl.regression.target_scale import TargetScale
+from swwl.regression.together.link import Link, slope_of, widening
+
+if TYPE_CHECKING:
+    from swwl.regression.estimator import RobustGPRegressor
+
+Array = NDArray[np.float64]
+Positions = NDArray[np.intp]
+
+# A helper is used where errors of rows left out become smaller by this share at least.
+GAIN = 0.05
+# Cases are twins if they are nearer to each other than this share of the usual distance between neighbors.
+_TWINS = 0.5
+# Numbers that differ by less than this share of their range are the same.
+_SAME = 1e-6
+_COMPONENTS = 10
+
+
+@dataclass(frozen=True)
+class Helped:
+    """What became of a helper: one line of :attr:`swwl.RobustGPRegressor.together_`.
+
+    Attributes
+    ----------
+    target, helper : str
+        Targets, or levels of fidelity.
+    rows, helper_rows : int
+        How many rows each was fitted to.
+    slope : float
+        By how much the target moves with the helper, both on the scales they are fitted on.
+    error_alone, error_together : float
+        Root mean square errors of rows left out of folds, on the scale on which the target is fitted.
+    scale : str
+        Which scale that is, in words; nothing where it is its own.
+    used : bool
+    """
+
+    target: str
+    helper: str
+    rows: int
+    helper_rows: int
+    slope: float
+    error_alone: float
+    error_together: float
+    scale: str
+    used: bool
+
+    @property
+    def words(self) -> str:
+        """All of that in a sentence."""
+        change = 100 * (1 - self.error_together / max(self.error_alone, np.finfo(float).tiny))
+        errors = f"RMSE of rows left out {self.error_together:.3g} with it, {self.error_alone:.3g} without"
+        errors += f", of its {self.scale}" if self.scale else ""
+        if self.used:
+            return (
+                f"{self.target} ({self.rows} rows) is helped by {self.helper} ({self.helper_rows} rows): "
+                f"errors {change:.0f} % smaller ({errors})"
+            )
+        return f"{self.target} is learned alone: {self.helper} does not help it by {100 * GAIN:.0f} % ({errors})"
+
+
+@dataclass(frozen=True)
+class HelperRows:
+    """What is known of a helper at the rows of a target.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n,)
+        The helper's answers, NaN where they are not known.
+    places : ndarray of int, shape (n,)
+        Which of the helper's training rows they are, -1 where there is none.
+    """
+
+    values: Array
+    places: Positions
+
+
+def helped(
+    alone: RobustGPRegressor,
+    helper: RobustGPRegressor,
+    table: pd.DataFrame,
+    y: pd.Series,
+    known: HelperRows,
+    column: str,
+    *,
+    same: bool = False,
+    **options: Any,
+) -> RobustGPRegressor:
+    """Fit a target with a helper.
+
+    Parameters
+    ----------
+    alone : RobustGPRegressor
+        Fitted to the target by itself.
+    helper : RobustGPRegressor
+        Fitted, of a single target.
+    table : DataFrame of n rows
+        Inputs where the target is known.
+    y : Series of length n
+    known : HelperRows
+    column : str
+        What to call the helper's answers.
+    same : bool
+        Whether it is the same quantity, so that the scale on which the helper is fitted suits the target.
+    **options
+        For the fit.
+    """
+    stack = helper.stack_
+    cases = stack.represent(table, None, options.get("memory"))
+    told = stack.predict(cases).column(0)
+    there = known.places >= 0
+    given = np.where(there, told.to_process(np.where(there, known.values, told.mean)), told.process.mean)
+    # where the helper is known it is learned from, but a new case has only what others say of it
+    left_out = helper.leave_one_out().column(0).process
+    honest = np.where(there, left_out.mean[known.places], told.process.mean)
+    unsure = np.where(there, left_out.std[known.places], told.process.std)
+    model = clone(alone).set_params(
+        trend=[*_trend(alone, table), column],
+        regimes="one",
+    )
+    if alone.kernel is None:
+        given_options: dict[str, Any] = {"random_state": alone.random_state, "n_jobs": alone.n_jobs}
+        model.set_params(kernel=default_kernels(table, groups=alone.groups, **given_options))
+    if same and alone.target_scale in (None, "auto"):
+        kind = stack.scales[0].kind if stack.scales else "identity"
+        model.set_params(target_scale=kind if kind == "identity" or (kind == "log" and (y > 0).all()) else "auto")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit without a helper has said what needs saying
+        model.fit(table.assign(**{column: given}), y, **options)
+    link = Link(column, stack, slope_of(model.stack_))
+    _connect(model, link, y.to_numpy(), link.slope * (honest - given), link.slope * unsure)
+    return model
+
+
+def _trend(model: RobustGPRegressor, table: pd.DataFrame) -> list[str]:
+    """Return the columns of a model's own trend."""
+    if not isinstance(model.trend, str):
+        return list(model.trend)
+    return [factor.column for factor in model.stack_.trend]
+
+
+def _connect(model: RobustGPRegressor, link: Link, y: Array, shift: Array, added: Array) -> None:
+    """Give a fitted model its helper: rows left out, and how wide intervals are, are those of both together.
+
+    Parameters
+    ----------
+    model : RobustGPRegressor
+    link : Link
+    y : ndarray of shape (n,)
+    shift, added : ndarray of shape (n,)
+        What the helper's own left-out predictions change in the mean of every row, and add to its deviation.
+    """
+
+    def adjusted(plain: Prediction) -> Prediction:
+        wide = plain.scale * widening(plain, added[:, None])
+        return Prediction(plain.mean + shift[:, None], wide, plain.df)
+
+    stack = model.stack_
+    own = mixture([part.columns() for part in stack.parts_left_out()], stack.weights.to_numpy())
+    whole = stack.judged is not None and len(stack.judged[0]) == len(y)
+    folds = stack.judged[1].columns() if stack.judged is not None and whole else None
+    stack.left_out = adjusted(own if folds is None else folds)
+    stack.judged = None if folds is None else (np.arange(len(y)), stack.left_out)
+    stack.link = link
+    stack.widths = stack.widths * 0.0 + 1.0
+    if not model.calibrate:
+        return
+    known = stack.leave_one_out()  # what to compare with is on the scale of the process
+    values, counted = known.to_process(y), model.counted(0)
+    left_out = stack.left_out.column(0)
+    if len(y) >= FEW:
+        width = interval_factor(values[counted], left_out.take(counted)) if folds is not None else 1.0
+    else:
+        width = few_rows_factor(values, adjusted(own).column(0), None if folds is None else left_out)
+    stack.widths = stack.widths * width
+
+
+def left_out_error(model: RobustGPRegressor, other: RobustGPRegressor, scale: TargetScale) -> float:
+    """Return the root mean square error of training rows left out of a model of one target.
+
+    Parameters
+    ----------
+    model : RobustGPRegressor
+    other : RobustGPRegressor
+        To compare with: rows that hardly count for either have no say.
+    scale : TargetScale
+        On which errors are compared: of a target that spans decades, those of its logarithm.
+    """
+    found = model.cross_validation()
+    rows, told = (np.arange(len(model.train_targets_)), model.leave_one_out().columns()) if found is None else found
+    counted = (model.counted(0) & other.counted(0))[rows]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        truth, mean = (scale.forward(y[counted]) for y in (model.train_targets_[rows, 0], told.columns().mean[:, 0]))
+    error = np.where(np.isfinite(mean), mean, truth.min() - np.ptp(truth)) - truth
+    return float(np.sqrt(np.mean(error**2)))
+
+
+def scale_of(model: RobustGPRegressor) -> TargetScale:
+    """Return the scale on which a model of one target is fitted."""
+    return next(iter(model.target_scales_.values()))
+
+
+def twins(helper: RobustGPRegressor, table: pd.DataFrame, memory: Any = None) -> HelperRows:
+    """Find the helper's training rows that are the same cases as rows of a table: their answers are known.
+
+    Cases may be meshed differently: they are twins if all numbers are the same, and the meshes much nearer to each
+    other than those of neighbors usually are.
+    """
+    cases = helper.stack_.represent(table, None, memory)
+    points, new = helper.coordinates(None, _COMPONENTS), helper.coordinates(cases.rows, _COMPONENTS)
+    tree = cKDTree(points)
+    usual = float(np.median(tree.query(points, k=2)[0][:, 1]))
+    distance, nearest = tree.query(new)
+    numbers = helper.train_inputs_
+    apart = np.abs(table[numbers.columns].to_numpy(float) - numbers.to_numpy(float)[nearest])
+    same = (apart <= _SAME * np.ptp(numbers.to_numpy(float), axis=0)).all(axis=1)
+    places = np.where(same & (distance <= _TWINS * usual), nearest, -1).astype(np.intp)
+    values = np.where(places >= 0, helper.train_targets_[places, 0], np.nan)
+    return HelperRows(values, places)
+
+
+def part_of(model: RobustGPRegressor, names: Sequence[str], target: str) -> RobustGPRegressor:
+    """Return an unfitted model of one target, with what is asked of a model of several."""
+    scale = model.target_scale
+    if isinstance(scale, Mapping):
+        scale = scale.get(target)
+    elif scale is not None and not isinstance(scale, str):
+        scale = scale[list(names).index(target)]
+    return clone(model).set_params(targets_together=False, target_scale=scale, scaled=None)
+
+
+def free_name(wanted: str, taken: Sequence[object]) -> str:
+    """Return a name for a column that is not taken.
+
+    Examples
+    --------
+    >>> free_name("coarse", ["coarse", "speed"])
+    'coarse (helper)'
+    """
+    while wanted in taken:
+        wanted += " (helper)"
+    return wanted
+
+
+def check_fidelity(model: RobustGPRegressor, names: Sequence[str], embeddings: object) -> None:
+    """Refuse what cannot be asked for together with levels of fidelity."""
+    if len(names) != 1:
+        raise InputError(f"fidelity is for one target at a time, but there are {', '.join(names)}: name one.")
+    if embeddings is not None:
+        raise InputError("fidelity and stored embeddings cannot be combined: the meshes are read.")

@@ -1,0 +1,112 @@
+"""Recursive co-kriging in closed form."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from swwl import Matern52, RobustGPRegressor
+from swwl.gp.prediction import Prediction
+from swwl.regression.together.chain import HelperRows, helped, twins
+from swwl.regression.together.link import slope_of, widening
+
+
+def cheap(x):
+    return np.sin(6 * x)
+
+
+def good(x):
+    return 1.5 * cheap(x) + 0.5 * x - 0.2
+
+
+@pytest.fixture(scope="module")
+def chain():
+    rng = np.random.default_rng(0)
+    many, few = np.linspace(0, 1, 25), np.sort(rng.uniform(0, 1, 9))
+    options = {"calibrate": False, "nugget": 1e-6}
+    helper = RobustGPRegressor(Matern52("x"), **options).fit(pd.DataFrame({"x": many}), cheap(many))
+    table = pd.DataFrame({"x": few})
+    alone = RobustGPRegressor(Matern52("x"), **options).fit(table, pd.Series(good(few), name="y"))
+    nothing = HelperRows(np.full(9, np.nan), np.full(9, -1))
+    model = helped(alone, helper, table, pd.Series(good(few), name="y"), nothing, "h")
+    return helper, alone, model, table
+
+
+def test_the_chain_is_the_formula_of_recursive_cokriging(chain):
+    helper, _, model, table = chain
+    new = pd.DataFrame({"x": np.linspace(0.02, 0.97, 40)})
+    m_h, s_h = helper.predict(new, return_std=True, widen=False)
+    # universal kriging with the trend (1, h), written out
+    gp = model.gps_[0]
+    beta, nugget, x = gp.beta_[0] / model.kernel_.units()[0], gp.nugget_, table["x"].to_numpy()
+
+    def correlation(a, b):
+        d = np.sqrt(5) * beta * np.abs(a[:, None] - b)
+        return (1 + d + d**2 / 3) * np.exp(-d)
+
+    y, given = good(x), helper.predict(table, widen=False)
+    design, new_design = (np.column_stack([np.ones(len(h)), h]) for h in (given, m_h))
+    among = correlation(x, x) + nugget * np.eye(len(x))
+    inverse = np.linalg.inv(among)
+    theta = np.linalg.solve(design.T @ inverse @ design, design.T @ inverse @ y)
+    cross = correlation(new["x"].to_numpy(), x)
+    left = y - design @ theta
+    mean = new_design @ theta + cross @ inverse @ left
+    found, std = model.predict(new, return_std=True, widen=False)
+    assert found == pytest.approx(mean, abs=1e-5)
+    assert model.stack_.link.slope == pytest.approx(theta[1], rel=1e-4)
+    sigma2 = left @ inverse @ left / (len(x) - 2)
+    u = new_design - cross @ inverse @ design
+    variance = 1 + nugget - np.einsum("ij,jk,ik->i", cross, inverse, cross)
+    variance += np.einsum("ij,jk,ik->i", u, np.linalg.inv(design.T @ inverse @ design), u)
+    own = sigma2 * np.maximum(variance, 0) * gp.df_ / (gp.df_ - 2)
+    assert std == pytest.approx(np.sqrt(own + theta[1] ** 2 * s_h**2), rel=1e-3)
+
+
+def test_a_helper_makes_a_few_rows_worth_many(chain):
+    _, alone, model, _ = chain
+    x = np.linspace(0, 1, 60)
+    errors = [np.abs(m.predict(pd.DataFrame({"x": x}), widen=False) - good(x)).max() for m in (alone, model)]
+    assert errors[1] < 0.1 * errors[0]
+
+
+def test_covariances_samples_and_deviations_agree(chain):
+    model, new = chain[2], pd.DataFrame({"x": [0.11, 0.12, 0.9]})
+    mean, std = model.predict(new, return_std=True, widen=False)
+    joint = model.predict(new, return_cov=True, widen=False)[1]
+    assert np.sqrt(np.diag(joint)) == pytest.approx(std, rel=1e-6)
+    draws = model.sample(new, 4000, random_state=0, include_nugget=True)
+    assert draws.mean(axis=0) == pytest.approx(mean, abs=0.1 * std.max())
+    assert draws.std(axis=0) == pytest.approx(std, rel=0.1)
+    assert np.corrcoef(draws[:, 0], draws[:, 1])[0, 1] == pytest.approx(joint[0, 1] / std[0] / std[1], abs=0.05)
+
+
+def test_answers_do_not_depend_on_the_batch(chain):
+    model, new = chain[2], pd.DataFrame({"x": [0.3, 0.5, 0.7]})
+    assert model.predict(new, widen=False)[1:2] == pytest.approx(model.predict(new[1:2], widen=False), rel=1e-7)
+
+
+def test_twins_are_the_same_cases(chain):
+    helper = chain[0]
+    found = twins(helper, pd.DataFrame({"x": [0.0, 0.51, 1.0]}))
+    assert found.places.tolist() == [0, -1, 24]
+    assert found.values[2] == pytest.approx(cheap(1.0)) and np.isnan(found.values[1])
+
+
+def test_slope_is_in_units_of_the_helper():
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({"a": rng.uniform(size=20), "h": 1e3 * rng.uniform(size=20)})
+    y = 0.25 * table["h"] + np.sin(table["a"])
+    model = RobustGPRegressor(Matern52("a"), trend=["h"], calibrate=False).fit(table, y)
+    assert slope_of(model.stack_) == pytest.approx(0.25, rel=1e-3)
+
+
+def test_nothing_is_added_to_what_is_not_known():
+    unsure = Prediction(np.zeros(2), np.array([0.0, 1.0]), 1.0)  # has no standard deviation
+    assert widening(unsure, np.ones(2)).tolist() == [1.0, 1.0]
+
+
+def test_derivatives_and_conditions_are_refused_in_one_line(chain):
+    with pytest.raises(ValueError, match="is helped by h, and derivatives"):
+        chain[2].sensitivity(pd.DataFrame({"x": [0.3]}))
+    with pytest.raises(ValueError, match="Conditions cannot be fixed"):
+        chain[2].stack_.training_cases_at({"x": 0.5})
