@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
@@ -298,10 +298,9 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
             texts that with fewer rows; ``{"level": ["coarse", "fine"]}`` says it, the best last.
         """
         if curve is not None:
-            if fidelity is not None:
-                raise InputError("fidelity does not apply to curves.")
+            others = {"embeddings": embeddings, "fidelity": fidelity}
             return self._fit_curves(
-                X, y, curve, grid, progress=progress, gp_progress=gp_progress, memory=memory, embeddings=embeddings
+                X, y, curve, grid, others, progress=progress, gp_progress=gp_progress, memory=memory
             )
         table = as_table(X)
         if fit_together(
@@ -382,14 +381,17 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         self.metadata_: dict[str, Any] = {}
         return self
 
-    def _fit_curves(self, X: Table, y: Any, curve: str, grid: ArrayLike | None, **options: Any) -> RobustGPRegressor:
+    def _fit_curves(
+        self, X: Table, y: Any, curve: str, grid: ArrayLike | None, others: Mapping[str, object], **options: Any
+    ) -> RobustGPRegressor:
         """Learn curves instead of targets, with a regressor of their own."""
         from swwl.regression.curves.estimator import CurveRegressor  # which is made of this class
 
         if y is not None:
             raise InputError("Targets (y) and a curve are models of their own: give one of them.")
-        if options.pop("embeddings", None) is not None:
-            raise InputError("embeddings do not apply to curves, whose models read the meshes.")
+        for name, value in others.items():
+            if value is not None:
+                raise InputError(f"{name} does not apply to curves, whose models read all meshes.")
         self.__dict__.pop("stack_", None)
         model = CurveRegressor(self, random_state=self.random_state, n_jobs=self.n_jobs)
         self.curves_ = model.fit(X, curve, grid=grid, **options)
