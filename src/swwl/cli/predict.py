@@ -68,13 +68,14 @@ def predict_field_table(
         output.mkdir(exist_ok=True)  # only now: numbers that no mesh has are refused before
         mesh.write(output / names[row])
 
+    seen = fitted_rows(fitted, input_columns(fitted, frame, table), model)
     found = predict_fields(
         fitted,
         frame,
         table,
         write,
         asked=asked,
-        compare=fitted_rows(fitted, input_columns(fitted, frame, table), model),
+        compare=seen,
         memory=memory,
         progress=out.progress("predictions"),
     )
@@ -94,9 +95,11 @@ def predict_field_table(
     _say_what_counts(out, found.scores)
     facts = {"rows": len(frame), "output": output, "files": names, "table": output / TABLE, "outside": outside}
     for name in fitted.field_names_ if asked.whole else ():
-        known = result[f"{name}_{WHOLE}"].dropna() if f"{name}_{WHOLE}" in result else []
+        new = [True] * len(result) if all(seen) else [not one for one in seen]
+        known = result[f"{name}_{WHOLE}"][new].dropna() if f"{name}_{WHOLE}" in result else []
         if len(known):
-            out.say(f"{name}: the 95 % band holds the whole field on {int(sum(known))} of {len(known)} meshes")
+            among = "" if all(new) else " that it was not fitted to"
+            out.say(f"{name}: the 95 % band holds the whole field on {int(sum(known))} of {len(known)} meshes{among}")
             facts |= {f"{name}_{WHOLE}": float(sum(known)) / len(known)}
     inside = found.domain["inside"]
     facts |= {"unlike": None if inside.isna().any() else int((~inside.astype(bool)).sum())}
