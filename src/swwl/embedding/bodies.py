@@ -141,7 +141,7 @@ class BodyEmbedding(SummaryEmbedding):
                     if self.form == "numbers" or self.counts_[place, 0] > 0:
                         error = InputError(
                             f"has no group {name!r}, which the model has learned from: name it in the mesh, or fit "
-                            "without it, to numbers with groups=False (--no-groups), to fields on meshes that do not have it."
+                            "without it, to numbers with groups=False (--no-groups), to fields on other meshes."
                         )
                         raise error.of_item(number, f"Graph {number}", continues=True)
                     mesh[place] = np.empty((0, width))
