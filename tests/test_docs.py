@@ -30,6 +30,12 @@ BEFORE = {
     "docs/guide/symptoms.md": "model = fitted(made())",
     "docs/design.md": "pool, new = made(60), made(4, 7)\nmodel = two_targets(made(14, 3))",
     "docs/sensitivity.md": "train, test = made(), made(4, 7)\nmodel = fitted(train)",
+    "docs/together.md": (
+        "import pandas as pd\nfrom swwl import RobustGPRegressor\nx = np.random.default_rng(0).uniform(0, 1, 40)\n"
+        "runs = pd.DataFrame({'x': x, 'level': ['fine' if k % 4 == 0 else 'coarse' for k in range(40)]})\n"
+        "runs['max_stress'] = np.sin(6 * x) + 0.1 * (runs['level'] == 'fine') * x\nnew = runs[['x']][:3]\n"
+        "parts = pd.DataFrame({'x': x, 'max_disp': np.exp(x), 'life': np.where(np.arange(40) % 3, np.nan, x**2)})"
+    ),
     "docs/fields.md": "from swwl import datasets\ndatasets.write_dataset('tensile2d', 20, 'plates', n_nodes=200)",
 }
 
@@ -99,7 +105,7 @@ def test_python_blocks(name, folder, monkeypatch):
         monkeypatch.setattr(datasets, "fetch_tu", two_classes)
 
     datasets.write_dataset("blade", 16, folder / "d", n_nodes=200, random_state=0)
-    space = {"made": made, "fitted": fitted, "two_targets": two_targets}
+    space = {"np": np, "made": made, "fitted": fitted, "two_targets": two_targets}
     exec(BEFORE.get(name, ""), space)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CaseWarning)  # models of so few rows are unsure of many

@@ -302,7 +302,10 @@ def test_scalars_beside_fields_have_a_file_of_their_own(plates):
             ["--target-field", "heta"],
             "line 2: 000.vtu has no field 'heta'; it has: heat, move, flux. Did you mean 'heat'?",
         ),
-        ([], "Nothing to learn: --target names a column of the table, --target-field a field of its meshes."),
+        (
+            [],
+            "Nothing to learn: --target names a column of the table, --target-field a field of its",
+        ),
         (["--target-field", "heat", "--kernel", "scalars"], "one column of meshes, found none"),
         (["--target-field", "heat", "--merge-nodes"], "--merge-nodes does not apply to --target-field"),
     ],

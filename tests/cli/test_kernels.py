@@ -209,7 +209,7 @@ def test_a_classifier_is_described_and_predicts_in_python_only(table, tmp_path):
     assert "tells bent, straight apart" in swwl("info", tmp_path / "c.swwl").stdout
     for command in (["predict", "t.csv", "-o", "p.csv"], ["report"], ["curve", "--sweep", "load=1:2:3", "-o", "c.png"]):
         error = swwl(command[0], tmp_path / "c.swwl", *command[1:], code=2).stderr
-        assert "c.swwl: holds a GraphSVC, but a RobustGPRegressor" in error
+        assert "c.swwl: holds a GraphSVC, but a" in error
 
 
 def test_a_map_of_given_vectors_shows_their_principal_components(table):

@@ -77,6 +77,8 @@ def test_wrong_times_are_refused(study):
     done = swwl("fit", study / "table.csv", *options, "--time", "0.3", code=2)
     assert "it has no time 0.3; its times are 0, 0.5" in done.stderr
     done = swwl("fit", study / "table.csv", *options, "--time", "all", code=2)
+    assert "--time all learns fields over time: name them with --target-field" in done.stderr
+    done = swwl("check", study / "table.csv", "--time", "all", code=2)
     assert "one time of each case, not all of them" in done.stderr
     (study / "empty").mkdir(exist_ok=True)
     (study / "wrong.csv").write_text("case,drag\n" + "".join(f"case{k},{k}\n" for k in range(6)) + "empty,3\n")

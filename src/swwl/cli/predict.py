@@ -429,7 +429,7 @@ def predict(
     fields = fitted.predicts == "fields"
     if fitted.predicts == "series" or times is not None:
         others = bool(probe or force_on or whole_field or line or time)
-        _predict_series(out, fitted, model, Series(given, mesh or [], output, times, others), force)
+        _predict_series(out, fitted, model, AskedOfSeries(given, mesh or [], output, times, others), force)
         return
     at = given_time(time)
     asked = Asked(numbers_of_texts(probe or [], force_on or []), whole_field)
@@ -465,7 +465,7 @@ def predict(
             _table(out, fitted, model, Path(given[0]), output, at, cache, force)
 
 
-class Series(NamedTuple):
+class AskedOfSeries(NamedTuple):
     """What is asked of a model of fields over time."""
 
     given: list[str]
@@ -475,7 +475,7 @@ class Series(NamedTuple):
     others: bool  # whether options that are not for it were given
 
 
-def _predict_series(out: Output, fitted: Any, model: Path, asked: Series, force: bool) -> None:
+def _predict_series(out: Output, fitted: Any, model: Path, asked: AskedOfSeries, force: bool) -> None:
     """Write a series of meshes for every row of a table, or for one case."""
     from swwl.jobs.outputs import check_output
     from swwl.jobs.predict import FILE, TABLE, case_meshes, domain_words, one_case
