@@ -189,7 +189,9 @@ def test_what_cannot_be_learned(table):
         quick().fit(table[:4], "u")
     with pytest.raises(InputError, match="n_shapes is 0"):
         quick(n_shapes=0).fit(table, "u")
-    with pytest.raises(InputError, match="embeddings does not apply to curves"):
+    with pytest.raises(InputError, match="fidelity does not apply to curves"):
+        RobustGPRegressor().fit(table, curve="u", fidelity="level")
+    with pytest.raises(InputError, match="do not apply to curves"):
         CurveRegressor(RobustGPRegressor(scaled="u ~ size")).fit(table, "u")
     with pytest.raises(InputError, match="is the same in all 60 rows"):
         quick().fit(table.assign(u=[T] * 60), "u")
