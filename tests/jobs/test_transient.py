@@ -38,7 +38,9 @@ def test_series_of_a_table_and_of_one_case(warming, tmp_path):
     folder, _ = warming
     out = tmp_path / "out"
     said = swwl("predict", folder / "m.swwl", folder / "new.csv", "-o", out, "--times", "0.1,0.5").output
-    assert "against the fields that the series hold" in said
+    assert "against the fields that the series hold" in said and "training rows" not in said
+    known = swwl("predict", folder / "m.swwl", folder / "t.csv", "-o", tmp_path / "known").output
+    assert "training rows" in known and "held-out rows" in known
     series = MeshSeries.read(out / "c17.pvd")
     assert series.times.tolist() == [0.1, 0.5] and {"temperature", "temperature_upper95"} <= set(series.fields)
     table = pd.read_csv(out / "predictions.csv")

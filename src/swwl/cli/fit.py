@@ -287,7 +287,8 @@ def _run(out: Output, job: FitJob) -> None:
         if "curve" in facts:
             of, predictions = " of curves", "predictions.csv" if facts["form"] == "wide" else "predicted"
         out.say(f"\nmodel{of} written to {path}")
-        out.say(f"next:  swwl report {path}    swwl predict {path} NEW.csv -o {predictions}")
+        report = "" if "times" in facts else f"swwl report {path}    "  # there is none over time
+        out.say(f"next:  {report}swwl predict {path} NEW.csv -o {predictions}")
     out.result(result | about)
 
 

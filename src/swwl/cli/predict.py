@@ -507,7 +507,7 @@ def _predict_series(out: Output, fitted: Any, model: Path, asked: AskedOfSeries,
         check_series_folder(output, files, force)
         output.mkdir(parents=True, exist_ok=True)
     found = predict_series(
-        fitted, frame, table, lambda row, series: series.write(files[row]), at, out.progress("predictions")
+        fitted, frame, table, model, lambda row, series: series.write(files[row]), at, out.progress("predictions")
     )
     if not mesh:
         result = found.table
@@ -517,6 +517,7 @@ def _predict_series(out: Output, fitted: Any, model: Path, asked: AskedOfSeries,
     for line in domain_words(found.domain, fitted.fields_.n_train_):
         out.say(line)
     show_field_scores(out, found.scores, "against the fields that the series hold")
+    _say_what_counts(out, found.scores)
     out.result({"rows": len(frame), "output": output, "files": [str(file) for file in files], "scores": found.scores})
 
 

@@ -10,14 +10,23 @@ from typing import NamedTuple
 import pandas as pd
 
 from swwl.errors import CaseWarning, InputError
-from swwl.evaluation.metadata import HELD_OUT, plain_score
+from swwl.evaluation.metadata import plain_score
 from swwl.fields.scores import MeshScore, pooled
 from swwl.fields.transient import TransientRegressor
 from swwl.formatting import Record, plain
 from swwl.jobs.describe import series_model_facts
 from swwl.jobs.fit import FitOptions, Kernel, WrittenModel, about_data
 from swwl.jobs.plan import FitPlan
-from swwl.jobs.predict import OUTSIDE, domain_columns, input_columns, mesh_names, score_mesh
+from swwl.jobs.predict import (
+    FITTED,
+    OUTSIDE,
+    UNSEEN,
+    domain_columns,
+    fitted_rows,
+    input_columns,
+    mesh_names,
+    score_mesh,
+)
 from swwl.mesh.io.formats import times_of
 from swwl.mesh.series import MeshSeries
 from swwl.parallel import Progress
@@ -129,6 +138,7 @@ def predict_series(
     model: TransientRegressor,
     frame: pd.DataFrame,
     path: Path,
+    model_path: Path,
     write: Callable[[int, MeshSeries], None],
     times: Sequence[float] | None = None,
     progress: Progress | None = None,
@@ -141,6 +151,8 @@ def predict_series(
     frame : DataFrame
     path : path
         Of the table.
+    model_path : path
+        Of the model, which knows its meshes relative to that.
     write : callable
         Takes the number of a row and its series.
     times : sequence of float, optional
@@ -149,7 +161,8 @@ def predict_series(
     """
     table = input_columns(model, frame, path)
     called = case_names(frame[model.mesh_column_].tolist())
-    domains, scores = [], dict[str, list[MeshScore]]()
+    fitted = fitted_rows(model.fields_, table, model_path)
+    domains, scores = [], dict[tuple[str, bool], list[MeshScore]]()
     for row in range(len(table)):
         one = table.iloc[[row]]
         item = one[model.mesh_column_].iloc[0]
@@ -159,10 +172,11 @@ def predict_series(
             domains.append(model.domain(one))
             if len(times_of(Path(item))) > 1:
                 for name, score in score_series(model, one, called[row]).items():
-                    scores.setdefault(name, []).append(score)
+                    scores.setdefault((name, bool(fitted[row])), []).append(score)
         if progress is not None:
             progress(row + 1, len(table))
-    rows = [{"field": name, "test": HELD_OUT} | pooled(own)._asdict() for name, own in scores.items()]
+    rows = [{"field": name, "test": FITTED if seen else UNSEEN if fitted.any() else "table"} | pooled(own)._asdict()
+            for (name, seen), own in sorted(scores.items())]  # fmt: skip
     domain = pd.concat(domains)
     told = {OUTSIDE: list(domain["outside"]), **domain_columns(domain)}
     return PredictedSeries(pd.concat([frame, pd.DataFrame(told, index=frame.index)], axis=1), domain, rows)
