@@ -20,7 +20,7 @@ from swwl.cli.coarsen import coarsen
 from swwl.cli.console import one_line, show_error, show_note
 from swwl.cli.curve import curve
 from swwl.cli.demo import demo
-from swwl.cli.design import select, suggest
+from swwl.cli.design.choose import select, suggest
 from swwl.cli.embed import embed
 from swwl.cli.explain import explain
 from swwl.cli.fit import fit

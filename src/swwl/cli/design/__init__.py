@@ -1,0 +1,1 @@
+"""Commands that choose cases, improve them, and run simulations."""
