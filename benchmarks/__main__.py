@@ -15,6 +15,7 @@ MODULES = (
     "domain",
     "invariance",
     "design",
+    "chance",
     "serve",
     "sensitivity",
     "fields",

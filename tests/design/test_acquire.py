@@ -11,9 +11,10 @@ from scipy.stats import t as student
 from swwl import Components, Elliptic, Matern52, RobustGPRegressor
 from swwl.design import pool as pools
 from swwl.design import suggest
-from swwl.design.acquire import coordinates, expected_improvement, probability_between
+from swwl.design.acquire import coordinates, expected_improvement, front_of, hypervolume, probability_between
+from swwl.design.coverage import Coverage
 from swwl.design.pool import Pool
-from swwl.design.space import even_weights
+from swwl.design.space import success_chance
 from swwl.errors import InputError, InputTypeError
 from swwl.gp.prediction import Prediction
 from tests.domain.test_verdict import SKIN, plates
@@ -61,8 +62,8 @@ def test_integrated_variance_is_taken_away_as_the_formula_says(single):
     new = cases(40, 2)[["a", "b"]]
     _, cov = single.predict(new, return_cov=True, include_nugget=False, widen=False)
     noise = Pool(single, new).noise[:, 0]
-    weights = even_weights(coordinates(Pool(single, new))[0])
-    gains = weights @ cov**2 / (np.diag(cov) + noise) / (weights @ np.diag(cov))
+    gains = (cov**2).sum(axis=0) / (np.diag(cov) + noise) / np.trace(cov)
+    gains = (gains + Coverage(*coordinates(Pool(single, new))).gains()) / 2
     found = suggest(single, new, 3)
     assert found["row"][0] == gains.argmax() and found["score"][0] == pytest.approx(gains.max())
     assert found["score"].is_monotonic_decreasing and len(set(found["row"])) == 3
@@ -73,10 +74,10 @@ def test_integrated_variance_is_taken_away_as_the_formula_says(single):
 def test_copies_of_candidates_do_not_draw_suggestions_to_them(single):
     new = cases(30, 2)[["a", "b"]]
     crowded = pd.concat([new, *[new[:1]] * 200], ignore_index=True)
-    weights = even_weights(crowded.to_numpy())
-    assert weights[0] + weights[30:].sum() < 0.1  # 201 of 230 candidates
-    assert suggest(single, crowded, 1)["row"][0] == suggest(single, new, 1)["row"][0]
-    np.testing.assert_array_equal(even_weights(np.zeros((4, 2))), np.full(4, 0.25))
+    found = suggest(single, crowded, 30)
+    assert found["row"][0] == suggest(single, new, 1)["row"][0] and set(found["row"]) == set(range(30))
+    with pytest.raises(InputError, match="the pool has 30, 200 more are left out .training cases, copies"):
+        suggest(single, crowded, 31)
 
 
 @pytest.mark.slow
@@ -137,6 +138,54 @@ def test_failed_and_running_cases_are_not_chosen(single):
     assert not set(suggest(single, new, 5, "maximize", pending=first)["row"]) & set(first)
 
 
+def test_cases_near_failures_are_chosen_late():
+    rows = np.array([[0.0, 0.0], [0.1, 0.0], [3.0, 3.0]])
+    chance = success_chance(rows, np.array([[3.0, 3.1]]), rows[:1])
+    assert chance[0] < 0.6 and chance[1] < 0.6 and chance[2] > 0.9
+    np.testing.assert_array_equal(success_chance(rows, rows, rows[:0]), 1)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6))
+def test_the_area_below_a_front_is_counted_by_points(seed):
+    rng = np.random.default_rng(seed)
+    values = rng.uniform(size=(8, 2))
+    front = front_of(values)
+    assert (np.diff(front[:, 0]) > 0).all() and (np.diff(front[:, 1]) < 0).all()
+    drawn = rng.uniform(size=(40_000, 2))
+    inside = (drawn[:, None] < values).all(axis=2).any(axis=1).mean()
+    assert hypervolume(front, np.zeros(2)) == pytest.approx(inside, abs=0.012)
+
+
+def test_two_goals_are_judged_by_the_area_that_is_expected(stack):
+    new = cases(12, 5)[["a", "b"]]
+    found = suggest(stack, new, 1, "maximize:u,minimize:v")
+    mean = stack.predict(new, include_nugget=False)
+    rng = np.random.default_rng(0)
+    known = stack.train_targets_ * [1, -1]
+    start = front_of(known)
+    reference = start.min(axis=0) - 0.1 * np.ptp(known, axis=0)
+    pool = Pool(stack, new)
+    case = int(found["row"][0])
+    draws = mean[case] + rng.standard_t(pool.df, (4000, 2)) * [pool.believed(k).scale[case] for k in (0, 1)]
+    grown = [hypervolume(front_of(np.vstack([start, draw * [1, -1]])), reference) for draw in draws]
+    assert found["score"][0] == pytest.approx(np.mean(grown) - hypervolume(start, reference), rel=0.1, abs=1e-4)
+    assert "the best compromises so far" in found["why"][0]
+    several = suggest(stack, new, 4, ["maximize:u", "minimize:v"], constraints={"u": (0.2, None)})
+    assert len(set(several["row"])) == 4
+
+
+def test_two_goals_trace_the_front_of_a_pool(stack):
+    table = cases(200, 9)
+    chosen = suggest(stack, table[["a", "b"]], 12, "maximize:u,minimize:v")["row"]
+    values = table[["u", "v"]].to_numpy() * [1, -1]
+    reference = values.min(axis=0)
+    best = hypervolume(front_of(values), reference)
+    random = [np.random.default_rng(s).permutation(200)[:12] for s in range(9)]
+    share = [hypervolume(front_of(values[rows]), reference) / best for rows in [chosen, *random]]
+    assert share[0] > 0.9 and share[0] > np.median(share[1:])
+
+
 def test_suggestions_among_meshes():
     kernel = Elliptic(Components("mesh", n_components=2, **SKIN), "load")
     table = plates(30, 0)
@@ -158,6 +207,10 @@ def test_bad_wishes_are_refused(single, stack):
         ({"constraints": {"v": (2, 1)}}, "is impossible: at least 2 and at most 1"),
         ({"constraints": {"v": 3}}, "must be \\(low, high\\)"),
         ({"goal": "learn:u", "target": "v"}, "one is enough"),
+        ({"goal": "maximize:u,learn:v"}, "Two goals are expected, such as"),
+        ({"goal": "maximize:u,minimize:u"}, "Both goals name 'u'"),
+        ({"goal": "maximize:u,minimize:v", "target": "u"}, "one is enough"),
+        ({"goal": "maximize:u,minimize:v", "criterion": "ei"}, "criterion must be ehvi for two goals"),
     ]:
         with pytest.raises(InputError, match=text):
             suggest(stack, new, **({"n": 1} | options))

@@ -11,8 +11,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from swwl import Graph, Mesh
 from swwl.design import KernelKMeans, mmd_test, select
+from swwl.design.coverage import Coverage, Outlook, distinct, random_outlook
 from swwl.design.space import design_rows
-from swwl.design.subsets import greedy_medians
+from swwl.design.subsets import METHODS, greedy_medians, support_points
 from swwl.errors import InputError
 from tests.helpers import plate
 
@@ -32,6 +33,76 @@ def test_every_choice_has_the_largest_gain(seed, n):
         assert found["score"][k] == pytest.approx(gains.max() / 40)
 
 
+def matern(first, second, length):
+    t = np.sqrt(5) * cdist(first, second) / length
+    return (1 + t + t**2 / 3) * np.exp(-t)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 4))
+def test_what_a_choice_leaves_open_is_the_variance_of_a_process(seed, n_known):
+    rng = np.random.default_rng(seed)
+    rows, known = rng.normal(size=(30, 3)), rng.normal(size=(n_known, 3))
+    cover, length = Coverage(rows, known), 5 * np.sqrt(rows.var(axis=0).sum())
+    chosen = [3, 17, 8]
+    for case in chosen:
+        predicted = cover.left() * (1 - cover.gains()[case])
+        cover.choose(case)
+        assert cover.left() == pytest.approx(predicted, rel=1e-6)
+    given = np.vstack([known, rows[chosen]])
+    across = matern(rows, given, length)
+    solved = np.linalg.solve(matern(given, given, length) + 1e-4 * np.eye(len(given)), across.T)
+    assert cover.left() == pytest.approx(1 - (across * solved.T).sum(axis=1).mean(), rel=1e-6)
+
+
+def test_copies_of_cases_count_once_and_large_pools_by_a_sample(monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(40, 2))
+    copied = np.vstack([rows, np.repeat(rows[:1], 300, axis=0) + 1e-13])
+    assert distinct(copied).tolist() == list(range(40))
+    cover = Coverage(rows, rows[:0])
+    assert Coverage(copied, rows[:0]).gains()[:40] == pytest.approx(cover.gains())
+    monkeypatch.setattr("swwl.design.coverage._MOST_NUMBERS", 30 * 40)
+    monkeypatch.setattr("swwl.design.coverage._MOST_KNOWN", 5)
+    some = Coverage(rows, rows[:9], seed=1)
+    some.choose(12)
+    assert 0 < some.left() < 1 and some.gains().shape == (40,)
+
+
+def test_the_outlook_knows_clustered_pools_from_even_ones():
+    rng = np.random.default_rng(0)
+    crowd = np.vstack([rng.normal(size=(15, 4)), 0.02 * rng.normal(size=(150, 4)) + rng.normal(size=4)])
+    assert select(crowd, 15).attrs["outlook"].worth
+    assert "falls to" in select(crowd, 15).attrs["outlook"].told()
+    even = select(rng.uniform(size=(280, 10)), 60).attrs["outlook"]
+    assert not even.worth and "evenly filled" in even.told()
+
+
+def test_random_choice_leaves_what_conditioning_leaves():
+    rng = np.random.default_rng(0)
+    among = matern(*[rng.normal(size=(12, 2))] * 2, 1.0)
+    found = random_outlook(among, np.arange(12), np.ones(12), np.full(12, 0.1), 12, np.arange(12), 0)
+    left = 1 - (among * np.linalg.solve(among + 0.1 * np.eye(12), among).T).sum(axis=1)
+    assert isinstance(found, Outlook) and found.before == 1.0
+    assert found.random == pytest.approx([np.sqrt(left.mean())] * 3)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 3))
+def test_support_points_have_the_least_energy_distance(seed, n_known):
+    rng = np.random.default_rng(seed)
+    rows, known = rng.normal(size=(25, 2)), rng.normal(size=(n_known, 2))
+    found = support_points(rows, 4, known, np.arange(25))
+
+    def energy(chosen):
+        own = np.vstack([known, rows[chosen]])
+        return 2 * cdist(own, rows).mean() - cdist(own, own).mean() - cdist(rows, rows).mean()
+
+    for k in range(1, 5):
+        chosen = found["row"].tolist()[:k]
+        others = [energy([*chosen[:-1], c]) for c in range(25) if c not in chosen[:-1]]
+        assert energy(chosen) == pytest.approx(min(others)) == pytest.approx(found["score"][k - 1])
+
+
 def test_choices_know_neither_units_nor_order():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(60, 3))
@@ -41,7 +112,7 @@ def test_choices_know_neither_units_nor_order():
     assert order[select(rows[order], 5)["row"]].tolist() == chosen.tolist()
 
 
-@pytest.mark.parametrize("method", ["k-median", "maximin"])
+@pytest.mark.parametrize("method", METHODS)
 def test_more_choices_begin_with_fewer_and_none_is_there_twice(method):
     rows = np.random.default_rng(1).normal(size=(50, 2))
     found = select(rows, 50, method)
@@ -49,7 +120,8 @@ def test_more_choices_begin_with_fewer_and_none_is_there_twice(method):
     assert select(rows, 9, method)["row"].tolist() == found["row"][:9].tolist()
     assert list(found.columns) == ["row", "rank", "score", "why"] and (found["why"] != "").all()
     scores = found["score"].to_numpy()[1:]
-    assert (np.diff(scores) <= 1e-9).all()
+    if method in ("k-median", "maximin"):
+        assert (np.diff(scores) <= 1e-9).all()
 
 
 def test_known_cases_are_not_chosen_and_keep_others_away():
@@ -79,7 +151,7 @@ def test_bad_pools_are_refused():
         ({"n": 6}, "6 cases were requested, but the pool has 5"),
         ({"n": 4, "have": [0, 1]}, "4 cases were requested, but the pool has 3, 2 more are left out"),
         ({"n": 0}, "n must be a whole number of at least 1, not 0"),
-        ({"n": 1, "method": "best"}, "method must be one of k-median, maximin"),
+        ({"n": 1, "method": "best"}, "method must be one of imse, support, k-median, maximin"),
         ({"n": 1, "have": [7]}, "have names row 7, but there are 5 cases"),
         ({"n": 1, "have": np.ones(3, bool)}, "have has 3 entries, but there are 5 cases"),
     ]:

@@ -203,5 +203,8 @@ def show_choices(out: Output, chosen: pd.DataFrame, frame: pd.DataFrame, path: P
         out.say(f"  {place}: {why}")
     if len(chosen) > _MOST_CHOICES:
         out.say(f"  and {len(chosen) - _MOST_CHOICES} more")
+    outlook = chosen.attrs.get("outlook")
+    if outlook is not None:
+        out.say(outlook.told())
     out.say(title)
     out.result([{"place": place} | one for place, one in zip(places, chosen.to_dict("records"), strict=True)])

@@ -1,7 +1,7 @@
 r"""Which cases to simulate next: to learn most, or to find the best.
 
-Learning: each choice takes away the most of the predictive variance that is left in the space that the pool fills,
-:math:`\sum_x w_x C_{xc}^2 / (C_{cc} + \nu)`, with weights inverse to the density of the pool. Finding the
+Learning: each choice takes away the most of the predictive variance that is left in the pool,
+:math:`\sum_x C_{xc}^2 / (C_{cc} + \nu)`, of the model and of a smooth process that knows no answers. Finding the
 best: expected improvement of a Student-t prediction with mean m, scale s and d degrees of freedom over the best answer
 f,
 
@@ -14,8 +14,8 @@ predicted ones, and variances fall as if they were known.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,9 +26,10 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from sklearn.utils.validation import check_is_fitted
 
+from swwl.design.coverage import SAME, Coverage, Outlook, distinct, random_outlook, share
 from swwl.design.levels import MOST_CASES, LevelPool, choose_levels, level_table, read_costs
 from swwl.design.pool import Pool, at_conditions, check_conditions, outside_notes
-from swwl.design.space import N_COMPONENTS, as_positions, check_count, chosen_table, even_weights
+from swwl.design.space import N_COMPONENTS, as_positions, check_count, chosen_table, success_chance
 from swwl.embedding.distances import pairwise_distances
 from swwl.errors import CaseWarning, InputError, InputTypeError
 from swwl.formatting import number, percent
@@ -41,22 +42,30 @@ from swwl.tables.inputs import as_rows
 
 Array = NDArray[np.float64]
 
-CRITERIA = {"learn": ("imse", "variance", "maximin"), "maximize": ("ei", "ucb"), "minimize": ("ei", "ucb")}
+CRITERIA = {
+    "learn": ("imse", "variance", "maximin"),
+    "maximize": ("ei", "ucb"),
+    "minimize": ("ei", "ucb"),
+    "both": ("ehvi",),
+}
+_GOALS = ("learn", "maximize", "minimize")
+# How far beyond the worst answer of the front the reference point of hypervolumes lies, in ranges of the answers.
+_BEYOND = 0.1
+# How much a process that knows no answers counts in a choice to learn, beside the model.
+_COVER = 0.5
 # How many standard deviations above its mean a candidate is judged by "ucb".
 _HOPE = 2.0
 # Values beyond the best answer over which improvements of transformed targets are averaged.
 _TAIL_VALUES = 64
 # Candidates that satisfy constraints with less probability are chosen only where there are no others.
 _PROBABLE = 0.5
-# A candidate is a training case if no coordinate differs by more than this share of its spread: rounding alone.
-_SAME = 1e-6
 
 
 def suggest(
     model: Any,
     candidates: Any,
     n: int = 10,
-    goal: str = "learn",
+    goal: str | Sequence[str] = "learn",
     *,
     target: str | list[str] | None = None,
     criterion: str | None = None,
@@ -81,14 +90,14 @@ def suggest(
         How many to choose.
     goal : {"learn", "maximize", "minimize"}
         Make the model better everywhere in the pool, or find the case with the largest or least target; also
-        "maximize:efficiency".
+        "maximize:efficiency". Two targets together: "maximize:efficiency,minimize:mass", or a list of both.
     target : str or list of str, optional
         What to learn (by default all targets) or to improve (needed where the model has several).
     criterion : str, optional
-        For "learn" "imse" (default, takes away most variance, with the places of the pool weighted by
-        :func:`swwl.design.space.even_weights`), "variance" (the least sure case), or
-        "maximin" (the case farthest from training cases and choices); otherwise "ei" (default, expected improvement) or
-        "ucb" (mean and two standard deviations).
+        For "learn" "imse" (default, takes away most variance in the pool, of the model and of a smooth process that
+        knows no answers), "variance" (the least sure case), or "maximin" (the case farthest from training cases and
+        choices); otherwise "ei" (default, expected improvement) or "ucb" (mean and two standard deviations); for two
+        goals "ehvi" (expected growth of the area that the best compromises dominate).
     constraints : mapping of str to (low, high), optional
         Targets that have to lie between bounds, None where there is none: scores are multiplied by the probability
         that they do, and where there are candidates for which it is at least a half, others are not chosen. The best
@@ -96,7 +105,8 @@ def suggest(
     pending : row numbers or mask, optional
         Rows of the pool that are being simulated: not chosen, and taken for known.
     failed : row numbers or mask, optional
-        Rows that cannot be simulated: not chosen, and nothing is learned from them.
+        Rows whose simulations failed: not chosen, and others as far as they are near them
+        (:func:`swwl.design.space.success_chance` multiplies scores).
     at : mapping of str to number or text, optional
         Conditions to design for, such as ``{"force": 1000}``: all candidates are judged at these values, whatever the
         pool says, and the best answer so far is the best that is predicted for a training case there. A
@@ -115,7 +125,8 @@ def suggest(
     DataFrame
         ``row`` (counted from 0), ``rank`` (from 1), ``score`` (the share of the pool's variance that it takes away,
         or that of the least sure case; the distance; the expected improvement; the upper bound) and ``why``, in words.
-        Candidates that are training cases are never chosen; ``attrs["fitted"]`` counts them.
+        Candidates that are training cases are never chosen; ``attrs["fitted"]`` counts them. For "imse",
+        ``attrs["outlook"]`` says what is expected of the choice, see :class:`swwl.design.coverage.Outlook`.
 
     Examples
     --------
@@ -145,13 +156,15 @@ def suggest(
     pool = Pool(model, candidates, progress=progress, memory=memory, at=conditions)
     running, broken = (as_positions(rows, len(pool), name) for rows, name in ((pending, "pending"), (failed, "failed")))
     fitted = np.setdiff1d(fitted_cases(pool), np.union1d(running, broken))
-    taken = np.union1d(fitted, np.union1d(running, broken))
+    copies = np.setdiff1d(np.arange(len(pool)), _first_ones(pool))
+    taken = np.union1d(np.union1d(fitted, copies), np.union1d(running, broken))
     free = np.setdiff1d(np.arange(len(pool)), taken)
     n = check_count(n, len(free), len(taken))
     rule = _RULES[aim.criterion](pool, aim, random_state)
     for case in running:
         rule.choose(int(case))
-    feasible = aim.feasible(pool)
+    feasible = aim.feasible(pool) * _success(pool, broken)
+    outlook = rule.outlook(n, free) if aim.criterion == "imse" else None
     chosen, scores, reasons = [], [], []
     for _ in range(n):
         score = rule.scores() * feasible
@@ -165,6 +178,8 @@ def suggest(
         free = free[free != case]
     found = chosen_table(chosen, scores, reasons)
     found.attrs["fitted"] = len(fitted)
+    if outlook is not None:
+        found.attrs["outlook"] = replace(outlook, after=rule.left())
     return found
 
 
@@ -186,7 +201,8 @@ def _with_costs(
     names = list(costs)
     known = np.zeros((len(names), len(places)), dtype=bool)
     known[0, fitted_cases(pool)] = True
-    weights = _place_weights(pool, np.arange(len(places)))
+    weights = np.isin(np.arange(len(places)), _first_ones(pool)).astype(float)
+    weights /= weights.sum()
     levels = LevelPool.of(model, pool.cases, len(names))
     chosen = choose_levels(levels, names, np.array(list(costs.values())), weights, n, known)
     found = level_table(*chosen, names, places)
@@ -205,26 +221,32 @@ class Aim:
         Which of the model's.
     bounds : dict of int to (low, high)
         By target; infinite where there is no bound.
+    signs : list of float
+        What targets are multiplied by so that more is better.
     """
 
     goal: str
     criterion: str
     targets: list[int]
     bounds: dict[int, tuple[float, float]]
+    signs: list[float]
 
     @classmethod
     def read(
         cls,
         model: RobustGPRegressor,
-        goal: str,
+        goal: str | Sequence[str],
         target: str | list[str] | None,
         criterion: str | None,
         constraints: Mapping[str, tuple[float | None, float | None]] | None,
     ) -> Aim:
         """Read what the user wants; refuse what the model cannot say anything about."""
-        goal, _, named = str(goal).partition(":")
-        if goal not in CRITERIA:
-            raise InputError(f"goal must be one of {', '.join(CRITERIA)}, not {goal!r}.")
+        goals = [one.strip() for one in goal.split(",")] if isinstance(goal, str) else [str(one) for one in goal]
+        if len(goals) > 1:
+            return cls._of_two(model, goals, target, criterion, constraints)
+        goal, _, named = goals[0].partition(":")
+        if goal not in _GOALS:
+            raise InputError(f"goal must be one of {', '.join(_GOALS)}, not {goal!r}.")
         if named and target is not None:
             raise InputError(f"The goal names {named!r}, and the target {target!r} is given too; one is enough.")
         criterion = criterion or CRITERIA[goal][0]
@@ -236,12 +258,39 @@ class Aim:
         names = model.target_names_ if wanted is None else [wanted] if isinstance(wanted, str) else list(wanted)
         if goal != "learn" and len(names) != 1:
             raise InputError(f"Only one target can be {goal}d, but there are {', '.join(names)}: name one of them.")
-        return cls(goal, criterion, [_place(model, name) for name in names], _bounds(model, constraints or {}))
+        signs = [-1.0 if goal == "minimize" else 1.0] * len(names)
+        return cls(goal, criterion, [_place(model, name) for name in names], _bounds(model, constraints or {}), signs)
+
+    @classmethod
+    def _of_two(
+        cls,
+        model: RobustGPRegressor,
+        goals: Sequence[str],
+        target: str | list[str] | None,
+        criterion: str | None,
+        constraints: Mapping[str, tuple[float | None, float | None]] | None,
+    ) -> Aim:
+        """Read two targets that are to be improved together."""
+        pairs = [one.partition(":")[::2] for one in goals]
+        names = [name for _, name in pairs]
+        if len(pairs) != 2 or any(kind not in ("maximize", "minimize") or not name for kind, name in pairs):
+            raise InputError(
+                f"Two goals are expected, such as 'maximize:efficiency,minimize:mass', not {', '.join(goals)!r}."
+            )
+        if names[0] == names[1]:
+            raise InputError(f"Both goals name {names[0]!r}; two targets are expected.")
+        if target is not None:
+            raise InputError(f"The goals name their targets, and the target {target!r} is given too; one is enough.")
+        if criterion not in (None, *CRITERIA["both"]):
+            raise InputError(f"criterion must be {CRITERIA['both'][0]} for two goals, not {criterion!r}.")
+        signs = [1.0 if kind == "maximize" else -1.0 for kind, _ in pairs]
+        places = [_place(model, name) for name in names]
+        return cls("both", CRITERIA["both"][0], places, _bounds(model, constraints or {}), signs)
 
     @property
     def sign(self) -> float:
-        """What targets are multiplied by so that more is better."""
-        return -1.0 if self.goal == "minimize" else 1.0
+        """What the first target is multiplied by so that more is better."""
+        return self.signs[0]
 
     def satisfied(self, values: Array) -> NDArray[np.bool_]:
         """Return which rows (N,) of known targets (N, k) satisfy all constraints."""
@@ -371,21 +420,26 @@ class _Variance:
 
 
 class _Integrated:
-    """Choose the case that takes away most variance in the pool."""
+    """Choose the case that takes away most variance in the pool: of the model and, as much, of a smooth process.
+
+    A model of few cases is often sure where it should not be, and sees variations of meshes that do not count; the
+    process, see :class:`Coverage`, knows nothing of the answers.
+    """
 
     def __init__(self, pool: Pool, aim: Aim, seed: int):
-        self.pool, self.targets = pool, aim.targets
-        self.places = pool.places(seed)
+        self.pool, self.targets, self.seed = pool, aim.targets, seed
+        places = pool.places(seed)
+        self.places = places[np.isin(places, _first_ones(pool))]
         self.among = pool.among(self.places)[aim.targets]
-        self.weights = _place_weights(pool, self.places)
-        total = self.weights @ pool.variance[self.places][:, aim.targets]
-        self.total = np.maximum(total, np.finfo(float).tiny)
+        self.cover = _coverage(pool, seed)
 
     def scores(self) -> Array:
         """Return which share of the variance each candidate takes away, averaged over targets, (M,)."""
         own = (self.pool.variance + self.pool.noise)[:, self.targets].T
-        gains = np.einsum("r,trm->tm", self.weights, self.among**2) / np.maximum(own, np.finfo(float).tiny)
-        return np.asarray((gains / self.total[:, None]).mean(axis=0))
+        total = self.pool.variance[self.places][:, self.targets].sum(axis=0)
+        gains = np.einsum("trm,trm->tm", self.among, self.among) / np.maximum(own, np.finfo(float).tiny)
+        shares = np.asarray((gains / np.maximum(total, np.finfo(float).tiny)[:, None]).mean(axis=0))
+        return shares if self.cover is None else np.asarray((1 - _COVER) * shares + _COVER * self.cover.gains())
 
     def choose(self, case: int) -> None:
         """Take a candidate for simulated."""
@@ -393,10 +447,22 @@ class _Integrated:
         explained = self.pool.settle(case, self.among[np.argsort(self.targets), case] if whole else None)
         own = explained[self.targets]
         self.among -= own[:, self.places, None] * own[:, None, :]
+        if self.cover is not None:
+            self.cover.choose(case)
+
+    def outlook(self, n: int, free: NDArray[np.intp]) -> Outlook:
+        """Return what is expected of n free candidates that are drawn at random, of the first target."""
+        k = self.targets[0]
+        variance, noise = self.pool.variance[:, k], self.pool.noise[:, k]
+        return random_outlook(self.among[0], self.places, variance, noise, n, free, self.seed)
+
+    def left(self) -> float:
+        """Return the expected error over the pool, of the first target."""
+        return float(np.sqrt(self.pool.variance[self.places, self.targets[0]].mean()))
 
     def why(self, case: int, score: float) -> str:
         """Say in words why a candidate is chosen."""
-        return f"takes away {percent(score) if score >= 0.005 else 'less than 1 %'} of the variance in the pool"
+        return f"tells most about the pool: takes away {share(score)} of the variance that is left"
 
 
 class _Farthest:
@@ -460,7 +526,86 @@ class _Improvement:
         return told if self.aim.criterion == "ucb" else f"{told}: improves it by {number(score)} on average"
 
 
+def front_of(values: Array) -> Array:
+    """Return the rows (F, 2) that no other row exceeds in both columns, the largest first number last.
+
+    Examples
+    --------
+    >>> front_of(np.array([[0.0, 3.0], [1.0, 1.0], [2.0, 2.0], [2.0, 0.0]])).tolist()
+    [[0.0, 3.0], [2.0, 2.0]]
+    """
+    order = np.lexsort((values[:, 1], values[:, 0]))[::-1]
+    best = np.maximum.accumulate(values[order, 1])
+    kept = np.concatenate([[True], values[order[1:], 1] > best[:-1]])
+    return np.asarray(values[order[kept]][::-1])
+
+
+def hypervolume(front: Array, reference: Array) -> float:
+    """Return the area between a front, as :func:`front_of` returns it, and a point that all of it exceeds.
+
+    Examples
+    --------
+    >>> hypervolume(np.array([[0.0, 3.0], [2.0, 2.0]]), np.array([-1.0, -1.0]))
+    10.0
+    """
+    kept = front[(front > reference).all(axis=1)]
+    widths = np.diff(np.concatenate([[reference[0]], kept[:, 0]]))
+    return float(widths @ (kept[:, 1] - reference[1]))
+
+
+class _Front:
+    r"""Choose the case that is expected to add most to the area below the front of two targets.
+
+    With both targets to be made larger, :math:`(a_i, b_i)` the points of the front by increasing a, the reference point
+    r, :math:`b_{F+1} = r_2`, :math:`a_0 = r_1`, and :math:`E(f) = E\,(y - f)_+` of either target, it is
+    :math:`\sum_i (E_1(a_{i-1}) - E_1(a_i))\,E_2(b_i)`, the last with :math:`E_1(a_{F+1}) = 0`. Targets are taken for
+    independent given the training cases.
+    """
+
+    def __init__(self, pool: Pool, aim: Aim, seed: int):
+        self.pool, self.aim = pool, aim
+        known = pool.answers[:, aim.targets] * aim.signs
+        complete = np.isfinite(known).all(axis=1)
+        if not complete.any():
+            raise InputError("No training case has answers of both targets.")
+        allowed = complete & aim.satisfied(pool.answers)
+        self.known = known[allowed]
+        self.believed = pool.mean[:, aim.targets] * aim.signs
+        spread = np.ptp(known[complete], axis=0)
+        worst = (front_of(self.known) if len(self.known) else known[complete]).min(axis=0)
+        self.reference = worst - _BEYOND * np.maximum(spread, np.finfo(float).tiny)
+
+    def scores(self) -> Array:
+        """Return the expected growth of the area, (M,)."""
+        front = front_of(self.known) if len(self.known) else np.empty((0, 2))
+        ends = np.concatenate([[self.reference[0]], front[:, 0]])
+        floors = np.concatenate([front[:, 1], [self.reference[1]]])
+        first, second = (self.pool.believed(k) for k in self.aim.targets)
+        beyond = [improvement_of(first, float(end), self.aim.signs[0]) for end in ends]
+        widths = -np.diff(np.array([*beyond, np.zeros(len(self.pool))]), axis=0)
+        heights = np.array([improvement_of(second, float(floor), self.aim.signs[1]) for floor in floors])
+        return np.asarray((np.maximum(widths, 0.0) * heights).sum(axis=0))
+
+    def choose(self, case: int) -> None:
+        """Take a candidate for simulated, with the predicted answers."""
+        self.pool.settle(case)
+        if self.aim.satisfied(self.pool.mean[[case]])[0]:
+            self.known = np.vstack([self.known, self.believed[case]])
+
+    def why(self, case: int, score: float) -> str:
+        """Say in words why a candidate is chosen."""
+        stds = np.sqrt(self.pool.variance[case])
+        told = ", ".join(
+            f"{self.pool.model.target_names_[k]} predicted {number(float(self.pool.mean[case, k]))} ± {number(float(stds[k]))}"
+            for k in self.aim.targets
+        )
+        front = front_of(self.known) if len(self.known) else np.empty((0, 2))
+        above = bool((front >= self.believed[case]).all(axis=1).any())
+        return f"{told}: {'near' if above else 'beyond'} the best compromises so far"
+
+
 _RULES: dict[str, Any] = {
+    "ehvi": _Front,
     "imse": _Integrated,
     "variance": _Variance,
     "maximin": _Farthest,
@@ -482,15 +627,31 @@ def fitted_cases(pool: Pool) -> NDArray[np.intp]:
     except InputError:  # kernels that know distances alone
         return np.empty(0, dtype=np.intp)
     distances, _ = cKDTree(known).query(points)
-    return np.flatnonzero(distances <= _SAME * np.sqrt(points.shape[1]))
+    return np.flatnonzero(distances <= SAME * np.sqrt(points.shape[1]))
 
 
-def _place_weights(pool: Pool, places: NDArray[np.intp]) -> Array:
-    """Return weights (R,) that spread places evenly; equal ones where cases have no coordinates."""
+def _success(pool: Pool, failed: NDArray[np.intp]) -> Array:
+    """Return the chance (M,) that candidates can be simulated, by training cases and failed ones near them."""
     try:
-        return even_weights(pool.model.coordinates(pool.cases.take(places).rows, N_COMPONENTS))
+        points, known = coordinates(pool)
     except InputError:  # kernels that know distances alone
-        return np.full(len(places), 1 / len(places))
+        return np.ones(len(pool))
+    return success_chance(points, known, points[failed])
+
+
+def _first_ones(pool: Pool) -> NDArray[np.intp]:
+    """Return the candidates that are not copies of earlier ones."""
+    try:
+        return distinct(coordinates(pool)[0])
+    except InputError:  # kernels that know distances alone
+        return np.arange(len(pool))
+
+
+def _coverage(pool: Pool, seed: int) -> Coverage | None:
+    try:
+        return Coverage(*coordinates(pool), seed)
+    except InputError:  # kernels that know distances alone
+        return None
 
 
 def _place(model: RobustGPRegressor, name: str) -> int:

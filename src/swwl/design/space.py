@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 # Components of a mesh that count, and the least share of the first one's standard deviation that is more than noise.
 N_COMPONENTS, _LEAST = 8, 1e-2
-# How far a case counts as one of a crowd, in root mean square distances between cases.
+# How far the outcome of a simulation tells of others, in root mean square distances between cases.
 _NEAR = 1 / 3
 # Components are learned from so many cases at most.
 _MOST_ROWS = 2000
@@ -95,29 +95,33 @@ def design_rows(
     return np.split(rows, np.cumsum([len(frame) for frame in frames])[:-1])
 
 
-def even_weights(rows: Array) -> Array:
-    r"""Return weights (N,), with sum 1, under which a crowd of cases counts no more than a lonely one.
+def success_chance(rows: Array, done: Array, failed: Array) -> Array:
+    r"""Return the chance (N,) that simulations of cases succeed, by those that did and those that failed.
 
-    They are inverse to the density of the cases, :math:`\sum_j \exp(-d_{ij}^2 / 2h^2)`, with h a third of the root
-    mean square distance: so an average over cases becomes one over the space that they fill.
+    It is :math:`(1 + s) / (1 + s + f)`, with s and f the sums of :math:`\exp(-d^2 / 2h^2)` over the distances d to
+    cases that succeeded and failed, and h a third of the root mean square distance between all of them: 1 far from
+    everything, a half at a single failure.
 
     Parameters
     ----------
     rows : ndarray of shape (N, K)
+    done, failed : ndarray of shape (S, K), (F, K)
 
     Examples
     --------
-    >>> even_weights(np.array([[0.0], [0.0], [0.0], [9.0], [18.0]])).round(1).tolist()
-    [0.1, 0.1, 0.1, 0.3, 0.3]
+    >>> rows = np.array([[0.0], [0.9], [1.0]])
+    >>> success_chance(rows, rows[:1], rows[2:]).round(2).tolist()
+    [1.0, 0.52, 0.5]
     """
-    width = _NEAR * float(np.sqrt(2 * rows.var(axis=0).sum()))
-    if not width:
-        return np.full(len(rows), 1 / len(rows))
+    if not len(failed):
+        return np.ones(len(rows))
+    width = _NEAR * float(np.sqrt(2 * np.vstack([rows, done, failed]).var(axis=0).sum())) or 1.0
     parts = [rows[start : start + _BLOCK] for start in range(0, len(rows), _BLOCK)]
-    density = np.concatenate(
-        [np.exp(-0.5 * (pairwise_distances(part, rows) / width) ** 2).sum(axis=1) for part in parts]
+    s, f = (
+        np.concatenate([np.exp(-0.5 * (pairwise_distances(part, own) / width) ** 2).sum(axis=1) for part in parts])
+        for own in (done, failed)
     )
-    return np.asarray(1 / density / (1 / density).sum())
+    return np.asarray((1 + s) / (1 + s + f))
 
 
 def as_positions(rows: Any, n: int, what: str) -> NDArray[np.intp]:
@@ -148,7 +152,7 @@ def check_count(n: Any, available: int, excluded: int = 0) -> int:
     if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
         raise InputError(f"n must be a whole number of at least 1, not {n!r}.")
     if n > available:
-        less = f", {excluded} more are left out (training cases, running or failed)" if excluded else ""
+        less = f", {excluded} more are left out (training cases, copies, running or failed)" if excluded else ""
         raise InputError(f"{n} cases were requested, but the pool has {available}{less}.")
     return int(n)
 

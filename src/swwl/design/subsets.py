@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import heapq
 import numbers
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from swwl.design.coverage import Coverage, share
 from swwl.design.space import as_positions, check_count, chosen_table, design_rows
 from swwl.embedding.distances import pairwise_distances
 from swwl.errors import InputError
@@ -20,14 +22,14 @@ from swwl.tables.inputs import as_table
 
 Array = NDArray[np.float64]
 
-METHODS = ("k-median", "maximin")
+METHODS = ("imse", "support", "k-median", "maximin")
 _BLOCK = 512
 
 
 def select(
     X: Any,
     n: int,
-    method: str = "k-median",
+    method: str = "imse",
     *,
     have: Any = None,
     group: str | None = None,
@@ -46,9 +48,12 @@ def select(
         The pool: columns of meshes and inputs, without targets.
     n : int
         How many to choose.
-    method : {"k-median", "maximin"}
-        "k-median" chooses one after the other the case that most reduces the mean distance of all cases to the nearest
-        chosen one; "maximin" the case farthest from all that are chosen, which goes to the edges first.
+    method : {"imse", "support", "k-median", "maximin"}
+        "imse" chooses one after the other the case that tells a smooth process most about all cases of the pool, see
+        :class:`swwl.design.coverage.Coverage`; "support" points repeat the distribution of the pool, crowds and all
+        (energy distance): for averages over it. "k-median" reduces the mean distance of all cases to the nearest chosen
+        one: for looking at a few that stand for groups. "maximin" takes the case farthest from all that are chosen,
+        outliers first: for clean pools that are known to be lopsided.
     have : row numbers, mask, or table, optional
         Cases that are simulated already: rows of ``X``, which are not chosen again, or a table of others.
     group, n_jobs, random_state, progress, memory
@@ -57,16 +62,18 @@ def select(
     Returns
     -------
     DataFrame
-        ``row`` (counted from 0), ``rank`` (from 1), ``score`` (how far the mean distance to the nearest chosen case
-        falls; for "maximin" the distance to it) and ``why``, in words.
+        ``row`` (counted from 0), ``rank`` (from 1), ``score`` (the share of the variance that is left which it takes
+        away; the energy distance with it; how far the mean distance to the nearest chosen case falls; for "maximin" the
+        distance to it) and ``why``, in words. For "imse", ``attrs["outlook"]`` says what is expected of the choice, see
+        :class:`swwl.design.coverage.Outlook`.
 
     Examples
     --------
     >>> pool = np.r_[np.zeros((5, 1)), np.full((3, 1), 10.0)] + 0.01 * np.arange(8)[:, None]
     >>> select(pool, 2)["row"].tolist()  # one of each group
-    [3, 6]
+    [4, 7]
     >>> select(pool, 1, have=[2])["row"].tolist()
-    [6]
+    [7]
     """
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}, not {method!r}.")
@@ -76,8 +83,59 @@ def select(
     rows, known, taken = _points(X, have, {"group": group} | options)
     free = np.setdiff1d(np.arange(len(rows)), taken)
     n = check_count(n, len(free), len(taken))
-    choose = greedy_medians if method == "k-median" else farthest_first
+    if method == "imse":
+        return most_telling(rows, n, known, free, random_state)
+    choose = {"support": support_points, "k-median": greedy_medians, "maximin": farthest_first}[method]
     return choose(rows, n, known, free)
+
+
+def most_telling(rows: Array, n: int, known: Array, free: NDArray[np.intp], seed: int = 0) -> pd.DataFrame:
+    """Choose rows that leave a smooth process with the least variance over the pool, one after the other.
+
+    Parameters are those of :func:`greedy_medians`, and the seed of what stands for a large pool.
+    """
+    cover = Coverage(rows, known, seed)
+    outlook = cover.outlook(n, free, seed)
+    chosen, scores, reasons = [], [], []
+    for _ in range(n):
+        gains = cover.gains()
+        row = int(free[np.argmax(gains[free])])
+        cover.choose(row)
+        free = free[free != row]
+        chosen.append(row)
+        scores.append(float(gains[row]))
+        reasons.append(f"tells most about the pool: takes away {share(gains[row])} of what is open")
+    found = chosen_table(chosen, scores, reasons)
+    found.attrs["outlook"] = replace(outlook, after=float(np.sqrt(cover.left())))
+    return found
+
+
+def support_points(rows: Array, n: int, known: Array, free: NDArray[np.intp]) -> pd.DataFrame:
+    r"""Choose rows whose distribution is nearest to that of the pool, one after the other.
+
+    Near is a small energy distance, :math:`2\,E|X - Y| - E|X - X'| - E|Y - Y'|` of pool X and choices Y.
+    Parameters are those of :func:`greedy_medians`.
+    """
+    mean = np.concatenate([pairwise_distances(rows[part], rows).mean(axis=1) for part in _parts(np.arange(len(rows)))])
+    held, total, crossed = len(known), 0.0, 0.0
+    to_chosen = np.zeros(len(rows))
+    if held:
+        to_chosen = np.concatenate([pairwise_distances(part, known).sum(axis=1) for part in np.array_split(rows, 8)])
+        total = float(pairwise_distances(known, known).sum())
+        crossed = float(pairwise_distances(known, rows).mean(axis=1).sum())
+    own, chosen, scores, reasons = float(mean.mean()), [], [], []
+    for _ in range(n):
+        k = held + len(chosen) + 1
+        after = 2 * (crossed + mean) / k - (total + 2 * to_chosen) / k**2 - own
+        row = int(free[np.argmin(after[free])])
+        total += 2 * float(to_chosen[row])
+        crossed += float(mean[row])
+        to_chosen += pairwise_distances(rows[[row]], rows)[0]
+        free = free[free != row]
+        chosen.append(row)
+        scores.append(float(after[row]))
+        reasons.append(f"repeats the distribution of the pool: the energy distance is {number(float(after[row]))}")
+    return chosen_table(chosen, scores, reasons)
 
 
 def greedy_medians(rows: Array, n: int, known: Array, free: NDArray[np.intp]) -> pd.DataFrame:

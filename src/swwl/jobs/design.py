@@ -66,7 +66,7 @@ def select_rows(
     plan : FitPlan
         Of the pool.
     n : int
-    method : {"k-median", "maximin"}
+    method : {"imse", "support", "k-median", "maximin"}
     have : path, optional
         Table of simulated cases, with the columns that the plan uses.
     **options

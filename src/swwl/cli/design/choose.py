@@ -23,8 +23,11 @@ def select(
         typer.Option(help="Input columns, separated by commas; '' for meshes only. By default all that can be."),
     ] = None,
     method: Annotated[
-        str, typer.Option(help="k-median: cases that stand for all; maximin: cases far from each other.")
-    ] = "k-median",
+        str,
+        typer.Option(
+            help="imse: most telling about all; support: distributed as all; k-median: near all; maximin: far apart."
+        ),
+    ] = "imse",
     have: Annotated[Path | None, typer.Option(help="Table of cases that are simulated already.")] = None,
     group: PartOf = None,
     time: AtTime = None,
@@ -76,11 +79,15 @@ def suggest(
     number: Annotated[int, typer.Option("--number", "-n", min=1, help="How many to choose.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Table to write: .csv or .parquet.")],
     goal: Annotated[
-        str, typer.Option(help="learn, maximize:TARGET or minimize:TARGET; learn:TARGET where one counts.")
+        str,
+        typer.Option(
+            help="learn, maximize:TARGET or minimize:TARGET; learn:TARGET where one counts; two, separated by a comma, "
+            "for the best compromises."
+        ),
     ] = "learn",
     criterion: Annotated[
         str | None,
-        typer.Option(help="To learn: imse, variance or maximin; otherwise ei (expected improvement) or ucb."),
+        typer.Option(help="To learn: imse, variance or maximin; for the best: ei (expected improvement) or ucb."),
     ] = None,
     at_least: Annotated[
         list[str] | None, typer.Option(help="TARGET=VALUE that has to be reached; repeat it for several.")
@@ -121,6 +128,7 @@ def suggest(
       swwl suggest r.swwl pool.csv -n 10 --cost coarse=1 --cost fine=20 -o next.csv
       swwl suggest m.swwl pool/table.csv -n 3 --goal minimize:max_disp --at force=1000 -o next.csv
       swwl suggest m.swwl pool/table.csv -n 3 --goal maximize:efficiency --at-least massflow=22 -o next.csv
+      swwl suggest m.swwl pool/table.csv -n 5 --goal maximize:efficiency,maximize:massflow -o next.csv
     """
     from swwl.jobs.design import (
         PICTURES,
