@@ -1,9 +1,9 @@
 """Whether choosing simulations is worth more than chance: blades of random topology, in pools of four kinds.
 
-``python -m benchmarks chance`` takes hours; ``python -m benchmarks.chance heavy 3 principal`` runs three pools of one kind
-with one model. Seeds were fixed before the first run. Test blades are of the pool's own kind but for clustered pools, the
-trails of designers, which are tested on blades from anywhere. Two goals: efficiency and mass flow, by the area that the
-best compromises dominate.
+``python -m benchmarks chance`` takes hours; ``python -m benchmarks.chance heavy 3 principal`` runs three pools of one
+kind with one model. Seeds were fixed before the first run. Test blades are of the pool's own kind but for clustered
+pools, the trails of designers, which are tested on blades from anywhere. Two goals: efficiency and mass flow, by the
+area that the best compromises dominate.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def blades(draw: Draw, n: int, rng: np.random.Generator) -> pd.DataFrame:
         for value, (name, (low, high)) in zip(draw(), BLADE.shape.items(), strict=True):
             inputs[name] = (low + high) / 2 + value * (high - low) / 2
         try:
-            result = BLADE.simulate(inputs, int(N_NODES * rng.uniform(0.6, 1.6)), float(np.exp(rng.uniform(-0.5, 0.5))))
+            result = BLADE.simulate(inputs, int(N_NODES * rng.uniform(0.5, 1.5)), float(1.4 ** rng.uniform(-1, 1)))
         except Unsolvable:
             continue
         rows.append({"mesh": result.mesh} | {name: inputs[name] for name in BLADE.scalars} | result.targets)

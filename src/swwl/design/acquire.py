@@ -594,10 +594,9 @@ class _Front:
 
     def why(self, case: int, score: float) -> str:
         """Say in words why a candidate is chosen."""
-        stds = np.sqrt(self.pool.variance[case])
+        names, means, stds = self.pool.model.target_names_, self.pool.mean[case], np.sqrt(self.pool.variance[case])
         told = ", ".join(
-            f"{self.pool.model.target_names_[k]} predicted {number(float(self.pool.mean[case, k]))} ± {number(float(stds[k]))}"
-            for k in self.aim.targets
+            f"{names[k]} predicted {number(float(means[k]))} ± {number(float(stds[k]))}" for k in self.aim.targets
         )
         front = front_of(self.known) if len(self.known) else np.empty((0, 2))
         above = bool((front >= self.believed[case]).all(axis=1).any())

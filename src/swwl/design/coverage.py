@@ -1,8 +1,8 @@
 r"""How well chosen cases cover a pool, before a model is asked: by a smooth process that knows nothing of the answers.
 
 Cases are points. The process has a Matérn 5/2 correlation whose length is several times the extent of the pool, as
-answers of simulations are smooth on it; what chosen cases leave of its variance, on average over the pool, says how well
-they stand for all of it. With C the covariance that is left, a case c takes away
+answers of simulations are smooth on it; what chosen cases leave of its variance, on average over the pool, says how
+well they stand for all of it. With C the covariance that is left, a case c takes away
 
 .. math:: \sum_x C_{xc}^2 / (C_{cc} + \nu)
 

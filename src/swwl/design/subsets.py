@@ -123,7 +123,9 @@ def support_points(rows: Array, n: int, known: Array, free: NDArray[np.intp]) ->
         to_chosen = np.concatenate([pairwise_distances(part, known).sum(axis=1) for part in np.array_split(rows, 8)])
         total = float(pairwise_distances(known, known).sum())
         crossed = float(pairwise_distances(known, rows).mean(axis=1).sum())
-    own, chosen, scores, reasons = float(mean.mean()), [], [], []
+    own = float(mean.mean())
+    chosen: list[int] = []
+    scores, reasons = [], []
     for _ in range(n):
         k = held + len(chosen) + 1
         after = 2 * (crossed + mean) / k - (total + 2 * to_chosen) / k**2 - own
