@@ -212,25 +212,31 @@ def measure_quantiles(
         if len(bins) > 1:
             bins += np.arange(len(bins), dtype=np.int32)[:, None] * n_bins
         counts = np.bincount(bins.ravel(), repeated[: bins.size], len(bins) * n_bins).astype(np.float64, copy=False)
-        for p, row in enumerate(counts.reshape(len(bins), n_bins)):
-            quantiles[:, start + p] = low[p] + _in_bins(row, n_quantiles, rule) * width[p]
+        found = _in_bins(counts.reshape(len(bins), n_bins), n_quantiles, rule)
+        quantiles[:, start:stop] = (low[:, None] + found * width[:, None]).T
     return quantiles
 
 
 def _in_bins(masses: NDArray[np.float64], n_quantiles: int, rule: str) -> NDArray[np.float64]:
-    """Return the quantiles (Q,) of masses that lie evenly within bins of width 1, of which the first begins at 0."""
-    below = np.zeros(len(masses) + 1)
-    np.cumsum(masses, out=below[1:])
+    """Return the quantiles (P, Q) of rows of masses (P, B) that lie evenly within bins 0 to 1, 1 to 2, …"""
+    n_rows, n_bins = masses.shape
+    below = np.zeros((n_rows, n_bins + 1))
+    np.cumsum(masses, axis=1, out=below[:, 1:])
     levels = _part_edges(n_quantiles) if rule == "mean" else quantile_levels(n_quantiles, rule)
-    places = np.interp(levels * below[-1], below, _numbers(len(below)))
+    places = np.empty((n_rows, len(levels)))
+    for row, own in enumerate(below):
+        places[row] = np.interp(levels * own[-1], own, _numbers(n_bins + 1))
     if rule != "mean":
         return places
     # What lies below a place, times how far: that of all bins before it, and of its own up to there.
-    bins = np.minimum(places.astype(np.intp), len(masses) - 1)
+    moments = np.zeros((n_rows, n_bins + 1))
+    np.cumsum(masses * (_numbers(n_bins) + 0.5), axis=1, out=moments[:, 1:])
+    bins = np.minimum(places.astype(np.int32), n_bins - 1)
     share = places - bins
-    moments = np.zeros(len(below))
-    np.cumsum(masses * (_numbers(len(masses)) + 0.5), out=moments[1:])
-    return np.diff(moments[bins] + masses[bins] * share * (bins + share / 2)) * (n_quantiles / below[-1])
+    at = bins + (np.arange(n_rows) * n_bins)[:, None]
+    inside = masses.take(at) * share * (bins + share / 2)
+    before = moments.take(at + np.arange(n_rows)[:, None])
+    return np.asarray(np.diff(before + inside) * (n_quantiles / below[:, -1:]))
 
 
 @lru_cache(maxsize=8)

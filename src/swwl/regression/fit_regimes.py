@@ -33,6 +33,8 @@ _HOPE, _GAIN, _ERRORS = 0.2, 0.2, 2.0
 # Where nobody can tell which branch a case follows, means are no better than those of one process, but hardly worse.
 _FARTHER = 1.1  # squared errors
 _STEPS, _FOLD_STEPS = 60, 30
+# Of more rows, so many are asked first.
+_SOME = 250
 
 
 def check_regimes(regimes: str) -> None:
@@ -96,11 +98,13 @@ def find_regimes(question: Question, counter: FitCounter) -> tuple[Regimes, Pred
     correlations = [_correlation(gp, joined) for gp in member.gps]
     every = np.flatnonzero(question.counted)
     try:
-        split = _split(question, correlations, every)
-        if split is None or not _promising(question, correlations, split.start):
-            return None
+        for asked in _asked(question):
+            split = _split(asked, correlations, np.flatnonzero(asked.counted))
+            if split is None or not _promising(asked, correlations, split.start):
+                return None
     except np.linalg.LinAlgError:  # a kernel that is not positive definite
         return None
+    assert split is not None
     counter.expect((1 + 2 * k) * (1 + len(question.folds)))
     parts = [np.empty((n, k)) for _ in range(4)]  # mean and scale of either expert
     second, dfs = np.empty(n), np.full(2, np.inf)
@@ -119,6 +123,16 @@ def find_regimes(question: Question, counter: FitCounter) -> tuple[Regimes, Pred
     if not shares.any():
         return None
     return replace(_fitted(question, joined, every, split.second, _STEPS, counter), shares=shares), together
+
+
+def _asked(question: Question) -> list[Question]:
+    """Return the question about some of many rows, which is soon answered and mostly with no, and then about all."""
+    every = np.flatnonzero(question.counted)
+    if len(every) <= _SOME:
+        return [question]
+    some = np.zeros(len(question.counted), bool)
+    some[np.random.default_rng(0).permutation(every)[:_SOME]] = True
+    return [replace(question, counted=some), question]
 
 
 def _split(
