@@ -18,6 +18,7 @@ from swwl.formatting import number
 if TYPE_CHECKING:
     from rich.console import Group
 
+    from swwl.jobs.study.candidates import Case
     from swwl.jobs.study.steps import Loop
 
 _SHOWN = 12
@@ -64,6 +65,7 @@ def loop(
     own = read_study(study)
     with Shown(out) as shown, _ended_politely():
         work = Loop(own, scheduler, shown.watch)
+        shown.known(work)
         commands = work.example() if scheduler is None or dry_run else []
         if not dry_run:
             work.run(until)
@@ -105,7 +107,7 @@ class Shown:
         from rich.console import Console
         from rich.live import Live
 
-        self._out, self._told = out, dict[int, str]()
+        self._out, self._told = out, set[int]()
         console = Console(stderr=True, highlight=False, markup=False, emoji=False)
         alive = console.is_terminal and not (out.quiet or out.as_json)
         self._live = Live(console=console, refresh_per_second=4, transient=True) if alive else None
@@ -120,21 +122,30 @@ class Shown:
         if self._live is not None:
             self._live.stop()
 
+    def known(self, work: Loop) -> None:
+        """Take what ended before for told."""
+        self._told = {case.case for case in work.cases if _has_ended(case)}
+
     def watch(self, work: Loop) -> None:
         """Show what has changed."""
         if self._live is not None:
             self._live.update(live_table(work))
-        fresh = not self._told and not work.doing.startswith("choosing the first")
         for case in work.cases:
-            ended = case.status not in ("waiting", "running")
-            if ended and case.case not in self._told:
-                self._told[case.case] = case.status
-                if not fresh and self._live is None:
-                    said = _pairs(case.answers, list(case.answers)) or case.reason
-                    self._out.say(f"case {case.case} {case.status}: {said}")
-        if self._live is None and work.doing != self._doing and not work.doing[:1].isdigit():
-            self._out.say(work.doing)
+            if _has_ended(case) and case.case not in self._told:
+                self._told.add(case.case)
+                said = _pairs(case.answers, list(case.answers)) or case.reason
+                self._line(f"case {case.case} {case.status}: {said}")
+        if work.doing and work.doing != self._doing and not work.doing[0].isdigit():
+            self._line(work.doing)
         self._doing = work.doing
+
+    def _line(self, text: str) -> None:
+        if self._live is None:
+            self._out.say(text)
+
+
+def _has_ended(case: Case) -> bool:
+    return case.status not in ("waiting", "running")
 
 
 def live_table(work: Loop) -> Group:

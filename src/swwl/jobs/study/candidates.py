@@ -29,9 +29,7 @@ Array = NDArray[np.float64]
 Inputs = dict[str, float | str]
 # Runs a function on every task, several at a time; yields tasks with what came of them, in the order of their ends. The
 # last function says what becomes of a task whose worker is lost.
-Each = Callable[
-    [Callable[[MakeTask], str], Sequence[MakeTask], Callable[[str], str]], Iterable[tuple[MakeTask, str]]
-]
+Each = Callable[[Callable[[MakeTask], str], Sequence[MakeTask], Callable[[str], str]], Iterable[tuple[MakeTask, str]]]
 
 # Candidates of a batch where no meshes are made, which costs nothing.
 _N_NUMBERS = 1000
@@ -73,13 +71,15 @@ def violation(case: Case, goal: Goal) -> float:
 
 
 def best_cases(cases: Iterable[Case], goal: Goal) -> list[Case]:
-    """Return the simulated cases, the best first: by the goal where they keep to all bounds, then the nearest to do so."""
+    """Return the simulated cases, the best first: within bounds by the goal, then the nearest to them."""
     if goal.target is None:
         return []
     name, sign = goal.target, 1.0 if goal.minimize else -1.0
     done = [case for case in cases if case.status == "done"]
     kept = sorted((one for one in done if is_feasible(one, goal)), key=lambda one: (sign * one.answers[name], one.case))
-    others = sorted((one for one in done if not is_feasible(one, goal)), key=lambda one: (violation(one, goal), one.case))
+    others = sorted(
+        (one for one in done if not is_feasible(one, goal)), key=lambda one: (violation(one, goal), one.case)
+    )
     return kept + others
 
 
@@ -99,7 +99,9 @@ class Candidates:
         self.meshes, self.inputs = self.plan.meshes, [*self.plan.inputs, *self.plan.categories]
         for name in [*self.meshes, *self.inputs]:
             if name in OWN:
-                raise InputError(f"{path}: column {name!r} is one of the table of cases; rename it, or name [model] inputs.")
+                raise InputError(
+                    f"{path}: column {name!r} is one of the table of cases; rename it, or name [model] inputs."
+                )
         if len(frame) < study.budget.first:
             raise InputError(f"{path}: has {len(frame)} rows, but [budget] first is {study.budget.first}.")
         self.table = self.plan.table()
@@ -116,9 +118,7 @@ class Candidates:
         """Choose cases that stand for all others, beside those that were chosen before."""
         taken = [case.row for case in cases]
         with rows_named(self.plan.frame, self.plan.path, range(len(self.table))):
-            found = select(
-                self.table, n, have=taken or None, random_state=self.study.study.seed, memory=self.memory
-            )
+            found = select(self.table, n, have=taken or None, random_state=self.study.study.seed, memory=self.memory)
         pairs = zip(found["row"], found["why"], strict=True)
         return [self._case(int(row), str(why)) for row, why in pairs]
 
@@ -190,9 +190,8 @@ class Parameters:
         n = self.study.make.candidates if self.study.make is not None else _N_NUMBERS
         seeds = [self.study.study.seed, batch]
         near = best_cases(cases, self.study.goal)[:_BEST]
-        centers = self._unit(near)
         fresh = sobol_points(len(self.inputs), n - n // 2 if near else n, seeds)
-        points = np.vstack([fresh, points_near(centers, n // 2, seeds)]) if near else fresh
+        points = np.vstack([fresh, points_near(self._unit(near), n // 2, seeds)]) if near else fresh
         frame, reason = self._made(batch, 0, points)
         if not len(frame):
             raise InputError(f"[make] run made none of the {n} meshes of batch {batch}; the last: {reason}")
@@ -270,11 +269,14 @@ def points_near(centers: Array, n: int, seeds: Sequence[int]) -> Array:
     start = centers[np.arange(n) % len(centers)]
     moved = rng.random(start.shape) < 0.5
     moved[np.arange(n), rng.integers(start.shape[1], size=n)] = True
-    sizes = np.exp(rng.uniform(*np.log(_STEPS), size=(n, 1)))
+    low, high = _STEPS
+    sizes = low * (high / low) ** rng.random((n, 1))
     return np.clip(start + moved * sizes * rng.standard_normal(start.shape), 0.0, 1.0)
 
 
-def near_failures(candidates: pd.DataFrame, tried: pd.DataFrame, failed: NDArray[np.bool_], memory: Memory) -> NDArray[np.bool_]:
+def near_failures(
+    candidates: pd.DataFrame, tried: pd.DataFrame, failed: NDArray[np.bool_], memory: Memory
+) -> NDArray[np.bool_]:
     """Return for which candidates (M,) most of the nearest cases failed, (N,) truth values.
 
     Near is what :func:`swwl.design.select` takes for near.

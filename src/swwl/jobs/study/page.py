@@ -1,15 +1,22 @@
-"""A page about a study: what was simulated, what failed and why, and the best so far. One file, written again and again."""
+"""A page about a study, written again after every case: what was simulated, what failed and why, the best so far."""
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from swwl.formatting import number
-from swwl.jobs.study.candidates import Case, best_cases, is_feasible
+from swwl.jobs.study.candidates import Case, Inputs, best_cases, is_feasible
 from swwl.jobs.study.study import Study
-from swwl.plots.style import BLUE, GRAY, VERMILLION, new_figure, style
-from swwl.report.page import Picture, picture, render
+from swwl.plots.style import BLUE, GRAY, VERMILLION
+from swwl.report.page import Picture, render
+
+_WIDTH, _HEIGHT, _LEFT = 760, 300, 60
 
 
 def study_page(study: Study, cases: Sequence[Case], best: Case | None, doing: str, stopped: str) -> str:
@@ -21,7 +28,7 @@ def study_page(study: Study, cases: Sequence[Case], best: Case | None, doing: st
     pictures = [] if study.goal.target is None or "done" not in status else [progress_picture(study, cases)]
     sections = ({"best": "The best so far"} if best else {}) | ({"progress": "Progress"} if pictures else {})
     inputs = list(cases[0].inputs) if cases else []
-    values = {} if best is None else {"case": best.case} | best.answers | best.inputs | best.meshes
+    values: Inputs = {} if best is None else {"case": best.case, **best.answers, **best.inputs, **best.meshes}
     return render(
         "study",
         f"Study {study.path.stem}",
@@ -51,23 +58,51 @@ def _cell(value: float | str | None) -> str:
 
 
 def progress_picture(study: Study, cases: Sequence[Case]) -> Picture:
-    """Draw answers by case, in bounds or not, and the best so far."""
+    """Draw answers by case, in bounds or not, and the best so far.
+
+    By hand, in SVG: the page is written after every case, and matplotlib would take a large part of a second.
+    """
     goal = study.goal
     target = str(goal.target)
     done = [case for case in cases if case.status == "done"]
     kept = [case for case in done if is_feasible(case, goal)]
-    others = [case for case in done if not is_feasible(case, goal)]
+    values = np.array([case.answers[target] for case in done])
+    ticks = MaxNLocator(5).tick_values(values.min(), values.max())
+    low, high, last = float(ticks[0]), float(ticks[-1]), max(case.case for case in cases)
+
+    def x(case: float) -> float:
+        return _LEFT + (_WIDTH - _LEFT - 10) * case / (last + 1)
+
+    def y(value: float) -> float:
+        return 10 + (_HEIGHT - 50) * (high - value) / (high - low)
+
+    parts = [f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff"/>']
+    for tick in ticks:
+        parts.append(f'<path d="M{_LEFT} {y(tick):.1f}H{_WIDTH - 10}" stroke="#e6e6e6"/>')
+        parts.append(_text(_LEFT - 6, y(tick) + 4, number(float(tick)), "end"))
+    for tick in MaxNLocator(8, integer=True).tick_values(1, last):
+        if 0 < tick <= last:
+            parts.append(_text(x(tick), _HEIGHT - 24, number(int(tick)), "middle"))
+    first = max(case.case for case in cases if case.batch == 1) + 0.5
+    parts.append(f'<path d="M{x(first):.1f} 10V{_HEIGHT - 40}" stroke="{GRAY}" stroke-dasharray="2 3"/>')
+    for case in done:
+        color = BLUE if is_feasible(case, goal) else GRAY
+        parts.append(f'<circle cx="{x(case.case):.1f}" cy="{y(case.answers[target]):.1f}" r="3" fill="{color}"/>')
     found = [(case.case, best_cases(kept[: k + 1], goal)[0].answers[target]) for k, case in enumerate(kept)]
-    with style():
-        drawing = new_figure(7.2, 3.2)
-        ax = drawing.subplots()
-        for own, color, label in ((others, GRAY, "out of bounds"), (kept, BLUE, "in bounds" if goal.bounds else "cases")):
-            if own:
-                ax.plot([one.case for one in own], [one.answers[target] for one in own], "o", ms=4, color=color, label=label)
-        if found:
-            ax.step(*zip(*found, strict=True), where="post", color=VERMILLION, label="best so far")
-        first = sum(case.batch == 1 for case in cases)
-        ax.axvline(first + 0.5, color=GRAY, lw=0.8, ls=":")
-        ax.set(xlabel="case", ylabel=target)
-        ax.legend()
-        return picture(drawing, f"{target} by case, and the best so far", "Left of the dotted line: the first batch.")
+    if found:
+        steps = "".join(f"H{x(at):.1f}V{y(value):.1f}" for at, value in found) + f"H{x(last):.1f}"
+        start = f"M{x(found[0][0]):.1f} {y(found[0][1]):.1f}"
+        parts.append(f'<path d="{start}{steps}" fill="none" stroke="{VERMILLION}" stroke-width="2"/>')
+    parts.append(_text(_LEFT, _HEIGHT - 6, f"{target} by case", "start"))
+    drawing = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}">{"".join(parts)}</svg>'
+    bounds = "blue: within all bounds; gray: not; " if goal.bounds else ""
+    return Picture(
+        f"data:image/svg+xml;base64,{base64.b64encode(drawing.encode()).decode()}",
+        f"{target} by case, and the best so far",
+        f"{bounds}red: the best so far. Left of the dotted line: the first batch.".capitalize(),
+    )
+
+
+def _text(x: float, y: float, text: str, anchor: str) -> str:
+    look = f'font-family="sans-serif" font-size="12" fill="#444" text-anchor="{anchor}"'
+    return f'<text x="{x:.1f}" y="{y:.1f}" {look}>{escape(text)}</text>'

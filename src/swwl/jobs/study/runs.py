@@ -147,7 +147,7 @@ def _quote_at(text: str, place: int) -> str:
 
 
 class Task(NamedTuple):
-    """A run: its number, the folder that it leaves, its command and values, what it should answer, and how often to try.
+    """A run: its number, the folder that it leaves, its command and values, what it answers, and how often to try.
 
     Nothing but texts and numbers, so that it can travel to another machine that sees the same folders.
     """
@@ -220,8 +220,8 @@ def _attempt(task: Task, out: Path) -> Outcome:
 def run_command(command: Command, values: Mapping[str, str], out: Path, variables: Mapping[str, str]) -> int | None:
     """Run a command until it ends or its time is over; return its exit code, or None.
 
-    What it says goes into ``stdout.log`` and ``stderr.log`` of the folder ``out``. Whatever it started and left behind is
-    ended with it.
+    What it says goes into ``stdout.log`` and ``stderr.log`` of the folder ``out``. Whatever it started and left behind
+    is ended with it.
     """
     words, more = command.words(values)
     environment = os.environ | dict(variables) | more | {_OUT: str(out)}

@@ -26,9 +26,9 @@ import numpy as np
 import pandas as pd
 
 from swwl.design.acquire import suggest
-from swwl.errors import ColumnWarning, InputError
+from swwl.errors import InputError
 from swwl.evaluation.scores import left_out_of
-from swwl.formatting import Record, number
+from swwl.formatting import Record
 from swwl.jobs.embed import cluster_client
 from swwl.jobs.fit import FitJob, FitRequest
 from swwl.jobs.plan import HoldOut
@@ -83,9 +83,7 @@ class Loop:
         self.study, self.folder = study, study.folder
         self._scheduler, self._watch = scheduler, watch
         self.memory = Memory(self.folder / CACHE_FOLDER)
-        self.source = (
-            Parameters(study, self.memory, self._each) if study.parameters else Candidates(study, self.memory)
-        )
+        self.source = Parameters(study, self.memory, self._each) if study.parameters else Candidates(study, self.memory)
         self.cases, self.batches = self._read_cases(), self._read_batches()
         self.doing, self.stopped = "", ""
 
@@ -95,7 +93,9 @@ class Loop:
         found = []
         if study.make_command is not None:
             mesh = str(self.folder / case.meshes["mesh"])
-            found.append(study.make_command.check(plain_values(case.inputs) | {"mesh": mesh, "parameters": "inputs.json"}))
+            found.append(
+                study.make_command.check(plain_values(case.inputs) | {"mesh": mesh, "parameters": "inputs.json"})
+            )
         task = self._task(case)
         values = task.values | {"out": str(task.folder), "parameters": str(task.folder / "inputs.json")}
         return [*found, study.command.check(values)]
@@ -105,6 +105,8 @@ class Loop:
         self.folder.mkdir(exist_ok=True)
         with locked(self.folder / "lock"):
             end_runs(self.folder)  # of a loop that was killed
+            for part in self.folder.glob(".*.part"):
+                part.unlink()
             for left in [*self.folder.glob("runs/*.part-*"), *self.folder.glob("meshes/*.part-*")]:
                 shutil.rmtree(left, ignore_errors=True)
             self.cases, self.batches = self._read_cases(), self._read_batches()
@@ -135,8 +137,8 @@ class Loop:
             one = self.cases[0]
             log = self.folder / "runs" / f"{one.case:04d}" / "stderr.log"
             raise InputError(
-                f"all {len(self.cases)} runs failed, case {one.case} with: {one.reason}. See {log}; correct the command, "
-                f"remove the folder {self.folder.name}, and start again."
+                f"all {len(self.cases)} runs failed, case {one.case} with: {one.reason}. See {log}; correct the "
+                f"command, remove the folder {self.folder.name}, and start again."
             )
         if len(self.cases) >= budget.runs:
             return f"the budget of {budget.runs} runs is used up"
@@ -181,7 +183,7 @@ class Loop:
             "cases": len(count),
             "done": count.count("done"),
             "failed": count.count("failed") + count.count("timeout"),
-            "best": None if best is None else {"case": best.case} | best.inputs | best.meshes | best.answers,
+            "best": None if best is None else {"case": best.case, **best.inputs, **best.meshes, **best.answers},
             "stopped": self.stopped,
             "table": self.folder / "cases.csv",
             "model": self.folder / "model.swwl",
@@ -327,7 +329,7 @@ class Loop:
         if len(done) < _FEWEST:
             return None
         self._changed(f"fitting a model to {len(done)} cases")
-        rows = [case.meshes | self.source.values(case) | case.answers for case in done]
+        rows = [{**self.source.values(case), **case.meshes, **case.answers} for case in done]
         names = [*self.source.meshes, *self.source.inputs, *study.targets]
         table, output = self.folder / "data.csv", self.folder / "model.swwl"
         with atomic_write(table) as file:
@@ -421,16 +423,15 @@ class Loop:
         return case
 
     def _write_batches(self) -> None:
-        text = pd.DataFrame(self.batches, columns=list(Batch._fields)).to_csv(index=False, lineterminator="\n")
+        lines = [",".join(Batch._fields), *(",".join(map(repr, one)) for one in self.batches)]
         with atomic_write(self.folder / "batches.csv") as file:
-            file.write(text.encode())
+            file.write(("\n".join(lines) + "\n").encode())
 
     def _read_batches(self) -> list[Batch]:
         path = self.folder / "batches.csv"
-        if not path.exists():
-            return []
-        frame = pd.read_csv(path, float_precision="round_trip")
-        return [Batch(int(a), int(b), float(c), float(d)) for a, b, c, d in frame[list(Batch._fields)].to_numpy()]
+        lines = path.read_text(encoding="utf-8").splitlines()[1:] if path.exists() else []
+        cells = [line.split(",") for line in lines if line.strip()]
+        return [Batch(int(batch), int(cases), float(error), float(score)) for batch, cases, error, score in cells]
 
 
 def _lost(reason: str) -> Outcome:
@@ -438,7 +439,7 @@ def _lost(reason: str) -> Outcome:
 
 
 def left_out_error(model: RobustGPRegressor) -> float:
-    """Return the root mean square error of left-out training cases, as a share of their spread; the mean over targets."""
+    """Return the root mean square error of left-out training cases over their spread, the mean over targets."""
     found = left_out_of(model)
     if found is None:
         return math.nan

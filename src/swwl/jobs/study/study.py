@@ -169,41 +169,54 @@ class Study(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
             seed=self.study.seed,
         )
 
-    def check(self) -> None:
-        """Refuse what contradicts itself."""
-        own, budget = self.study, self.budget
-        if (own.pool is None) == (not self.parameters):
-            raise InputError("candidates come from a table, [study] pool, or from ranges, [parameters]: give one of both.")
-        if own.pool is not None and self.make is not None:
-            raise InputError("[make] makes meshes of [parameters], but the candidates come from [study] pool.")
-        if self.goal.minimize and self.goal.maximize:
-            raise InputError("[goal] has minimize and maximize; one target can be improved, others have bounds.")
-        if not self.targets:
-            raise InputError("[solver] targets names nothing to learn, nor does [goal]; name what results hold.")
-        for name, (low, high) in self.parameters.items():
-            if not (math.isfinite(low) and math.isfinite(high) and low < high):
-                raise InputError(f"[parameters] {name} goes from {low:g} to {high:g}; expected [low, high].")
-        for name in [*self.parameters, *self.targets]:
-            if name in OWN or name == "mesh":
-                raise InputError(f"{name!r} is a column of the table of cases itself; name it otherwise.")
-        if both := set(self.parameters) & set(self.targets):
-            raise InputError(f"{both.pop()!r} is a parameter and a target.")
-        least = {"[budget] runs": budget.runs, "[budget] first": budget.first, "[budget] batch": budget.batch}
-        least |= {"[solver] jobs": self.solver.jobs, "[solver] retries": self.solver.retries + 1}
-        least |= {"[budget] stop_after": 1 if budget.stop_after is None else budget.stop_after}
-        least |= {"[make] candidates": 1 if self.make is None else self.make.candidates}
-        for key, value in least.items():
-            if value < 1:
-                raise InputError(f"{key} is too small.")
-        if budget.first > budget.runs:
-            raise InputError(f"[budget] first is {budget.first}, more than all runs, {budget.runs}.")
-        if self.make is not None:
-            if not READERS.serves(Path(f"mesh{self.make.ending}")):
-                raise InputError(f"[make] ending is {self.make.ending!r}, which is not the ending of a format of meshes.")
-            if self.make.candidates < budget.batch:
-                raise InputError(f"[make] candidates is {self.make.candidates}, less than a batch of {budget.batch}.")
-        if Path(self.solver.results).suffix.lower() not in (".csv", ".json") or Path(self.solver.results).is_absolute():
-            raise InputError(f"[solver] results is {self.solver.results!r}; expected a .csv or .json file in {{out}}.")
+
+def check_study(study: Study) -> None:
+    """Refuse what contradicts itself."""
+    if (study.study.pool is None) == (not study.parameters):
+        raise InputError("candidates come from a table, [study] pool, or from ranges, [parameters]: give one of both.")
+    if study.goal.minimize and study.goal.maximize:
+        raise InputError("[goal] has minimize and maximize; one target can be improved, others have bounds.")
+    if not study.targets:
+        raise InputError("[solver] targets names nothing to learn, nor does [goal]; name what results hold.")
+    if Path(study.solver.results).suffix.lower() not in (".csv", ".json") or Path(study.solver.results).is_absolute():
+        raise InputError(f"[solver] results is {study.solver.results!r}; expected a .csv or .json file in {{out}}.")
+    _check_names(study)
+    _check_counts(study)
+    if study.make is not None:
+        _check_make(study, study.make)
+
+
+def _check_names(study: Study) -> None:
+    for name, (low, high) in study.parameters.items():
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise InputError(f"[parameters] {name} goes from {low:g} to {high:g}; expected [low, high].")
+    for name in [*study.parameters, *study.targets]:
+        if name in OWN or name == "mesh":
+            raise InputError(f"{name!r} is a column of the table of cases itself; name it otherwise.")
+    if both := set(study.parameters) & set(study.targets):
+        raise InputError(f"{both.pop()!r} is a parameter and a target.")
+
+
+def _check_counts(study: Study) -> None:
+    budget, solver = study.budget, study.solver
+    found = {"[budget] runs": budget.runs, "[budget] first": budget.first, "[budget] batch": budget.batch}
+    found |= {"[budget] stop_after": budget.stop_after or 1, "[solver] jobs": solver.jobs}
+    for key, value in found.items():
+        if value < 1:
+            raise InputError(f"{key} is {value}; expected 1 or more.")
+    if solver.retries < 0 or study.study.seed < 0:
+        raise InputError("[solver] retries and [study] seed cannot be negative.")
+    if budget.first > budget.runs:
+        raise InputError(f"[budget] first is {budget.first}, more than all runs, {budget.runs}.")
+
+
+def _check_make(study: Study, make: Making) -> None:
+    if study.study.pool is not None:
+        raise InputError("[make] makes meshes of [parameters], but the candidates come from [study] pool.")
+    if not READERS.serves(Path(f"mesh{make.ending}")):
+        raise InputError(f"[make] ending is {make.ending!r}, which is not the ending of a format of meshes.")
+    if make.candidates < study.budget.batch:
+        raise InputError(f"[make] candidates is {make.candidates}, less than a batch of {study.budget.batch}.")
 
 
 def read_study(path: Path) -> Study:
@@ -229,7 +242,7 @@ def read_study(path: Path) -> Study:
         except msgspec.ValidationError as error:
             raise InputError(f"{_in_words(str(error))}.") from None
         study = msgspec.structs.replace(study, path=path)
-        study.check()
+        check_study(study)
         _ = study.command, study.make_command
     return study
 
