@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import shutil
 import sys
 import time
@@ -77,6 +78,16 @@ def script(folder, body, **options):
     )
 
 
+def test_the_studies_of_the_guide_are_read(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "loop.md").read_text(encoding="utf-8")
+    found = re.findall(r"^```toml\n(.*?)^```", page, flags=re.M | re.S)
+    for k, text in enumerate(found):
+        (tmp_path / f"{k}.toml").write_text(text)
+    first, second = (read_study(tmp_path / f"{k}.toml") for k in range(2))
+    assert first.goal.said == "minimize mass, stress at most 200" and first.command.timeout == 600
+    assert second.targets == ["efficiency", "massflow"] and second.budget.stop_after == 3
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -85,7 +96,7 @@ def script(folder, body, **options):
         ("runs = 14", 'runs = "many"', "[budget] runs: expected int, got str"),
         ("first = 8", "first = 80", "[budget] first is 80, more than all runs, 14"),
         ("x = [0, 1]", "x = [1, 0]", "[parameters] x goes from 1 to 0"),
-        ("x = [0, 1]", "case = [0, 1]", "'case' is a column of the table of cases itself"),
+        ("x = [0, 1]", "case = [0, 1]", "'case' has a meaning of its own in a study"),
         ('timeout = "20 s"', 'timeout = "soon"', "timeout is 'soon'; expected a time such as '90 s'"),
         ('minimize = "height"', 'minimize = "height"\nmaximize = "slope"', "has minimize and maximize"),
         ("results.json", "results.txt", "expected a .csv or .json file"),
@@ -332,6 +343,9 @@ def test_a_study_whose_runs_all_fail_names_the_log(folder):
 def test_a_table_of_another_study_is_refused(folder):
     (folder / "bowl").mkdir()
     (folder / "bowl" / "cases.csv").write_text("case,batch\n1,1\n")
+    with pytest.raises(InputError, match="is where the study goes, but has other files"):
+        Loop(read_study(folder / "bowl.toml"))
+    (folder / "bowl" / "lock").write_text("")
     with pytest.raises(InputError, match="has no column 'status'"):
         Loop(read_study(folder / "bowl.toml"))
 

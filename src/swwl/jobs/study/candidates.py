@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +38,8 @@ _N_NUMBERS = 1000
 _SPARE = 4
 # Steps away from the best cases, as shares of ranges, and how many of the best are looked at.
 _STEPS, _BEST = (0.02, 0.2), 5
+# Names of meshes that are made: batch and number.
+_MADE = re.compile(r"\d{3,}-\d{4,}\.")
 # A candidate is left out where most of so many cases next to it failed.
 _NEIGHBORS = 3
 
@@ -215,7 +218,7 @@ class Parameters:
         """Remove meshes of candidates that were not chosen."""
         kept = {self.study.folder / own for case in cases for own in case.meshes.values()}
         for file in self.folder.glob("*") if self.meshes else ():
-            if file not in kept and file.is_file():
+            if _MADE.match(file.name) and file not in kept and file.is_file():
                 file.unlink()
 
     def _unit(self, cases: Sequence[Case]) -> Array:

@@ -95,11 +95,11 @@ def progress_picture(study: Study, cases: Sequence[Case]) -> Picture:
         parts.append(f'<path d="{start}{steps}" fill="none" stroke="{VERMILLION}" stroke-width="2"/>')
     parts.append(_text(_LEFT, _HEIGHT - 6, f"{target} by case", "start"))
     drawing = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}">{"".join(parts)}</svg>'
-    bounds = "blue: within all bounds; gray: not; " if goal.bounds else ""
+    bounds = "Blue: within all bounds. Gray: not. " if goal.bounds else ""
     return Picture(
         f"data:image/svg+xml;base64,{base64.b64encode(drawing.encode()).decode()}",
         f"{target} by case, and the best so far",
-        f"{bounds}red: the best so far. Left of the dotted line: the first batch.".capitalize(),
+        f"{bounds}Red: the best so far. Left of the dotted line: the first batch.",
     )
 
 

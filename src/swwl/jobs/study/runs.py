@@ -33,6 +33,8 @@ _PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 # So much of a file of results is read, and of the last line of what a solver says.
 _MOST_RESULTS, _MOST_SAID = 1_000_000, 160
 _TAIL = 4096
+# Squares of larger answers could not be computed with.
+_LARGEST = 1e100
 # By which processes of a study and of a run are known, also when whoever started them is gone.
 _STUDY, _OUT = "SWWL_STUDY", "SWWL_OUT"
 _at_work: set[subprocess.Popen[bytes]] = set()
@@ -304,7 +306,7 @@ def read_answers(path: Path, targets: list[str]) -> dict[str, float]:
             answer = math.nan if isinstance(value, bool) else float(value)
         except (TypeError, ValueError):
             answer = math.nan
-        if not math.isfinite(answer):
+        if not abs(answer) < _LARGEST:
             raise InputError(f"{name} says {str(value)[:40]!r} for {target!r}; a finite number is expected")
         answers[target] = answer
     return answers

@@ -44,8 +44,8 @@ from swwl.storage.memory import Memory
 
 TaskLike = TypeVar("TaskLike")
 Found = TypeVar("Found")
-# Models are fitted to so many cases and more; with fewer, the next are spread out as the first were.
-_FEWEST = 6
+# Models are fitted to so many cases and more, with so many different answers; before, cases are spread out as the first.
+_FEWEST, _FEWEST_ANSWERS = 6, 3
 
 
 class Batch(NamedTuple):
@@ -81,6 +81,8 @@ class Loop:
 
     def __init__(self, study: Study, scheduler: str | None = None, watch: Callable[[Loop], None] | None = None):
         self.study, self.folder = study, study.folder
+        if self.folder.exists() and not (self.folder / "lock").exists() and any(self.folder.iterdir()):
+            raise InputError(f"{self.folder}: is where the study goes, but has other files; rename it or {study.path}.")
         self._scheduler, self._watch = scheduler, watch
         self.memory = Memory(self.folder / CACHE_FOLDER)
         self.source = Parameters(study, self.memory, self._each) if study.parameters else Candidates(study, self.memory)
@@ -285,7 +287,7 @@ class Loop:
     def _next(self, model: RobustGPRegressor | None, batch: int, n: int) -> list[Case]:
         """Choose cases with a model or, where too few runs went well for one, spread out."""
         if model is None:
-            self._changed("choosing more cases, since too few are simulated for a model")
+            self._changed("choosing more cases, since too few answers are known for a model")
             return self.source.spread(n, self.cases, batch)
         self._changed("making candidates")
         table, taken = self.source.next(batch, self.cases)
@@ -318,15 +320,19 @@ class Loop:
 
     def _is_fitted(self) -> bool:
         """Whether the model knows all cases."""
-        done = sum(case.status == "done" for case in self.cases)
         fresh = any(one.batch == self.cases[-1].batch for one in self.batches) and (self.folder / "model.swwl").exists()
-        return fresh or done < _FEWEST
+        return fresh or not self._can_be_fitted()
+
+    def _can_be_fitted(self) -> bool:
+        done = [case.answers for case in self.cases if case.status == "done"]
+        different = [len({answers[name] for answers in done}) for name in self.study.targets]
+        return len(done) >= _FEWEST and min(different) >= _FEWEST_ANSWERS
 
     def _fit(self) -> RobustGPRegressor | None:
         """Fit a model to the cases that were simulated, and keep it; None where they are too few."""
         study = self.study
         done = [case for case in self.cases if case.status == "done"]
-        if len(done) < _FEWEST:
+        if not self._can_be_fitted():
             return None
         self._changed(f"fitting a model to {len(done)} cases")
         rows = [{**self.source.values(case), **case.meshes, **case.answers} for case in done]
@@ -430,8 +436,11 @@ class Loop:
     def _read_batches(self) -> list[Batch]:
         path = self.folder / "batches.csv"
         lines = path.read_text(encoding="utf-8").splitlines()[1:] if path.exists() else []
-        cells = [line.split(",") for line in lines if line.strip()]
-        return [Batch(int(batch), int(cases), float(error), float(score)) for batch, cases, error, score in cells]
+        try:
+            cells = [line.split(",") for line in lines if line.strip()]
+            return [Batch(int(batch), int(cases), float(error), float(score)) for batch, cases, error, score in cells]
+        except ValueError:
+            return []  # made again by the next fit
 
 
 def _lost(reason: str) -> Outcome:

@@ -17,6 +17,8 @@ from swwl.mesh.io.formats import READERS
 
 # Columns of the table of cases that are not the user's; "row" is that of the pool.
 OWN = ("case", "batch", "status", "why", "row", "seconds", "exit", "reason")
+# What commands may name beside inputs.
+PLACES = ("mesh", "out", "parameters", "python")
 _UNITS = {"s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 Duration = str | float
@@ -191,8 +193,8 @@ def _check_names(study: Study) -> None:
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise InputError(f"[parameters] {name} goes from {low:g} to {high:g}; expected [low, high].")
     for name in [*study.parameters, *study.targets]:
-        if name in OWN or name == "mesh":
-            raise InputError(f"{name!r} is a column of the table of cases itself; name it otherwise.")
+        if name in OWN or name in PLACES:
+            raise InputError(f"{name!r} has a meaning of its own in a study; name it otherwise.")
     if both := set(study.parameters) & set(study.targets):
         raise InputError(f"{both.pop()!r} is a parameter and a target.")
 
