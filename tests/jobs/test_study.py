@@ -14,9 +14,9 @@ import pandas as pd
 import pytest
 
 from swwl.errors import InputError
-from swwl.jobs.study.candidates import Case, best_cases, near_failures, points_near, sobol_points
+from swwl.jobs.study.candidates import StudyCase, best_cases, near_failures, points_near, sobol_points
 from swwl.jobs.study.page import study_page
-from swwl.jobs.study.runs import Command, MakeTask, Task, make_mesh, read_answers, simulate
+from swwl.jobs.study.runs import Command, MakeTask, RunTask, make_mesh, read_answers, simulate
 from swwl.jobs.study.steps import Loop, locked
 from swwl.jobs.study.study import Goal, read_study
 from swwl.storage.memory import Memory
@@ -73,7 +73,7 @@ def script(folder, body, **options):
     (folder / "s.py").write_text(f"import os, sys, time, json, subprocess\nout = sys.argv[1]\n{body}\n")
     command = Command("{python} -S -E s.py {out}", folder, timeout=options.pop("timeout", 20))
     values = {"python": sys.executable}
-    return Task(
+    return RunTask(
         7, folder / "runs" / "0007", command, values, {}, "r.csv", ["a", "b"], options.get("retries", 0), folder
     )
 
@@ -137,7 +137,7 @@ def test_values_are_arguments_and_nothing_else(tmp_path, value, shell):
     """Whatever a mesh is called, the program sees that name, within quotes or outside; no shell reads it."""
     (tmp_path / "say.py").write_text("import json, sys; json.dump(sys.argv[2:], open(sys.argv[1] + '/said.json', 'w'))")
     text = '{python} say.py {out} {mesh} "{mesh}" x={mesh} {{}}' + (" && true" if shell else "")
-    task = Task(1, tmp_path / "1", Command(text, tmp_path, shell), {"python": sys.executable, "mesh": value}, {},
+    task = RunTask(1, tmp_path / "1", Command(text, tmp_path, shell), {"python": sys.executable, "mesh": value}, {},
                 "r.csv", [], 0, tmp_path)  # fmt: skip
     simulate(task)
     assert json.loads((tmp_path / "1" / "said.json").read_text()) == [value, value, f"x={value}", "{}"]
@@ -237,7 +237,7 @@ def test_a_mesh_is_made_whole_or_not_at_all(tmp_path):
 
 
 def cases_of(values, goal):
-    return [Case(k, 1, "", {}, {"x": float(k)}, status="done", answers=dict(zip("fg", pair, strict=True)))
+    return [StudyCase(k, 1, "", {}, {"x": float(k)}, status="done", answers=dict(zip("fg", pair, strict=True)))
             for k, pair in enumerate(values)]  # fmt: skip
 
 
@@ -352,7 +352,7 @@ def test_a_table_of_another_study_is_refused(folder):
 
 def test_a_page_holds_what_solvers_say_as_text(folder):
     study = read_study(folder / "bowl.toml")
-    case = Case(1, 1, "", {}, {"x": 0.1, "y": 0.2}, status="failed", reason="<script>alert(1)</script>")
+    case = StudyCase(1, 1, "", {}, {"x": 0.1, "y": 0.2}, status="failed", reason="<script>alert(1)</script>")
     page = study_page(study, [case], None, "at work", "")
     assert "<script" not in page and "&lt;script" in page and 'http-equiv="refresh"' in page
     assert math.isnan(case.seconds) and shutil.which("sh")

@@ -18,7 +18,7 @@ from swwl.formatting import number
 if TYPE_CHECKING:
     from rich.console import Group
 
-    from swwl.jobs.study.candidates import Case
+    from swwl.jobs.study.candidates import StudyCase
     from swwl.jobs.study.steps import Loop
 
 _SHOWN = 12
@@ -144,7 +144,7 @@ class Shown:
             self._out.say(text)
 
 
-def _has_ended(case: Case) -> bool:
+def _has_ended(case: StudyCase) -> bool:
     return case.status not in ("waiting", "running")
 
 

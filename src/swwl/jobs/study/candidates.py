@@ -45,7 +45,7 @@ _NEIGHBORS = 3
 
 
 @dataclass
-class Case:
+class StudyCase:
     """A case of a study, and what became of it; meshes are paths relative to the study's folder."""
 
     case: int
@@ -61,19 +61,19 @@ class Case:
     answers: dict[str, float] = field(default_factory=dict)
 
 
-def is_feasible(case: Case, goal: Goal) -> bool:
+def is_feasible(case: StudyCase, goal: Goal) -> bool:
     """Whether a case was simulated, and its answers keep to all bounds."""
     return case.status == "done" and violation(case, goal) <= 0
 
 
-def violation(case: Case, goal: Goal) -> float:
+def violation(case: StudyCase, goal: Goal) -> float:
     """Return by which share of a bound the answers of a case exceed it at most; negative where they keep to all."""
     over = [(case.answers[name] - bound) / max(abs(bound), 1e-300) for name, bound in goal.at_most.items()]
     over += [(bound - case.answers[name]) / max(abs(bound), 1e-300) for name, bound in goal.at_least.items()]
     return max(over, default=-1.0)
 
 
-def best_cases(cases: Iterable[Case], goal: Goal) -> list[Case]:
+def best_cases(cases: Iterable[StudyCase], goal: Goal) -> list[StudyCase]:
     """Return the simulated cases, the best first: within bounds by the goal, then the nearest to them."""
     if goal.target is None:
         return []
@@ -109,15 +109,15 @@ class Candidates:
             raise InputError(f"{path}: has {len(frame)} rows, but [budget] first is {study.budget.first}.")
         self.table = self.plan.table()
 
-    def example(self) -> Case:
+    def example(self) -> StudyCase:
         """Return what the first row would be as a case."""
         return self._case(0, "")
 
-    def first(self, n: int) -> list[Case]:
+    def first(self, n: int) -> list[StudyCase]:
         """Choose the cases to begin with."""
         return self.spread(n, [])
 
-    def spread(self, n: int, cases: Sequence[Case], batch: int = 1) -> list[Case]:
+    def spread(self, n: int, cases: Sequence[StudyCase], batch: int = 1) -> list[StudyCase]:
         """Choose cases that stand for all others, beside those that were chosen before."""
         taken = [case.row for case in cases]
         with rows_named(self.plan.frame, self.plan.path, range(len(self.table))):
@@ -125,32 +125,32 @@ class Candidates:
         pairs = zip(found["row"], found["why"], strict=True)
         return [self._case(int(row), str(why)) for row, why in pairs]
 
-    def next(self, batch: int, cases: Sequence[Case]) -> tuple[pd.DataFrame, NDArray[np.bool_]]:
+    def next(self, batch: int, cases: Sequence[StudyCase]) -> tuple[pd.DataFrame, NDArray[np.bool_]]:
         """Return all candidates, and which of them are cases already."""
         taken = np.zeros(len(self.table), dtype=bool)
         taken[[case.row for case in cases if case.row is not None]] = True
         return self.table, taken
 
-    def chosen(self, table: pd.DataFrame, row: int, why: str) -> Case:
+    def chosen(self, table: pd.DataFrame, row: int, why: str) -> StudyCase:
         """Return a candidate as a case."""
         return self._case(row, why)
 
-    def tried(self, cases: Sequence[Case]) -> pd.DataFrame:
+    def tried(self, cases: Sequence[StudyCase]) -> pd.DataFrame:
         """Return cases as rows of a table as the candidates'."""
         return self.table.iloc[[case.row for case in cases]]
 
-    def _case(self, row: int, why: str) -> Case:
+    def _case(self, row: int, why: str) -> StudyCase:
         own = self.table.iloc[row]
         meshes = {name: os.path.relpath(own[name], self.study.folder) for name in self.meshes}
         inputs = {name: _plain(own[name]) for name in self.inputs}
-        return Case(0, 0, why, meshes, inputs, row)
+        return StudyCase(0, 0, why, meshes, inputs, row)
 
-    def values(self, case: Case) -> Inputs:
+    def values(self, case: StudyCase) -> Inputs:
         """Return all that the table says of a case but its meshes, for commands."""
         row = self.plan.frame.iloc[case.row or 0]
         return {str(name): _plain(row[name]) for name in self.plan.frame.columns if name not in self.meshes}
 
-    def forget(self, cases: Sequence[Case]) -> None:
+    def forget(self, cases: Sequence[StudyCase]) -> None:
         """Nothing is made, so nothing is left over."""
 
 
@@ -166,18 +166,18 @@ class Parameters:
             if name not in self.inputs:
                 raise InputError(f"[model] inputs names {name!r}, but [parameters] has: {', '.join(self.inputs)}.")
 
-    def example(self) -> Case:
+    def example(self) -> StudyCase:
         """Return the case in the middle of all ranges."""
         return self._case(self._frame(1, 0, np.full((1, len(self.inputs)), 0.5)).iloc[0], "")
 
-    def first(self, n: int) -> list[Case]:
+    def first(self, n: int) -> list[StudyCase]:
         """Return cases spread over the ranges."""
         return self.spread(n, [])
 
-    def spread(self, n: int, cases: Sequence[Case], batch: int = 1) -> list[Case]:
+    def spread(self, n: int, cases: Sequence[StudyCase], batch: int = 1) -> list[StudyCase]:
         """Return cases spread over the ranges; of another batch, others."""
         points = sobol_points(len(self.inputs), _SPARE * n, [self.study.study.seed, batch])
-        found: list[Case] = []
+        found: list[StudyCase] = []
         begun, reason = 0, ""
         while len(found) < n and begun < len(points):
             few = points[begun : begun + n - len(found)]
@@ -188,7 +188,7 @@ class Parameters:
             raise InputError(f"[make] run made no mesh of {begun} tries; the last: {reason}")
         return found
 
-    def next(self, batch: int, cases: Sequence[Case]) -> tuple[pd.DataFrame, NDArray[np.bool_]]:
+    def next(self, batch: int, cases: Sequence[StudyCase]) -> tuple[pd.DataFrame, NDArray[np.bool_]]:
         """Return new candidates: spread over the ranges and, where there is a best case, half of them near the best."""
         n = self.study.make.candidates if self.study.make is not None else _N_NUMBERS
         seeds = [self.study.study.seed, batch]
@@ -200,28 +200,28 @@ class Parameters:
             raise InputError(f"[make] run made none of the {n} meshes of batch {batch}; the last: {reason}")
         return frame, np.zeros(len(frame), dtype=bool)
 
-    def chosen(self, table: pd.DataFrame, row: int, why: str) -> Case:
+    def chosen(self, table: pd.DataFrame, row: int, why: str) -> StudyCase:
         """Return a candidate as a case."""
         return self._case(table.iloc[row], why)
 
-    def tried(self, cases: Sequence[Case]) -> pd.DataFrame:
+    def tried(self, cases: Sequence[StudyCase]) -> pd.DataFrame:
         """Return cases as rows of a table as the candidates'."""
         return pd.DataFrame([
             case.inputs | {name: self.study.folder / own for name, own in case.meshes.items()} for case in cases
         ])  # fmt: skip
 
-    def values(self, case: Case) -> Inputs:
+    def values(self, case: StudyCase) -> Inputs:
         """Return the parameters of a case, for commands."""
         return case.inputs
 
-    def forget(self, cases: Sequence[Case]) -> None:
+    def forget(self, cases: Sequence[StudyCase]) -> None:
         """Remove meshes of candidates that were not chosen."""
         kept = {self.study.folder / own for case in cases for own in case.meshes.values()}
         for file in self.folder.glob("*") if self.meshes else ():
             if _MADE.match(file.name) and file not in kept and file.is_file():
                 file.unlink()
 
-    def _unit(self, cases: Sequence[Case]) -> Array:
+    def _unit(self, cases: Sequence[StudyCase]) -> Array:
         """Return the parameters of cases as shares of their ranges."""
         low, high = np.array(list(self.study.parameters.values())).T
         return (np.array([[float(case.inputs[name]) for name in self.inputs] for case in cases]) - low) / (high - low)
@@ -248,9 +248,9 @@ class Parameters:
         last = failed.get(next((task.mesh for task in reversed(tasks) if task.mesh in failed), Path()), "")
         return frame[[mesh not in failed for mesh in frame["mesh"]]].reset_index(drop=True), last
 
-    def _case(self, row: pd.Series, why: str) -> Case:
+    def _case(self, row: pd.Series, why: str) -> StudyCase:
         meshes = {name: Path(row[name]).relative_to(self.study.folder).as_posix() for name in self.meshes}
-        return Case(0, 0, why, meshes, {name: float(row[name]) for name in self.inputs})
+        return StudyCase(0, 0, why, meshes, {name: float(row[name]) for name in self.inputs})
 
 
 def sobol_points(d: int, n: int, seeds: Sequence[int]) -> Array:

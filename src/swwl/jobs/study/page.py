@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from swwl.formatting import number
-from swwl.jobs.study.candidates import Case, Inputs, best_cases, is_feasible
+from swwl.jobs.study.candidates import Inputs, StudyCase, best_cases, is_feasible
 from swwl.jobs.study.study import Study
 from swwl.plots.style import BLUE, GRAY, VERMILLION
 from swwl.report.page import Picture, render
@@ -19,7 +19,7 @@ from swwl.report.page import Picture, render
 _WIDTH, _HEIGHT, _LEFT = 760, 300, 60
 
 
-def study_page(study: Study, cases: Sequence[Case], best: Case | None, doing: str, stopped: str) -> str:
+def study_page(study: Study, cases: Sequence[StudyCase], best: StudyCase | None, doing: str, stopped: str) -> str:
     """Return the page, as HTML."""
     status = [case.status for case in cases]
     counts = [(str(status.count("done")), "done"), (str(status.count("failed")), "failed")]
@@ -44,7 +44,7 @@ def study_page(study: Study, cases: Sequence[Case], best: Case | None, doing: st
     )
 
 
-def _row(case: Case, study: Study) -> list[str]:
+def _row(case: StudyCase, study: Study) -> list[str]:
     answers = [_cell(case.answers.get(name)) for name in study.targets]
     kept = case.status != "done" or is_feasible(case, study.goal)
     status = case.status if kept else "done, out of bounds"
@@ -57,7 +57,7 @@ def _cell(value: float | str | None) -> str:
     return value if isinstance(value, str) else number(value)
 
 
-def progress_picture(study: Study, cases: Sequence[Case]) -> Picture:
+def progress_picture(study: Study, cases: Sequence[StudyCase]) -> Picture:
     """Draw answers by case, in bounds or not, and the best so far.
 
     By hand, in SVG: the page is written after every case, and matplotlib would take a large part of a second.

@@ -148,7 +148,7 @@ def _quote_at(text: str, place: int) -> str:
     return quote
 
 
-class Task(NamedTuple):
+class RunTask(NamedTuple):
     """A run: its number, the folder that it leaves, its command and values, what it answers, and how often to try.
 
     Nothing but texts and numbers, so that it can travel to another machine that sees the same folders.
@@ -165,7 +165,7 @@ class Task(NamedTuple):
     study: Path
 
 
-class Outcome(NamedTuple):
+class RunOutcome(NamedTuple):
     """What became of a run."""
 
     status: str
@@ -175,12 +175,12 @@ class Outcome(NamedTuple):
     answers: dict[str, float]
 
 
-def simulate(task: Task) -> Outcome:
+def simulate(task: RunTask) -> RunOutcome:
     """Run a case, and leave its folder whole: until it has ended, it has another name.
 
     Whatever the solver does, there is an outcome.
     """
-    found = Outcome("failed", 0.0, None, "never started", {})
+    found = RunOutcome("failed", 0.0, None, "never started", {})
     for _ in range(task.retries + 1):
         out = task.folder.with_name(f"{task.folder.name}.part-{secrets.token_hex(3)}")
         try:
@@ -189,13 +189,13 @@ def simulate(task: Task) -> Outcome:
             shutil.rmtree(task.folder, ignore_errors=True)
             out.replace(task.folder)
         except OSError as error:
-            found = Outcome("failed", found.seconds, None, _clean(f"{error.strerror or error}"), {})
+            found = RunOutcome("failed", found.seconds, None, _clean(f"{error.strerror or error}"), {})
         if found.status == "done":
             break
     return found
 
 
-def _attempt(task: Task, out: Path) -> Outcome:
+def _attempt(task: RunTask, out: Path) -> RunOutcome:
     inputs = out / "inputs.json"
     inputs.write_text(json.dumps(task.inputs, indent=1), encoding="utf-8")
     values = task.values | {"out": str(out), "parameters": str(inputs)}
@@ -204,19 +204,19 @@ def _attempt(task: Task, out: Path) -> Outcome:
     try:
         code = run_command(task.command, values, out, variables)
     except OSError as error:
-        return Outcome("failed", 0.0, None, _clean(f"could not be started: {error.strerror or error}"), {})
+        return RunOutcome("failed", 0.0, None, _clean(f"could not be started: {error.strerror or error}"), {})
     seconds = time.monotonic() - started
     if code is None:
-        return Outcome("timeout", seconds, None, f"took longer than {task.command.timeout:g} s", {})
+        return RunOutcome("timeout", seconds, None, f"took longer than {task.command.timeout:g} s", {})
     if code != 0:
         how = f"exit code {code}" if code > 0 else f"ended by signal {-code}"
         said = last_line(out, task.folder)
-        return Outcome("failed", seconds, code, f"{how}: {said}" if said else how, {})
+        return RunOutcome("failed", seconds, code, f"{how}: {said}" if said else how, {})
     try:
         answers = read_answers(out / task.results, task.targets)
     except InputError as error:
-        return Outcome("failed", seconds, code, _clean(str(error)), {})
-    return Outcome("done", seconds, code, "", answers)
+        return RunOutcome("failed", seconds, code, _clean(str(error)), {})
+    return RunOutcome("done", seconds, code, "", answers)
 
 
 def run_command(command: Command, values: Mapping[str, str], out: Path, variables: Mapping[str, str]) -> int | None:

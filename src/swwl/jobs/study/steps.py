@@ -33,9 +33,9 @@ from swwl.jobs.embed import cluster_client
 from swwl.jobs.fit import FitJob, FitRequest
 from swwl.jobs.plan import HoldOut
 from swwl.jobs.predict import load_regressor
-from swwl.jobs.study.candidates import Candidates, Case, Parameters, best_cases, is_feasible, near_failures
+from swwl.jobs.study.candidates import Candidates, Parameters, StudyCase, best_cases, is_feasible, near_failures
 from swwl.jobs.study.page import study_page
-from swwl.jobs.study.runs import FINAL, Outcome, Task, end_runs, plain_values, simulate
+from swwl.jobs.study.runs import FINAL, RunOutcome, RunTask, end_runs, plain_values, simulate
 from swwl.jobs.study.study import Study
 from swwl.jobs.table import CACHE_FOLDER
 from swwl.regression.estimator import RobustGPRegressor
@@ -44,7 +44,7 @@ from swwl.storage.memory import Memory
 
 TaskLike = TypeVar("TaskLike")
 Found = TypeVar("Found")
-# Models are fitted to so many cases and more, with so many different answers; before, cases are spread out as the first.
+# Models are fitted to so many cases and more, with so many different answers; until then, cases are spread out.
 _FEWEST, _FEWEST_ANSWERS = 6, 3
 
 
@@ -70,7 +70,7 @@ class Loop:
 
     Attributes
     ----------
-    cases : list of Case
+    cases : list of StudyCase
         By number.
     batches : list of Batch
     doing : str
@@ -170,7 +170,7 @@ class Loop:
         best = self.best(batch)
         return math.nan if best is None else best.answers[target]
 
-    def best(self, batch: int | None = None) -> Case | None:
+    def best(self, batch: int | None = None) -> StudyCase | None:
         """Return the best case that keeps to all bounds, up to a batch."""
         among = [case for case in self.cases if batch is None or case.batch <= batch]
         found = best_cases(among, self.study.goal)
@@ -193,13 +193,13 @@ class Loop:
 
     # Simulating
 
-    def _task(self, case: Case) -> Task:
+    def _task(self, case: StudyCase) -> RunTask:
         own = self.source.values(case)
         files = {name: os.path.normpath(self.folder / path) for name, path in case.meshes.items()}
         values = plain_values(own, case.case) | files | ({"mesh": next(iter(files.values()))} if files else {})
         solver = self.study.solver
         folder = self.folder / "runs" / f"{case.case:04d}"
-        return Task(
+        return RunTask(
             case.case, folder, self.study.command, values, own, solver.results, self.study.targets, solver.retries,
             self.folder,
         )  # fmt: skip
@@ -212,7 +212,7 @@ class Loop:
             case.status = "waiting"
         tasks = [self._task(case) for case in chosen]
 
-        def begun(task: Task) -> None:
+        def begun(task: RunTask) -> None:
             left[task.case].status = "running"
             self._write()
 
@@ -284,7 +284,7 @@ class Loop:
             self._write()
             self.source.forget(self.cases)
 
-    def _next(self, model: RobustGPRegressor | None, batch: int, n: int) -> list[Case]:
+    def _next(self, model: RobustGPRegressor | None, batch: int, n: int) -> list[StudyCase]:
         """Choose cases with a model or, where too few runs went well for one, spread out."""
         if model is None:
             self._changed("choosing more cases, since too few answers are known for a model")
@@ -394,7 +394,7 @@ class Loop:
         count = sum(case.status in FINAL for case in self.cases)
         self._changed(f"{count} of {len(self.cases)} chosen cases are simulated")
 
-    def _read_cases(self) -> list[Case]:
+    def _read_cases(self) -> list[StudyCase]:
         path = self.folder / "cases.csv"
         if not path.exists():
             return []
@@ -407,9 +407,9 @@ class Loop:
                 )
             return [self._read_case(row, path, line) for line, row in enumerate(rows, start=2)]
 
-    def _read_case(self, row: dict[str, str], path: Path, line: int) -> Case:
+    def _read_case(self, row: dict[str, str], path: Path, line: int) -> StudyCase:
         try:
-            case = Case(
+            case = StudyCase(
                 int(row["case"]),
                 int(row["batch"]),
                 row["why"],
@@ -443,8 +443,8 @@ class Loop:
             return []  # made again by the next fit
 
 
-def _lost(reason: str) -> Outcome:
-    return Outcome("failed", math.nan, None, reason, {})
+def _lost(reason: str) -> RunOutcome:
+    return RunOutcome("failed", math.nan, None, reason, {})
 
 
 def left_out_error(model: RobustGPRegressor) -> float:

@@ -24,7 +24,7 @@ _UNITS = {"s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 Duration = str | float
 
 
-class Source(msgspec.Struct, forbid_unknown_fields=True):
+class StudySource(msgspec.Struct, forbid_unknown_fields=True):
     """``[study]``: a table of candidates, unless there are parameters; its columns of meshes; the seed of all draws."""
 
     pool: str | None = None
@@ -42,7 +42,7 @@ class Making(msgspec.Struct, forbid_unknown_fields=True):
     shell: bool = False
 
 
-class Solver(msgspec.Struct, forbid_unknown_fields=True):
+class StudySolver(msgspec.Struct, forbid_unknown_fields=True):
     """``[solver]``: the command that simulates a case, where its answers are, and how many run at a time."""
 
     run: str
@@ -88,7 +88,7 @@ class Goal(msgspec.Struct, forbid_unknown_fields=True):
         return ", ".join(texts)
 
 
-class Budget(msgspec.Struct, forbid_unknown_fields=True):
+class StudyBudget(msgspec.Struct, forbid_unknown_fields=True):
     """``[budget]``: runs, first and in all, so many at a time; when to stop before.
 
     ``stop_after`` batches that improve the best answer (to learn: the error of left-out cases) by no more than the
@@ -121,9 +121,9 @@ class ModelOptions(msgspec.Struct, forbid_unknown_fields=True):
 class Study(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """A study as its file says: tables by their names, and ``[parameters]`` with their ranges."""
 
-    solver: Solver
-    budget: Budget
-    study: Source = msgspec.field(default_factory=Source)
+    solver: StudySolver
+    budget: StudyBudget
+    study: StudySource = msgspec.field(default_factory=StudySource)
     parameters: dict[str, tuple[float, float]] = {}
     make: Making | None = None
     goal: Goal = msgspec.field(default_factory=Goal)
@@ -273,7 +273,8 @@ def duration(given: Duration | None) -> float | None:
 def _check_keys(said: dict[str, object]) -> None:
     """Refuse keys that there are not, with the one that was probably meant."""
     tables: dict[str, type[msgspec.Struct]] = {
-        "study": Source, "make": Making, "solver": Solver, "goal": Goal, "budget": Budget, "model": ModelOptions,
+        "study": StudySource, "make": Making, "solver": StudySolver, "goal": Goal, "budget": StudyBudget,
+        "model": ModelOptions,
     }  # fmt: skip
     for name in said:
         _check_key(name, [*tables, "parameters"], "")
