@@ -154,9 +154,10 @@ def live_table(work: Loop) -> Group:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("case", "status", *work.study.targets, "seconds", "why"):
-        table.add_column(name, no_wrap=True, overflow="ellipsis")
+    table = Table(box=None, pad_edge=False, header_style="dim", expand=True)
+    for name in ("case", "status", *work.study.targets, "seconds"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("why", no_wrap=True, overflow="ellipsis", ratio=1)  # what room the others leave
     for case in [one for one in work.cases if one.status != "waiting"][-_SHOWN:]:
         answers = [number(case.answers.get(name)) for name in work.study.targets]
         seconds = "" if case.seconds != case.seconds else f"{case.seconds:.1f}"
