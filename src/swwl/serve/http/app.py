@@ -283,11 +283,12 @@ class Service:
     async def study(self, request: Request) -> Response:
         """Return the page of the study that the models belong to, as it is now."""
         if self._study is None or not self._study.is_file():
-            raise RefusedError(404, "The models do not belong to a study.")
+            raise RefusedError(404, "The page of the study is gone.")
         return Response(self._study.read_bytes(), media_type="text/html", headers={"cache-control": "no-cache"})
 
     def addresses(self) -> list[Address]:
         """Return all addresses."""
+        told_study = "The study that swwl loop runs"
         post, both, form = ("POST",), ("GET", "POST"), ("multipart/form-data",)
         table = "Predictions beside the columns of a CSV file, whose meshes are paths under --meshes"
         return [
@@ -296,7 +297,7 @@ class Service:
             Address("/ping", self.health),
             Address("/openapi.json", self.openapi),
             Address("/health", self.health, "Whether the server is there", both),
-            Address("/study", self.study, "The study that swwl loop runs", answers="text/html"),
+            *([] if self._study is None else [Address("/study", self.study, told_study, answers="text/html")]),
             Address("/api/models", self.list_models, "Models by name"),
             Address("/api/model", self.model, "A model: inputs with ranges, targets, scores, importance, map, cases"),
             Address("/api/meshes", self.meshes, "Mesh files under --meshes"),
