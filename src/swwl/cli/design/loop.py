@@ -66,7 +66,7 @@ def loop(
     with Shown(out) as shown, _ended_politely():
         work = Loop(own, scheduler, shown.watch)
         shown.known(work)
-        commands = work.example() if scheduler is None or dry_run else []
+        commands = work.example()
         if not dry_run:
             work.run(until)
     facts = work.facts()
@@ -75,7 +75,7 @@ def loop(
             out.say(said)
         for words in commands:
             out.say(f"command   {shlex.join(words)}")
-        out.say("\nnothing was run; all programs are there")
+        out.say("\nnothing was run" + ("; all programs are there" if scheduler is None else ""))
         out.result(facts | {"commands": commands})
         return
     best = facts["best"]

@@ -119,10 +119,10 @@ class Command(NamedTuple):
     def _program(self, word: str) -> str:
         return str(self.here / word) if "/" in word or os.sep in word else word
 
-    def check(self, values: Mapping[str, str]) -> list[str]:
-        """Return the words to run for values; refuse a program that is not there."""
+    def check(self, values: Mapping[str, str], programs: bool = True) -> list[str]:
+        """Return the words to run for values; refuse a program that is not there, unless ``programs`` are elsewhere."""
         words, _ = self.words(values)
-        if shutil.which(words[0]) is None:
+        if programs and shutil.which(words[0]) is None:
             word = self._split()[0]
             beside = (self.here / word).is_file()
             why = "is not executable (chmod +x)" if "/" in word and beside else "is not found"
@@ -203,8 +203,8 @@ def _attempt(task: RunTask, out: Path) -> RunOutcome:
     variables = {_STUDY: str(task.study), "SWWL_CASE": str(task.case), "SWWL_MESH": task.values.get("mesh", "")}
     try:
         code = run_command(task.command, values, out, variables)
-    except OSError as error:
-        return RunOutcome("failed", 0.0, None, _clean(f"could not be started: {error.strerror or error}"), {})
+    except (InputError, OSError) as error:
+        return RunOutcome("failed", 0.0, None, _clean(f"could not be started: {error}"), {})
     seconds = time.monotonic() - started
     if code is None:
         return RunOutcome("timeout", seconds, None, f"took longer than {task.command.timeout:g} s", {})

@@ -90,17 +90,16 @@ class Loop:
         self.doing, self.stopped = "", ""
 
     def example(self) -> list[list[str]]:
-        """Return the commands of the first case, as words; refuse programs and places that there are not."""
-        case, study = self.source.example(), self.study
+        """Return the commands of a first case, as words; refuse places and (of this machine) programs that are not."""
+        case, study, programs = self.source.example(), self.study, self._scheduler is None
         found = []
         if study.make_command is not None:
             mesh = str(self.folder / case.meshes["mesh"])
-            found.append(
-                study.make_command.check(plain_values(case.inputs) | {"mesh": mesh, "parameters": "inputs.json"})
-            )
+            values = plain_values(case.inputs) | {"mesh": mesh, "parameters": "inputs.json"}
+            found.append(study.make_command.check(values, programs))
         task = self._task(case)
         values = task.values | {"out": str(task.folder), "parameters": str(task.folder / "inputs.json")}
-        return [*found, study.command.check(values)]
+        return [*found, study.command.check(values, programs)]
 
     def run(self, until: int | None = None) -> None:
         """Go on until the study is over, or until so many cases are simulated."""
