@@ -19,7 +19,9 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def serve(
-    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Model files that swwl fit wrote.")],
+    models: Annotated[
+        list[Path], typer.Argument(metavar="MODEL...", help="Model files that swwl fit wrote, or folders of swwl loop.")
+    ],
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any that is free.")] = 8000,
     host: Annotated[
         str, typer.Option(help="Address to listen on. Others than this machine's own need the token of the link.")
@@ -45,6 +47,7 @@ def serve(
     Example:
       swwl serve swwl-demo/model.swwl --open
       swwl serve m.swwl --meshes d --port 8001
+      swwl serve STUDY                         # the folder of swwl loop STUDY.toml; its page is /study
       curl -F mesh=@blade.vtu -F 'inputs={"speed": 17188, "pressure": 1.41}' localhost:8000/api/predict
     """
     try:
@@ -63,15 +66,19 @@ def serve(
     if meshes is not None and not meshes.is_dir():
         raise InputError(f"{meshes}: no such folder for --meshes.")
     limits = Limits(body=int(max_mb * 1e6), nodes=max_nodes, seconds=seconds)
+    models = [model_of_study(path) if path.is_dir() else path for path in models]
+    study = next((path.parent / "study.html" for path in models if (path.parent / "study.html").is_file()), None)
     served = load_served(models, meshes)
     local = host in _LOOPBACK
     token = None if local else secrets.token_urlsafe(24)
-    app = make_app(served, meshes, limits=limits, token=token, hosts=_LOOPBACK if local else None)
+    app = make_app(served, meshes, limits=limits, token=token, hosts=_LOOPBACK if local else None, study=study)
     listening = listen(host, port)
     shown = f"[{host}]" if ":" in host else host
     link = f"http://{shown}:{listening.getsockname()[1]}/" + (f"?token={token}" if token else "")
     for one in served.values():
         out.say(f"{one.name}: predicts {', '.join(one.targets or one.fields)}")
+    if study is not None:
+        out.say(f"the study: {link.replace('/?', '/study?') if token else link + 'study'}")
     out.say(f"\nopen {link}\nCtrl-C ends it")
     out.result({"link": link, "models": {one.name: one.targets or one.fields for one in served.values()}})
     sys.stdout.flush()
@@ -82,3 +89,12 @@ def serve(
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)  # what still computes for a client that is gone need not be waited for
+
+
+def model_of_study(folder: Path) -> Path:
+    """Return the model in the folder of a study."""
+    if not (folder / "model.swwl").is_file():
+        page = folder / "study.html"
+        hint = f"there is none yet; open {page} meanwhile" if page.is_file() else "model files are expected"
+        raise InputError(f"{folder}: is a folder without a model.swwl: {hint}.")
+    return folder / "model.swwl"

@@ -285,20 +285,25 @@ def _in_processes(tasks: Sequence[tuple[Any, ...]], n_jobs: int) -> Iterator[int
     yield from Parallel(n_jobs=workers, return_as="generator_unordered")(delayed(embed_shard)(*task) for task in tasks)
 
 
-def _on_cluster(tasks: Sequence[tuple[Any, ...]], address: str) -> Iterator[int]:
-    """Yield numbers of meshes as a Dask cluster makes shards; a worker that dies costs those that it was making.
-
-    Only paths travel, and few tasks wait in the scheduler at a time.
-    """
+def cluster_client(address: str) -> Any:
+    """Return a client of the Dask scheduler at an address."""
     try:
         distributed = importlib.import_module("distributed")
     except ImportError:
         raise InputError("A cluster needs Dask: pip install 'swwl[dask]'.") from None
     try:
-        client = distributed.Client(address, timeout="10s", set_as_default=False)
+        return distributed.Client(address, timeout="10s", set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise InputError(f"{address}: no Dask scheduler answers there ({error}).") from None
-    with client:
+
+
+def _on_cluster(tasks: Sequence[tuple[Any, ...]], address: str) -> Iterator[int]:
+    """Yield numbers of meshes as a Dask cluster makes shards; a worker that dies costs those that it was making.
+
+    Only paths travel, and few tasks wait in the scheduler at a time.
+    """
+    with cluster_client(address) as client:
+        distributed = importlib.import_module("distributed")
         submit: Callable[..., Any] = client.submit
         waiting = iter(tasks)
         window = 2 * max(1, sum(client.nthreads().values())) + 2

@@ -96,10 +96,12 @@ class Service:
         At least one; the first answers where none is named.
     store : MeshStore
     limits : Limits
+    study : path, optional
+        The page of a study, which ``swwl loop`` writes again and again.
     """
 
-    def __init__(self, models: Mapping[str, Served], store: MeshStore, limits: Limits):
-        self.models, self.store, self.limits = models, store, limits
+    def __init__(self, models: Mapping[str, Served], store: MeshStore, limits: Limits, study: Path | None = None):
+        self.models, self.store, self.limits, self._study = models, store, limits, study
         self.workshop = Workshop(limits)
         self.private = Path()
 
@@ -278,8 +280,15 @@ class Service:
             raise RefusedError(404, "There is no such file.")
         return Response(found[name].read_bytes(), media_type=_TYPES[ending], headers={"cache-control": "no-cache"})
 
+    async def study(self, request: Request) -> Response:
+        """Return the page of the study that the models belong to, as it is now."""
+        if self._study is None or not self._study.is_file():
+            raise RefusedError(404, "The page of the study is gone.")
+        return Response(self._study.read_bytes(), media_type="text/html", headers={"cache-control": "no-cache"})
+
     def addresses(self) -> list[Address]:
         """Return all addresses."""
+        told_study = "The study that swwl loop runs"
         post, both, form = ("POST",), ("GET", "POST"), ("multipart/form-data",)
         table = "Predictions beside the columns of a CSV file, whose meshes are paths under --meshes"
         return [
@@ -288,6 +297,7 @@ class Service:
             Address("/ping", self.health),
             Address("/openapi.json", self.openapi),
             Address("/health", self.health, "Whether the server is there", both),
+            *([] if self._study is None else [Address("/study", self.study, told_study, answers="text/html")]),
             Address("/api/models", self.list_models, "Models by name"),
             Address("/api/model", self.model, "A model: inputs with ranges, targets, scores, importance, map, cases"),
             Address("/api/meshes", self.meshes, "Mesh files under --meshes"),
@@ -324,6 +334,7 @@ def make_app(
     limits: Limits | None = None,
     token: str | None = None,
     hosts: Iterable[str] | None = None,
+    study: Path | None = None,
 ) -> Guard:
     """Return the application that serves models.
 
@@ -338,9 +349,11 @@ def make_app(
         That clients must bring.
     hosts : iterable of str, optional
         Names by which the server may be addressed; all by default.
+    study : path, optional
+        The page of a study, for /study.
     """
     limits = limits or Limits()
-    service = Service(models, MeshStore(meshes, limits), limits)
+    service = Service(models, MeshStore(meshes, limits), limits, study)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
