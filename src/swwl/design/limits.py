@@ -23,7 +23,8 @@ from swwl.mesh.shape.skin import Skin, skin
 Array = NDArray[np.float64]
 Nodes = NDArray[np.integer]
 
-_SHARPNESS = 50.0
+# Of cells, and of walls, which must come closer to what they are compared with.
+_SHARPNESS, _SHARPER = 50.0, 500.0
 # Cells that are smaller than this share of the usual have no shape to lose.
 _NO_SIZE = 1e-12
 # Walls are looked for among so many of the nearest nodes; normals are opposite, and along the line between both sides,
@@ -31,17 +32,17 @@ _NO_SIZE = 1e-12
 _NEIGHBORS, _OPPOSITE, _ALONG = 64, 0.5, 0.8
 
 
-def lowest(values: Array) -> tuple[float, Array]:
-    """Return a smooth number below the least of values (m,), and its gradient (m,).
+def lowest(values: Array, sharpness: float = _SHARPNESS) -> tuple[float, Array]:
+    r"""Return a smooth number below the least of values (m,), by at most :math:`\log(m) / \rho`, and its gradient (m,).
 
     Examples
     --------
     >>> lowest(np.array([0.5, 3.0]))[0]
     0.5
     """
-    weighted = -_SHARPNESS * values
+    weighted = -sharpness * values
     total = float(logsumexp(weighted))
-    return -total / _SHARPNESS, np.exp(weighted - total)
+    return -total / sharpness, np.exp(weighted - total)
 
 
 class Cells:
@@ -186,7 +187,7 @@ class Walls:
     def lowest(self, points: Array) -> tuple[float, Array]:
         """Return a smooth number below the least of them, and its gradient in the points, (n, d)."""
         ratios = self.ratios(points)
-        value, weights = lowest(ratios)
+        value, weights = lowest(ratios, _SHARPER)
         across = points[self._first] - points[self._second]
         slope = across * (weights / np.maximum(ratios, np.finfo(float).tiny) / self._start**2)[:, None]
         gradient = np.zeros_like(points)
