@@ -2,8 +2,9 @@ r"""Move a shape to where a model predicts better, inside what the training mesh
 
 The shape moves by the numbers c of a :class:`~swwl.design.deformation.Deformation`. A surrogate that is optimized
 without limits soon leaves what it knows. Along displacement modes, c stays inside a ball around the mean of the
-training meshes and inside their range along every mode; other deformations stay where the model's own scores say that a
-mesh is like the training meshes (:mod:`swwl.design.trust`), and what is found is judged inside its domain.
+training meshes and inside their range along every mode. Of other deformations, those combinations are taken that look
+to the model like what its training meshes differ in (:mod:`swwl.design.trust`), inside the same kind of region, and
+what is found is judged inside the domain of the model.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from scipy.special import erfcx
 from swwl.design.deformation import Deformation, ModeMotions, as_deformation
 from swwl.design.limits import Cells, Volume, Walls
 from swwl.design.pool import outside_notes
-from swwl.design.trust import INSIDE, Trust
+from swwl.design.trust import INSIDE, FamiliarMotions, familiar_motions
 from swwl.embedding.components import Modes
 from swwl.errors import CaseWarning, InputError
 from swwl.formatting import number
@@ -60,9 +61,10 @@ class Improvement:
     start_mean, start_std, start_interval
         Predicted for the mesh that was given.
     coordinates : ndarray of shape (k,)
-        Numbers of the deformation; along modes, in standard deviations of the training meshes.
+        Along modes, or along the axes of :func:`~swwl.design.trust.familiar_motions`, in standard deviations of the
+        training meshes.
     radius : float
-        Of the ball that coordinates along modes stay in; nan for other deformations.
+        Of the ball that the coordinates stay in.
     n_evaluations : int
         Predictions with their derivatives that it took.
     others : dict of str to float
@@ -116,8 +118,10 @@ def improve(
     r"""Maximize (or minimize) a prediction over deformations of a shape, inside what the training meshes have shown.
 
     Maximizes :math:`m(c) - \kappa s(c)`, or the logarithm of the expected improvement, over the numbers c of the
-    deformation, by its exact gradient (SLSQP), subject to their bounds and to all that has to be kept. No cell shrinks
-    to less than a fifth. What is found is taken back toward the start as far as is needed to keep everything.
+    deformation, by its exact gradient (SLSQP), subject to their bounds and to all that has to be kept. Of lattices and
+    motions of groups, only such combinations are used as look to the model like what its training meshes differ in. No
+    cell shrinks to less than a fifth. What is found is taken back toward the start as far as is needed to keep
+    everything and to be called inside by ``model.domain``.
 
     Parameters
     ----------
@@ -185,14 +189,10 @@ def improve(
     aim = _Wish.read(surrogate, goal, criterion, caution, best, bounds)
     start = as_mesh(mesh)
     motion = as_deformation(deformation)
-    region = _region(motion, radius)
-    first = motion.rest(start.points)
-    if region is not None:
-        first = _inside(first, motion.low, motion.high, region)
-    kept = _Kept.of(_moved(start, motion, first), motion, volume, thickness)
-    trust = Trust(model, column) if region is None and column in model.domain_reference().clouds else None
-    search = _Search(surrogate, aim, start, motion, first, kept, region, trust)
-    return search.result(search.run())
+    if not isinstance(motion, ModeMotions):
+        motion = familiar_motions(model, column, start, motion)
+    search = _Search(surrogate, aim, start, motion, _radius(motion, radius))
+    return search.result(search.run(volume, thickness))
 
 
 class _Surrogate(NamedTuple):
@@ -357,30 +357,20 @@ class _Search:
     """The way from the start to a better shape."""
 
     def __init__(
-        self,
-        surrogate: _Surrogate,
-        wish: _Wish,
-        start: Mesh,
-        motion: Deformation,
-        first: Array,
-        kept: _Kept,
-        radius: float | None,
-        trust: Trust | None,
+        self, surrogate: _Surrogate, wish: _Wish, start: Mesh, motion: ModeMotions | FamiliarMotions, radius: float
     ):
-        self._surrogate, self._wish, self._start, self._motion = surrogate, wish, start, motion
-        self._first, self._kept, self._radius, self._trust = first, kept, radius, trust
+        self._surrogate, self._wish, self._start, self._motion, self._radius = surrogate, wish, start, motion, radius
         self._rest = motion.rest(start.points)
+        self._first = self._pulled_in(self._rest)
         self._half = (motion.high - motion.low) / 2
-        self._limits = np.zeros(0)
-        if trust is not None:
-            self._limits = np.maximum(trust.limits, (1 + 1e-9) * trust.scores(start)[0])
         self.count = 0
         self._known = lru_cache(maxsize=8)(self._look)
         self._interval, self._verdict = surrogate.judged(start)
 
-    def run(self) -> Array:
+    def run(self, volume: Any, thickness: float | None) -> Array:
         """Return the numbers of the best shape that keeps everything."""
-        kept, motion, half = self._kept, self._motion, self._half
+        self._kept = kept = _Kept.of(self._moved(self._first), self._motion, volume, thickness)
+        motion, half = self._motion, self._half
         limits: list[dict[str, Any]] = [
             {"type": "ineq", "fun": lambda x: self._at(x).room, "jac": lambda x: self._at(x).room_slopes * half}
         ]
@@ -390,6 +380,14 @@ class _Search:
                     "type": "eq",
                     "fun": lambda x: self._at(x).volume - kept.volume_range[0],
                     "jac": lambda x: self._at(x).volume_slope * half,
+                }
+            )
+        if isinstance(motion, FamiliarMotions):
+            limits.append(
+                {
+                    "type": "ineq",
+                    "fun": lambda x: np.ravel(motion.room(self._start.points, x * half)[0]),
+                    "jac": lambda x: motion.room(self._start.points, x * half)[1] * half,
                 }
             )
         found = minimize(
@@ -417,7 +415,7 @@ class _Search:
             start_std=before.stds[0],
             start_interval=self._interval,
             coordinates=c,
-            radius=float("nan") if self._radius is None else self._radius,
+            radius=self._radius,
             n_evaluations=self.count,
             others=dict(zip(names[1:], state.means[1:], strict=True)),
             volume=self._kept.ratio(state.mesh.points)[0],
@@ -444,11 +442,9 @@ class _Search:
         wish = self._wish
         if any(room < -_TARGET for room, *_ in wish.room(state.means, state.stds)):
             return False
-        if self._radius is not None and np.linalg.norm(c) > self._radius * (1 + 1e-9):
+        if np.linalg.norm(c) > self._radius * (1 + 1e-9) or not self._kept.holds(state.mesh.points):
             return False
-        if not self._kept.holds(state.mesh.points):
-            return False
-        if self._trust is None:
+        if isinstance(self._motion, ModeMotions):
             return True
         verdict = self._surrogate.judged(state.mesh)[1]
         inside = pd.isna(verdict["inside"]) or bool(verdict["inside"])
@@ -482,7 +478,7 @@ class _Search:
         return self._pulled_in(c)
 
     def _pulled_in(self, c: Array) -> Array:
-        return c if self._radius is None else _inside(c, self._motion.low, self._motion.high, self._radius)
+        return _inside(c, self._motion.low, self._motion.high, self._radius)
 
     def _at(self, x: Array) -> _State:
         return self._known((x * self._half).tobytes())
@@ -490,8 +486,7 @@ class _Search:
     def _look(self, key: bytes) -> _State:
         c = np.frombuffer(key)
         self.count += 1
-        start = self._start
-        mesh = _moved(start, self._motion, c)
+        start, mesh = self._start, self._moved(c)
         points = mesh.points
 
         def pulled(gradient: Array) -> Array:
@@ -504,12 +499,7 @@ class _Search:
         room = [self._cells(points, pulled)]
         for value, k, by_mean, by_std in self._wish.room(means, stds):
             room.append((value, pulled(by_mean * slopes[k].gradient + by_std * slopes[k].std.gradient)))
-        if self._radius is not None:
-            room.append((1 - float(c @ c) / self._radius**2, -2 * c / self._radius**2))
-        if self._trust is not None:
-            scores, gradients = self._trust.scores(mesh)
-            for value, limit, gradient in zip(scores, self._limits, np.moveaxis(gradients, 2, 0), strict=True):
-                room.append((1 - value / limit, -pulled(gradient) / limit))
+        room.append((1 - float(c @ c) / self._radius**2, -2 * c / self._radius**2))
         if self._kept.walls is not None:
             value, gradient = self._kept.walls.lowest(points)
             room.append((value - self._kept.thickness + _WALL, pulled(gradient)))
@@ -522,14 +512,14 @@ class _Search:
         values, rows = zip(*room, strict=True)
         return _State(mesh, score, slope, np.array(values), np.array(rows), ratio, of_volume, means, stds)
 
+    def _moved(self, c: Array) -> Mesh:
+        start = self._start
+        points = self._motion.move(start.points, c)
+        return trusted_mesh(points, start.cells, {}, start.name, groups=start.groups)
+
     def _cells(self, points: Array, pulled: Any) -> tuple[float, Array]:
         value, gradient = self._kept.cells.lowest(points)
         return value - _LEAST_CELL, pulled(gradient)
-
-
-def _moved(start: Mesh, motion: Deformation, c: Array) -> Mesh:
-    points = motion.move(start.points, c)
-    return trusted_mesh(points, start.cells, {}, start.name, groups=start.groups)
 
 
 def log_improvement(gain: float, std: float) -> tuple[float, float, float]:
@@ -570,12 +560,12 @@ def _mills(z: float) -> float:
     return float(np.sqrt(np.pi / 2) * erfcx(z / np.sqrt(2)))
 
 
-def _region(motion: Deformation, radius: float | None) -> float | None:
-    """Return the radius of the ball that coordinates along modes stay in; None for other deformations."""
-    if not isinstance(motion, ModeMotions):
+def _radius(motion: ModeMotions | FamiliarMotions, radius: float | None) -> float:
+    """Return the radius of the ball that coordinates stay in."""
+    if isinstance(motion, FamiliarMotions):
         if radius is not None:
             raise InputError("radius is that of a ball of displacement modes, but the shape moves in another way.")
-        return None
+        return motion.radius
     norms = np.linalg.norm(motion.modes.coordinates, axis=1)
     if radius is None:
         radius = float(np.quantile(norms, INSIDE))

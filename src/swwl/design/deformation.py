@@ -109,7 +109,7 @@ class Lattice:
         box: Box | None = None,
         freeze: str | None = None,
         axes: str | None = None,
-        reach: float = 0.1,
+        reach: float = 0.2,
     ):
         points, d = mesh.points, mesh.dimension
         shape = _checked_shape(shape, d)

@@ -1,30 +1,96 @@
-r"""How far a mesh is from the training meshes in a model's own coordinates, with the gradient in its nodes.
+r"""Which combinations of a deformation look like what the training meshes differ in, whatever their topology.
 
-Two of the scores by which a model judges whether a case is like its training cases (:mod:`swwl.domain.clouds`) are
-quadratic in the row that its kernel makes of a mesh: how far along what the training meshes vary in, :math:`T^2`, and
-how far off it, :math:`\mathrm{SPE}^2`. They need no common topology, and say of any deformation when it leaves what has
-been tested.
+A lattice has many more ways to move a mesh than the training meshes have shown. A model knows meshes by rows, and
+training rows vary along few principal axes :math:`\sigma_j v_j`. With the derivative J of a mesh's row in the numbers
+of a deformation, :math:`c_j = (J^\top J + \eta I)^{-1} J^\top \sigma_j v_j` moves it as one standard deviation of the
+training meshes along axis j does. Axes of which a deformation reproduces less than half are left out: among them those
+in which the training meshes differ only because they are meshed in different ways.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 
+from swwl.design.deformation import Deformation
 from swwl.embedding.components import Projector
 from swwl.embedding.linear import Source
-from swwl.kernels.base import differentiable
-from swwl.mesh.mesh import Mesh
+from swwl.errors import InputError
+from swwl.kernels.base import Factor, differentiable
+from swwl.mesh.mesh import Mesh, trusted_mesh
 from swwl.regression.estimator import RobustGPRegressor
 
 Array = NDArray[np.float64]
 
-# The share of left-out training meshes that the region holds, by each of both scores.
+# The share of the training meshes that the ball holds.
 INSIDE = 0.9
+# What must be reproduced of the variance along an axis, and how many are tried.
+_REPRODUCED, _MOST_AXES = 0.5, 24
+# Relative to the largest singular value of J, squared.
+_RIDGE = 1e-4
+# Of the reach of a number, for differences of rows, which are smooth and in double precision.
+_STEP = 1e-3
 
 
-class Trust:
-    """The region of meshes that score like training meshes, in the coordinates of the kernel that shows meshes best.
+class FamiliarMotions:
+    """Motions of one mesh, made of those of a deformation, that look like what training meshes differ in.
+
+    The numbers are coordinates of the moved mesh along principal axes of the training meshes, in standard deviations,
+    as a model's kernel sees them.
+
+    Parameters
+    ----------
+    base : Deformation
+    matrix : ndarray of shape (k, m)
+        What a standard deviation along every axis does to the numbers of the base.
+    start : ndarray of shape (m,)
+        Coordinates of the mesh at rest.
+    train : ndarray of shape (N, m)
+        Of the training meshes.
+    shares : ndarray of shape (m,)
+        What of the variance along every axis the motion reproduces.
+    """
+
+    def __init__(self, base: Deformation, matrix: Array, start: Array, train: Array, shares: Array):
+        self.base, self.matrix, self.shares = base, matrix, shares
+        self._start = start
+        self.low: Array = np.minimum(train.min(axis=0), start)
+        self.high: Array = np.maximum(train.max(axis=0), start)
+        norms = np.linalg.norm(train, axis=1)
+        self.radius = max(float(np.quantile(norms, INSIDE)), float(np.linalg.norm(start)) * (1 + 1e-9))
+
+    @property
+    def names(self) -> list[str]:
+        """What to call the motions: "variation 1", …."""
+        return [f"variation {k + 1}" for k in range(len(self.shares))]
+
+    def rest(self, points: Array) -> Array:
+        """Return the coordinates of the mesh at rest, (m,)."""
+        return self._start
+
+    def numbers(self, points: Array, c: Array) -> Array:
+        """Return the numbers of the base, (k,)."""
+        return self.base.rest(points) + self.matrix @ (c - self._start)
+
+    def room(self, points: Array, c: Array) -> tuple[Array, Array]:
+        """Return how far the numbers of the base are inside their bounds, (2 k,), and the derivatives, (2 k, m)."""
+        half = (self.base.high - self.base.low) / 2
+        own, slopes = self.numbers(points, c), self.matrix / half[:, None]
+        values = np.concatenate([(self.base.high - own) / half, (own - self.base.low) / half])
+        return values, np.concatenate([-slopes, slopes])
+
+    def move(self, points: Array, c: Array) -> Array:
+        """Return where points (n, d) go."""
+        return self.base.move(points, self.numbers(points, c))
+
+    def pull(self, points: Array, c: Array, gradient: Array) -> Array:
+        """Return the gradient (m,) in the coordinates, given that in the moved points, (n, d)."""
+        return np.asarray(self.matrix.T @ self.base.pull(points, self.numbers(points, c), gradient))
+
+
+def familiar_motions(model: RobustGPRegressor, column: str, mesh: Mesh, base: Deformation) -> FamiliarMotions:
+    """Find the combinations of a deformation that look like what the training meshes of a model differ in.
 
     Parameters
     ----------
@@ -32,71 +98,80 @@ class Trust:
         Fitted.
     column : str
         Of meshes.
-
-    Attributes
-    ----------
-    limits : ndarray of shape (2,)
-        What 90 % of left-out training meshes stay below.
+    mesh : Mesh
+        At rest.
+    base : Deformation
+        Of this mesh.
 
     Examples
     --------
     >>> from swwl import SWWL
+    >>> from swwl.design import Lattice
     >>> rods = [Mesh([[0.0], [length]], [[0, 1]]) for length in np.linspace(1, 2, 12)]
     >>> kernel = SWWL("rod", n_iterations=0, n_projections=1, n_quantiles=2)
     >>> model = RobustGPRegressor(kernel, calibrate=False).fit({"rod": rods, "y": np.linspace(0, 1, 12) ** 2}, "y")
-    >>> trust = Trust(model, "rod")
-    >>> scores, gradient = trust.scores(Mesh([[0.0], [2.5]], [[0, 1]]))
-    >>> bool(scores[0] > trust.limits[0]), gradient.shape
-    (True, (2, 1, 2))
+    >>> found = familiar_motions(model, "rod", rods[5], Lattice(rods[5], [2]))
+    >>> found.names, found.shares.round(3).tolist()  # longer, with one end held: not shifted
+    (['variation 1'], [1.0])
+    >>> longer = found.move(rods[5].points, found.high)
+    >>> bool(np.allclose(longer, rods[-1].points, atol=1e-3))
+    True
     """
-
-    def __init__(self, model: RobustGPRegressor, column: str):
-        place, self._cloud = model.domain_reference().clouds[column]
-        self._factor = model.kernel_.factors[place]
-        sample = getattr(self._factor, "sample", None)
-        self._projector: Projector | None = None if sample is None else sample()
-        along, off = np.quantile(self._cloud.reference[:, :2], INSIDE, axis=0)
-        self.limits: Array = np.array([along, off**2])
-
-    def scores(self, mesh: Mesh) -> tuple[Array, Array]:
-        """Return both scores of a mesh, squared, (2,), and their gradients in its points, (n, d, 2)."""
-        linear = differentiable(self._factor).linear(Source(mesh))
-        cloud, row = self._cloud, linear.row
-        rest, in_row = np.zeros(2), np.zeros((len(row), 2))
-        if self._projector is not None:
-            u, left, back = _kept(self._projector, row)
-            rest[1] = left @ left
-            in_row[:, 1] = 2 * left
-        else:
-            u, back = row, np.eye(0)
-        if cloud.basis is not None:
-            mean, components = cloud.basis
-            z = (u - mean) @ components
-            left = u - mean - components @ z
-            rest[1] += left @ left
-            in_u = np.column_stack([np.zeros(len(u)), 2 * left])
-        else:
-            z, in_u, components = u, np.zeros((len(u), 2)), None
-        apart = z - cloud.mean
-        inside = apart @ cloud.axes
-        off = apart - cloud.axes @ inside
-        in_z = np.column_stack([2 * cloud.axes @ (inside / cloud.variances), 2 * off])
-        in_u = in_u + (in_z if components is None else components @ in_z)
-        in_row = in_row + (in_u if self._projector is None else back @ in_u)
-        scores = rest + np.array([(inside**2 / cloud.variances).sum(), off @ off])
-        return scores, linear.pull_back(in_row)
+    clouds = model.domain_reference().clouds
+    if column not in clouds:
+        raise InputError("The training meshes are all alike, so it is not known what a change of the shape does.")
+    place, cloud = clouds[column]
+    factor = model.kernel_.factors[place]
+    mean, basis = _basis(factor, cloud.basis)
+    middle = cloud.rows.mean(axis=0)
+    values, vectors = np.linalg.eigh(np.cov(cloud.rows.T, ddof=0).reshape(2 * [cloud.rows.shape[1]]))
+    kept = np.flatnonzero(values > _RIDGE**2 * values.max())[::-1][:_MOST_AXES]
+    spread, vectors = np.sqrt(values[kept]), vectors[:, kept]
+    whole = spread * (vectors if basis is None else basis @ vectors)  # (K, m), in rows
+    at_rest, slopes = _row_slopes(factor, mesh, base)
+    ridge = _RIDGE * np.linalg.norm(slopes, 2) ** 2 * np.eye(slopes.shape[1])
+    numbers = np.linalg.solve(slopes.T @ slopes + ridge, slopes.T @ whole)
+    left = ((whole - slopes @ numbers) ** 2).sum(axis=0) / (whole**2).sum(axis=0)
+    good = left <= 1 - _REPRODUCED
+    if not good.any():
+        raise InputError(
+            "No motion of the deformation looks like what the training meshes differ in, so it is not known what it "
+            "does: try another lattice or group."
+        )
+    start = at_rest - mean if basis is None else (at_rest - mean) @ basis
+    half = ((base.high - base.low) / 2)[:, None]
+    return FamiliarMotions(
+        base,
+        half * numbers[:, good],
+        ((start - middle) @ vectors / spread)[good],
+        ((cloud.rows - middle) @ vectors / spread)[:, good],
+        1 - left[good],
+    )
 
 
-def _kept(projector: Projector, row: Array) -> tuple[Array, Array, Array]:
-    """Return the coordinates (m,) that are kept of a row (K,), what they leave of it, and the components, (K, m)."""
-    parts = np.split(row, len(projector.means))
-    coordinates, left = [], []
-    back = np.zeros((len(row), sum(own.shape[1] for own in projector.components)))
-    start = column = 0
-    for part, mean, components in zip(parts, projector.means, projector.components, strict=True):
-        z = (part - mean) @ components
-        coordinates.append(z)
-        left.append(part - mean - components @ z)
-        back[start : start + len(part), column : column + len(z)] = components
-        start, column = start + len(part), column + len(z)
-    return np.concatenate(coordinates), np.concatenate(left), back
+def _basis(factor: Factor, wide: tuple[Array, Array] | None) -> tuple[Array | float, Array | None]:
+    """Return the mean (K,) and components (K, q) by which rows become coordinates of a cloud; none where they are."""
+    sample = getattr(factor, "sample", None)
+    projector: Projector | None = None if sample is None else sample()
+    mean: Array | float = 0.0
+    basis: Array | None = None
+    if projector is not None:
+        mean, basis = np.concatenate(projector.means), block_diag(*projector.components).astype(np.float64)
+    if wide is not None:
+        center, components = wide
+        mean = center if basis is None else mean + basis @ center
+        basis = components if basis is None else basis @ components
+    return mean, basis
+
+
+def _row_slopes(factor: Factor, mesh: Mesh, base: Deformation) -> tuple[Array, Array]:
+    """Return the row (K,) of a mesh, and its derivatives (K, k) in a deformation, per half the range of numbers."""
+
+    def row(c: Array) -> Array:
+        moved = trusted_mesh(base.move(mesh.points, c), mesh.cells, {}, mesh.name, groups=mesh.groups)
+        return differentiable(factor).linear(Source(moved)).row
+
+    rest, half = base.rest(mesh.points), (base.high - base.low) / 2
+    first = row(rest)
+    columns = [(row(rest + _STEP * half * one) - first) / _STEP for one in np.eye(len(half))]
+    return first, np.column_stack(columns)
