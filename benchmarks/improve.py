@@ -36,6 +36,8 @@ AT: dict[str, dict[str, float]] = {
     "blade": {"speed": DESIGN_SPEED, "pressure": 1.41},
     "airfoil": {"incidence": 2.0, "velocity": 62.0},
 }
+# Airfoils may have so much more drag than at the start; all stay so many standard deviations on the safe side.
+MORE_DRAG, CAUTION = 1.05, 1.0
 # Seeds of the sets that are reported; others were looked at before.
 FIRST_SEED = 300
 
@@ -84,15 +86,16 @@ def one(name: str, seed: int, verbose: bool = False) -> Outcome:
     began = time.perf_counter()
     if name == "blade":
         lattice = Lattice(start, (4, 3, 4))
-        found = improve(model, start, lattice, AT[name], volume="keep")
+        found = improve(model, start, lattice, AT[name], volume="keep", caution=CAUTION)
     else:
         lattice = Lattice(start, (6, 3), box=[(-0.5, 1.5), (-0.5, 0.5)])
-        bounds = {"drag": (None, before["drag"])}
-        found = improve(model, start, lattice, AT[name], goal="maximize:lift", volume="keep", constraints=bounds)
+        bounds = {"drag": (None, MORE_DRAG * before["drag"])}
+        options: Any = {"goal": "maximize:lift", "constraints": bounds, "volume": "keep", "caution": CAUTION}
+        found = improve(model, start, lattice, AT[name], **options)
     seconds = time.perf_counter() - began
     after = truth(found.mesh)
     best = max(truth(mesh)[targets[0]] for mesh in table["mesh"])
-    bounded = after["drag"] / before["drag"] if name == "airfoil" else float("nan")
+    bounded = after["drag"] / (MORE_DRAG * before["drag"]) if name == "airfoil" else float("nan")
     outcome = Outcome(before[targets[0]], best, after[targets[0]], found, seconds, bounded)
     if verbose:
         print(f"{name} {seed}: {outcome.start:.4f} -> {outcome.truth:.4f} (predicted {found.start_mean:.4f} -> "
@@ -159,7 +162,9 @@ def fit_section(x: np.ndarray, y: np.ndarray, side: np.ndarray) -> tuple[np.ndar
 def blade_physics(mesh: Mesh) -> dict[str, float]:
     """Return the efficiency of a blade at the point where it is designed; nan where there is none."""
     try:
-        point = operate(MeasuredBlade(mesh), **{"speed": AT["blade"]["speed"], "back_pressure": AT["blade"]["pressure"]})
+        point = operate(
+            MeasuredBlade(mesh), **{"speed": AT["blade"]["speed"], "back_pressure": AT["blade"]["pressure"]}
+        )
     except Unsolvable:
         return {"efficiency": float("nan")}
     return {"efficiency": point.efficiency}

@@ -10,7 +10,7 @@ what is found is judged inside the domain of the model.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -55,9 +55,11 @@ class Improvement:
     ----------
     mesh : Mesh
     mean, std : float
-        Predicted for it by the plain process.
+        Predicted for it by the plain process; the standard deviation also counts what the model does not see of the
+        motion, see :func:`improve`.
     interval : tuple of two floats
-        Central, of 95 %, as ``model.predict_interval`` states it: doubled where the model is unsure.
+        Central, of 95 %, as ``model.predict_interval`` states it: doubled where the model is unsure. Wider by as much
+        as the standard deviation is.
     start_mean, start_std, start_interval
         Predicted for the mesh that was given.
     coordinates : ndarray of shape (k,)
@@ -118,10 +120,14 @@ def improve(
     r"""Maximize (or minimize) a prediction over deformations of a shape, inside what the training meshes have shown.
 
     Maximizes :math:`m(c) - \kappa s(c)`, or the logarithm of the expected improvement, over the numbers c of the
-    deformation, by its exact gradient (SLSQP), subject to their bounds and to all that has to be kept. Of lattices and
-    motions of groups, only such combinations are used as look to the model like what its training meshes differ in. No
-    cell shrinks to less than a fifth. What is found is taken back toward the start as far as is needed to keep
-    everything and to be called inside by ``model.domain``.
+    deformation, by its exact gradient (SLSQP), subject to their bounds and to all that has to be kept. No cell shrinks
+    to less than a fifth.
+
+    Of lattices and motions of groups, only such combinations are used as look to the model like what its training
+    meshes differ in. Where one reproduces a share :math:`s_j` of what these do along axis j, the rest of the motion is
+    not seen: the variance grows by :math:`\sum_j (1 / s_j - 1) (\Delta c_j\, \partial m / \partial c_j)^2`. What is
+    found is taken back toward the start as far as is needed to keep everything, and to be called inside by
+    ``model.domain``.
 
     Parameters
     ----------
@@ -191,8 +197,8 @@ def improve(
     motion = as_deformation(deformation)
     if not isinstance(motion, ModeMotions):
         motion = familiar_motions(model, column, start, motion)
-    search = _Search(surrogate, aim, start, motion, _radius(motion, radius))
-    return search.result(search.run(volume, thickness))
+    search = _Search(surrogate, aim, start, motion, _radius(motion, radius), volume, thickness)
+    return search.result(search.run())
 
 
 class _Surrogate(NamedTuple):
@@ -339,6 +345,24 @@ class _Kept(NamedTuple):
         return bool(self.cells.ratios(points).min(initial=1.0) >= _LEAST_CELL)
 
 
+class _Told(NamedTuple):
+    """What is predicted of one target, and how it changes with c."""
+
+    mean: float
+    std: float
+    mean_slope: Array  # (k,)
+    std_slope: Array  # (k,)
+
+    @classmethod
+    def of(cls, found: Any, pulled: Callable[[Array], Array]) -> _Told:
+        return cls(found.value, found.std.value, pulled(found.gradient), pulled(found.std.gradient))
+
+    def with_more(self, weights: Array, away: Array) -> _Told:
+        """Return the same with the variance that grows with what is not seen of a motion."""
+        std = float(np.sqrt(self.std**2 + weights @ away**2)) or np.finfo(float).tiny
+        return self._replace(std=std, std_slope=(self.std * self.std_slope + weights * away) / std)
+
+
 class _State(NamedTuple):
     """All that is known at c."""
 
@@ -349,28 +373,38 @@ class _State(NamedTuple):
     room_slopes: Array  # (m, k)
     volume: float
     volume_slope: Array  # (k,)
-    means: list[float]
-    stds: list[float]
+    told: list[_Told]  # by target
 
 
 class _Search:
     """The way from the start to a better shape."""
 
     def __init__(
-        self, surrogate: _Surrogate, wish: _Wish, start: Mesh, motion: ModeMotions | FamiliarMotions, radius: float
+        self,
+        surrogate: _Surrogate,
+        wish: _Wish,
+        start: Mesh,
+        motion: ModeMotions | FamiliarMotions,
+        radius: float,
+        volume: Any,
+        thickness: float | None,
     ):
         self._surrogate, self._wish, self._start, self._motion, self._radius = surrogate, wish, start, motion, radius
         self._rest = motion.rest(start.points)
         self._first = self._pulled_in(self._rest)
+        self._kept = _Kept.of(self._moved(self._first), motion, volume, thickness)
         self._half = (motion.high - motion.low) / 2
         self.count = 0
         self._known = lru_cache(maxsize=8)(self._look)
         self._interval, self._verdict = surrogate.judged(start)
+        self._unseen: list[Array] | None = None
+        if isinstance(motion, FamiliarMotions):
+            slopes = [own.mean_slope for own in self._look(self._rest.tobytes()).told]
+            self._unseen = [(1 / motion.shares - 1) * own**2 for own in slopes]
 
-    def run(self, volume: Any, thickness: float | None) -> Array:
+    def run(self) -> Array:
         """Return the numbers of the best shape that keeps everything."""
-        self._kept = kept = _Kept.of(self._moved(self._first), self._motion, volume, thickness)
-        motion, half = self._motion, self._half
+        kept, motion, half = self._kept, self._motion, self._half
         limits: list[dict[str, Any]] = [
             {"type": "ineq", "fun": lambda x: self._at(x).room, "jac": lambda x: self._at(x).room_slopes * half}
         ]
@@ -404,20 +438,24 @@ class _Search:
     def result(self, c: Array) -> Improvement:
         """Return what is known of the shape with numbers c."""
         state, before = self._known(c.tobytes()), self._known(self._rest.tobytes())
-        interval, verdict = self._surrogate.judged(state.mesh)
-        names = self._surrogate.targets
+        (lower, upper), verdict = self._surrogate.judged(state.mesh)
+        told, names = state.told[0], self._surrogate.targets
+        if self._unseen is not None:
+            more = self._unseen[0] @ (c - self._rest) ** 2
+            wider = told.std / max(np.sqrt(max(told.std**2 - more, 0.0)), np.finfo(float).tiny)
+            lower, upper = (told.mean + wider * (bound - told.mean) for bound in (lower, upper))
         return Improvement(
             mesh=state.mesh,
-            mean=state.means[0],
-            std=state.stds[0],
-            interval=interval,
-            start_mean=before.means[0],
-            start_std=before.stds[0],
+            mean=told.mean,
+            std=told.std,
+            interval=(lower, upper),
+            start_mean=before.told[0].mean,
+            start_std=before.told[0].std,
             start_interval=self._interval,
             coordinates=c,
             radius=self._radius,
             n_evaluations=self.count,
-            others=dict(zip(names[1:], state.means[1:], strict=True)),
+            others={name: own.mean for name, own in zip(names[1:], state.told[1:], strict=True)},
             volume=self._kept.ratio(state.mesh.points)[0],
             least_cell=float(self._kept.cells.ratios(state.mesh.points).min(initial=1.0)),
             largest_move=float(np.linalg.norm(state.mesh.points - self._start.points, axis=1).max()),
@@ -440,7 +478,8 @@ class _Search:
 
     def _keeps(self, c: Array, state: _State) -> bool:
         wish = self._wish
-        if any(room < -_TARGET for room, *_ in wish.room(state.means, state.stds)):
+        told = state.told
+        if any(room < -_TARGET for room, *_ in wish.room([own.mean for own in told], [own.std for own in told])):
             return False
         if np.linalg.norm(c) > self._radius * (1 + 1e-9) or not self._kept.holds(state.mesh.points):
             return False
@@ -453,11 +492,9 @@ class _Search:
     def _lacks(self, state: _State) -> str:
         """Say what the first shape does not keep."""
         said = []
-        for name, (low, high), mean in zip(
-            self._surrogate.targets[1:], self._wish.bounds, state.means[1:], strict=True
-        ):
-            if not low <= mean <= high:
-                said.append(f"{name} begins at {number(mean)}, and {number(low)} to {number(high)} is expected")
+        for name, (low, high), own in zip(self._surrogate.targets[1:], self._wish.bounds, state.told[1:], strict=True):
+            if not low <= own.mean <= high:
+                said.append(f"{name} begins at {number(own.mean)}, and {number(low)} to {number(high)} is expected")
         return "; ".join(said) or "bounds that the start does not keep are out of reach"
 
     def _on_volume(self, c: Array) -> Array:
@@ -492,13 +529,15 @@ class _Search:
         def pulled(gradient: Array) -> Array:
             return self._motion.pull(start.points, c, gradient)
 
-        slopes = self._surrogate.slopes(mesh)
-        means, stds = [own.value for own in slopes], [own.std.value for own in slopes]
-        score, of_mean, of_std = self._wish.score(means[0], stds[0])
-        slope = pulled(of_mean * slopes[0].gradient + of_std * slopes[0].std.gradient)
+        told = [_Told.of(own, pulled) for own in self._surrogate.slopes(mesh)]
+        if self._unseen is not None:
+            away = c - self._rest
+            told = [own.with_more(weights, away) for own, weights in zip(told, self._unseen, strict=True)]
+        score, of_mean, of_std = self._wish.score(told[0].mean, told[0].std)
+        slope = of_mean * told[0].mean_slope + of_std * told[0].std_slope
         room = [self._cells(points, pulled)]
-        for value, k, by_mean, by_std in self._wish.room(means, stds):
-            room.append((value, pulled(by_mean * slopes[k].gradient + by_std * slopes[k].std.gradient)))
+        for value, k, by_mean, by_std in self._wish.room([own.mean for own in told], [own.std for own in told]):
+            room.append((value, by_mean * told[k].mean_slope + by_std * told[k].std_slope))
         room.append((1 - float(c @ c) / self._radius**2, -2 * c / self._radius**2))
         if self._kept.walls is not None:
             value, gradient = self._kept.walls.lowest(points)
@@ -510,7 +549,7 @@ class _Search:
             room += [(ratio - low, of_volume)] if low > 0 else []
             room += [(high - ratio, -of_volume)] if np.isfinite(high) else []
         values, rows = zip(*room, strict=True)
-        return _State(mesh, score, slope, np.array(values), np.array(rows), ratio, of_volume, means, stds)
+        return _State(mesh, score, slope, np.array(values), np.array(rows), ratio, of_volume, told)
 
     def _moved(self, c: Array) -> Mesh:
         start = self._start
