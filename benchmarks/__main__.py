@@ -15,6 +15,7 @@ MODULES = (
     "domain",
     "invariance",
     "design",
+    "improve",
     "serve",
     "sensitivity",
     "fields",

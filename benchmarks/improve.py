@@ -1,9 +1,9 @@
 """Free-form deformation of blades and airfoils of random topology, confirmed by the physics.
 
 ``python -m benchmarks improve`` prints the counts; ``python -m benchmarks.improve blade 300 301`` or ``… airfoil 300``
-says more of single sets. The physics of a deformed part is measured on its mesh: blades by the angles, chord and
-thickness of the family's section that is nearest to each of the nine sections that the rotor model looks at, airfoils by
-panels on the deformed contour.
+says more of single sets. The physics of a deformed part is measured on its mesh: of blades, the angles, chord and
+thickness of the family's section that is nearest to each of the nine sections that the rotor model looks at; of
+airfoils, by panels on the deformed contour.
 """
 
 from __future__ import annotations
@@ -99,10 +99,11 @@ def one(name: str, seed: int, verbose: bool = False) -> Outcome:
     outcome = Outcome(before[targets[0]], best, after[targets[0]], found, seconds, bounded)
     if verbose:
         print(f"{name} {seed}: {outcome.start:.4f} -> {outcome.truth:.4f} (predicted {found.start_mean:.4f} -> "
-              f"{found.mean:.4f}, {found.interval[0]:.4f} to {found.interval[1]:.4f}{'' if outcome.inside else ' MISSED'})"
-              f"; best {best:.4f}; volume {found.volume - 1:+.1e}, least cell {found.least_cell:.2f}, inside "
-              f"{found.inside}, {len(found.coordinates)} motions, bounded {bounded:.3f}, move {found.largest_move:.4g}, {found.n_evaluations} evaluations, "
-              f"{seconds:.0f} s", flush=True)  # fmt: skip
+              f"{found.mean:.4f}, {found.interval[0]:.4f} to {found.interval[1]:.4f}"
+              f"{'' if outcome.inside else ' MISSED'}); best {best:.4f}; volume {found.volume - 1:+.1e}, least cell "
+              f"{found.least_cell:.2f}, inside {found.inside}, {len(found.coordinates)} motions, bounded {bounded:.3f}"
+              f", move {found.largest_move:.4g}, {found.n_evaluations} evaluations, {seconds:.0f} s",
+              flush=True)  # fmt: skip
     return outcome
 
 

@@ -21,6 +21,7 @@ from swwl.cli.console import one_line, show_error, show_note
 from swwl.cli.curve import curve
 from swwl.cli.demo import demo
 from swwl.cli.design.choose import select, suggest
+from swwl.cli.design.improve import improve
 from swwl.cli.embed import embed
 from swwl.cli.explain import explain
 from swwl.cli.fit import fit
@@ -165,6 +166,7 @@ for _command in (
     explain,
     select,
     suggest,
+    improve,
     report,
     serve,
     coarsen,
