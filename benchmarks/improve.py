@@ -31,7 +31,7 @@ from swwl.design import Improvement, Lattice, improve
 from swwl.mesh.shape.skin import skin
 
 N_TRAIN, SETS = 130, 10
-NODES = {"blade": 800, "airfoil": 2000}
+NODES = {"blade": 500, "airfoil": 2000}
 AT: dict[str, dict[str, float]] = {
     "blade": {"speed": DESIGN_SPEED, "pressure": 1.41},
     "airfoil": {"incidence": 2.0, "velocity": 62.0},
@@ -85,7 +85,7 @@ def one(name: str, seed: int, verbose: bool = False) -> Outcome:
     before = truth(start)
     began = time.perf_counter()
     if name == "blade":
-        lattice = Lattice(start, (4, 3, 4))
+        lattice = Lattice(start, (4, 3, 3))
         found = improve(model, start, lattice, AT[name], volume="keep", caution=CAUTION)
     else:
         lattice = Lattice(start, (6, 3), box=[(-0.5, 1.5), (-0.5, 0.5)])
@@ -108,7 +108,7 @@ def one(name: str, seed: int, verbose: bool = False) -> Outcome:
 
 
 def designed(generator: Generator, shape: dict[str, float]) -> dict[str, float]:
-    """Return what the physics says of a part by its parameters, where parts are designed; nothing without a solution."""
+    """Return what the physics says of a part by its parameters, where parts are designed; nothing if there is none."""
     try:
         return generator.simulate({**shape, **AT[generator.name]}, generator.node_limits[0], 1.0).targets
     except Unsolvable:
