@@ -194,10 +194,14 @@ def improve(
     surrogate = _Surrogate(model, column, inputs, [target, *bounds])
     aim = _Wish.read(surrogate, goal, criterion, caution, best, bounds)
     start = as_mesh(mesh)
-    motion = as_deformation(deformation)
+    motion, span = as_deformation(deformation), _volume_range(volume)
+    if thickness is not None and not 0 < thickness <= 1:
+        raise InputError(f"thickness is {thickness!r}, but a share above 0 and up to 1 is expected.")
     if not isinstance(motion, ModeMotions):
+        if radius is not None:
+            raise InputError("radius is that of a ball of displacement modes, but the shape moves in another way.")
         motion = familiar_motions(model, column, start, motion)
-    search = _Search(surrogate, aim, start, motion, _radius(motion, radius), volume, thickness)
+    search = _Search(surrogate, aim, start, motion, _radius(motion, radius), span, thickness)
     return search.result(search.run())
 
 
@@ -308,18 +312,14 @@ class _Kept(NamedTuple):
     thickness: float
 
     @classmethod
-    def of(cls, mesh: Mesh, motion: Deformation, volume: Any, thickness: float | None) -> _Kept:
+    def of(cls, mesh: Mesh, motion: Deformation, span: tuple[float, float] | None, thickness: float | None) -> _Kept:
         ends = [motion.move(mesh.points, c) - mesh.points for c in (motion.low, motion.high)]
         moving = np.any([end.any(axis=1) for end in ends], axis=0)
-        span, body, size = _volume_range(volume), None, 1.0
+        body, size = None, 1.0
         if span is not None:
             body = Volume(mesh, moving)
             size = body.value(mesh.points)[0]
-        walls = None
-        if thickness is not None:
-            if not 0 < thickness <= 1:
-                raise InputError(f"thickness is {thickness!r}, but a share above 0 and up to 1 is expected.")
-            walls = Walls(mesh, moving)
+        walls = None if thickness is None else Walls(mesh, moving)
         return cls(Cells(mesh), body, size, span or (0.0, np.inf), walls, thickness or 0.0)
 
     @property
@@ -386,13 +386,13 @@ class _Search:
         start: Mesh,
         motion: ModeMotions | FamiliarMotions,
         radius: float,
-        volume: Any,
+        span: tuple[float, float] | None,
         thickness: float | None,
     ):
         self._surrogate, self._wish, self._start, self._motion, self._radius = surrogate, wish, start, motion, radius
         self._rest = motion.rest(start.points)
         self._first = self._pulled_in(self._rest)
-        self._kept = _Kept.of(self._moved(self._first), motion, volume, thickness)
+        self._kept = _Kept.of(self._moved(self._first), motion, span, thickness)
         self._half = (motion.high - motion.low) / 2
         self.count = 0
         self._known = lru_cache(maxsize=8)(self._look)
@@ -602,8 +602,6 @@ def _mills(z: float) -> float:
 def _radius(motion: ModeMotions | FamiliarMotions, radius: float | None) -> float:
     """Return the radius of the ball that coordinates stay in."""
     if isinstance(motion, FamiliarMotions):
-        if radius is not None:
-            raise InputError("radius is that of a ball of displacement modes, but the shape moves in another way.")
         return motion.radius
     norms = np.linalg.norm(motion.modes.coordinates, axis=1)
     if radius is None:
