@@ -185,8 +185,8 @@ def blades():
 @pytest.mark.slow
 def test_familiar_motions_look_like_training_meshes(blades):
     model, start = blades
-    found = familiar_motions(model, "mesh", start, Lattice(start, (4, 3, 4)))
-    assert 6 <= len(found.names) <= 16 and (found.shares >= 0.5).all() and found.shares.max() > 0.95
+    found = familiar_motions(model, "mesh", start, Lattice(start, (3, 2, 3)))
+    assert 3 <= len(found.names) <= 13 and (found.shares >= 0.5).all() and found.shares.max() > 0.7
     c = found.rest(start.points)
     gradient = np.random.default_rng(0).normal(size=start.points.shape)
     steps = 1e-3 * np.eye(len(c))
@@ -202,7 +202,7 @@ def test_familiar_motions_look_like_training_meshes(blades):
 ])  # fmt: skip
 def test_a_blade_of_its_own_topology_becomes_better(blades, options):
     model, start = blades
-    found = improve(model, start, Lattice(start, (4, 3, 3)), AT, goal="maximize:efficiency", **options)
+    found = improve(model, start, Lattice(start, (3, 2, 3)), AT, goal="maximize:efficiency", **options)
     assert found.least_cell >= 0.2 and found.largest_move > 1e-4
     if options["volume"] == "keep":
         assert found.volume == pytest.approx(1, abs=1e-3)
