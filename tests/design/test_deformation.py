@@ -9,7 +9,7 @@ from swwl.datasets.generated import make_airfoil, make_blade
 from swwl.design import Deformation, GroupMotions, Lattice, ModeMotions, displacement_modes, improve
 from swwl.design.ascent import log_improvement
 from swwl.design.deformation import as_deformation
-from swwl.design.limits import Cells, Volume, Walls, lowest
+from swwl.design.limits import CellRatios, Volume, Walls, lowest
 from swwl.design.trust import familiar_motions
 from swwl.kernels.components import Components
 from swwl.mesh.shape.skin import skin
@@ -109,7 +109,11 @@ def test_limits_equal_differences(blade, airfoil, what):
     rng = np.random.default_rng(1)
     for mesh in (blade, airfoil, tetrahedra()):
         moving = np.abs(mesh.points - mesh.points.mean(axis=0)).max(axis=1) < 2.5
-        limit = {"volume": Volume(mesh, moving).value, "cells": Cells(mesh).lowest, "walls": Walls(mesh, moving).lowest}
+        limit = {
+            "volume": Volume(mesh, moving).value,
+            "cells": CellRatios(mesh).lowest,
+            "walls": Walls(mesh, moving).lowest,
+        }
         size = np.ptp(mesh.points[moving], axis=0).max()
         points = mesh.points + 1e-4 * size * rng.normal(size=mesh.points.shape) * moving[:, None]
         way = rng.normal(size=points.shape)
@@ -137,8 +141,8 @@ def test_volumes_of_known_bodies(blade, airfoil):
 
 def test_cells_that_are_inverted_are_negative():
     solid = tetrahedra()
-    assert Cells(solid).ratios(solid.points * [1, 1, -1]).max() == pytest.approx(-1)
-    assert Cells(solid).ratios(solid.points * [1, 2, 1]).min() == pytest.approx(2)
+    assert CellRatios(solid).ratios(solid.points * [1, 1, -1]).max() == pytest.approx(-1)
+    assert CellRatios(solid).ratios(solid.points * [1, 2, 1]).min() == pytest.approx(2)
     value, weights = lowest(np.array([1.0, 0.2, 0.3]))
     assert 0.15 < value <= 0.2 and weights.sum() == pytest.approx(1)
 

@@ -22,7 +22,7 @@ from scipy.optimize import minimize
 from scipy.special import erfcx
 
 from swwl.design.deformation import Deformation, ModeMotions, as_deformation
-from swwl.design.limits import Cells, Volume, Walls
+from swwl.design.limits import CellRatios, Volume, Walls
 from swwl.design.pool import outside_notes
 from swwl.design.trust import INSIDE, FamiliarMotions, familiar_motions
 from swwl.embedding.components import Modes
@@ -304,7 +304,7 @@ class _Wish(NamedTuple):
 class _Kept(NamedTuple):
     """What a moved mesh must keep of the one at rest."""
 
-    cells: Cells
+    cells: CellRatios
     volume: Volume | None
     start_volume: float
     volume_range: tuple[float, float]
@@ -320,7 +320,7 @@ class _Kept(NamedTuple):
             body = Volume(mesh, moving)
             size = body.value(mesh.points)[0]
         walls = None if thickness is None else Walls(mesh, moving)
-        return cls(Cells(mesh), body, size, span or (0.0, np.inf), walls, thickness or 0.0)
+        return cls(CellRatios(mesh), body, size, span or (0.0, np.inf), walls, thickness or 0.0)
 
     @property
     def exact(self) -> bool:
@@ -345,7 +345,7 @@ class _Kept(NamedTuple):
         return bool(self.cells.ratios(points).min(initial=1.0) >= _LEAST_CELL)
 
 
-class _Told(NamedTuple):
+class _Foreseen(NamedTuple):
     """What is predicted of one target, and how it changes with c."""
 
     mean: float
@@ -354,10 +354,10 @@ class _Told(NamedTuple):
     std_slope: Array  # (k,)
 
     @classmethod
-    def of(cls, found: Any, pulled: Callable[[Array], Array]) -> _Told:
+    def of(cls, found: Any, pulled: Callable[[Array], Array]) -> _Foreseen:
         return cls(found.value, found.std.value, pulled(found.gradient), pulled(found.std.gradient))
 
-    def with_more(self, weights: Array, away: Array) -> _Told:
+    def with_more(self, weights: Array, away: Array) -> _Foreseen:
         """Return the same with the variance that grows with what is not seen of a motion."""
         std = float(np.sqrt(self.std**2 + weights @ away**2)) or np.finfo(float).tiny
         return self._replace(std=std, std_slope=(self.std * self.std_slope + weights * away) / std)
@@ -373,7 +373,7 @@ class _State(NamedTuple):
     room_slopes: Array  # (m, k)
     volume: float
     volume_slope: Array  # (k,)
-    told: list[_Told]  # by target
+    told: list[_Foreseen]  # by target
 
 
 class _Search:
@@ -442,7 +442,8 @@ class _Search:
         told, names = state.told[0], self._surrogate.targets
         if self._unseen is not None:
             more = self._unseen[0] @ (c - self._rest) ** 2
-            wider = told.std / max(np.sqrt(max(told.std**2 - more, 0.0)), np.finfo(float).tiny)
+            plain = float(np.sqrt(np.maximum(told.std**2 - more, np.finfo(float).tiny)))
+            wider = told.std / plain
             lower, upper = (told.mean + wider * (bound - told.mean) for bound in (lower, upper))
         return Improvement(
             mesh=state.mesh,
@@ -529,7 +530,7 @@ class _Search:
         def pulled(gradient: Array) -> Array:
             return self._motion.pull(start.points, c, gradient)
 
-        told = [_Told.of(own, pulled) for own in self._surrogate.slopes(mesh)]
+        told = [_Foreseen.of(own, pulled) for own in self._surrogate.slopes(mesh)]
         if self._unseen is not None:
             away = c - self._rest
             told = [own.with_more(weights, away) for own, weights in zip(told, self._unseen, strict=True)]

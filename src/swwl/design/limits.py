@@ -45,7 +45,7 @@ def lowest(values: Array, sharpness: float = _SHARPNESS) -> tuple[float, Array]:
     return -total / sharpness, np.exp(weighted - total)
 
 
-class Cells:
+class CellRatios:
     r"""How much of every cell of a mesh is left once its nodes have moved: at rest 1, and negative if it is inverted.
 
     With the edges :math:`A_0` of a simplex at rest and A of the moved one, :math:`\det(A_0^+ A)`: the ratio of sizes;
@@ -59,7 +59,7 @@ class Cells:
     Examples
     --------
     >>> mesh = Mesh([[0.0, 0], [1, 0], [0, 1]], [[0, 1, 2]])
-    >>> cells = Cells(mesh)
+    >>> cells = CellRatios(mesh)
     >>> cells.ratios(np.array([[0.0, 0], [1, 0], [0, -0.5]])).tolist()
     [-0.5]
     """

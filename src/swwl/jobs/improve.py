@@ -23,7 +23,7 @@ FIELD = "displacement"
 _USUAL = (4, 3, 3)
 
 
-class Way(NamedTuple):
+class MoveOptions(NamedTuple):
     """How a mesh may move, as texts of the command.
 
     Attributes
@@ -48,12 +48,12 @@ class Way(NamedTuple):
     reach: float | None = None
 
 
-def make_deformation(way: Way, mesh: Mesh, model: RobustGPRegressor, path: Path) -> Deformation | Modes:
+def make_deformation(way: MoveOptions, mesh: Mesh, model: RobustGPRegressor, path: Path) -> Deformation | Modes:
     """Return the deformation that is asked for; refuse options that do not belong to it.
 
     Parameters
     ----------
-    way : Way
+    way : MoveOptions
     mesh : Mesh
         At rest.
     model : RobustGPRegressor
@@ -63,17 +63,17 @@ def make_deformation(way: Way, mesh: Mesh, model: RobustGPRegressor, path: Path)
     Examples
     --------
     >>> square = Mesh([[0, 0], [1, 0], [1, 1], [0, 1.0]], {"quad": [[0, 1, 2, 3]]})
-    >>> len(make_deformation(Way(lattice="3,2"), square, RobustGPRegressor(), Path("m.swwl")).names)
+    >>> len(make_deformation(MoveOptions(lattice="3,2"), square, RobustGPRegressor(), Path("m.swwl")).names)
     12
     """
     if way.along not in ALONG:
         raise InputError(f"--along is {way.along!r}, but one of {', '.join(ALONG)} is expected.")
     options: dict[str, set[str]] = {
-        "lattice": set(Way._fields),
+        "lattice": set(MoveOptions._fields),
         "motions": {"along", "group", "reach"},
         "modes": {"along"},
     }
-    for name in sorted(set(Way._fields) - options[way.along]):
+    for name in sorted(set(MoveOptions._fields) - options[way.along]):
         if getattr(way, name) is not None:
             raise InputError(f"--{name} does not go with --along {way.along}.")
     reach: Mapping[str, float] = {} if way.reach is None else {"reach": way.reach}

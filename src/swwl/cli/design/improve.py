@@ -68,7 +68,7 @@ def improve(
     """
     from swwl.design.ascent import improve as ascend
     from swwl.jobs.design import read_bounds, read_conditions
-    from swwl.jobs.improve import Way, facts_of, is_improved, make_deformation, mesh_with_motion, read_volume
+    from swwl.jobs.improve import MoveOptions, facts_of, is_improved, make_deformation, mesh_with_motion, read_volume
     from swwl.jobs.outputs import check_output
     from swwl.jobs.predict import case_meshes, graph_columns, load_regressor
     from swwl.mesh.io import as_mesh
@@ -81,7 +81,7 @@ def improve(
     check_output(output, endings=(".vtu",), inputs=[model, file], ours=is_improved, force=force)
     conditions = read_conditions(fitted, at or [])
     start = as_mesh(file)
-    deformation = make_deformation(Way(along, lattice, group, freeze, box, axes, reach), start, fitted, model)
+    deformation = make_deformation(MoveOptions(along, lattice, group, freeze, box, axes, reach), start, fitted, model)
     found = ascend(
         fitted,
         start,
