@@ -16,6 +16,7 @@ MODULES = (
     "invariance",
     "design",
     "chance",
+    "improve",
     "serve",
     "sensitivity",
     "fields",

@@ -17,7 +17,8 @@ from tests.cli.conftest import SMALL, start, swwl
 from tests.fielddata import QUICK, write_plates
 from tests.helpers import plate, write_cgns
 
-COMMANDS = ["embed", "demo", "make", "fit", "predict", "curve", "explain", "report", "serve", "coarsen", "info"]
+COMMANDS = ["embed", "demo", "make", "fit", "predict", "curve", "explain", "improve", "report", "serve", "coarsen",
+            "info"]  # fmt: skip
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -21,6 +21,7 @@ from swwl.cli.console import one_line, show_error, show_note
 from swwl.cli.curve import curve
 from swwl.cli.demo import demo
 from swwl.cli.design.choose import select, suggest
+from swwl.cli.design.improve import improve
 from swwl.cli.design.loop import loop
 from swwl.cli.embed import embed
 from swwl.cli.explain import explain
@@ -167,6 +168,7 @@ for _command in (
     select,
     suggest,
     loop,
+    improve,
     report,
     serve,
     coarsen,

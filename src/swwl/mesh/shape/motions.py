@@ -184,6 +184,60 @@ def moved_group(
     return trusted_mesh(points, mesh.cells, mesh.fields, mesh.name, mesh.cell_fields, mesh.groups)
 
 
+class FollowedBody(NamedTuple):
+    """A body of a group, and how all nodes follow it when it moves.
+
+    Attributes
+    ----------
+    name : str
+        Such as "body #2".
+    axes : list of str
+        What the coordinates in which it moves are called.
+    points : ndarray of shape (k, d)
+        Of the body.
+    fields : ndarray of shape (n, 1 + d)
+        With a shift s (d,) and a matrix M (d, d), by which what is away from its center is multiplied, all nodes are
+        displaced by ``fields @ [s, (M - 1).T]``.
+    """
+
+    name: str
+    axes: list[str]
+    points: _Floats
+    fields: _Floats
+
+
+def followed_bodies(mesh: Mesh, pattern: str) -> tuple[ThinLayer | None, list[FollowedBody]]:
+    """Return the bodies of groups with all that follows them, and the layer in whose plane they move, if there is one.
+
+    Parameters
+    ----------
+    mesh, pattern
+        As for :func:`group_motions`.
+
+    Examples
+    --------
+    >>> square = [[0, 0], [2, 0], [2, 2], [0, 2], [1, 1]]
+    >>> mesh = Mesh(square, [[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]], groups={"right": [[1, 2]]})
+    >>> followed_bodies(mesh, "right")[1][0].fields.round(3).tolist()  # ones and what is away from (2, 1)
+    [[0.0, 0.0, 0.0], [1.0, 0.0, -1.0], [1.0, 0.0, 1.0], [0.0, 0.0, 0.0], [0.5, 0.0, 0.0]]
+    """
+    layer = thin_layer(mesh)
+    plane = mesh if layer is None else flattened(mesh)
+    found = []
+    for name in chosen_groups(mesh.groups, pattern):
+        bodies = group_bodies(plane, name)
+        moving = [body for body in bodies if body.number]
+        given = []
+        for body in moving:
+            field = np.zeros((plane.n_nodes, 1 + plane.dimension))
+            field[body.nodes] = np.column_stack([np.ones(len(body.nodes)), plane.points[body.nodes] - body.center])
+            given.append(field)
+        axes = _axes(layer, plane.dimension)
+        for body, fields in zip(moving, _followed(plane, bodies, given), strict=True):
+            found.append(FollowedBody(f"{name} #{body.number}", axes, plane.points[body.nodes], fields))
+    return layer, found
+
+
 def group_bodies(mesh: Mesh, name: str) -> list[Body]:
     """Return the bodies of a group and, where there are several, the whole group first.
 
