@@ -218,7 +218,7 @@ def measure_quantiles(
 
 
 def _in_bins(masses: NDArray[np.float64], n_quantiles: int, rule: str) -> NDArray[np.float64]:
-    """Return the quantiles (P, Q) of rows of masses (P, B) that lie evenly within bins 0 to 1, 1 to 2, …"""
+    """Return the quantiles (P, Q) of rows of masses (P, B) that lie evenly within bins of width 1."""
     n_rows, n_bins = masses.shape
     below = np.zeros((n_rows, n_bins + 1))
     np.cumsum(masses, axis=1, out=below[:, 1:])
