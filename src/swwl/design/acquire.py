@@ -496,6 +496,7 @@ class _Improvement:
         known = known[np.isfinite(known[:, self.k])]
         answers = aim.sign * known[aim.satisfied(known), self.k]
         self.mean = aim.sign * pool.mean[:, self.k]
+        self.feasible = aim.feasible(pool)
         # Where no training case satisfies the constraints, any that does is an improvement.
         self.any_known = len(answers) > 0
         self.best = float(answers.max()) if self.any_known else float((aim.sign * known[:, self.k]).min())
@@ -511,8 +512,8 @@ class _Improvement:
     def choose(self, case: int) -> None:
         """Take a candidate for simulated, with the predicted answer."""
         self.pool.settle(case)
-        if self.aim.satisfied(self.pool.mean[[case]])[0]:
-            self.best = max(self.best, float(self.mean[case]))
+        # As far as it satisfies the constraints: one that may not is no reason to leave out others like it.
+        self.best += float(self.feasible[case]) * max(float(self.mean[case]) - self.best, 0.0)
 
     def why(self, case: int, score: float) -> str:
         """Say in words why a candidate is chosen."""

@@ -308,6 +308,7 @@ class RobustGP(BaseEstimator):
         start: RobustGP | Start | tuple[ArrayLike, float] | None = None,
         max_iter: int | None = None,
         noise: ArrayLike | None = None,
+        fine: bool | None = None,
     ) -> RobustGP:
         r"""Estimate the ranges and the nugget; return the process itself.
 
@@ -322,13 +323,15 @@ class RobustGP(BaseEstimator):
         trend_columns : array-like of shape (N, m), optional
             For ``trend="linear"`` and ``trend="columns"``.
         start : RobustGP or tuple (log_beta, log_nugget), optional
-            Where to start one run to a coarse tolerance: such as a process fitted to almost the same rows, near
-            whose maximum that of a fold lies.
+            Where to start one run: such as a process fitted to almost the same rows, near whose maximum that of a
+            fold lies.
         max_iter : int, optional
             In place of the constructor's.
         noise : array-like of shape (N,), optional
             Variance that rows have in addition to the nugget, over :math:`\sigma^2`, for rows that are not to be
             trusted; zero for all others. Rows that have any are not counted as observations. For the exact solver.
+        fine : bool, optional
+            Whether to search to a fine tolerance; by default so without ``start``.
         """
         inputs.check_method(self.method)
         make_solver, options = get_solver(self.solver), check_options(self.solver, self.solver_options)
@@ -357,7 +360,7 @@ class RobustGP(BaseEstimator):
         with one_blas_thread() if n < _FEW else nullcontext():
             given = Given(nugget, self.nugget_floor, self.beta, self.bounds)
             search = make_search(
-                terms, n, given, n_starts=self.n_starts, seed=self.random_state, start=_as_start(start)
+                terms, n, given, n_starts=self.n_starts, seed=self.random_state, start=_as_start(start), fine=fine
             )
             optimum = find_optimum(solver, search, max_iter)
             bends = curvature(solver, optimum, search) if self.range_uncertainty else None

@@ -145,8 +145,8 @@ def default_bounds(terms: Sequence[Term], n: int, nugget_floor: float) -> tuple[
 class Search:
     """The box of the search: bounds and free flags of shape (p + 1,), starts of shape (n_starts, p + 1).
 
-    ``box`` holds the default bounds of the log inverse ranges, each of shape (p,). ``warm`` says that the only start is
-    near the maximum already, so that a coarse tolerance will do.
+    ``box`` holds the default bounds of the log inverse ranges, each of shape (p,). ``fine`` says
+    whether to search to a fine tolerance at last.
     """
 
     lower: Array
@@ -154,7 +154,7 @@ class Search:
     free: NDArray[np.bool_]
     starts: Array
     box: tuple[Array, Array]
-    warm: bool = False
+    fine: bool = True
 
 
 class Start(NamedTuple):
@@ -187,7 +187,14 @@ class Given:
 
 
 def make_search(
-    terms: Sequence[Term], n: int, given: Given, *, n_starts: int, seed: int, start: Start | None = None
+    terms: Sequence[Term],
+    n: int,
+    given: Given,
+    *,
+    n_starts: int,
+    seed: int,
+    start: Start | None = None,
+    fine: bool | None = None,
 ) -> Search:
     """Set up starts, bounds and free parameters for n training points.
 
@@ -199,6 +206,8 @@ def make_search(
     n_starts, seed : int
     start : Start, optional
         The only one; what is fixed is taken from ``given``.
+    fine : bool, optional
+        By default so without ``start``.
     """
     nugget, beta = given.nugget, given.beta
     if n_starts < 1:
@@ -227,7 +236,7 @@ def make_search(
         starts[:, :-1] = np.log(check_positive(beta, p, "beta"))
     if nugget is not None:
         starts[:, -1] = np.log(nugget) if nugget > 0.0 else -np.inf
-    return Search(lower, upper, free, starts, box, warm=start is not None)
+    return Search(lower, upper, free, starts, box, fine=start is None if fine is None else fine)
 
 
 class _Descent:
@@ -252,7 +261,7 @@ class _Descent:
 
 
 def maximize(solver: Solver, search: Search, max_iter: int) -> Optimum:
-    """Maximize from every start to a coarse tolerance, then, unless ``warm``, from the best of these to a fine one.
+    """Maximize from every start to a coarse tolerance, then, where ``fine``, from the best of these to a fine one.
 
     Raises
     ------
@@ -280,7 +289,7 @@ def maximize(solver: Solver, search: Search, max_iter: int) -> Optimum:
     best_value, best, status = min(coarse, key=lambda c: c[0])
     if not np.isfinite(best_value):
         raise NotPositiveDefinite("The correlation matrix could not be factorized at any start.")
-    if not search.warm:
+    if search.fine:
         _, best, status = run(best, ftol=1e-12, gtol=1e-6)
     value, gradient = solver.with_gradient(best[:-1], float(best[-1]))
     # status 1 is the limit of iterations; 2 is a line search stopped by rounding, which is as good as it gets

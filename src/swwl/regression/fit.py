@@ -45,6 +45,8 @@ _MOST_ROWS = 400
 
 # Pairs of rows that tell which columns set cases apart.
 _MOST_PAIRS = 2048
+# Beyond so many rows, only members that count are fitted to a fine tolerance.
+_MANY = 400
 
 _COLUMNS = ["column", "n_components", "log_posterior", "chosen"]
 
@@ -296,6 +298,7 @@ class FewRows:
         n = len(task.targets)
         self._task, self._judge = task, judge
         self._folds = make_folds(n, task.seed) if judge else Folds([], [])
+        self._later = judge and n > _MANY  # the last steps of a search cost most, and matter where a member counts
         self._held: list[list[Block]] = []
         self.judged, self.folds, self.n_fits = np.arange(n), self._folds.test, 1 + len(self._folds)
 
@@ -308,7 +311,10 @@ class FewRows:
         task, kernel = self._task, member.kernel
         self._held = [[block.held() for block in group] for group in blocks]
         make_gp = partial(task.make_gp, kernel, n_starts=task.n_starts)
-        member.gps = fit_processes(make_gp, kernel, self._held, task.groups, task.trend_columns, counter, task.noises)
+        fine = None if not self._later else False
+        member.gps = fit_processes(
+            make_gp, kernel, self._held, task.groups, task.trend_columns, counter, task.noises, fine=fine
+        )
         member.shares = input_shares(kernel, kernel.join(self._held), member.gps, task.seed)
 
     def left_out(self, member: Member, counter: FitCounter) -> Prediction:
@@ -332,7 +338,16 @@ class FewRows:
         return Prediction.joined(parts, targets=True)
 
     def finish(self, member: Member, counter: FitCounter) -> None:
-        """Do nothing: it is fitted to all rows already."""
+        """Search on to a fine tolerance, where that was left for later."""
+        if not self._later:
+            return
+        task, kernel = self._task, member.kernel
+        joined = kernel.join([[block.held() for block in group] for group in member.training_blocks()])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GPWarning)  # the first fit has said what needs saying
+            for gp, group, noise in zip(member.gps, task.groups, task.noises, strict=True):
+                gp.fit(joined, group, task.trend_columns, start=gp, noise=noise, fine=True)
+        member.shares = input_shares(kernel, joined, member.gps, task.seed)
 
 
 def fit_members(members: Sequence[Member], task: Task, way: Way, progress: Progress | None) -> Outcome:
@@ -367,6 +382,8 @@ def fit_members(members: Sequence[Member], task: Task, way: Way, progress: Progr
     if task.calibrate:
         widths = np.array([_width(members, task, way, weights, together, k) for k in range(len(names))])
     used = [member for member, row in zip(members, weights, strict=True) if row.any()]
+    if way.takes_noise:
+        way = way.with_task(task)
     for member in used:
         way.finish(member, counter)
     for member in members:
@@ -560,6 +577,7 @@ def fit_processes(
     trend_columns: Array | None,
     counter: FitCounter,
     noises: Sequence[Array | None] | None = None,
+    fine: bool | None = None,
 ) -> list[RobustGP]:
     """Fit a process to every group of targets.
 
@@ -575,11 +593,13 @@ def fit_processes(
     counter : FitCounter
     noises : sequence of ndarray of shape (N,) or None, optional
         Of the rows, for every group.
+    fine : bool, optional
+        See :meth:`swwl.RobustGP.fit`.
     """
     joined, names = kernel.join(blocks), kernel.block_names(blocks)
     gps = []
     for group, noise in zip(targets, noises or [None] * len(targets), strict=True):
-        gps.append(make_gp(names).fit(joined, group, trend_columns, noise=noise))
+        gps.append(make_gp(names).fit(joined, group, trend_columns, noise=noise, fine=fine))
         counter.one_more()
     return gps
 

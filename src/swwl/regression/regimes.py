@@ -22,7 +22,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 from scipy.special import ndtr, stdtr
 from scipy.stats import norm
 from scipy.stats import t as student
@@ -31,6 +30,7 @@ from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.carried import CarriedMoments
 from swwl.gp.prediction import Prediction
+from swwl.gp.solvers.cholesky import factorize, invert
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -421,11 +421,12 @@ def conditioned(correlation: Array, y: Array, rows: Mask, noise: float) -> _Told
     """
     own, others = np.flatnonzero(rows), np.flatnonzero(~rows)
     n, known = len(own), y[own]
-    matrix = correlation[np.ix_(own, own)]
-    matrix.flat[:: n + 1] += noise
-    lower = np.linalg.cholesky(matrix)
-    inverse = solve_triangular(lower, np.eye(n), lower=True)
-    precision = inverse.T @ inverse
+    precision = correlation[np.ix_(own, own)]
+    precision.flat[:: n + 1] += noise
+    factorize(precision)
+    log_det = 2.0 * np.log(np.diag(precision)).sum()
+    invert(precision)
+    precision = np.tril(precision) + np.tril(precision, -1).T
     ones = precision.sum(axis=1)
     total = ones.sum()
     center = ones @ known / total
@@ -438,7 +439,7 @@ def conditioned(correlation: Array, y: Array, rows: Mask, noise: float) -> _Told
     cross = correlation[np.ix_(others, own)]
     mean[others] = center + cross @ pulled
     left = 1.0 - cross @ ones
-    units = 1.0 + noise - ((cross @ inverse.T) ** 2).sum(axis=1) + left**2 / total
+    units = 1.0 + noise - np.einsum("ij,ij->i", cross @ precision, cross) + left**2 / total
     spread[others] = variance * np.maximum(units, np.finfo(float).eps)
-    evidence = -0.5 * (n - 1) * np.log(variance) - np.log(np.diag(lower)).sum() - 0.5 * np.log(total)
+    evidence = -0.5 * ((n - 1) * np.log(variance) + log_det + np.log(total))
     return _Told(mean, spread, float(evidence))
