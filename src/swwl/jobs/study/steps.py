@@ -296,15 +296,14 @@ class Loop:
         n = min(n, int((~taken).sum()))
         if (~(taken | beside)).sum() < n:
             beside[:] = False
-        goal = self.study.goal
+        goal, free = self.study.goal, np.flatnonzero(~(taken | beside))
         found = suggest(
             model,
-            table,
+            table.iloc[free].reset_index(drop=True),
             n,
             goal.words,
             criterion=goal.criterion,
             constraints=goal.bounds,
-            failed=taken | beside,
             random_state=self.study.study.seed,
             memory=self.memory,
         )
@@ -314,7 +313,7 @@ class Loop:
         if self._reason():
             return []
         note = f"; {int(beside.sum())} candidates next to failed cases left out" if beside.any() else ""
-        pairs = zip(found["row"], found["why"], strict=True)
+        pairs = zip(free[found["row"]], found["why"], strict=True)
         return [self.source.chosen(table, int(row), f"{why}{note}") for row, why in pairs]
 
     def _is_fitted(self) -> bool:
