@@ -31,7 +31,8 @@ def embed(
         int | None, typer.Option("--quantiles", "-Q", help="Quantiles of each projection, Q [500; auto: 100].")
     ] = None,
     iterations: Annotated[
-        int | None, typer.Option("--iterations", "-H", help="Weisfeiler-Lehman iterations, H [3]. Not for auto.")
+        int | None,
+        typer.Option("--iterations", "-H", max=1000, help="Weisfeiler-Lehman iterations, H [3]. Not for auto."),
     ] = None,
     step: Annotated[str | None, typer.Option(help="Steps per iteration, or sqrt. Not for auto.")] = None,
     node_weights: Annotated[Weights | None, typer.Option(help="Weights of nodes. Not for auto.")] = None,
