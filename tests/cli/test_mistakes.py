@@ -138,6 +138,13 @@ def test_what_is_not_a_file_is_not_opened(data, fitted):
     assert "p.vtu: it is a pipe" in complaint(data.parent, "predict", fitted, "--mesh", data / "p.vtu", *predict)
 
 
+def test_a_folder_of_cases_is_found_from_where_one_stands(data, fitted, monkeypatch):
+    monkeypatch.chdir(data.parent)
+    assert "needs" in (said := complaint(data.parent, "predict", fitted, "d/meshes", "-o", "x.csv")) or "speed" in said
+    assert "does not exist" not in said
+    assert "d: is a folder, but a model file" in complaint(data.parent, "predict", "d", "d/table.csv", "-o", "x.csv")
+
+
 def test_numbers_whose_squares_overflow(data, fitted):
     change(data / "table.csv", speed={3: 1e308})
     assert "input 'speed' is 1e+308 in 1 row (line 5): its square overflows" in fit(data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -117,7 +118,8 @@ def embed(
     out.say(f"meshes    {found.meshes}, {found.made} embedded now, {len(found.bad)} left out")
     out.say(f"shards    {found.shards}, {found.to_do} still to do")
     if not found.to_do:
-        out.say(f"\nstore written to {output}\nnext:  swwl fit {table} --embeddings {output} --target … -o model.swwl")
+        again = f"swwl fit {quote(str(table))} --embeddings {quote(str(output))} --target … -o model.swwl"
+        out.say(f"\nstore written to {output}\nnext:  {again}")
     out.result({"store": output, "meshes": found.meshes, "made": found.made, "shards": found.shards,
                 "to_do": found.to_do, "bad": found.bad})  # fmt: skip
 

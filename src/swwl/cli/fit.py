@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from enum import StrEnum
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -288,8 +289,8 @@ def _run(out: Output, job: FitJob) -> None:
         if "curve" in facts:
             of, predictions = " of curves", "predictions.csv" if facts["form"] == "wide" else "predicted"
         out.say(f"\nmodel{of} written to {path}")
-        report = "" if "times" in facts else f"swwl report {path}    "  # there is none over time
-        out.say(f"next:  {report}swwl predict {path} NEW.csv -o {predictions}")
+        report = "" if "times" in facts else f"swwl report {quote(str(path))}    "  # there is none over time
+        out.say(f"next:  {report}swwl predict {quote(str(path))} NEW.csv -o {predictions}")
     out.result(result | about)
 
 

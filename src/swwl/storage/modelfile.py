@@ -109,6 +109,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         raise MissingFileError(f"{path}: no such file.")
     with located(str(path)):
         refuse_special(path)
+        if path.is_dir():
+            raise InputError("is a folder, but a model file, as swwl fit writes it, is expected.")
     try:
         with zipfile.ZipFile(path) as archive, located(str(path)):
             manifest = _manifest(archive)
