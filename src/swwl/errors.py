@@ -112,6 +112,10 @@ class OutlierWarning(UserWarning):
     """Training rows that the others do not explain, and that hardly count; ``outliers="keep"`` counts them in full."""
 
 
+class ClusterWarning(UserWarning):
+    """A cluster that answers, but where nobody works yet."""
+
+
 class LawWarning(UserWarning):
     """A law that was given for a target, but with which left-out training rows are predicted worse: it is not used."""
 

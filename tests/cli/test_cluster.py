@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 
 from swwl.embedding.stores import sampled
+from swwl.errors import ClusterWarning
+from swwl.jobs.embed import cluster_client
 from swwl.mesh.io.convert import MeshFile
 from swwl.storage.memory import Memory
 from tests.cli.conftest import swwl
@@ -68,6 +70,12 @@ def test_a_broken_mesh_is_named(cluster, data, tmp_path, monkeypatch):
 def test_nobody_answers(data, tmp_path):
     said = swwl("embed", data / "table.csv", *FEW, "-o", tmp_path / "s", "--scheduler", "tcp://127.0.0.1:9", code=2)
     assert "no Dask scheduler answers there" in " ".join(said.stderr.split())
+
+
+def test_a_cluster_without_workers_is_told_of():
+    with distributed.LocalCluster(n_workers=0, dashboard_address=None, silence_logs=50) as empty:
+        with pytest.warns(ClusterWarning, match="has no workers yet; waiting for the first .dask worker tcp"):
+            cluster_client(empty.scheduler_address).close()
 
 
 def test_files_and_memories_travel(tmp_path):

@@ -1,6 +1,8 @@
 """Bad input: one clear line on standard error, exit code 2, nothing written."""
 
+import os
 import shutil
+import subprocess
 import sys
 
 import meshio
@@ -124,10 +126,60 @@ def test_empty_table(data):
     assert "cannot be read as a table" in fit(data, table="binary.csv")
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_what_is_not_a_file_is_not_opened(data, fitted):
+    for name in ("p.csv", "p.swwl", "p.vtu"):
+        os.mkfifo(data / name)
+        assert f"{name}: it is a pipe, but a file is expected" in complaint(data.parent, "info", data / name)
+    assert "p.csv: it is a pipe" in fit(data, table="p.csv")
+    assert "/dev/zero: it is a device" in complaint(data.parent, "fit", "/dev/zero", "--target", "y", "-o", "x.swwl")
+    predict = ["-o", data.parent / "x.csv"]
+    assert "p.swwl: it is a pipe" in complaint(data.parent, "predict", data / "p.swwl", data / "table.csv", *predict)
+    assert "p.vtu: it is a pipe" in complaint(data.parent, "predict", fitted, "--mesh", data / "p.vtu", *predict)
+
+
+def test_a_folder_of_cases_is_found_from_where_one_stands(data, fitted, monkeypatch):
+    monkeypatch.chdir(data.parent)
+    assert "needs" in (said := complaint(data.parent, "predict", fitted, "d/meshes", "-o", "x.csv")) or "speed" in said
+    assert "does not exist" not in said
+    assert "d: is a folder, but a model file" in complaint(data.parent, "predict", "d", "d/table.csv", "-o", "x.csv")
+
+
+def test_numbers_whose_squares_overflow(data, fitted):
+    change(data / "table.csv", speed={3: 1e308})
+    assert "input 'speed' is 1e+308 in 1 row (line 5): its square overflows" in fit(data)
+    case = ["--mesh", data / "meshes" / "00000.vtu", "pressure=1.4"]
+    assert "speed must be a number, not '1e308'" in complaint(data.parent, "predict", fitted, *case, "speed=1e308")
+
+
+def test_absurd_numbers_of_iterations_are_refused_before_anything_is_made(data):
+    command = ["fit", data / "table.csv", "--target", "massflow", "-o", data.parent / "m.swwl", "-H", "100000"]
+    assert "less than or equal to 1000" in complaint(data.parent, *command)
+
+
+def test_terminals_that_know_few_letters(fitted):
+    told = subprocess.run(
+        [sys.executable, "-m", "swwl", "info", str(fitted)],
+        capture_output=True,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+    )
+    assert told.returncode == 0 and told.stderr == b"" and b"+-" in told.stdout and b"Q2" in told.stdout
+
+
+def test_too_little_memory_is_one_line(data, monkeypatch):
+    def exhausted(*arguments):
+        raise MemoryError("Unable to allocate 298. GiB")
+
+    monkeypatch.setattr("swwl.jobs.describe.describe", exhausted)
+    assert "not enough memory for this (Unable to allocate 298. GiB)" in complaint(data.parent, "info", data)
+
+
 def test_few_rows_and_no_meshes(data):
     header, *rows = (data / "table.csv").read_text().splitlines()
     (data / "few.csv").write_text("\n".join([header, *rows[:3]]))
     assert "at least 5 training rows" in fit(data, table="few.csv")
+    (data / "one.csv").write_text("load,massflow\n1,2\n")
+    assert "at least 5 training rows" in fit(data, "--kernel", "scalars", table="one.csv")
     change(data / "table.csv", mesh="text")
     assert "no column holds paths of meshes" in fit(data)
 

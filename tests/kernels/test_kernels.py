@@ -17,6 +17,7 @@ from swwl import (
     pairwise_distances,
 )
 from swwl.embedding.components import principal_components, project
+from swwl.errors import InputError
 from swwl.gp import Coordinates
 from swwl.kernels import Factor, Product, Rows
 from swwl.kernels.base import as_product
@@ -71,6 +72,11 @@ def test_numeric_columns_are_standardised_on_the_training_set(factor):
     np.testing.assert_allclose(cross * factor.units()[0], [[20.0, 10.0, 30.0]])
     (square,) = factor.items(rows)
     np.testing.assert_array_equal(square, square.T)
+
+
+def test_numbers_whose_squares_overflow_are_refused():
+    with pytest.raises(InputError, match="Column 'load' holds -1e.200 in row 1, whose square overflows"):
+        Matern52("load").fit([1.0, -1e200, 2.0])
 
 
 def test_constant_columns_do_no_harm():

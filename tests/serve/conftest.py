@@ -54,11 +54,11 @@ def client_of(folder, limits=LIMITS, meshes=True, **options):
 
 
 @contextmanager
-def serving(folder, limits=LIMITS, **options):
+def serving(folder, limits=LIMITS, others=(), **options):
     """Serve on a real socket, in a thread, and return the port."""
     import uvicorn
 
-    app = make_app(load_served([folder / "model.swwl"], folder), folder, limits=limits, **options)
+    app = make_app(load_served([folder / "model.swwl", *others], folder), folder, limits=limits, **options)
     config = uvicorn.Config(app, http=make_protocol(limits), ws="none", log_level="error", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     listening = listen("127.0.0.1", 0)

@@ -3,8 +3,10 @@
 import json
 import time
 
+import pandas as pd
 import pytest
 
+from swwl import Matern52, RobustGPRegressor
 from tests.chromium import Chromium
 from tests.serve.conftest import serving
 
@@ -95,6 +97,26 @@ def test_what_is_done_on_the_page_changes_what_is_shown(browser, link, plates):
     browser.wait_for(f"document.getElementById('canvas').toDataURL() !== {colored!r}")
     browser.wait_for("document.querySelectorAll('#tried tbody tr').length >= 1")
     assert problems(browser, link) == []
+
+
+def test_late_answers_of_another_model_are_dropped(browser, plates, tmp_path):
+    data = pd.read_csv(plates / "data" / "table.csv")
+    other = RobustGPRegressor(Matern52("load"), calibrate=False).fit(data[["load"]], data["stretch"].rename("other"))
+    other.save(tmp_path / "other.swwl")
+    with serving(plates, others=[tmp_path / "other.swwl"]) as port:
+        open_page(browser, f"http://127.0.0.1:{port}/", 1400, 900)
+        browser.ask(
+            "(() => { const get = window.fetch; window.late = 0; window.fetch = async (path, options) => {"
+            " const found = await get(path, options); if ((options.body ?? '').includes('\"model\":\"model\"')) {"
+            " await new Promise((go) => setTimeout(go, 800)); window.late += 1; } return found; };"
+            " const n = document.querySelector('#inputs input[type=number]'); n.value = 1.5;"
+            " n.dispatchEvent(new Event('input')); const m = document.getElementById('model'); m.value = 'other';"
+            " m.dispatchEvent(new Event('change')); })()"
+        )
+        browser.wait_for("window.late > 0 && document.querySelector('.answer .name')?.textContent === 'other'")
+        time.sleep(1)
+        assert browser.ask("document.getElementById('error').hidden")
+        assert browser.ask("document.querySelector('.answer .name').textContent") == "other"
 
 
 def test_the_link_restores_what_was_seen(browser, link):

@@ -28,7 +28,8 @@ SWEEP = {"name": "load"}
         (PredictQuestion, [], "The request must be an object, not []."),
         (PredictQuestion, {"level": "0.9"}, "level must be a finite number, not '0.9'."),
         (PredictQuestion, {"level": True}, "level must be a finite number, not True."),
-        (PredictQuestion, {"level": 1}, "level must be less than 1, not 1."),
+        (PredictQuestion, {"level": 1}, "level must be at most 0.999999, not 1."),
+        (PredictQuestion, {"level": 0.9999999999999999}, "level must be at most 0.999999, not 0.9999999999999999."),
         (PredictQuestion, {"level": float("inf")}, "level must be a finite number, not inf."),
         (PredictQuestion, {"inputs": 5}, 'inputs must be an object, such as {"speed": 17000}, not 5.'),
         (
@@ -102,7 +103,7 @@ def test_the_description_holds_what_questions_declare(client):
     assert asked["application/json"]["schema"] == {"$ref": "#/components/schemas/CurveQuestion"}
     assert set(schemas["CurveQuestion"]["properties"]) == {"model", "mesh", "inputs", "level", "sweep", "each"}
     assert set(schemas["Sweep"]["properties"]) == {"name", "values", "from", "to", "n"}
-    assert schemas["PredictQuestion"]["properties"]["level"]["exclusiveMaximum"] == 1
+    assert schemas["PredictQuestion"]["properties"]["level"]["maximum"] == 0.999999
     references = set(_references(described))
     assert references and references == {f"#/components/schemas/{name}" for name in schemas} & references
 

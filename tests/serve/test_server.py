@@ -65,6 +65,26 @@ def test_clients_that_send_the_body_too_slowly_are_cut_off(port):
     assert b"took too long" in found
 
 
+def test_bodies_that_trickle_are_cut_off_long_before_their_time(plates):
+    with serving(plates, Limits(body=1_000_000, read_seconds=600, head_seconds=0.3)) as port:
+        found = talk(port, HEAD + b"Content-Length: 1000\r\n\r\n", *[b" "] * 100, pause=0.02)
+        assert found.startswith(b"HTTP/1.1 408")
+        whole = b" " * 990 + b"{}"
+        assert b"inputs" in talk(port, HEAD + b"Connection: close\r\nContent-Length: 992\r\n\r\n", whole)
+
+
+@pytest.mark.parametrize("path", [b"predict", b"mesh", b"table"])
+def test_clients_that_hang_up_leave_no_traceback(port, path, capfd):
+    head = HEAD.replace(b"predict", path)
+    if path != b"predict":
+        head = head.replace(b"application/json", b"multipart/form-data; boundary=x")
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
+        client.sendall(head + b"Content-Length: 1000\r\n\r\n{")
+        time.sleep(0.1)
+    assert ask(port)["model"] == "model"
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize("length", [b"10000000000", b"1" + b"0" * 40, b"-5", b"abc", b"5, 6"])
 def test_absurd_lengths_are_refused_before_anything_is_read(port, length):
     found = talk(port, HEAD + b"Content-Length: " + length + b"\r\n\r\n")

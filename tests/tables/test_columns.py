@@ -54,6 +54,11 @@ def test_an_odd_cell_is_named(odd):
         RobustGPRegressor().fit(pd.DataFrame({"mesh": values}), [1.0, 2.0, 3.0])
 
 
+def test_numbers_among_meshes_are_shown_as_numbers():
+    with pytest.raises(InputError, match="row 1 holds 72.5; correct it"):
+        require_meshes(pd.Series([GRAPH, np.float64(72.5)], name="mesh", dtype=object))
+
+
 def test_texts_vectors_and_dates_have_no_kernel_by_default():
     for cells, message in [(["a", "b"], "neither numbers nor meshes"), ([[1.0], [2.0]], "neither"),
                            (["2024-01-31", "2024-02-01"], "holds dates")]:  # fmt: skip

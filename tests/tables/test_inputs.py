@@ -102,6 +102,13 @@ def test_labels_that_only_count_rows_say_nothing():
         split_targets(table, y.set_axis(["a", "c"]))
 
 
+def test_lists_of_meshes_need_no_name_where_there_is_one_column():
+    assert as_rows(["a.vtu"], ["mesh"])["mesh"].tolist() == ["a.vtu"]
+    assert list(as_rows(pd.Series(["a.vtu"], name="other"), ["mesh"]).columns) == ["other"]
+    with pytest.raises(InputError, match="A list of meshes was given, but the model uses mesh, load: pass a table"):
+        as_rows(["a.vtu"], ["mesh", "load"])
+
+
 def test_masked_numbers_are_refused():
     masked = np.ma.masked_greater([[1.0], [9.0]], 5.0)
     with pytest.raises(InputError, match="An array of inputs must be plain numbers, but 1 of 2 entries is masked"):

@@ -5,6 +5,7 @@ Other packages add commands by entry points of the group ``swwl.commands``: a na
 
 from __future__ import annotations
 
+import io
 import signal
 import sys
 import warnings
@@ -17,7 +18,7 @@ from typer.core import TyperGroup
 import swwl
 from swwl.cli.check import check
 from swwl.cli.coarsen import coarsen
-from swwl.cli.console import one_line, show_error, show_note
+from swwl.cli.console import PLAIN_LETTERS, one_line, show_error, show_note
 from swwl.cli.curve import curve
 from swwl.cli.demo import demo
 from swwl.cli.design.choose import select, suggest
@@ -112,9 +113,11 @@ class Commands(TyperGroup):
         except Exception as error:
             # Wrong options and arguments: typer's errors bring a method that says what is wrong.
             usage = getattr(error, "format_message", None)
-            if usage is None and not isinstance(error, (InputError, OSError)):
+            if usage is None and not isinstance(error, (InputError, OSError, MemoryError)):
                 raise
             text = usage().replace("Value error, ", "") if usage else one_line(error)
+            if isinstance(error, MemoryError):
+                text = f"there is not enough memory for this ({text}); use fewer or smaller meshes, or a larger machine"
             show_error(" ".join(text.split()))
             sys.exit(2)
         if code == _INTERRUPTED:
@@ -179,6 +182,9 @@ for _command in (
 
 def main() -> None:
     """Run the command line; an interrupt ends it with one line, whenever it comes."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=PLAIN_LETTERS)
     try:
         app(prog_name="swwl")
     except KeyboardInterrupt:  # while the outcome, or an earlier interrupt, was told

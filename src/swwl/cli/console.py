@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import json
+import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
@@ -17,6 +19,9 @@ if TYPE_CHECKING:  # help and completion need not wait for rich
 
 # Names of columns and files are printed as they are: [red] is not a color, and :x: is not a cross.
 _AS_IT_IS: Any = {"highlight": False, "markup": False, "emoji": False}
+# How terminals are written to that do not know all letters: an error handler, as Python calls it.
+PLAIN_LETTERS = "swwl.plain_letters"
+_PLAIN = {"±": "+-", "–": "-", "—": "-", "→": "->", "×": "x", "·": "-", "≤": "<=", "≥": ">=", "≈": "~", "−": "-"}
 # Options that several commands have.
 AtTime = Annotated[
     str | None, typer.Option("--time", metavar="TIME", help="Of series in time: a number, first or last [last].")
@@ -86,6 +91,24 @@ class Output:
         """Print the answer as JSON, if JSON is requested."""
         if self.as_json:
             print(json.dumps(plain(values), indent=1, allow_nan=False))
+
+
+def plain_letters(error: UnicodeError) -> tuple[str, int]:
+    """Return what stands for letters that a terminal does not know, and where to go on.
+
+    >>> "Q² 0.98 ± 0.01 … é ж".encode("ascii", PLAIN_LETTERS)
+    b'Q2 0.98 +- 0.01 ... e ?'
+    """
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    found = ""
+    for letter in error.object[error.start : error.end]:
+        text = _PLAIN.get(letter) or unicodedata.normalize("NFKD", letter)
+        found += "".join(one for one in text if one.isascii()) or "?"
+    return found, error.end
+
+
+codecs.register_error(PLAIN_LETTERS, plain_letters)
 
 
 def one_line(error: BaseException) -> str:

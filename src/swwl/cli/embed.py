@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -31,7 +32,8 @@ def embed(
         int | None, typer.Option("--quantiles", "-Q", help="Quantiles of each projection, Q [500; auto: 100].")
     ] = None,
     iterations: Annotated[
-        int | None, typer.Option("--iterations", "-H", help="Weisfeiler-Lehman iterations, H [3]. Not for auto.")
+        int | None,
+        typer.Option("--iterations", "-H", max=1000, help="Weisfeiler-Lehman iterations, H [3]. Not for auto."),
     ] = None,
     step: Annotated[str | None, typer.Option(help="Steps per iteration, or sqrt. Not for auto.")] = None,
     node_weights: Annotated[Weights | None, typer.Option(help="Weights of nodes. Not for auto.")] = None,
@@ -116,7 +118,8 @@ def embed(
     out.say(f"meshes    {found.meshes}, {found.made} embedded now, {len(found.bad)} left out")
     out.say(f"shards    {found.shards}, {found.to_do} still to do")
     if not found.to_do:
-        out.say(f"\nstore written to {output}\nnext:  swwl fit {table} --embeddings {output} --target … -o model.swwl")
+        again = f"swwl fit {quote(str(table))} --embeddings {quote(str(output))} --target … -o model.swwl"
+        out.say(f"\nstore written to {output}\nnext:  {again}")
     out.result({"store": output, "meshes": found.meshes, "made": found.made, "shards": found.shards,
                 "to_do": found.to_do, "bad": found.bad})  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from enum import StrEnum
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -102,7 +103,8 @@ def fit(
         int | None, typer.Option("--quantiles", "-Q", help="Quantiles of each projection, Q [500; auto: 100].")
     ] = None,
     iterations: Annotated[
-        int | None, typer.Option("--iterations", "-H", help="Weisfeiler-Lehman iterations, H [3]. Not for auto.")
+        int | None,
+        typer.Option("--iterations", "-H", max=1000, help="Weisfeiler-Lehman iterations, H [3]. Not for auto."),
     ] = None,
     step: Annotated[
         str | None,
@@ -287,8 +289,8 @@ def _run(out: Output, job: FitJob) -> None:
         if "curve" in facts:
             of, predictions = " of curves", "predictions.csv" if facts["form"] == "wide" else "predicted"
         out.say(f"\nmodel{of} written to {path}")
-        report = "" if "times" in facts else f"swwl report {path}    "  # there is none over time
-        out.say(f"next:  {report}swwl predict {path} NEW.csv -o {predictions}")
+        report = "" if "times" in facts else f"swwl report {quote(str(path))}    "  # there is none over time
+        out.say(f"next:  {report}swwl predict {quote(str(path))} NEW.csv -o {predictions}")
     out.result(result | about)
 
 

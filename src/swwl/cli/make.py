@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -77,5 +78,7 @@ def make(
     out.say(f"{len(table)} simulations in {output}: {generator.model}")
     out.say(f"inputs    mesh, {', '.join(generator.scalars)}")
     out.say(f"targets   {', '.join(generator.targets)}")
-    out.say(f"next:  swwl fit {output / 'table.csv'} --mesh mesh --target {generator.targets[0]} -o model.swwl")
+    out.say(
+        f"next:  swwl fit {quote(str(output / 'table.csv'))} --mesh mesh --target {generator.targets[0]} -o model.swwl"
+    )
     out.result({"folder": output, "table": output / "table.csv", "rows": len(table), "columns": list(table.columns)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 import sys
 import threading
 import webbrowser
@@ -16,6 +17,7 @@ from swwl.cli.console import Output
 from swwl.errors import InputError, MissingPackageError
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_ANY = ("", "0.0.0.0", "::", "0")
 
 
 def serve(
@@ -73,7 +75,7 @@ def serve(
     token = None if local else secrets.token_urlsafe(24)
     app = make_app(served, meshes, limits=limits, token=token, hosts=_LOOPBACK if local else None, study=study)
     listening = listen(host, port)
-    shown = f"[{host}]" if ":" in host else host
+    shown = own_address() if host in _ANY else f"[{host}]" if ":" in host else host
     link = f"http://{shown}:{listening.getsockname()[1]}/" + (f"?token={token}" if token else "")
     for one in served.values():
         out.say(f"{one.name}: predicts {', '.join(one.targets or one.fields)}")
@@ -89,6 +91,16 @@ def serve(
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)  # what still computes for a client that is gone need not be waited for
+
+
+def own_address() -> str:
+    """Return an address of this machine by which others reach it; nothing is sent to find it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as found:
+        try:
+            found.connect(("192.0.2.1", 9))  # an address for documentation: it is only routed to
+            return str(found.getsockname()[0])
+        except OSError:
+            return socket.gethostname()
 
 
 def model_of_study(folder: Path) -> Path:

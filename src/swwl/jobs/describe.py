@@ -36,6 +36,7 @@ from swwl.mesh.remesh.plane import thin_layer
 from swwl.regression.curves.estimator import CurveRegressor
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.outliers import outlier_records
+from swwl.storage.atomic import refuse_special
 from swwl.storage.modelfile import is_model, load_model
 from swwl.tables.columns import kind_of, mesh_columns
 from swwl.tables.read import TABLES, mesh_file
@@ -50,6 +51,8 @@ def describe(file: Path, time: Time | None = None) -> Record:
         return mesh_file_facts(file)
     if not file.exists():
         raise MissingFileError(f"{file}: no such file or folder.")
+    with located(str(file)):
+        refuse_special(file)
     if file.is_dir():
         return mesh_file_facts(file) if is_case(file) else folder_facts(file)
     if file.suffix.lower() in TABLES:

@@ -7,6 +7,7 @@ two numbers. A shard that is there is done, and that is all there is to going on
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,7 +30,7 @@ from swwl.embedding.stores.store import (
     write_manifest,
     write_shard,
 )
-from swwl.errors import InputError, located
+from swwl.errors import ClusterWarning, InputError, located
 from swwl.kernels import Product
 from swwl.kernels.shared import keeping_factors
 from swwl.kernels.stored import basis_of, fit_basis, recipe
@@ -292,9 +293,16 @@ def cluster_client(address: str) -> Any:
     except ImportError:
         raise InputError("A cluster needs Dask: pip install 'swwl[dask]'.") from None
     try:
-        return distributed.Client(address, timeout="10s", set_as_default=False)
+        found = distributed.Client(address, timeout="10s", set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise InputError(f"{address}: no Dask scheduler answers there ({error}).") from None
+    if not found.nthreads():
+        warnings.warn(
+            f"{address}: the scheduler has no workers yet; waiting for the first (dask worker {address}).",
+            ClusterWarning,
+            stacklevel=2,
+        )
+    return found
 
 
 def _on_cluster(tasks: Sequence[tuple[Any, ...]], address: str) -> Iterator[int]:

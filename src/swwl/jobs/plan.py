@@ -468,12 +468,12 @@ def _without_unseen(frame: pd.DataFrame, path: Path, categories: list[str], rows
 
 def _check_rows(frame: pd.DataFrame, path: Path, columns: _Columns, rows: RowSplit) -> None:
     """Complain where too few rows are left, or nothing to learn."""
-    if not (columns.meshes or columns.inputs or columns.categories):
-        raise InputError(f"{path}: there are no columns to learn from besides the targets.")
     if len(rows.train) < _FEWEST_ROWS:
         raise InputError(
             f"{path}: at least {_FEWEST_ROWS} training rows are needed, found {len(rows.train)} ({rows.words})."
         )
+    if not (columns.meshes or columns.inputs or columns.categories):
+        raise InputError(f"{path}: there are no columns to learn from besides the targets.")
     for name in columns.targets:
         values = frame[name].to_numpy()[rows.train]
         values = values[np.isfinite(values)]

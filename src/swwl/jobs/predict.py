@@ -16,7 +16,7 @@ from scipy.spatial import cKDTree
 
 from swwl.domain.notes import case_notes
 from swwl.domain.verdict import FEWEST, agreement, outside_ranges
-from swwl.errors import InputError, MissingFileError
+from swwl.errors import InputError, MissingFileError, located
 from swwl.evaluation import scores
 from swwl.evaluation.curves import trend_columns
 from swwl.evaluation.metadata import TableData, curve_data_of, data_of, field_data_of
@@ -37,8 +37,10 @@ from swwl.regression.curves.estimator import CurveRegressor
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.intervals import widened
 from swwl.regression.together.levels import of_level
+from swwl.storage.atomic import refuse_special
 from swwl.storage.memory import Memory
 from swwl.storage.modelfile import load_model
+from swwl.tables.inputs import LARGEST
 from swwl.tables.places import (
     at_times,
     case_names,
@@ -263,6 +265,8 @@ def one_case(model: Model, meshes: Mapping[str, Path], values: Sequence[str]) ->
     kinds = column_kinds(model)
     gone = next((file for file in meshes.values() if not is_mesh(file)), None)
     if gone is not None:
+        with located(str(gone)):
+            refuse_special(gone)
         raise MissingFileError(f"{gone}: no such file.")
     case: Record = {name: str(file) for name, file in meshes.items()}
     for text in values:
@@ -273,7 +277,8 @@ def one_case(model: Model, meshes: Mapping[str, Path], values: Sequence[str]) ->
         if name in case:
             raise InputError(f"{name!r} is given twice.")
         case[name] = text[len(name) + 1 :]
-        if kinds.get(name) in ("numbers", "trend") and pd.isna(pd.to_numeric(case[name], errors="coerce")):
+        is_number = abs(pd.to_numeric(case[name], errors="coerce")) <= LARGEST
+        if kinds.get(name) in ("numbers", "trend") and not is_number:
             raise InputError(f"{name} must be a number, not {case[name]!r}; it is given in the unit of the table.")
     missing = [name for name in wanted if name not in case]
     if missing:

@@ -29,7 +29,7 @@ def read_table(path: Path) -> pd.DataFrame:
     if path.is_dir() and not (path / "table.csv").exists() and is_plaid(path):
         return _read_plaid(path)
     if path.is_dir() and not (path / "table.csv").exists() and (cases := case_files(path)):
-        return pd.DataFrame({"mesh": [str(case) for case in cases]})
+        return pd.DataFrame({"mesh": [str(case.absolute()) for case in cases]})
     frame, lines, marks = read_table_file(path)
     frame.attrs["marks"] = marks
     frame.attrs["folder"] = str(path.parent)

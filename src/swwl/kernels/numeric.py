@@ -21,6 +21,7 @@ from swwl.kernels.base import CorrelationName, Factor
 from swwl.parallel import Progress
 from swwl.storage.checks import Names, Positive, Shape, Squarable
 from swwl.storage.modelfile import storable
+from swwl.tables.inputs import LARGEST
 
 
 class Numeric(Factor):
@@ -110,6 +111,12 @@ class Numeric(Factor):
             raise InputError(
                 f"Column {self.column!r} must hold finite numbers, but {bad.size} of {len(numbers)} rows do not "
                 f"(row {rows}: {numbers[bad[0]]})."
+            )
+        if numbers.size and np.abs(numbers).max() > LARGEST:
+            row = int(np.abs(numbers).argmax())
+            raise InputError(
+                f"Column {self.column!r} holds {numbers[row]:g} in row {row}, whose square overflows; correct it, or "
+                f"divide the column by a power of ten."
             )
         return numbers
 

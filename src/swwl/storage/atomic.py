@@ -1,9 +1,10 @@
-"""Whole files or none: a file appears complete, or not at all."""
+"""Whole files or none: a file appears complete, or not at all; and what is not a file at all is not opened."""
 
 from __future__ import annotations
 
 import errno
 import os
+import stat
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -11,7 +12,28 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from swwl.errors import InputError
+
 _UMASK_LOCK = threading.Lock()
+_SPECIAL = {stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
+
+
+def refuse_special(path: str | os.PathLike[str]) -> None:
+    """Refuse what is neither a file nor a folder: pipes may never say anything, and devices never end.
+
+    Examples
+    --------
+    >>> refuse_special(os.devnull)
+    Traceback (most recent call last):
+    ...
+    swwl.errors.InputError: it is a device, but a file is expected; save the content to a file first.
+    """
+    try:
+        kind = stat.S_IFMT(os.stat(path).st_mode)
+    except (OSError, ValueError):  # whoever opens it will say so
+        return
+    if kind in _SPECIAL:
+        raise InputError(f"it is {_SPECIAL[kind]}, but a file is expected; save the content to a file first.")
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 import swwl
 from swwl.errors import InputError, InputTypeError, MissingFileError, located
 from swwl.formatting import Record
-from swwl.storage.atomic import atomic_write
+from swwl.storage.atomic import atomic_write, refuse_special
 from swwl.storage.checks import ZIP_ERRORS, Count, as_array, converted, declared, is_declared
 from swwl.storage.memory import Memory
 
@@ -107,6 +107,10 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     path = Path(path)
     if not path.exists():
         raise MissingFileError(f"{path}: no such file.")
+    with located(str(path)):
+        refuse_special(path)
+        if path.is_dir():
+            raise InputError("is a folder, but a model file, as swwl fit writes it, is expected.")
     try:
         with zipfile.ZipFile(path) as archive, located(str(path)):
             manifest = _manifest(archive)
@@ -122,6 +126,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 def is_model(path: str | os.PathLike[str]) -> bool:
     """Whether a file says that it is a model of swwl, of whatever version."""
     try:
+        refuse_special(path)
         with zipfile.ZipFile(path) as archive:
             return _manifest(archive) is not None
     except _FOREIGN:

@@ -304,8 +304,9 @@ def require_meshes(values: pd.Series) -> None:
     """Refuse a column of meshes of which some cells are something else; say which is the first."""
     for row, value in enumerate(values):
         if not names_mesh(value):
+            shown = value.item() if isinstance(value, np.generic) else repr(value)
             raise InputError(
-                f"Column {values.name!r} holds meshes, but row {row} holds {value!r}; correct it, or leave the row out."
+                f"Column {values.name!r} holds meshes, but row {row} holds {shown}; correct it, or leave the row out."
             )
 
 

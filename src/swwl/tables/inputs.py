@@ -17,7 +17,7 @@ from swwl.errors import InputError, InputTypeError
 from swwl.mesh.arrays import refuse_masked
 
 # Squares of larger targets, and of those below its inverse, leave the range of double precision.
-_LARGEST = 1e140
+LARGEST = 1e140
 
 
 def as_table(X: Any) -> pd.DataFrame:
@@ -86,15 +86,26 @@ def _as_numbers(rows: ArrayLike) -> NDArray[np.float64]:
 def as_rows(X: Any, names: Iterable[str]) -> pd.DataFrame:
     """Return new inputs as a table; a Series that holds all of ``names`` is one row of it.
 
+    Of a model of one column, a list needs no name.
+
     Examples
     --------
+    >>> list(as_rows(["a.vtu", "b.vtu"], ["mesh"]).columns)
+    ['mesh']
     >>> as_rows(pd.Series({"load": 1.5, "id": 7}), ["load"])
       load   id
     0  1.5  7.0
     """
+    names = list(names)
     if isinstance(X, pd.Series) and set(names) <= set(X.index):
         return X.to_frame().T.reset_index(drop=True)
-    return as_table(X)
+    table = as_table(X)
+    unnamed = X.name is None if isinstance(X, pd.Series) else isinstance(X, (list, tuple, np.ndarray))
+    if unnamed and list(table.columns) == ["graph"] and "graph" not in names:
+        if len(names) > 1:
+            raise InputError(f"A list of meshes was given, but the model uses {', '.join(names)}: pass a table.")
+        table.columns = pd.Index(names)
+    return table
 
 
 def check_width(X: Any, table: pd.DataFrame, wanted: int, who: str) -> None:
@@ -185,7 +196,7 @@ def check_labels(table: pd.DataFrame, y: Any) -> None:
 def _check_target(name: str, target: NDArray[np.float64], to_learn: bool) -> None:
     """Refuse a target (N,) that is too large or too small, not finite or, to learn, constant."""
     size = float(np.abs(target).max(initial=0.0))
-    if np.isfinite(size) and (size > _LARGEST or 0 < size < 1 / _LARGEST):
+    if np.isfinite(size) and (size > LARGEST or 0 < size < 1 / LARGEST):
         raise InputError(
             f"Target {name!r} holds values like {size:.3g}, whose squares overflow; multiply it by a power of ten."
         )

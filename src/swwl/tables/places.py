@@ -18,11 +18,13 @@ from swwl.formatting import place
 from swwl.mesh.io.formats import is_mesh, timed
 from swwl.mesh.io.series import Time
 from swwl.tables.columns import as_numbers, kind_of
+from swwl.tables.inputs import LARGEST
 from swwl.tables.read import mesh_file
 
 # What to do about a cell that holds nothing, or no number.
 _CURE = "fill it, leave such rows out (--drop-incomplete), or leave the column out (--inputs names the others)"
 _TARGET_CURE = "fill it, or leave such rows out (--drop-incomplete)"
+_LARGE_CURE = "its square overflows; correct it, or divide the column by a power of ten"
 
 
 def where(frame: pd.DataFrame, path: Path, row: int) -> str:
@@ -137,6 +139,8 @@ def require_numbers(
             + (f": {cure}." if only else ".")
         )
     require_known(frame, path, name, what, among[~np.isfinite(numbers[among])], "missing or not finite", cure)
+    large = among[np.abs(numbers[among]) > LARGEST]
+    require_known(frame, path, name, what, large, f"{numbers[large[0]]:g}" if large.size else "", _LARGE_CURE)
     return numbers
 
 

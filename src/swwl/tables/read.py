@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from swwl.errors import InputError, MissingFileError, MissingPackageError, located
-from swwl.storage.atomic import atomic_write
+from swwl.storage.atomic import atomic_write, refuse_special
 from swwl.tables.columns import Cells, as_column, decimal_mark, is_number, mesh_columns, series_columns
 
 PARQUET = (".parquet", ".pq")
@@ -100,6 +100,7 @@ def read_table_file(path: Path) -> TableFile:
         hint = f"; did you mean {path / 'table.csv'}?" if (path / "table.csv").exists() else "."
         raise InputError(f"{path}: is a folder, but a table (CSV, Excel or Parquet) is expected{hint}")
     with located(str(path)):
+        refuse_special(path)
         ending = path.suffix.lower()
         if ending in PARQUET:
             return TableFile(_read_parquet(path), None)

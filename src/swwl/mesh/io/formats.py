@@ -36,6 +36,7 @@ from swwl.mesh.io.vtk import blocks
 from swwl.mesh.io.vtk.legacy import read_vtk
 from swwl.mesh.io.vtk.vtu import read_vtu, write_vtu
 from swwl.mesh.mesh import WRITERS, Endings, Mesh, in_plane
+from swwl.storage.atomic import refuse_special
 from swwl.storage.memory import CONTENTS, REFERS
 
 # The path, and the names of the requested fields, or None for all; a reader may read more.
@@ -251,6 +252,7 @@ def read_file(
     if not path.exists():
         where = "" if path.is_absolute() else " in the working folder; swwl.read_table looks beside the table"
         raise MissingFileError(f"no such file{where}.")
+    refuse_special(path)
     series = _series(path)
     if step is not None and series is not None:
         reader = _at(series, step)

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 from urllib.parse import parse_qs, urlsplit
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from swwl.errors import InputError, MissingFileError
@@ -53,6 +54,8 @@ def status_of(error: Exception) -> tuple[int, str]:
     status, detail = getattr(error, "status_code", None), getattr(error, "detail", "")
     if isinstance(status, int):  # what starlette raises
         return status, " ".join(str(detail).split()) or "refused"
+    if isinstance(error, ClientDisconnect):  # nobody hears it
+        return 400, "The client hung up."
     if isinstance(error, (MemoryError, OSError)):
         return 503, "The server has no room for this at the moment."
     traceback.print_exception(error, file=sys.stderr)
@@ -107,8 +110,8 @@ class Guard:
             self._check(scope)
             await self._app(scope, self._limited(receive), answer)
         except Exception as error:
-            if finished:  # starlette has answered, and hands the error on all the same
-                return
+            if finished or isinstance(error, ClientDisconnect):
+                return  # starlette has answered, and hands the error on all the same; or nobody is there to be answered
             if started:  # the status is out: all that is left is to break off
                 raise
             status, text = status_of(error)
@@ -145,21 +148,22 @@ class Guard:
 
     def _limited(self, receive: Receive) -> Receive:
         """Return what hands over the body of a request, as long as it is neither too large nor too slow."""
-        loop = asyncio.get_running_loop()
-        deadline, total, done = loop.time() + self._limits.read_seconds, 0, False
+        loop, limits = asyncio.get_running_loop(), self._limits
+        start, total, done = loop.time(), 0, False
 
         async def limited() -> Message:
             nonlocal total, done
             if done:
                 return await receive()  # whether the client is still there
+            allowed = min(limits.read_seconds, limits.head_seconds + total / limits.slowest)
             try:
-                message = await asyncio.wait_for(receive(), max(0.0, deadline - loop.time()))
+                message = await asyncio.wait_for(receive(), max(0.0, start + allowed - loop.time()))
             except TimeoutError:
                 raise RefusedError(408, "The request took too long to arrive.") from None
             total += len(message.get("body", b""))
             done = not message.get("more_body", False)
-            if total > self._limits.body:
-                raise RefusedError(413, f"The request is too large; at most {size(self._limits.body)} are accepted.")
+            if total > limits.body:
+                raise RefusedError(413, f"The request is too large; at most {size(limits.body)} are accepted.")
             return message
 
         return limited

@@ -28,6 +28,8 @@ class Limits:
         That a computation may take.
     read_seconds, head_seconds : float
         That a client may take to send a request, and the lines at its head.
+    slowest : float
+        Bytes per second at which a body has to arrive, after the time for the head once more.
     kept_nodes : int
         Of meshes that are kept in memory, so that they need not be sent again.
     """
@@ -40,4 +42,5 @@ class Limits:
     seconds: float = 120.0
     read_seconds: float = 120.0
     head_seconds: float = 15.0
+    slowest: float = 10_000.0
     kept_nodes: int = 6_000_000

@@ -12,6 +12,7 @@ let facts = null;
 let answer = null;
 let refreshInputs = () => {};
 let settled = null;
+let starting = null;
 
 function complain(error) {
   if (error?.name === "AbortError") return;
@@ -60,10 +61,14 @@ const predict = latest(async () => {
   if (!complete()) return;
   clearTimeout(settled);
   at("answers").classList.add("busy");
+  const of = facts;
   try {
-    answer = await (await post("/api/predict", question())).json();
+    const found = await (await post("/api/predict", question())).json();
+    if (of !== facts) return; // another model was chosen meanwhile
+    answer = found;
     complain(null);
   } catch (error) {
+    if (of !== facts) return;
     answer = null; // numbers of another case would mislead
     at("notes").hidden = true;
     say("There is no prediction for this case.");
@@ -77,13 +82,14 @@ const predict = latest(async () => {
 
 const curves = latest(async () => {
   if (!answer || !state.sweep || !state.target) return;
+  const of = facts;
   const input = facts.inputs.find((one) => one.name === state.sweep);
   const [low, high] = [Math.min(input.least, state.inputs[state.sweep]), Math.max(input.largest, state.inputs[state.sweep])];
   const asked = { ...question(), inputs: { ...state.inputs }, sweep: { name: state.sweep, from: low, to: high > low ? high : low + 1, n: points() } };
   const other = facts.inputs.find((one) => one.name === state.each);
   if (other) asked.each = { name: other.name, values: [0.1, 0.5, 0.9].map((share) => Number((other.least + share * (other.largest - other.least)).toPrecision(4))) };
   const found = await (await post("/api/curve", asked)).json();
-  if (!answer) return;
+  if (!answer || of !== facts) return;
   drawCurves(at("curves"), found, state.target, input, { x: asked.inputs[state.sweep], ...answer.targets[state.target] });
 });
 
@@ -111,6 +117,7 @@ async function showMesh() {
   try {
     await geometry.load(question(), facts);
     const { header } = geometry;
+    if (geometry.view && geometry.shown !== geometry.key(question())) return; // another mesh was chosen meanwhile
     at("mesh-name").textContent = `${header.name} · ${header.nodes.toLocaleString("en")} nodes, ${header.cells.toLocaleString("en")} cells`;
   } catch (error) {
     complain(error);
@@ -254,7 +261,11 @@ function remembered() {
 }
 
 async function start(name, kept = {}) {
-  facts = await get(`/api/model?model=${encodeURIComponent(name)}`);
+  const wanted = (starting = name);
+  const found = await get(`/api/model?model=${encodeURIComponent(name)}`);
+  if (wanted !== starting) return; // another model was chosen meanwhile
+  facts = found;
+  clearTimeout(settled);
   answer = null;
   document.title = `${facts.name} · swwl`;
   const targets = facts.targets.map((one) => one.name);

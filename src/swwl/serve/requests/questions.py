@@ -29,6 +29,7 @@ from swwl.storage.checks import shown
 Asked = TypeVar("Asked", bound=BaseModel)
 
 _STEPS = 41
+_MOST_LEVEL = 0.999999  # beyond, ends of intervals run off to infinity
 _MOST_ASKED = 100
 # Tags of what may come in two forms; they begin unlike any name, so that messages can leave them out.
 _TEXT, _OBJECT, _LIST = "<text>", "<object>", "<list>"
@@ -111,7 +112,7 @@ class FieldQuestion(CaseQuestion):
 class LevelQuestion(CaseQuestion):
     """Numbers with intervals."""
 
-    level: float = Field(0.95, gt=0, lt=1, description="probability of the interval")
+    level: float = Field(0.95, gt=0, le=_MOST_LEVEL, description="probability of the interval")
 
 
 class PredictQuestion(LevelQuestion):
