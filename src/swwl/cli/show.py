@@ -154,6 +154,15 @@ def show_field_model(out: Output, facts: Record) -> None:
     for line in facts["kept"]:
         out.say(f"kept      {line}")
     show_field_scores(out, facts["scores"])
+    _show_quality(out, facts["scores"], "field")
+
+
+def _show_quality(out: Output, rows: list[Record], of: str) -> None:
+    """Print one sentence for every field or curve: how good it is, by the strictest test, which is the last."""
+    from swwl.evaluation.scores import quality_words
+
+    for name, row in {row[of]: row for row in rows}.items():
+        out.say(f"verdict   {name}: {quality_words(row['q2'])}; {percent(row['coverage'])} inside 95 % intervals")
 
 
 def show_field_scores(out: Output, rows: list[Record], title: str = "how good it is") -> None:
@@ -180,6 +189,7 @@ def show_curve_model(out: Output, facts: Record) -> None:
     own = ", splines near points that are noisy" if facts["splines"] else ""
     out.say(f"\ncurve     {facts['curve']}: {grid}{own}; {facts['shapes']} principal curves")
     show_curve_scores(out, facts["scores"])
+    _show_quality(out, facts["scores"], "curve")
 
 
 def show_curve_scores(out: Output, rows: list[Record], title: str = "how good it is") -> None:

@@ -227,6 +227,20 @@ _INTERVALS = {
 }
 
 
+def quality_words(q2: float) -> str:
+    """Say in a few words how good predictions of some Q² are.
+
+    Examples
+    --------
+    >>> quality_words(0.982), quality_words(0.05)
+    ('very good: explains 98.2 % of the variance', 'poor: hardly better than the mean')
+    """
+    if not q2 >= _EXPLAINS[-1][0]:
+        return "poor: hardly better than the mean"
+    word = next(word for least, word in _EXPLAINS if q2 >= least)
+    return f"{word}: explains {100 * q2:.3g} % of the variance"
+
+
 def verdicts(model: RobustGPRegressor) -> dict[str, str]:
     """Return for every target one sentence: how good the model is, whether intervals hold, and what else would do.
 
@@ -246,12 +260,7 @@ def verdicts(model: RobustGPRegressor) -> dict[str, str]:
             found[name] = "cannot be judged: no rows were left out or held out"
             continue
         y, prediction = next((test for test in tests if len(test[0]) >= FEWEST_CASES), max(tests, key=_size))
-        q2 = score(y, prediction).q2
-        word = next((word for least, word in _EXPLAINS if q2 >= least), "poor")
-        share = (
-            f"explains {100 * q2:.3g} % of the variance" if q2 >= _EXPLAINS[-1][0] else "hardly better than the mean"
-        )
-        words = [f"{word}: {share}", _INTERVALS[interval_verdict(y, prediction).kind]]
+        words = [quality_words(score(y, prediction).q2), _INTERVALS[interval_verdict(y, prediction).kind]]
         plain = [row for row in (data.spreadsheet if data is not None else []) if row.target == name]
         if plain and judged is not None:
             best = min(plain, key=lambda row: row.rmse)
