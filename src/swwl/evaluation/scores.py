@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from swwl.evaluation.metadata import data_of, held_out_of
+from swwl.evaluation.metadata import FOLDS, HELD_OUT, data_of, held_out_of
 from swwl.formatting import number
 from swwl.gp.prediction import Prediction
 from swwl.regression.estimator import RobustGPRegressor
@@ -214,7 +214,7 @@ def score_rows(model: RobustGPRegressor) -> list[dict[str, Any]]:
             rows.append({"target": name, "test": judged.kind} | found._asdict())
         if held_out is not None:
             y, prediction = held_out
-            rows.append({"target": name, "test": "held-out rows"} | score(y[:, k], prediction.column(k))._asdict())
+            rows.append({"target": name, "test": HELD_OUT} | score(y[:, k], prediction.column(k))._asdict())
     return rows
 
 
@@ -305,5 +305,5 @@ def left_out_of(model: RobustGPRegressor) -> JudgedRows | None:
     if found is None:
         return None
     rows, prediction = found
-    kind = "cross-validation" if len(rows) == len(model.train_targets_) else "rows left out"
+    kind = FOLDS if len(rows) == len(model.train_targets_) else "rows left out"
     return JudgedRows(kind, rows, model.train_targets_[rows], prediction)

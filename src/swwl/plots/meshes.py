@@ -16,6 +16,7 @@ from swwl.mesh import Graph, Mesh, as_graph
 from swwl.mesh.boundary import boundary, piece_normals
 from swwl.mesh.cells import cell_dimension, top_cells, triangle_normals
 from swwl.mesh.io import read
+from swwl.mesh.picture import viewing_directions
 from swwl.mesh.remesh.plane import collapsed, thin_layer
 from swwl.mesh.shape.skin import skin
 from swwl.plots.style import BLUE, SKY, axes_for, style
@@ -24,7 +25,6 @@ from swwl.plots.style import BLUE, SKY, axes_for, style
 _MOST_TRIANGLES = 80_000
 # A surface is a body if the normals of its triangles cancel up to this share.
 _NEARLY_CLOSED = 0.1
-_ELEVATION, _AZIMUTH = 15, -70  # degrees: where surfaces in space are seen from
 
 
 def draw_mesh(mesh: Any, ax: Any = None, title: str = "") -> Any:
@@ -134,14 +134,6 @@ def _draw_surface(ax: Any, points: NDArray[Any], triangles: NDArray[Any], edges:
         painted = {"facecolors": colors[order], "edgecolors": colors[order], "lw": 0.2}
         ax.add_collection(PolyCollection(flat[triangles][order], **painted))
     ax.autoscale_view()
-
-
-def viewing_directions() -> NDArray[np.float64]:
-    """Return (3, 3): rightward, upward, and toward the viewer."""
-    elevation, azimuth = np.radians([_ELEVATION, _AZIMUTH])
-    toward = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
-    right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
-    return np.stack([right, np.cross(toward, right), toward])
 
 
 def seen(points: NDArray[Any]) -> NDArray[np.float64]:

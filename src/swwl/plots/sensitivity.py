@@ -16,8 +16,8 @@ from swwl.errors import InputError
 from swwl.formatting import number
 from swwl.mesh.boundary import piece_normals
 from swwl.mesh.mesh import Mesh
+from swwl.mesh.picture import viewing_directions
 from swwl.mesh.shape.skin import skin
-from swwl.plots.meshes import viewing_directions
 from swwl.plots.style import BLACK, BLUE, GREEN, Display, words
 from swwl.regression.sensitivity import Sensitivity
 from swwl.tables.laws import bare_name
