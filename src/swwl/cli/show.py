@@ -69,7 +69,7 @@ def show_model(out: Output, facts: Record) -> None:
         ladder = ", ".join(f"{row['n_components']}: {row['log_posterior']:.1f}" for row in tried)
         out.say(f"\ncomponents of {column}: {chosen} chosen by log posterior ({ladder})")
     factors = ", ".join(f"{name} {value:.2f}" for name, value in facts["calibration"].items())
-    out.say(f"\nwidth of intervals over that of the processes: {factors}")
+    out.say(f"\ncross-validation multiplied the width of intervals by: {factors}")
     show_scores(out, facts["scores"])
     if facts["regimes"]:
         out.say(f"regimes   {facts['regimes']}")
@@ -105,11 +105,11 @@ def _show_inputs(out: Output, facts: Record) -> None:
         shown = [(label, value) for label, value in order if value >= _NEGLIGIBLE]
         if facts["candidates"]:
             rows = [[label, f"{value:.2f}"] for label, value in shown]
-            out.table(f"importance of inputs (one on average){of}", ["input", "importance"], rows)
+            out.table(f"importance of inputs (1 is the average input){of}", ["input", "importance"], rows)
         else:
             ranges = facts["ranges"][name]
             rows = [[label, float(ranges[label]), f"{value:.2f}"] for label, value in shown]
-            out.table(f"ranges and importance (one on average){of}", ["input", "range", "importance"], rows)
+            out.table(f"ranges and importance (1 is the average input){of}", ["input", "range", "importance"], rows)
         if len(order) > len(shown):
             out.say(f"{len(order) - len(shown)} more below {_NEGLIGIBLE}")
 

@@ -190,7 +190,7 @@ def label_points(ax: Any, points: NDArray[np.float64], texts: Sequence[str], siz
     written = []
     for i, text in enumerate(texts[:_MOST_LABELS]):
         width, height = _LETTER * size * len(text), _LINE * size
-        best: tuple[int, tuple[float, float], tuple[float, float, float, float]] | None = None
+        best: tuple[int, tuple[int, int], tuple[float, float, float, float]] | None = None
         for x, y in ((9, 0), (-9, 0), (0, 11), (0, -11), (9, 11), (-9, 11), (9, -11), (-9, -11), (0, 22), (0, -22)):
             left = places[i, 0] + x - (width if x < 0 else width / 2 if x == 0 else 0.0)
             low = places[i, 1] + y - height / 2
