@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import math
 import numbers
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,3 +84,41 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return str(value) if isinstance(value, Path) else value
+
+
+def html_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return a small table for notebooks; all that is put into it is escaped.
+
+    Examples
+    --------
+    >>> html_table("a <model>", ["target", "Q²"], [["lift", "0.98"]])[:31]
+    '<div><b>a &lt;model&gt;</b><tab'
+    """
+    head = "".join(f'<th style="text-align:left">{html.escape(name)}</th>' for name in columns)
+    cells = ["".join(f'<td style="text-align:left">{html.escape(str(cell))}</td>' for cell in row) for row in rows]
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
+    return f"<div><b>{html.escape(title)}</b><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+
+
+class NotebookTable:
+    """What fitted models show in a notebook: a table of their own; before the fit, scikit-learn's diagram.
+
+    Subclasses stand it before ``BaseEstimator`` and return the table from ``_html_summary``, or nothing.
+    """
+
+    def _html_summary(self) -> str:
+        raise NotImplementedError
+
+    def _repr_html_inner(self) -> str:
+        inherited: Any = super()
+        try:
+            found = self._html_summary() or str(inherited._repr_html_inner())  # noqa: SLF001
+        except Exception:  # what is shown must never stop a notebook
+            found = f"<pre>{html.escape(repr(self))}</pre>"
+        return found
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        from sklearn import get_config
+
+        plain = {"text/plain": repr(self)}
+        return plain | ({"text/html": self._repr_html_inner()} if get_config()["display"] == "diagram" else {})

@@ -41,7 +41,7 @@ def folder(tmp_path_factory):
 def test_what_fit_and_info_say(folder):
     facts = json.loads(run("info", folder / "wide.swwl", "--json").stdout)
     assert facts["kind"] == "curve model" and facts["form"] == "wide" and facts["points"] == 21
-    assert [row["test"] for row in facts["scores"]] == ["folds", "held out"]
+    assert [row["test"] for row in facts["scores"]] == ["cross-validation", "held-out rows"]
     assert facts["scores"][1]["q2"] > 0.99 and facts["inputs"] == ["rate", "size"]
     said = run("info", folder / "files.swwl").stdout
     assert "model of the curve u" in said and "principal curve" in said

@@ -50,12 +50,12 @@ def test_fit_says_how_good_it_is(plates):
         ("flux", 1, "cells"),
     ]
     tests = {(row["field"], row["test"]): row for row in facts["scores"]}
-    assert set(tests) == {(f, t) for f in ("heat", "move", "flux") for t in ("folds", "held out")}
-    held_out = tests["heat", "held out"]
+    assert set(tests) == {(f, t) for f in ("heat", "move", "flux") for t in ("cross-validation", "held-out rows")}
+    held_out = tests["heat", "held-out rows"]
     assert held_out["n"] == 3
     assert held_out["rrmse"] < 0.2
     assert held_out["worst"] in ("011.vtu", "012.vtu", "013.vtu")
-    assert tests["heat", "folds"]["worst"].endswith(".vtu")
+    assert tests["heat", "cross-validation"]["worst"].endswith(".vtu")
     assert facts["inputs"] == ["mesh", "load"]
 
 

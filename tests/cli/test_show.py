@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from swwl.cli.console import Output
-from swwl.cli.show import show_choices, show_field_scores, show_scores
+from swwl.cli.show import show_choices, show_curve_model, show_field_scores, show_scores
 
 ROW = {
     "target": "lift [N]",
@@ -33,6 +33,15 @@ def test_scores_of_fields_name_the_worst_mesh(capsys):
     assert "largest error, T, folds: 007.vtu (0.0400)" in capsys.readouterr().out
     show_field_scores(Output(), [])
     assert capsys.readouterr().out == ""
+
+
+def test_what_a_model_of_curves_is_worth_is_one_sentence_by_the_strictest_test(capsys):
+    row = {"curve": "cp", "n": 8, "rmse": 0.1, "coverage": 0.9, "whole": None}
+    scores = [row | {"test": "folds", "q2": 0.98}, row | {"test": "held out", "q2": 0.05}]
+    grid = {"curve": "cp", "points": 20, "from": 0.0, "to": 1.0, "splines": False, "shapes": 3}
+    show_curve_model(Output(), grid | {"scores": scores})
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == "verdict   cp: poor: hardly better than the mean; 90 % inside 95 % intervals"
 
 
 @pytest.mark.parametrize("as_json", [False, True])

@@ -59,7 +59,7 @@ def test_models_of_fields(fields):
     ((case, score), *others) = held_out_scores(fields)["T"]
     assert case == 0 and score.name == "s2.vtu" and len(others) == 3
     assert plain_score(score, case) == fields.metadata_["held_out_scores"]["T"][0]
-    assert [row["test"] for row in field_score_rows(fields)] == ["folds", "held out"]
+    assert [row["test"] for row in field_score_rows(fields)] == ["cross-validation", "held-out rows"]
     put(fields, ["held_out_scores", "T", 0, "rrmse"], None)
     assert np.isnan(held_out_scores(fields)["T"][0][1].rrmse)
     fields.metadata_ = {"train": "mine"}

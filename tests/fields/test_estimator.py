@@ -425,3 +425,10 @@ def test_a_model_of_plane_meshes_takes_meshes_one_cell_thick(same, tmp_path):
     solid = Mesh([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], {"tetra": [[0, 1, 2, 3]]})
     with pytest.raises(InputError, match="neither plane nor one cell thick"):
         model.predict(pd.DataFrame({"mesh": [solid], "load": [1.0]}))
+
+
+@pytest.mark.slow
+def test_notebooks_show_a_table_of_fields(fitted):
+    text = fitted[0]._repr_html_()
+    assert "FieldRegressor, fitted to 20 meshes" in text and "<td" in text and ">T<" in text and ">v<" in text
+    assert "sk-" in smooth()._repr_html_()

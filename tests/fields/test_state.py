@@ -72,7 +72,7 @@ def test_a_model_comes_back_and_predicts_the_same_bits(saved):
         np.testing.assert_array_equal(one["v"], other["v"])
     facts = model_file_facts(path)
     assert facts["kind"] == "field model"
-    assert [row["test"] for row in facts["scores"] if row["field"] == "T"] == ["held out"]
+    assert [row["test"] for row in facts["scores"] if row["field"] == "T"] == ["held-out rows"]
     page = make_report(once, path)
     assert "T, v" in page
     assert "There are no pictures" in page  # b.vtu is not there

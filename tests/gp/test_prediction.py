@@ -93,3 +93,10 @@ def test_all_predictions_of_a_process_are_this_one(data, several):
     loo = gp.leave_one_out()
     assert isinstance(loo, Prediction) and loo.df == gp.df_ - 1
     assert loo.mean.shape == loo.scale.shape == ((40, 2) if several else (40,))
+
+
+def test_notebooks_show_the_first_cases():
+    text = Prediction(np.arange(12.0), np.full(12, 0.5), np.inf)._repr_html_()
+    assert "12 cases, the first 10" in text and "<td" in text and text.count("<tr>") == 11
+    assert "target" in Prediction(np.ones((2, 3)), np.ones((2, 3)), 5.0)._repr_html_()
+    assert Prediction(None, None, 5.0)._repr_html_() is None

@@ -195,3 +195,15 @@ def test_two_outcomes_are_the_same_everywhere(tmp_path):
     truth = table["lift"].to_numpy()
     bars = ParityDisplay.from_predictions(truth, model.leave_one_out().column(0)).ax_.collections
     assert sum(len(bar.get_segments()) for bar in bars) > len(truth)  # two bars where two outcomes are possible
+
+
+def test_what_is_true_of_all_rows_is_not_repeated_in_each():
+    few = "32 training cases are too few, at least 100 are needed"
+    found = pd.DataFrame(
+        {"inside": pd.array([pd.NA, pd.NA], dtype="boolean"), "score": 0.5, "kind": "cannot tell", "widened": ""}
+        | {"why": [few, f"{few}; the mesh is 10 times larger"]}
+    )
+    assert predict.domain_columns(found)["domain"] == ["cannot tell", "cannot tell: the mesh is 10 times larger"]
+    assert predict.domain_words(found.assign(outside="", meshing="", far=False), 32)[0].endswith(
+        "at least 100 are needed"
+    )

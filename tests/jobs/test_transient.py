@@ -31,7 +31,7 @@ def test_fit_and_info_say_what_was_learned(warming):
     assert "times     5 from 0.05 to 0.85, and all between" in said and "kept      temperature is 1 on 'pipes'" in said
     facts = json.loads(swwl("info", folder / "m.swwl", "--json").stdout)
     assert facts["fields"] == [{"field": "temperature", "components": 1, "on": "nodes"}] and len(facts["times"]) == 5
-    assert {row["test"] for row in facts["scores"]} == {"folds", "held out"}
+    assert {row["test"] for row in facts["scores"]} == {"cross-validation", "held-out rows"}
 
 
 def test_series_of_a_table_and_of_one_case(warming, tmp_path):

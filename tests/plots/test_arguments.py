@@ -34,7 +34,7 @@ def test_limits_hold_all_finite_values_with_room():
 
 
 def test_long_names_keep_both_ends():
-    assert words("max_von_mises") == "max von mises"
+    assert words("max_von_mises") == "max_von_mises"
     short = words("left_" + 40 * "x" + "_right")
     assert len(short) <= 38 and short.startswith("left") and short.endswith("right") and "…" in short
 

@@ -6,13 +6,14 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import TriMesh
 from matplotlib.figure import Figure
 
 from swwl import SWWL, Matern52, PrincipalSWWL, RobustGPRegressor, write_graph
 from swwl.errors import CaseWarning, InputError
 from swwl.evaluation.scores import score
 from swwl.gp.prediction import Prediction
-from swwl.mesh import Graph, read_mesh
+from swwl.mesh import Graph, Mesh, read_mesh
 from swwl.plots import (
     CalibrationDisplay,
     ChoicesDisplay,
@@ -24,6 +25,7 @@ from swwl.plots import (
     ResidualsDisplay,
     draw_mesh,
 )
+from swwl.plots.style import label_points
 from tests.helpers import SMALL, plate, plates
 
 
@@ -96,6 +98,17 @@ def test_residuals_name_odd_cases():
     assert "1 beyond" in drawn.get_title(loc="left")
 
 
+def test_labels_are_few_and_never_over_each_other():
+    rng = np.random.default_rng(0)
+    ax = axis()
+    points = 0.45 + 0.1 * rng.random((40, 2))
+    written = label_points(ax, points, [f"bracket_{i:02d}.vtu" for i in range(12)])
+    assert 2 <= len(written) <= 5
+    ax.figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
 def test_residuals_and_calibration_of_new_cases(model, table):
     residuals = ResidualsDisplay.from_estimator(model, table[30:], "weight", ax=axis())
     mean, std = model.predict(table[30:], return_std=True)
@@ -136,6 +149,18 @@ def test_curves_widen_outside_the_training_range(model, table):
         CurvesDisplay.from_estimator(model, table["mesh"][35], ("height", values))
 
 
+@pytest.mark.filterwarnings("ignore::swwl.errors.CaseWarning")
+def test_what_lies_outside_the_training_range_is_hatched(model, table):
+    low, high = model.train_inputs_["load"].min(), model.train_inputs_["load"].max()
+    inside = CurvesDisplay.from_estimator(model, table["mesh"][35], ("load", np.linspace(low, high, 9)), ax=axis())
+    names = [text.get_text() for text in draw(inside).get_legend().get_texts()]
+    values = np.linspace(low, 2 * high, 9)
+    beyond = CurvesDisplay.from_estimator(model, table["mesh"][35], ("load", values), ax=axis())
+    shaded = [own for own in draw(beyond).patches if own.get_label() == "outside the training range"]
+    assert "prediction, 95 % band" in names and len(shaded) <= 2
+    assert any(np.isclose(own.get_x(), high) for own in draw(beyond).patches)
+
+
 def test_importance_sums_up_the_rest(model):
     display = ImportanceDisplay.from_estimator(model, target="weight", most=2, ax=axis())
     assert display.importance.index.tolist() == model.importance_["weight"].sort_values(ascending=False).index.tolist()
@@ -174,6 +199,16 @@ def test_effect_of_projections_and_quantiles(table):
     assert [text.get_text() for text in draw(display).get_legend().get_texts()] == ["Q = 5", "Q = 10"]
 
 
+def test_many_triangles_are_drawn_as_a_surface_and_not_as_dots(monkeypatch):
+    monkeypatch.setattr("swwl.plots.meshes._MOST_TRIANGLES", 100)
+    points, triangles = plate(400)
+    drawn = draw_mesh(Mesh(np.column_stack([points, np.sin(points[:, 0])]), triangles), axis())
+    assert not drawn.lines and isinstance(drawn.collections[0], TriMesh)
+    drawn.figure.savefig(io.BytesIO(), format="png")
+    low, high = drawn.get_ylim()
+    assert high > low
+
+
 @pytest.mark.slow
 def test_meshes_of_all_kinds_are_drawn(tmp_path):
     import meshio
@@ -193,7 +228,7 @@ def test_meshes_of_all_kinds_are_drawn(tmp_path):
     assert draw_mesh(read_mesh(tmp_path / "plane.vtu"), axis()).lines
     assert draw_mesh(Graph(points, triangles[:, :2]), axis()).collections
     solid = draw_mesh(tmp_path / "solid.vtu", axis())
-    assert len(solid.collections[0].get_paths()) == 12 and not solid.lines  # six sides of two triangles, no dots
+    assert len(solid.collections[0].get_paths()) == 6 and not solid.lines  # three sides face the viewer, no dots
     with pytest.raises(InputError, match="plane axis"):
         draw_mesh(tmp_path / "surface.vtu", Figure().add_subplot(projection="3d"))
 

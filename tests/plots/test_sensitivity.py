@@ -50,7 +50,8 @@ def test_slopes_come_with_intervals_that_hold_the_truth(found, table):
 
 def test_bars(found):
     display = SlopesDisplay(found[1], "weight").plot(Figure().subplots())
-    assert {text.get_text() for text in display.ax_.get_yticklabels()} == {"load (per std)", "wider"}
+    spread = found[1].set_index("what").loc["load", "unit"]
+    assert {text.get_text() for text in display.ax_.get_yticklabels()} == {f"load + {spread:.4g}", "wider"}
     assert len(display.ax_.patches) == 2
     display.figure_.savefig(io.BytesIO(), format="png")
     with pytest.raises(InputError, match="no derivatives to draw"):
@@ -70,5 +71,21 @@ def test_surfaces_are_seen_from_two_sides(found):
     own = replace(found[0][0], mesh=box, gradient=np.ones((4, 3)), movable=np.ones(4, bool))
     display = PushDisplay(own).plot(Figure().subplots())
     assert len(display.ax_.collections) == 2
+    assert [text.get_text() for text in display.ax_.texts] == ["from the front", "from behind"]
     with pytest.raises(InputError, match="cells"):
         PushDisplay(replace(own, mesh=None))
+
+
+def test_colors_are_not_those_of_a_few_sharp_edges(found):
+    along = np.linspace(0.0, 1.0, 101)
+    strip = Mesh(
+        np.concatenate([np.column_stack([along, 0 * along]), np.column_stack([along, 1 + 0 * along])]),
+        [[i, i + 1, i + 102] for i in range(100)] + [[i, i + 102, i + 101] for i in range(100)],
+    )
+    gradient = np.column_stack([np.zeros(202), np.r_[np.full(101, -0.01), np.full(101, 0.01)]])
+    gradient[0] *= 3  # one spike, as normal_density leaves it
+    own = replace(found[0][0], mesh=strip, gradient=gradient, movable=np.ones(202, bool))
+    display = PushDisplay(own).plot(Figure().subplots())
+    shown, largest = display.ax_.collections[0].norm.vmax, np.abs(display.density).max()
+    assert np.median(np.abs(display.density)) <= shown < largest
+    assert display.figure_.axes[-1].get_ylabel().endswith("per area swept")

@@ -286,3 +286,13 @@ def test_too_few_rows_are_said_to_be(table):
         model = RobustGPRegressor(Matern52("load")).fit(table[:3], "stiffness")
     assert "With 3 rows, standard deviations come out infinite; use 4 or more." in [str(note.message) for note in notes]
     assert np.isinf(model.predict_with_domain(table)[0].std).all()
+
+
+def test_notebooks_show_a_table_once_fitted_and_the_diagram_before(model, monkeypatch):
+    assert "sk-" in RobustGPRegressor()._repr_html_()
+    text = model._repr_html_()
+    assert text == model._repr_mimebundle_()["text/html"]
+    for words in ("fitted to 45 rows", "stiffness", "Q², left out", "PrincipalSWWL"):
+        assert words in text
+    monkeypatch.setattr(RobustGPRegressor, "cross_validation", lambda self: 1 / 0)
+    assert model._repr_html_().startswith("<pre>RobustGPRegressor(")  # what is shown never stops a notebook

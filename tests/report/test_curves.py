@@ -15,4 +15,4 @@ def test_curves_that_folds_left_out_are_drawn(tmp_path):
     found = curve_sections(model, tmp_path / "m.swwl")
     assert found["model_name"] == "m.swwl" and len(found["pictures"]) == 6 and found["n_shapes"] == 1
     page = make_report(model)
-    assert "left out by folds" in page and "&lt;b&gt;u" in page and "<b>u" not in page
+    assert "left out by cross-validation" in page and "&lt;b&gt;u" in page and "<b>u" not in page

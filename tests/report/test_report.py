@@ -15,7 +15,7 @@ from swwl.errors import OutlierWarning
 from swwl.evaluation import scores
 from swwl.report import make_report, write_report
 from swwl.report.fields import field_sections, gather_fields
-from swwl.report.page import GENERATOR, gather, picture, render
+from swwl.report.page import GENERATOR, gather, picture, render, text_columns
 from swwl.report.sections import accuracy, data, domain, extent, intervals, odd, parts, predict, summary, unsure
 from tests.helpers import plates
 
@@ -48,6 +48,12 @@ def test_templates_are_part_of_the_package():
 def test_what_a_template_does_not_get_is_an_error():
     with pytest.raises(UndefinedError):
         render("numbers", "nothing to say")
+
+
+def test_texts_stand_at_the_left_and_amounts_at_the_right():
+    rows = [["plate_1", 3, "1.5 ± 0.2", "88 %"], ["plate_2", 12, "", "-0.104"]]
+    assert text_columns(rows, 4) == [True, False, True, False]
+    assert text_columns([], 2) == [False, False]
 
 
 @pytest.mark.slow

@@ -186,7 +186,7 @@ def predict_field_case(
         out.say(f"outside the training range, where nothing has been tested: {row[OUTSIDE]}")
     else:
         out.say("all inputs lie inside the training range")
-    out.say(f"compared with the training cases: {row[DOMAIN]}")
+    _say_domain(out, str(row[DOMAIN]))
     if row[WIDENED]:
         out.say(f"the model is less sure than of its training cases; the interval is doubled: {row[WIDENED]}")
     facts = dict(row) | {"output": output} | ({"numbers": found.numbers} if asked.numbers else {})
@@ -645,9 +645,17 @@ def _one_case(
         out.say(f"outside the training range, where nothing has been tested: {row[OUTSIDE]}")
     else:
         out.say("all inputs lie inside the training range")
-    out.say(f"compared with the training cases: {row[DOMAIN]}")
+    _say_domain(out, str(row[DOMAIN]))
     if row[WIDENED]:
         out.say(f"the model is less sure than of its training cases; the interval is doubled: {row[WIDENED]}")
     if output is not None:
         write_table(output, result)
     out.result(dict(row))
+
+
+def _say_domain(out: Output, told: str) -> None:
+    """Print whether a case is like the training cases, and why that cannot be told, which a table leaves out."""
+    from swwl.domain.verdict import FEWEST
+
+    told += f": at least {FEWEST} of them are needed" if told == "cannot tell" else ""
+    out.say(f"compared with the training cases: {told}")

@@ -69,7 +69,7 @@ def show_model(out: Output, facts: Record) -> None:
         ladder = ", ".join(f"{row['n_components']}: {row['log_posterior']:.1f}" for row in tried)
         out.say(f"\ncomponents of {column}: {chosen} chosen by log posterior ({ladder})")
     factors = ", ".join(f"{name} {value:.2f}" for name, value in facts["calibration"].items())
-    out.say(f"\nwidth of intervals over that of the processes: {factors}")
+    out.say(f"\ncross-validation multiplied the width of intervals by: {factors}")
     show_scores(out, facts["scores"])
     if facts["regimes"]:
         out.say(f"regimes   {facts['regimes']}")
@@ -105,11 +105,11 @@ def _show_inputs(out: Output, facts: Record) -> None:
         shown = [(label, value) for label, value in order if value >= _NEGLIGIBLE]
         if facts["candidates"]:
             rows = [[label, f"{value:.2f}"] for label, value in shown]
-            out.table(f"importance of inputs (one on average){of}", ["input", "importance"], rows)
+            out.table(f"importance of inputs (1 is the average input){of}", ["input", "importance"], rows)
         else:
             ranges = facts["ranges"][name]
             rows = [[label, float(ranges[label]), f"{value:.2f}"] for label, value in shown]
-            out.table(f"ranges and importance (one on average){of}", ["input", "range", "importance"], rows)
+            out.table(f"ranges and importance (1 is the average input){of}", ["input", "range", "importance"], rows)
         if len(order) > len(shown):
             out.say(f"{len(order) - len(shown)} more below {_NEGLIGIBLE}")
 
@@ -154,6 +154,15 @@ def show_field_model(out: Output, facts: Record) -> None:
     for line in facts["kept"]:
         out.say(f"kept      {line}")
     show_field_scores(out, facts["scores"])
+    _show_quality(out, facts["scores"], "field")
+
+
+def _show_quality(out: Output, rows: list[Record], of: str) -> None:
+    """Print one sentence for every field or curve: how good it is, by the strictest test, which is the last."""
+    from swwl.evaluation.scores import quality_words
+
+    for name, row in {row[of]: row for row in rows}.items():
+        out.say(f"verdict   {name}: {quality_words(row['q2'])}; {percent(row['coverage'])} inside 95 % intervals")
 
 
 def show_field_scores(out: Output, rows: list[Record], title: str = "how good it is") -> None:
@@ -180,6 +189,7 @@ def show_curve_model(out: Output, facts: Record) -> None:
     own = ", splines near points that are noisy" if facts["splines"] else ""
     out.say(f"\ncurve     {facts['curve']}: {grid}{own}; {facts['shapes']} principal curves")
     show_curve_scores(out, facts["scores"])
+    _show_quality(out, facts["scores"], "curve")
 
 
 def show_curve_scores(out: Output, rows: list[Record], title: str = "how good it is") -> None:

@@ -7,6 +7,7 @@ harmonic mean of the four.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +31,8 @@ Columns: TypeAlias = dict[str, Any]  # of a table, M values each
 
 # Cases whose p-value is at most this lie outside; with fewer training cases no p-value can tell.
 LEVEL, FEWEST = 0.03, 100
+# How the reason begins that no p-value can tell.
+FEW_CASES = re.compile(r"^\d+ training cases are too few, at least \d+ are needed(; )?")
 # Where a prediction is less sure than this share of those of left-out training cases, its interval is doubled.
 _SURE, WIDER = 0.95, 2.0
 # Numbers that leave the training range by more than this share of it lie outside by themselves.

@@ -21,8 +21,8 @@ from swwl.regression.estimator import RobustGPRegressor
 from swwl.storage.checks import Count, Positive, PositiveOrInfinite, restored
 from swwl.tables.places import case_names
 
-HELD_OUT = "held out"
-FOLDS = "folds"
+HELD_OUT = "held-out rows"
+FOLDS = "cross-validation"
 
 
 class Cases(msgspec.Struct):
@@ -195,7 +195,10 @@ def curve_score_rows(model: CurveRegressor) -> list[Record]:
     folds = model.cross_validated().iloc[0]
     kept = {name: float(folds[name]) for name in ("rmse", "q2", "coverage")}
     row = {"curve": model.curve_, "test": FOLDS, "n": model.n_train_, **kept, "whole": None}
-    return [row, *([] if data is None else [msgspec.structs.asdict(one) for one in data.curve_scores])]
+    return [
+        row,
+        *([] if data is None else [msgspec.structs.asdict(one) | {"test": HELD_OUT} for one in data.curve_scores]),
+    ]
 
 
 def data_of(model: RobustGPRegressor) -> NumberData | None:

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from swwl.evaluation.metadata import data_of, held_out_of
+from swwl.evaluation.metadata import FOLDS, HELD_OUT, data_of, held_out_of
 from swwl.formatting import number
 from swwl.gp.prediction import Prediction
 from swwl.regression.estimator import RobustGPRegressor
@@ -214,7 +214,7 @@ def score_rows(model: RobustGPRegressor) -> list[dict[str, Any]]:
             rows.append({"target": name, "test": judged.kind} | found._asdict())
         if held_out is not None:
             y, prediction = held_out
-            rows.append({"target": name, "test": "held-out rows"} | score(y[:, k], prediction.column(k))._asdict())
+            rows.append({"target": name, "test": HELD_OUT} | score(y[:, k], prediction.column(k))._asdict())
     return rows
 
 
@@ -225,6 +225,20 @@ _INTERVALS = {
     "narrow": "intervals are too narrow",
     "wide": "intervals are wider than they need be",
 }
+
+
+def quality_words(q2: float) -> str:
+    """Say in a few words how good predictions of some Q² are.
+
+    Examples
+    --------
+    >>> quality_words(0.982), quality_words(0.05)
+    ('very good: explains 98.2 % of the variance', 'poor: hardly better than the mean')
+    """
+    if not q2 >= _EXPLAINS[-1][0]:
+        return "poor: hardly better than the mean"
+    word = next(word for least, word in _EXPLAINS if q2 >= least)
+    return f"{word}: explains {100 * q2:.3g} % of the variance"
 
 
 def verdicts(model: RobustGPRegressor) -> dict[str, str]:
@@ -246,12 +260,7 @@ def verdicts(model: RobustGPRegressor) -> dict[str, str]:
             found[name] = "cannot be judged: no rows were left out or held out"
             continue
         y, prediction = next((test for test in tests if len(test[0]) >= FEWEST_CASES), max(tests, key=_size))
-        q2 = score(y, prediction).q2
-        word = next((word for least, word in _EXPLAINS if q2 >= least), "poor")
-        share = (
-            f"explains {100 * q2:.3g} % of the variance" if q2 >= _EXPLAINS[-1][0] else "hardly better than the mean"
-        )
-        words = [f"{word}: {share}", _INTERVALS[interval_verdict(y, prediction).kind]]
+        words = [quality_words(score(y, prediction).q2), _INTERVALS[interval_verdict(y, prediction).kind]]
         plain = [row for row in (data.spreadsheet if data is not None else []) if row.target == name]
         if plain and judged is not None:
             best = min(plain, key=lambda row: row.rmse)
@@ -296,5 +305,5 @@ def left_out_of(model: RobustGPRegressor) -> JudgedRows | None:
     if found is None:
         return None
     rows, prediction = found
-    kind = "cross-validation" if len(rows) == len(model.train_targets_) else "rows left out"
+    kind = FOLDS if len(rows) == len(model.train_targets_) else "rows left out"
     return JudgedRows(kind, rows, model.train_targets_[rows], prediction)

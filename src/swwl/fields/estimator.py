@@ -26,6 +26,7 @@ from swwl.fields.numbers import Line
 from swwl.fields.sizes import CaseSizes, SizeModel, SizeTask, fit_sizes_over, left_out_sizes, worth_a_model
 from swwl.fields.state import FieldRegressorState, FittedFields, field_state, fields_from_state
 from swwl.fields.training import TableMeshes, Training, check_options, learned_mesh, load_training, make_settings
+from swwl.formatting import NotebookTable, html_table, percent
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor, Product
 from swwl.kernels.shared import fit_kernels, represent_columns
@@ -47,7 +48,7 @@ State: TypeAlias = dict[str, Any]  # of a model file
 
 
 @storable
-class FieldRegressor(BaseEstimator):
+class FieldRegressor(NotebookTable, BaseEstimator):
     r"""Predict whole fields on new meshes, of any topology, with an interval at every node.
 
     A node is told by descriptors (box coordinates, normals, lags); fields are smooth functions of these, shrunk to the
@@ -568,6 +569,26 @@ class FieldRegressor(BaseEstimator):
         check_is_fitted(self, "models_")
         names = ["field", "rrmse", "q2", "max_error", "coverage", "least_coverage", "worst", "worst_rrmse"]
         return pd.DataFrame([{"field": name, **own} for name, own in self._scores.items()], columns=names)
+
+    def _html_summary(self) -> str:
+        """Return a table of fields: left-out errors, modes and kernels; nothing before the fit."""
+        if not hasattr(self, "models_"):
+            return ""
+        scores = self.cross_validated().set_index("field")
+        modes = {row["field"]: row["number"] for row in self.modes_.to_dict("records")}
+        chosen = {row["field"]: row["kernel"] for row in self.choices_.to_dict("records") if row["chosen"]}
+        rows = []
+        for name in self.field_names_:
+            found = ["", "", ""]
+            if name in scores.index:
+                own = scores.loc[name]
+                found = [f"{own['rrmse']:.4f}", f"{own['q2']:.4f}", percent(own["coverage"])]
+            rows.append([name, *found, modes.get(name, ""), chosen.get(name, "")])
+        return html_table(
+            f"FieldRegressor, fitted to {self.n_train_} meshes",
+            ["field", "RRMSE, left out", "Q²", "inside 95 %", "modes", "kernel"],
+            rows,
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, without pickle; :func:`swwl.load_model` reads it."""

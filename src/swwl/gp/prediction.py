@@ -13,8 +13,11 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from swwl.errors import InputError
+from swwl.formatting import html_table, number
 
 Array = NDArray[np.float64]
+
+_SHOWN = 10  # cases, and targets, in a notebook
 
 
 class Interval(NamedTuple):
@@ -58,6 +61,23 @@ class Prediction:
     def std(self) -> Array:
         r"""Standard deviation, :math:`\sqrt{\mathrm{df} / (\mathrm{df} - 2)}` times the scale; inf where df <= 2."""
         return to_std(self.scale, self.df)
+
+    def _repr_html_(self) -> str | None:
+        """Return a small table for notebooks: the first ten cases; None, for the plain text, where it has no rows."""
+        try:
+            both = self.columns()
+            several = both.mean.shape[1] > 1
+            lower, upper = both.interval(0.95)
+            lines = [
+                [i, *([k] if several else []), *(number(own[i, k]) for own in (both.mean, both.std, lower, upper))]
+                for i in range(min(len(both), _SHOWN))
+                for k in range(min(both.mean.shape[1], _SHOWN))
+            ]
+            more = f", the first {_SHOWN}" if len(both) > _SHOWN else ""
+            names = ["case", *(["target"] if several else []), "mean", "std", "95 % from", "to"]
+            return html_table(f"Prediction of {len(both)} case{'s' * (len(both) != 1)}{more}", names, lines)
+        except Exception:  # what is shown must never stop a notebook
+            return None
 
     @property
     def process(self) -> Prediction:

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from swwl.embedding.components import Modes, displacement_modes
 from swwl.errors import InputError, MeshWarning, located
 from swwl.evaluation.metadata import data_of
-from swwl.formatting import Record
+from swwl.formatting import Record, number
 from swwl.jobs.outputs import picture_metadata
 from swwl.jobs.predict import graph_columns, input_columns
 from swwl.mesh.groups import matching
 from swwl.mesh.io import as_mesh
 from swwl.mesh.io.formats import is_mesh
 from swwl.mesh.mesh import Mesh
-from swwl.plots.sensitivity import MOST, PushDisplay, SlopesDisplay
-from swwl.plots.style import new_figure, style
+from swwl.plots.sensitivity import MOST, MOST_BARS, PushDisplay, SlopesDisplay
+from swwl.plots.style import new_figure, style, words
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.sensitivity import Sensitivity, slope_table
 from swwl.storage.atomic import atomic_write
@@ -207,11 +207,20 @@ def is_explained(path: Path) -> bool:
     return all(f'_{ending}"'.encode() in head for ending in FIELD_ENDINGS)
 
 
+def _title(found: Sequence[Sensitivity]) -> str:
+    """Name the case and what is predicted of it."""
+    case = getattr(found[0].mesh, "name", "") or "one case"
+    told = [f"{words(own.target)} {number(own.value)}" for own in found[:3]]
+    return f"{case}: {', '.join(told)}{', …' if len(found) > 3 else ''}"
+
+
 def draw_explained(found: Sequence[Sensitivity], table: pd.DataFrame, output: Path, length: float = 0.0) -> None:
     """Draw, for every target, bars of derivatives and where on the mesh pushing changes the prediction."""
-    figure = new_figure(9.5, 3.6 * len(found))
+    heights = [max(3.2, 1.4 + 0.24 * min(MOST_BARS, int((table["target"] == own.target).sum()))) for own in found]
+    figure = new_figure(10.5, sum(heights) + 0.4)
     with style():
-        axes = figure.subplots(len(found), 2, squeeze=False)
+        axes = figure.subplots(len(found), 2, squeeze=False, height_ratios=heights)
+        figure.suptitle(_title(found), fontsize=10.5, x=0.01, ha="left")
         for (bars, picture), own in zip(axes, found, strict=True):
             lines = table[table["target"] == own.target]
             if len(lines):

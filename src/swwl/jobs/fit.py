@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from swwl.embedding.stores.sampled import counting, sample_rows
 from swwl.embedding.stores.store import Store
 from swwl.errors import InputError
-from swwl.evaluation.metadata import plain_score
+from swwl.evaluation.metadata import HELD_OUT, plain_score
 from swwl.fields.estimator import FieldRegressor
 from swwl.formatting import Record, plain
 from swwl.gp.carried import CarriedPrediction
@@ -314,7 +314,7 @@ def fit_curves(
             cases = model.cases(table.iloc[test], memory=how.memory, progress=label)
         places = zip(truth.places, truth.values, strict=True)
         compared = compare_curves(cases, [Curves(curve, truth.form, [at], [own]) for at, own in places])
-        data["curve_scores"] = score_curves(model, compared, np.zeros(len(test), bool), "held out")
+        data["curve_scores"] = score_curves(model, compared, np.zeros(len(test), bool), HELD_OUT)
         data["shown"] = _shown(compared, test)
     known: Record = plain(data)
     model.metadata_ = known

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from swwl.domain.notes import case_notes
-from swwl.domain.verdict import FEWEST, agreement, outside_ranges
+from swwl.domain.verdict import FEW_CASES, FEWEST, agreement, outside_ranges
 from swwl.errors import InputError, MissingFileError, located
 from swwl.evaluation import scores
 from swwl.evaluation.curves import trend_columns
-from swwl.evaluation.metadata import TableData, curve_data_of, data_of, field_data_of
+from swwl.evaluation.metadata import HELD_OUT, TableData, curve_data_of, data_of, field_data_of
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.model import FieldCases
 from swwl.fields.numbers import ForceOn, Line, LinearNumber, Probe, missing_notes
@@ -211,9 +211,13 @@ def prediction_table(
 
 
 def domain_columns(domain: pd.DataFrame) -> dict[str, Any]:
-    """Return the columns of a table of predictions that say whether cases are like the training cases."""
+    """Return the columns of a table of predictions that say whether cases are like the training cases.
+
+    That there are too few training cases is the same of every row: :func:`domain_words` says it once.
+    """
     inside = [None if pd.isna(value) else bool(value) for value in domain["inside"]]
-    why = [f"{kind}: {why}" if why else str(kind) for kind, why in zip(domain["kind"], domain["why"], strict=True)]
+    reasons = [FEW_CASES.sub("", str(why or "")) for why in domain["why"]]
+    why = [f"{kind}: {why}" if why else str(kind) for kind, why in zip(domain["kind"], reasons, strict=True)]
     told = (domain["score"].to_numpy(), inside, why, list(domain["widened"]))
     return dict(zip(DOMAIN_COLUMNS, told, strict=True))
 
@@ -342,7 +346,7 @@ def _real_file(file: Path) -> str:
 
 
 # What scores are called of rows that a model was not fitted to, and of those that it was.
-UNSEEN, FITTED = "held-out rows", "training rows"
+UNSEEN, FITTED = HELD_OUT, "training rows"
 
 
 def against_table(

@@ -6,6 +6,7 @@ makes the graph that kernels take.
 
 from __future__ import annotations
 
+import base64
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePath
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swwl.errors import InputError, located
+from swwl.formatting import html_table
 from swwl.mesh.arrays import AnyArray, Frozen, check_features, check_field, counted, first_at_place, own
 from swwl.mesh.cells import CellsLike, collect_cells, cut_into_triangles, joined_order
 from swwl.mesh.graph import Graph, graph_of_cells
@@ -391,6 +393,22 @@ class Mesh(Frozen):
     def __reduce__(self) -> tuple[Any, ...]:
         mappings = dict(self.cell_fields), dict(self.groups)
         return trusted_mesh, (self.points, dict(self.cells), dict(self.fields), self.name, *mappings)
+
+    def _repr_html_(self) -> str | None:
+        """Return a picture for notebooks with counts, fields and groups; None, for the plain text, if it fails."""
+        from swwl.mesh.picture import mesh_picture
+
+        try:
+            rows = [["nodes", f"{self.n_nodes} in {counted(self.dimension, 'dimension')}"]]
+            rows += [["cells", ", ".join(f"{len(block)} {kind}" for kind, block in self.cells.items()) or "none"]]
+            named = {"fields": self.fields, "cell fields": self.cell_fields, "groups": self.groups}
+            rows += [[what, ", ".join(own)] for what, own in named.items() if own]
+            source = base64.b64encode(mesh_picture(self)).decode()
+            table = html_table(f"Mesh {self.name or ''}".strip(), ["", ""], rows)
+            image = f'<img alt="picture of the mesh" src="data:image/png;base64,{source}">'
+            return f'<div style="display:flex;gap:1em;align-items:center">{image}{table}</div>'
+        except Exception:  # what is shown must never stop a notebook
+            return None
 
     def __repr__(self) -> str:
         parts = [f"{counted(self.n_nodes, 'node')} in {counted(self.dimension, 'dimension')}"]

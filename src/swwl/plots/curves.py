@@ -18,7 +18,7 @@ from swwl.regression.estimator import RobustGPRegressor
 
 
 class CurvesDisplay(Display):
-    """Curves with 95 % bands, the training points behind them.
+    """Curves with 95 % bands, the training points behind them; what is outside the training range is hatched.
 
     Parameters
     ----------
@@ -125,9 +125,23 @@ class CurvesDisplay(Display):
         shown = self.train_y[near]
         ax.plot(self.train_x[near], shown, ".", color=GRAY, ms=4, alpha=0.6, zorder=0, label="training cases")
         if shown.size:  # room for most of the training points, but the curves come first
-            bottom, top = min(bottom, np.quantile(shown, 0.02)), max(top, np.quantile(shown, 0.98))
+            bottom, top = limits([bottom, top, *np.quantile(shown, [0.02, 0.98])], margin=0.03)
+        self._mark_range(ax, low, high)
         ax.set(xlim=(low, high), ylim=(bottom, top), xlabel=words(self.sweep), ylabel=words(self.name))
         ax.legend(loc="best")
+
+    def _mark_range(self, ax: Any, low: float, high: float) -> None:
+        """Shade what lies outside the training range, where nothing has been tested."""
+        known = self.train_x[np.isfinite(self.train_x)]
+        if not known.size:
+            return
+        ends = float(known.min()), float(known.max())
+        outside = [(low, min(ends[0], high)), (max(ends[1], low), high)]
+        label = "outside the training range"
+        for start, stop in outside:
+            if stop > start and (start == low and ends[0] > low or stop == high and ends[1] < high):
+                ax.axvspan(start, stop, facecolor=GRAY, alpha=0.14, hatch="///", edgecolor="white", lw=0, label=label)
+                label = ""
 
 
 class CurveBandDisplay(Display):

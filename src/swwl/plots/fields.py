@@ -22,11 +22,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from swwl.errors import InputError
 from swwl.mesh import Mesh
-from swwl.mesh.boundary import boundary, piece_normals
+from swwl.mesh.boundary import boundary
 from swwl.mesh.cells import cell_dimension, cell_edges, cut_into_triangles, top_cells
 from swwl.mesh.io import read_mesh
-from swwl.mesh.shape.skin import skin
-from swwl.plots.meshes import depth_and_light, in_its_plane, seen, toward_viewer
+from swwl.plots.meshes import depth_and_light, in_its_plane, seen, turned_away
 from swwl.plots.style import SCALE, axes_for, new_figure, style, words
 
 _Floats = NDArray[np.float64]
@@ -35,8 +34,6 @@ _ERRORS, _UNSURE = "RdBu_r", "YlOrRd"  # zero is white; what is sure is light
 _UNKNOWN = "#D0D0D0"
 # A few nodes with large errors must not wash out the rest: limits of errors leave out this share of them.
 _TAIL = 0.005
-# A surface is a body if the normals of its triangles cancel up to this share.
-_NEARLY_CLOSED = 0.1
 _WIDE = 1.35  # of a panel: from this ratio of width to height on, panels stand below each other
 
 
@@ -299,7 +296,7 @@ def _paint_triangles(
     """
     painted = colors.to_rgba(np.ma.masked_invalid(values))
     if points.shape[1] > 2:
-        triangles, away = _turned_away(points[:, :3], triangles)
+        triangles, away = turned_away(points[:, :3], triangles)
         order, light = depth_and_light(points[:, :3], triangles)
         counts = np.bincount(triangles.ravel(), minlength=len(flat))
         share = np.bincount(triangles.ravel(), np.repeat(light, 3), len(flat)) / np.maximum(counts, 1)
@@ -313,23 +310,3 @@ def _paint_triangles(
         flat = np.concatenate([flat, flat[corners]])
         painted = np.concatenate([painted, np.tile(to_rgba(_UNKNOWN), (len(corners), 1))])
     ax.add_collection(TriMesh(Triangulation(flat[:, 0], flat[:, 1], triangles), facecolors=painted, rasterized=True))
-
-
-def _turned_away(points: _Floats, triangles: NDArray[np.integer]) -> tuple[NDArray[np.integer], NDArray[np.bool_]]:
-    """Return triangles, and which of them show the viewer the inside of a body; none of a sheet, which has no inside.
-
-    The normals of a closed surface, as long as its triangles are large, sum to zero. Where they almost do so, a body is
-    open at its ends at most, and what looks away from the viewer lies behind what looks toward him: the depths of
-    triangles alone do not tell the two sides of a thin blade apart.
-    """
-    try:
-        found = skin(Mesh(points, {"triangle": triangles}))
-    except InputError:  # triangles of no area
-        return triangles, np.zeros(len(triangles), bool)
-    away = np.zeros(len(found.pieces), bool)
-    vectors = piece_normals(points, found.pieces)
-    total = float(np.linalg.norm(vectors, axis=1).sum())
-    if found.oriented and np.linalg.norm(vectors.sum(axis=0)) < _NEARLY_CLOSED * total:
-        outward = ((points[found.pieces[:, 0]] - points.mean(axis=0)) * vectors).sum() > 0
-        away = (vectors @ toward_viewer() < 0) == outward
-    return np.asarray(found.pieces), away

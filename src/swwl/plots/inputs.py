@@ -16,10 +16,10 @@ from swwl.evaluation import scores
 from swwl.evaluation.metadata import data_of
 from swwl.formatting import percent
 from swwl.plots.arguments import pick_target
-from swwl.plots.style import BLACK, BLUE, GRAY, SCALE, VERMILLION, Display, words
+from swwl.plots.style import BLACK, BLUE, GRAY, SCALE, VERMILLION, Display, label_points, words
 from swwl.regression.estimator import RobustGPRegressor
 
-_ON_AVERAGE = "importance (one on average)"
+_ON_AVERAGE = "importance (1 is the average input)"
 
 
 class ImportanceDisplay(Display):
@@ -181,16 +181,15 @@ class DesignDisplay(Display):
             text = f"far from all others ({self.outliers.sum()})"
             ax.scatter(*marked.T, s=90, facecolor="none", edgecolor=VERMILLION, lw=1.3, label=text)
             ax.legend(loc="best")
-            middle = self.coordinates[:, 0].mean()
-            for i in np.flatnonzero(self.outliers)[:5] if self.labels else ():
-                right = self.coordinates[i, 0] > middle
-                place = {"xytext": (-8 if right else 8, 0), "ha": "right" if right else "left", "va": "center"}
-                ax.annotate(self.labels[i], self.coordinates[i], textcoords="offset points", fontsize=7.5, **place)
         ax.figure.colorbar(dots, ax=ax, label=words(self.name), pad=0.02).outline.set_visible(False)
         first, second = (f"component {j + 1} ({percent(share)})" for j, share in enumerate(self.share))
         ax.set(xlabel=first, ylabel=second)
         ax.tick_params(labelbottom=False, labelleft=False)  # units of an embedding say nothing
         ax.set_title("map of the training cases")
+        if self.outliers.any() and self.labels:
+            far = np.argsort(~self.outliers, kind="stable")
+            ax.autoscale_view()
+            label_points(ax, self.coordinates[far], [self.labels[i] for i in far[: self.outliers.sum()]])
 
 
 def design_vectors(factors: Sequence[Any], rows: Sequence[Any]) -> NDArray[np.floating] | None:

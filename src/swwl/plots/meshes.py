@@ -6,21 +6,25 @@ import os
 from typing import Any
 
 import numpy as np
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import LineCollection, PolyCollection, TriMesh
 from matplotlib.colors import to_rgb
+from matplotlib.tri import Triangulation
 from numpy.typing import NDArray
 
 from swwl.errors import InputError
 from swwl.mesh import Graph, Mesh, as_graph
-from swwl.mesh.boundary import boundary
+from swwl.mesh.boundary import boundary, piece_normals
 from swwl.mesh.cells import cell_dimension, top_cells, triangle_normals
 from swwl.mesh.io import read
+from swwl.mesh.picture import viewing_directions
 from swwl.mesh.remesh.plane import collapsed, thin_layer
+from swwl.mesh.shape.skin import skin
 from swwl.plots.style import BLUE, SKY, axes_for, style
 
 # Beyond this drawing takes seconds, and nodes show the shape as well.
 _MOST_TRIANGLES = 80_000
-_ELEVATION, _AZIMUTH = 15, -70  # degrees: where surfaces in space are seen from
+# A surface is a body if the normals of its triangles cancel up to this share.
+_NEARLY_CLOSED = 0.1
 
 
 def draw_mesh(mesh: Any, ax: Any = None, title: str = "") -> Any:
@@ -107,36 +111,34 @@ def _draw_edges(ax: Any, flat: NDArray[Any], edges: NDArray[Any]) -> None:
 
 
 def _draw_surface(ax: Any, points: NDArray[Any], triangles: NDArray[Any], edges: NDArray[Any]) -> None:
-    """Paint triangles from the farthest to the nearest, each as bright as the light falls on it."""
+    """Paint triangles from the farthest to the nearest, each as bright as the light falls on it.
+
+    Of a closed body only those that face the viewer, so that its holes show.
+    """
     flat = seen(points)
-    if not 0 < len(triangles) <= _MOST_TRIANGLES:
+    if not len(triangles):
         _draw_edges(ax, flat, edges)
         return
+    triangles, away = turned_away(points, triangles)
+    triangles = triangles[~away]
     order, light = depth_and_light(points, triangles)
-    brightness = 0.45 + 0.6 * light
-    colors = np.clip(brightness[:, None] * np.array(to_rgb(SKY)), 0, 1)
-    ax.add_collection(
-        PolyCollection(flat[triangles][order], facecolors=colors[order], edgecolors=colors[order], lw=0.2)
-    )
+    if len(triangles) > _MOST_TRIANGLES:  # smoothly from corner to corner, which is quicker
+        counts = np.bincount(triangles.ravel(), minlength=len(flat))
+        light = np.bincount(triangles.ravel(), np.repeat(light, 3), len(flat)) / np.maximum(counts, 1)
+    colors = np.clip((0.45 + 0.6 * light)[:, None] * np.array(to_rgb(SKY)), 0, 1)
+    if len(triangles) > _MOST_TRIANGLES:
+        drawn = Triangulation(flat[:, 0], flat[:, 1], triangles[order])
+        ax.add_collection(TriMesh(drawn, facecolors=np.column_stack([colors, np.ones(len(colors))]), rasterized=True))
+        ax.update_datalim(flat)
+    else:
+        painted = {"facecolors": colors[order], "edgecolors": colors[order], "lw": 0.2}
+        ax.add_collection(PolyCollection(flat[triangles][order], **painted))
     ax.autoscale_view()
-
-
-def viewing_directions() -> NDArray[np.float64]:
-    """Return (3, 3): rightward, upward, and toward the viewer."""
-    elevation, azimuth = np.radians([_ELEVATION, _AZIMUTH])
-    toward = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
-    right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
-    return np.stack([right, np.cross(toward, right), toward])
 
 
 def seen(points: NDArray[Any]) -> NDArray[np.float64]:
     """Return points in space (n, 3) as they are seen from one side, (n, 2)."""
     return np.asarray(points @ viewing_directions()[:2].T)
-
-
-def toward_viewer() -> NDArray[np.float64]:
-    """Return the direction from what is drawn to who looks at it, (3,)."""
-    return viewing_directions()[2]
 
 
 def depth_and_light(points: NDArray[Any], triangles: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
@@ -149,3 +151,25 @@ def depth_and_light(points: NDArray[Any], triangles: NDArray[Any]) -> tuple[NDAr
     normals *= np.where(normals @ toward < 0, -1.0, 1.0)[:, None]  # triangles may be numbered either way round
     light = toward + 0.5 * up + 0.7 * right  # over the viewer's right shoulder
     return order, np.maximum(normals @ light / np.linalg.norm(light), 0.0)
+
+
+def turned_away(
+    points: NDArray[np.float64], triangles: NDArray[np.integer]
+) -> tuple[NDArray[np.integer], NDArray[np.bool_]]:
+    """Return triangles, and which of them show the viewer the inside of a body; none of a sheet, which has no inside.
+
+    The normals of a closed surface, as long as its triangles are large, sum to zero. Where they almost do so, a body is
+    open at its ends at most, and what looks away from the viewer lies behind what looks toward him: the depths of
+    triangles alone do not tell the two sides of a thin blade apart.
+    """
+    try:
+        found = skin(Mesh(points, {"triangle": triangles}))
+    except InputError:  # triangles of no area
+        return triangles, np.zeros(len(triangles), bool)
+    away = np.zeros(len(found.pieces), bool)
+    vectors = piece_normals(points, found.pieces)
+    total = float(np.linalg.norm(vectors, axis=1).sum())
+    if found.oriented and np.linalg.norm(vectors.sum(axis=0)) < _NEARLY_CLOSED * total:
+        outward = ((points[found.pieces[:, 0]] - points.mean(axis=0)) * vectors).sum() > 0
+        away = (vectors @ viewing_directions()[2] < 0) == outward
+    return np.asarray(found.pieces), away

@@ -17,7 +17,20 @@ from swwl.formatting import percent
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import as_product
 from swwl.plots.arguments import as_prediction, as_truth, left_out, predicted
-from swwl.plots.style import BLACK, BLUE, CYCLE, GRAY, MARKERS, ORANGE, SKY, VERMILLION, Display, limits, words
+from swwl.plots.style import (
+    BLACK,
+    BLUE,
+    CYCLE,
+    GRAY,
+    MARKERS,
+    ORANGE,
+    SKY,
+    VERMILLION,
+    Display,
+    label_points,
+    limits,
+    words,
+)
 from swwl.regression.estimator import RobustGPRegressor
 
 _DISTRIBUTION_LEVELS = np.linspace(0.05, 0.99, 48)
@@ -205,17 +218,13 @@ class ResidualsDisplay(_PredictionsDisplay):
         ax.axhline(0, color=GRAY, lw=1)
         ax.plot(self.mean[~odd], self.residual[~odd], "o", color=BLUE, ms=3.5, mew=0)
         ax.plot(self.mean[odd], self.residual[odd], "X", color=VERMILLION, ms=6, mew=0)
-        oddest = np.argsort(-np.abs(self.residual))[:5]
-        middle = np.mean(limits(self.mean))
-        for number, i in enumerate(oddest[odd[oddest]]):
-            text = self.labels[i] if self.labels else f"row {i}"
-            right = self.mean[i] > middle
-            aside = (-6 if right else 6, (3, -3)[number % 2])  # neighbors keep clear of each other
-            place = {"xytext": aside, "ha": "right" if right else "left", "va": ("bottom", "top")[number % 2]}
-            ax.annotate(text, (self.mean[i], self.residual[i]), textcoords="offset points", fontsize=8, **place)
         bound = 1.1 * max(3.2, float(np.abs(self.residual).max()))
         ax.set(ylim=(-bound, bound), xlabel=f"{words(self.name)}, predicted", ylabel="error / standard deviation")
         ax.set_title(f"residuals, {self.kind}: {odd.sum()} beyond ±{self.odd:g}")
+        oddest = np.argsort(-np.abs(self.residual))
+        names = [self.labels[i] if self.labels else f"row {i}" for i in oddest[: odd.sum()]]
+        ax.autoscale_view()
+        label_points(ax, np.column_stack([self.mean, self.residual])[oddest], names)
 
 
 class CalibrationDisplay(_PredictionsDisplay):

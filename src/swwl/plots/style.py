@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, Self
 
 import matplotlib
 import numpy as np
+from numpy.typing import NDArray
 
 # Okabe and Ito (2008): told apart with any kind of color vision.
 BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
@@ -133,14 +134,14 @@ class Display:
 
 
 def words(name: str) -> str:
-    r"""Return a column's name as a label: on one line, and shortened in its middle where it is long.
+    r"""Return a column's name as a label, as it is written: on one line, and shortened in its middle where it is long.
 
     Examples
     --------
     >>> words("max_von_mises"), words("a\tvery_long_name_of_" + 10 * "some_" + "column")
-    ('max von mises', 'a very long name o…e some some column')
+    ('max_von_mises', 'a very_long_name_o…e_some_some_column')
     """
-    text = " ".join(name.replace("_", " ").split())
+    text = " ".join(name.split())
     if len(text) <= _MOST_LETTERS:
         return text
     half = _MOST_LETTERS // 2
@@ -154,3 +155,58 @@ def limits(*arrays: Any, margin: float = 0.05) -> tuple[float, float]:
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
     room = margin * (high - low) or 1.0
     return low - room, high + room
+
+
+_MOST_LABELS = 5
+_LETTER, _LINE = 0.58, 1.25  # of the size of a font: how wide a letter is, and how high a line
+
+
+def label_points(ax: Any, points: NDArray[np.float64], texts: Sequence[str], size: float = 7.5) -> list[int]:
+    """Write texts beside points, at most five and none over another; return which were written.
+
+    Each goes where it covers no other text and the fewest points: to the left or right, above or below. One without
+    such a place is left out. The limits of the axis must be set.
+
+    Parameters
+    ----------
+    ax : matplotlib axis
+    points : ndarray of shape (N, 2)
+        All points that are drawn; those to name come first.
+    texts : sequence of str
+        Of the first points.
+    size : float
+        Of the font, in points.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> label_points(Figure().subplots(), np.array([[0.2, 0.2], [0.2, 0.21], [0.9, 0.9]]), ["one", "two", "three"])
+    [0, 1, 2]
+    """
+    scale = 72 / ax.figure.dpi  # pixels to points
+    places = ax.transData.transform(points) * scale
+    frame = ax.transAxes.transform([[0, 0], [1, 1]]) * scale
+    taken: list[tuple[float, float, float, float]] = []
+    written = []
+    for i, text in enumerate(texts[:_MOST_LABELS]):
+        width, height = _LETTER * size * len(text), _LINE * size
+        best: tuple[int, tuple[int, int], tuple[float, float, float, float]] | None = None
+        for x, y in ((9, 0), (-9, 0), (0, 11), (0, -11), (9, 11), (-9, 11), (9, -11), (-9, -11), (0, 22), (0, -22)):
+            left = places[i, 0] + x - (width if x < 0 else width / 2 if x == 0 else 0.0)
+            low = places[i, 1] + y - height / 2
+            box = (left, low, left + width, low + height)
+            if left < frame[0, 0] or box[2] > frame[1, 0] or low < frame[0, 1] or box[3] > frame[1, 1]:
+                continue
+            if any(box[0] < t[2] and t[0] < box[2] and box[1] < t[3] and t[1] < box[3] for t in taken):
+                continue
+            covered = ((places >= box[:2]) & (places <= box[2:])).all(axis=1).sum()
+            if best is None or covered < best[0]:
+                best = int(covered), (x, y), box
+        if best is None:
+            continue
+        _, (x, y), box = best
+        side = "right" if x < 0 else "center" if x == 0 else "left"
+        ax.annotate(text, points[i], (x, y), textcoords="offset points", fontsize=size, ha=side, va="center")
+        taken.append(box)
+        written.append(i)
+    return written

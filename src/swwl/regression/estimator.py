@@ -35,6 +35,7 @@ from swwl.domain.verdict import (
     verdicts,
 )
 from swwl.errors import GPWarning, InputError
+from swwl.formatting import NotebookTable, html_table, number, percent
 from swwl.gp import RobustGP
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor, Product, warn_about_indefinite
@@ -83,7 +84,7 @@ Table: TypeAlias = Any  # a DataFrame or other table, a list of graphs, or an ar
 
 
 @storable
-class RobustGPRegressor(RegressorMixin, BaseEstimator):
+class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
     r"""Gaussian process regression on tables whose columns hold meshes and numbers.
 
     Parameters
@@ -961,6 +962,27 @@ class RobustGPRegressor(RegressorMixin, BaseEstimator):
         """The numeric columns that the model was fitted to, in their own units."""
         check_is_fitted(self, "stack_")
         return pd.DataFrame(number_columns(self.kernel_.factors, self.train_rows_) | self.stack_.law_inputs)
+
+    def _html_summary(self) -> str:
+        """Return a table of targets: rows, left-out errors, kernels and their weights; nothing before the fit."""
+        if not hasattr(self, "stack_"):
+            return ""
+        left_out, rows = self.cross_validation(), []
+        for k, name in enumerate(self.target_names_):
+            known, scores = int(np.isfinite(self.train_targets_[:, k]).sum()), ["", ""]
+            if left_out is not None:
+                own = self.counted(k)[left_out[0]]
+                y = self.train_targets_[left_out[0][own], k]
+                error = float(np.mean((y - left_out[1].column(k).mean[own]) ** 2))
+                scores = [f"{1 - error / y.var():.3f}" if y.var() > 0 else "", number(error**0.5)]
+            mixed = self.candidates_[self.candidates_["target"] == name] if len(self.candidates_) else self.candidates_
+            used = [f"{row.candidate} {percent(row.weight)}" for row in mixed.itertuples() if row.weight >= 0.005]
+            rows.append([name, known, *scores, "; ".join(used) or repr(self.kernel_)])
+        return html_table(
+            f"RobustGPRegressor, fitted to {len(self.train_targets_)} rows",
+            ["target", "rows", "Q², left out", "RMSE, left out", "kernels and weights"],
+            rows,
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

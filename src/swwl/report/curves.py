@@ -23,7 +23,7 @@ def curve_sections(model: CurveRegressor, model_path: Path | None) -> Section:
     known, rows = curve_data_of(model), curve_score_rows(model)
     held_out = known is not None and bool(known.shown)
     drawn = _held_out(model) if held_out else _left_out(model)
-    test = "held out" if held_out else "left out by folds"
+    test = "held out" if held_out else "left out by cross-validation"
     return {
         "curve": model.curve_,
         "points": len(model.grid_),

@@ -35,7 +35,7 @@ def mode_shares(model: FieldRegressor, field: str) -> Array:
 
 _MOST_ROWS = 8
 _MODES = 4
-_TESTS = {FOLDS: "by folds of the training meshes", HELD_OUT: "on held-out meshes"}
+_TESTS = {FOLDS: "by cross-validation", HELD_OUT: "on held-out meshes"}
 
 
 @dataclass

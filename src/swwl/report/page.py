@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import io
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -55,8 +57,22 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    found.filters |= {"number": number, "percent": percent}
+    found.filters |= {"number": number, "percent": percent, "text_columns": text_columns}
     return found
+
+
+_AMOUNT = re.compile(r"[-+−±]?\s*(\d[\d.]*(e[-+]?\d+)?|inf|nan)?\s*%?", re.IGNORECASE)
+
+
+def text_columns(rows: Sequence[Sequence[object]], n: int) -> list[bool]:
+    """Say which of n columns hold texts, which stand at the left; amounts and empty cells stand at the right.
+
+    Examples
+    --------
+    >>> text_columns([["plate 1", 3, "0.93", "88 %", ""], ["plate 2", 4, "-1.2e-05", "1 %", "chosen"]], 5)
+    [True, False, False, False, True]
+    """
+    return [any(not _AMOUNT.fullmatch(str(row[k])) for row in rows) for k in range(n)]
 
 
 def picture(drawing: Figure, alternative: str, caption: str = "", kind: str = "svg") -> Picture:

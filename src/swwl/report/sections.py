@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from swwl.domain.verdict import FEWEST, LEVEL
 from swwl.evaluation import scores
+from swwl.evaluation.metadata import FOLDS, HELD_OUT
 from swwl.formatting import number, percent
 from swwl.gp.prediction import Prediction
 from swwl.plots import CalibrationDisplay, DesignDisplay, ImportanceDisplay, ParityDisplay, ResidualsDisplay, draw_mesh
@@ -63,7 +64,7 @@ def _tests(facts: ReportFacts, k: int = 0) -> list[Judgment]:
     """
     tests = []
     if facts.held_out is not None:
-        tests.append(Judgment("held-out cases", *facts.held_out, facts.held_out_labels))
+        tests.append(Judgment(HELD_OUT, *facts.held_out, facts.held_out_labels))
     if facts.judged is not None:
         kind, rows, y, prediction = facts.judged
         own = np.flatnonzero(facts.model.counted(k)[rows])
@@ -86,7 +87,7 @@ def summary(facts: ReportFacts) -> Section:
     kinds = [factor.takes for factor in facts.model.kernel_.factors]
     n = kinds.count("numbers")
     names = {"graphs": "meshes", "rows": "given vectors or distances", "numbers": f"{n} number{'s' * (n > 1)}"}
-    words = {"cross-validation": "by cross-validation", "rows left out": "by rows that were left out"}
+    words = {FOLDS: "by cross-validation", "rows left out": "by rows that were left out"}
     tests = _tests(facts)
     judged = "not judged: no case was left out or held out"
     if tests:

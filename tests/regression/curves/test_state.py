@@ -101,5 +101,5 @@ def test_metadata_of_others_are_theirs(saved):
         curve_data_of(model)
     model.metadata_ = {"note": "mine"}
     assert curve_data_of(model) is None and len(curve_score_rows(model)) == 1
-    assert "left out by folds" in make_report(model)
+    assert "left out by cross-validation" in make_report(model)
     assert isinstance(model.cross_validated(), pd.DataFrame)

@@ -3,7 +3,7 @@ import { get, ownLink, post, send } from "./api.js";
 import { drawCurves, drawMap } from "./charts.js";
 import { Geometry } from "./geometry.js";
 import { buildInputs, medians } from "./inputs.js";
-import { element, label, number, rounded, TRUST } from "./words.js";
+import { element, number, rounded, TRUST } from "./words.js";
 import { Tried } from "./tried.js";
 
 const at = (id) => document.getElementById(id);
@@ -132,7 +132,7 @@ function showAnswers() {
     const card = element("button", "answer" + (target.name === state.target && facts.targets.length > 1 ? " chosen" : ""));
     card.type = "button";
     const [left, right] = [element("div", "told"), element("div", "drawn")];
-    left.append(element("div", "name", label(target.name)), element("div", "mean", rounded(found.mean, found.std)));
+    left.append(element("div", "name", target.name), element("div", "mean", rounded(found.mean, found.std)));
     const two = Number.isFinite(found.gap_from);
     const ends_of = (lower, upper) => `${rounded(lower, found.std)} to ${rounded(upper, found.std)}`;
     const set = two ? `${ends_of(found.lower, found.gap_from)}, or ${ends_of(found.gap_to, found.upper)}` : ends_of(found.lower, found.upper);
@@ -199,12 +199,12 @@ function showFixed() {
   at("importance").replaceChildren(...entries.flatMap(([name, value]) => {
     const bar = element("i");
     bar.style.width = `${(100 * value) / most}%`;
-    return [element("span", "", label(name)), bar, element("em", "", shares ? `${Math.round(100 * value)} %` : value.toFixed(2))];
+    return [element("span", "", name), bar, element("em", "", shares ? `${Math.round(100 * value)} %` : value.toFixed(2))];
   }));
   const lines = (facts.targets.find((one) => one.name === state.target)?.scores ?? []).map((one) =>
-    `${label(state.target)}, ${one.test}: Q² ${one.q2.toFixed(3)}, typical error ${number(one.rmse)}, ${Math.round(100 * one.coverage)} % of ${one.n} inside their 95 % intervals`);
+    `${state.target}, ${one.test}: Q² ${one.q2.toFixed(3)}, typical error ${number(one.rmse)}, ${Math.round(100 * one.coverage)} % of ${one.n} inside their 95 % intervals`);
   for (const [name, rows] of Object.entries(facts.field_scores ?? {})) {
-    for (const one of rows) lines.push(`${label(name)}, ${one.test}: relative error ${number(one.rrmse)}, ${Math.round(100 * one.coverage)} % of nodes inside their 95 % intervals`);
+    for (const one of rows) lines.push(`${name}, ${one.test}: relative error ${number(one.rrmse)}, ${Math.round(100 * one.coverage)} % of nodes inside their 95 % intervals`);
   }
   at("scores").replaceChildren(...lines.map((text) => element("div", "", text)));
   at("importance").hidden = entries.length === 0;
@@ -278,12 +278,12 @@ async function start(name, kept = {}) {
   state.each = pick(kept.each, names, "");
   geometry.wanted = kept.color ?? null;
   for (const one of facts.inputs) if (kept.inputs && one.name in kept.inputs) state.inputs[one.name] = kept.inputs[one.name];
-  at("about").textContent = `predicts ${(facts.fields.length ? facts.fields : targets).map(label).join(", ")}${facts.n_train ? ` · learned from ${facts.n_train} cases` : ""}`;
-  at("target").replaceChildren(...targets.map((one) => new Option(label(one), one)));
+  at("about").textContent = `predicts ${(facts.fields.length ? facts.fields : targets).join(", ")}${facts.n_train ? ` · learned from ${facts.n_train} cases` : ""}`;
+  at("target").replaceChildren(...targets.map((one) => new Option(one, one)));
   at("target").hidden = targets.length < 2;
   at("fixed-card").hidden = !targets.length && !facts.fields.length;
-  at("sweep").replaceChildren(...names.map((one) => new Option(label(one), one)));
-  at("each").replaceChildren(new Option("one curve", ""), ...names.map((one) => new Option(label(one), one)));
+  at("sweep").replaceChildren(...names.map((one) => new Option(one, one)));
+  at("each").replaceChildren(new Option("one curve", ""), ...names.map((one) => new Option(one, one)));
   Object.assign(at("target"), { value: state.target });
   Object.assign(at("sweep"), { value: state.sweep ?? "" });
   Object.assign(at("each"), { value: state.each });

@@ -1,6 +1,6 @@
 // Curves and maps, by plotly, which this server brings along.
 import { cycle, scale } from "./colors.js";
-import { label, number } from "./words.js";
+import { number } from "./words.js";
 
 const CONFIG = { displayModeBar: false, responsive: true };
 
@@ -50,7 +50,7 @@ export function drawCurves(box, found, target, input, now) {
   found.curves.forEach((curve, k) => {
     const color = cycle()[k % cycle().length];
     const { mean, lower, upper, gap_from: start, gap_to: stop } = curve.targets[target];
-    const name = found.each === null ? "95 % band" : `${label(found.each)} = ${number(curve.each)}`;
+    const name = found.each === null ? "95 % band" : `${found.each} = ${number(curve.each)}`;
     for (const [low, high, places] of bands(lower, upper, start, stop)) {
       const along = places.map((i) => x[i]);
       traces.push({
@@ -61,7 +61,7 @@ export function drawCurves(box, found, target, input, now) {
     traces.push({
       x, y: mean, name, line: { color, width: 2.2, dash: ["solid", "dash", "dot", "dashdot"][k % 4] }, type: "scatter", mode: "lines",
       customdata: lower.map((low, i) => [number(low), number(upper[i])]), showlegend: found.each !== null,
-      hovertemplate: `${label(found.sweep.name)} %{x:.4g}<br><b>%{y:.5g}</b>, 95 %: %{customdata[0]} to %{customdata[1]}<extra>${found.each === null ? "" : name}</extra>`,
+      hovertemplate: `${found.sweep.name} %{x:.4g}<br><b>%{y:.5g}</b>, 95 %: %{customdata[0]} to %{customdata[1]}<extra>${found.each === null ? "" : name}</extra>`,
     });
   });
   traces.push({
@@ -73,7 +73,7 @@ export function drawCurves(box, found, target, input, now) {
   const edge = (value) => ({ type: "line", x0: value, x1: value, y0: 0, y1: 1, yref: "paper", line: { color: quiet, width: 1, dash: "dot" } });
   const shapes = inside.filter((value) => value > x[0] && value < x[x.length - 1]).map(edge);
   Plotly.react(box, traces, layout({
-    xaxis: axes(label(found.sweep.name)), yaxis: axes(label(target)), shapes,
+    xaxis: axes(found.sweep.name), yaxis: axes(target), shapes,
     legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 11 } }, margin: { l: 60, r: 12, t: found.each === null ? 8 : 40, b: 45 },
   }), CONFIG);
 }
@@ -88,9 +88,9 @@ export function drawMap(box, map, values, target, place, nearest, onPick) {
     hovertemplate: "%{text}<extra></extra>",
   }];
   if (values) {
-    const colorbar = { title: { text: label(target), side: "right", font: { size: 11, color: quiet } }, thickness: 10, outlinewidth: 0, tickfont: { size: 10, color: quiet } };
+    const colorbar = { title: { text: target, side: "right", font: { size: 11, color: quiet } }, thickness: 10, outlinewidth: 0, tickfont: { size: 10, color: quiet } };
     Object.assign(traces[0].marker, { color: values, colorscale: scale("viridis"), colorbar });
-    Object.assign(traces[0], { customdata: values.map((value) => number(value)), hovertemplate: `%{text}<br>${label(target)} %{customdata}<extra></extra>` });
+    Object.assign(traces[0], { customdata: values.map((value) => number(value)), hovertemplate: `%{text}<br>${target} %{customdata}<extra></extra>` });
   }
   if (place) {
     const lines = nearest.slice(0, 3).flatMap((one) => [place, map.places[one.case], [null, null]]);

@@ -1,7 +1,7 @@
 // The card of the mesh: what it is colored by, its color bar, and what lies under the pointer.
 import { post, unpacked, download } from "./api.js";
 import { gradient } from "./colors.js";
-import { label, number } from "./words.js";
+import { number } from "./words.js";
 import { View3D } from "./view3d.js";
 
 const at = (id) => document.getElementById(id);
@@ -42,13 +42,13 @@ export class Geometry {
     this.points = arrays.points;
     this.view.show(arrays.points, arrays.triangles, arrays.edges, header.dimension < 3);
     this.sources = {};
-    for (const name of header.fields) this.sources[`file:${name}`] = { name: `${label(name)} in the file`, values: arrays[`field:${name}`] };
+    for (const name of header.fields) this.sources[`file:${name}`] = { name: `${name} in the file`, values: arrays[`field:${name}`] };
     for (const name of facts.fields) {
-      this.sources[`mean:${name}`] = { name: `${label(name)}, predicted`, later: true };
-      this.sources[`std:${name}`] = { name: `${label(name)}, standard deviation`, later: true, map: "cividis" };
+      this.sources[`mean:${name}`] = { name: `${name}, predicted`, later: true };
+      this.sources[`std:${name}`] = { name: `${name}, standard deviation`, later: true, map: "cividis" };
     }
     if (facts.sensitivity) {
-      for (const one of facts.targets) this.sources[`sens:${one.name}`] = { name: `${label(one.name)} per outward shift`, later: true, map: "signed", signed: true };
+      for (const one of facts.targets) this.sources[`sens:${one.name}`] = { name: `${one.name} per outward shift`, later: true, map: "signed", signed: true };
     }
     const choice = at("color");
     choice.replaceChildren(new Option("nothing", ""), ...Object.entries(this.sources).map(([key, one]) => new Option(one.name, key)));

@@ -1,5 +1,5 @@
 // Sliders, number fields and choices of the inputs, with the training range marked.
-import { element, label, number } from "./words.js";
+import { element, number } from "./words.js";
 
 // Sliders reach a little beyond the training range: how a prediction loses its trust can be seen.
 const BEYOND = 0.15;
@@ -11,7 +11,7 @@ export function buildInputs(box, inputs, values, changed) {
   for (const one of inputs) {
     const row = element("div", "input");
     const top = element("div", "top");
-    const name = element("span", "", label(one.name));
+    const name = element("span", "", one.name);
     top.append(name);
     row.append(top);
     if (one.holds === "categories") {

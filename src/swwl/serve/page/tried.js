@@ -35,7 +35,7 @@ export class Tried {
     const inputs = this.facts.inputs.map((one) => one.name);
     const targets = this.facts.targets.map((one) => one.name);
     const head = element("tr");
-    for (const text of ["mesh", ...inputs, ...targets.flatMap((name) => [name, "95 %"]), "tested"]) head.append(element("th", "", text));
+    for (const text of ["mesh", ...inputs, ...targets.flatMap((name) => [name, "95 % interval"]), "like the training cases"]) head.append(element("th", "", text));
     at("tried").tHead.replaceChildren(head);
     const body = this.rows.map((row) => {
       const line = element("tr");

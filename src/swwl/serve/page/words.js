@@ -16,10 +16,6 @@ export function rounded(value, std) {
   return Math.abs(value) >= 1e7 || digits === 8 ? number(value) : value.toFixed(digits);
 }
 
-export function label(name) {
-  return name.replaceAll("_", " ");
-}
-
 export const TRUST = {
   tested: ["✓", "within what was tested", "The case is like the training cases, and the model is as sure of it as of those when they are left out."],
   unsure: ["≈", "less sure than usual", "The model is less sure of this case than of 95 of 100 training cases when they are left out, so the interval is doubled."],
