@@ -18,7 +18,7 @@ from swwl.design import select, suggest
 from swwl.regression.candidates import default_kernels
 
 INPUTS = ["mesh", "speed", "pressure"]
-N_NODES, N_POOL, N_TEST, FIRST, NEXT = 200, 200, 100, 40, 20
+N_NODES, N_POOL, N_TEST, FIRST, NEXT = 200, 200, 100, 40, 40
 
 
 def case(at: np.ndarray, rng: np.random.Generator) -> dict[str, float]:
