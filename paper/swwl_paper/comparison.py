@@ -17,7 +17,7 @@ from swwl.plots.style import CYCLE, GRAY, new_figure, style
 from swwl_paper.filesets import SETS, table_of
 from swwl_paper.measure import in_child, peak_memory
 from swwl_paper.peers import PEERS, lacking, lines_of
-from swwl_paper.study import Skipped, Study
+from swwl_paper.study import Skipped, Study, in_words
 
 KEYS = ("dataset", "target", "peer")
 # Blades as they are made share their topology, which coarsening would take from them.
@@ -176,5 +176,5 @@ def draw(frame: pd.DataFrame) -> Any:
             ax.barh(np.arange(len(names)), errors.fillna(0), color=colors, height=0.65)
             ax.set_yticks(np.arange(len(names)), names)
             ax.invert_yaxis()
-            ax.set(xlabel="error over deviation", title=f"{TASKS[str(name)].title}: {target}".replace("_", " "))
+            ax.set(xlabel="error over deviation", title=in_words(f"{TASKS[str(name)].title}: {target}"))
     return figure

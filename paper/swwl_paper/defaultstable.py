@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from swwl.plots.style import BLACK, BLUE, GRAY, GREEN, ORANGE, PURPLE, SKY, VERMILLION, new_figure, style, words
+from swwl.plots.style import BLACK, BLUE, GRAY, GREEN, ORANGE, PURPLE, SKY, VERMILLION, new_figure, style
 from swwl_paper.filesets import SETS
+from swwl_paper.study import in_words
 
 MODELS = {
     "scalars": "scalars",
@@ -104,7 +105,7 @@ def _about(frame: pd.DataFrame) -> str:
 def _texts(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table of texts behind the set, target and size that its lines belong to."""
     texts = table.copy()
-    texts.insert(0, "set", [f"{SETS[name].title}: {words(target)}" for name, target, _ in table.index])
+    texts.insert(0, "set", [f"{SETS[name].title}: {in_words(target)}" for name, target, _ in table.index])
     texts.insert(1, "N", [str(n) for *_, n in table.index])
     return texts
 
@@ -174,7 +175,7 @@ def verdicts(frame: pd.DataFrame) -> list[str]:
 
 def _case(case: Any) -> str:
     name, target, n_train = case
-    return f"{SETS[name].title}: {words(target)}, N = {n_train}"
+    return f"{SETS[name].title}: {in_words(target)}, N = {n_train}"
 
 
 def draw(frame: pd.DataFrame) -> Any:
@@ -204,7 +205,7 @@ def draw(frame: pd.DataFrame) -> Any:
             ax.axvline(1, color=BLACK, lw=0.8, ls=":")
             ax.set_xscale("log")
             ax.set_xlabel("RMSE over deviation")
-        titles = [f"{SETS[name].title}: {words(target)}" for name, target in pairs]
+        titles = [f"{SETS[name].title}: {in_words(target)}" for name, target in pairs]
         axes[0].set_yticks(range(len(pairs)), titles)
         axes[0].set_ylim(len(pairs) - 0.5, -0.5)
         figure.get_layout_engine().set(rect=(0, 0.02, 1, 0.98))  # the line of provenance stands below

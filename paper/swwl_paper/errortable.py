@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from swwl.plots.style import BLUE, GREEN, ORANGE, PURPLE, new_figure, style, words
+from swwl.plots.style import BLUE, GREEN, ORANGE, PURPLE, new_figure, style
 from swwl_paper.models import MODELS
+from swwl_paper.study import in_words
 
 _LOOKS = {"full": (BLUE, "o"), "coarsened": (ORANGE, "s"), "cut down": (PURPLE, "^")}
 _PUBLISHED_LOOK = (GREEN, "D")
@@ -65,7 +66,7 @@ def tables(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, str]]:
             for row in part.to_dict("records")
         ]
         notes = [_sizes(part), "", *verdicts(part)]
-        yield f"{name}: {words(str(target))}", pd.DataFrame(lines), "\n".join(notes)
+        yield f"{name}: {in_words(str(target))}", pd.DataFrame(lines), "\n".join(notes)
 
 
 def _sizes(part: pd.DataFrame) -> str:
@@ -183,7 +184,7 @@ def draw(frame: pd.DataFrame) -> Any:
             lowest = float((part["relative"] - part["relative_std"]).clip(lower=0.5 * part["relative"]).min())
             highest = float((part["relative"] + part["relative_std"]).max())
             _ticks(ax, lowest / 1.2, max(1.2, 1.2 * highest))
-            ax.set_title(f"{name}: {words(str(target))}")
+            ax.set_title(f"{name}: {in_words(str(target))}")
         for ax in axes.flat[len(panels) :]:
             ax.set_visible(False)
         for ax in axes[:, 0]:

@@ -21,9 +21,9 @@ from swwl.datasets.blade.rotor import operate
 from swwl.datasets.generator import Unsolvable
 from swwl.evaluation.curves import predict_curves
 from swwl.kernels import Matern52, PrincipalSWWL
-from swwl.plots.style import BLACK, BLUE, GRAY, SKY, VERMILLION, limits, new_figure, style, words
+from swwl.plots.style import BLACK, BLUE, GRAY, SKY, VERMILLION, limits, new_figure, style
 from swwl.regression.estimator import RobustGPRegressor
-from swwl_paper.study import Study
+from swwl_paper.study import Study, in_words
 
 
 class CurvesSize(NamedTuple):
@@ -163,7 +163,7 @@ def summary(table: pd.DataFrame, shown: Any) -> pd.DataFrame:
             pair = [one[inside], one[~inside]]
             rows.append(
                 {
-                    "output": f"{words(output)}, {name}",
+                    "output": f"{in_words(output)}, {name}",
                     "coverage in / out": "{:.1f} / {:.1f} %".format(*(100 * holds(p).mean() for p in pair)),
                     "width in / out": "{:.4f} / {:.4f}".format(*((p["upper95"] - p["lower95"]).mean() for p in pair)),
                     "RMSE in / out": "{:.4f} / {:.4f}".format(*(rmse(p) for p in pair)),

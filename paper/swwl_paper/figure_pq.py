@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from swwl.embedding.transformer import SWWLEmbedding
 from swwl.plots import EffectDisplay
-from swwl.plots.style import CYCLE, new_figure, style, words
+from swwl.plots.style import CYCLE, new_figure, style
 from swwl_paper.meshsets import SetSize, Version, generated, mean_nodes
 from swwl_paper.models import MODELS, fit_and_score, isometric
 from swwl_paper.rows import RowFile
-from swwl_paper.study import Study
+from swwl_paper.study import Study, in_words
 
 KEYS = ("model", "n_projections", "n_quantiles", "seed")
 PROJECTIONS = (2, 5, 10, 20, 30, 40, 50)
@@ -61,7 +61,7 @@ def run(study: Study) -> None:
     frame = frame[frame["model"].isin(models)]
     for model, part in frame.groupby("model", sort=False):
         runs, first = part["seed"].nunique(), part.iloc[0]
-        title = f"{MODELS[str(model)].title}: RMSE of the blades' {words(TARGET)} over its standard deviation"
+        title = f"{MODELS[str(model)].title}: RMSE of the blades' {in_words(TARGET)} over its standard deviation"
         sizes = (
             f"{first['nodes']:.0f} nodes, {first['n_train']:.0f} training and {first['n_test']:.0f} test cases, "
             f"{runs} set{'s' * (runs > 1)} of directions."

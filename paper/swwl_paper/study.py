@@ -214,6 +214,11 @@ def markdown(table: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
+def in_words(name: str) -> str:
+    """Return a target's name as words of a title: ``in_words("max_von_mises")`` is "max von mises"."""
+    return name.replace("_", " ")
+
+
 def versions() -> dict[str, str]:
     """Return the versions of Python, swwl and the libraries that results depend on, where installed."""
     found = {"python": platform.python_version(), "swwl": swwl.__version__}
