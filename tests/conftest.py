@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# As many cases as usual where all tests run, fewer where they are to be quick.
-settings.register_profile("quick", max_examples=30)
+# As many cases as usual where all tests run, fewer where they are to be quick; never a limit in time.
+settings.register_profile("all", deadline=None)
+settings.register_profile("quick", max_examples=30, deadline=None)
 
 
 def pytest_configure(config):
-    if config.option.markexpr == "not slow":
-        settings.load_profile("quick")
+    settings.load_profile("quick" if config.option.markexpr == "not slow" else "all")
 
 
 @pytest.fixture(scope="session")

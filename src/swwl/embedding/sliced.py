@@ -5,6 +5,7 @@ Receives (n, s) arrays from ``wl.py``; ``pipeline.py`` makes rows of what it ret
 
 import threading
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,8 @@ from scipy import special
 from scipy.stats import qmc
 
 from swwl.mesh.arrays import AnyArray
+
+_Number = TypeVar("_Number", bound=np.generic)
 
 DIRECTIONS = ("gaussian", "orthogonal", "sobol")
 QUANTILES = ("linear", "lower", "midpoint", "mean")
@@ -196,47 +199,50 @@ def measure_quantiles(
     across = np.ascontiguousarray(directions.T, np.float32)
     n_projections, n_points = len(across), rows.shape[1]
     n_bins = max(_BINS, 8 * n_quantiles)
-    quantiles = np.empty((n_quantiles, n_projections), np.float32)
+    counts = np.empty((n_projections, n_bins))
+    lows, widths = np.empty((n_projections, 1), np.float32), np.empty((n_projections, 1), np.float32)
     size = min(n_projections, max(1, _COUNTED // n_points), max(1, np.iinfo(np.int32).max // n_bins))
     block = _scratch(size * n_points).reshape(size, n_points)
+    bins = _scratch(size * n_points, np.int32).reshape(size, n_points)
     repeated = np.tile(masses, size)
     for start in range(0, n_projections, size):
         stop = min(start + size, n_projections)
-        projected = np.matmul(across[start:stop], rows, out=block[: stop - start])
-        low = projected.min(axis=1)
+        count = stop - start
+        projected = np.matmul(across[start:stop], rows, out=block[:count])
+        low = projected.min(axis=1, keepdims=True)
         # A little wider than the range, so that the largest value falls into the last bin.
-        width = np.maximum((projected.max(axis=1) - low) * np.float32(1.00001 / n_bins), np.finfo(np.float32).tiny)
-        projected -= low[:, None]
-        projected /= width[:, None]
-        bins = projected.astype(np.int32)  # many times faster than to 64 bits
-        if len(bins) > 1:
-            bins += np.arange(len(bins), dtype=np.int32)[:, None] * n_bins
-        counts = np.bincount(bins.ravel(), repeated[: bins.size], len(bins) * n_bins).astype(np.float64, copy=False)
-        found = _in_bins(counts.reshape(len(bins), n_bins), n_quantiles, rule)
-        quantiles[:, start:stop] = (low[:, None] + found * width[:, None]).T
-    return quantiles
+        width = (projected.max(axis=1, keepdims=True) - low) * np.float32(1.00001 / n_bins)
+        width = np.maximum(width, np.finfo(np.float32).tiny)
+        projected -= low
+        projected /= width
+        np.copyto(bins[:count], projected, casting="unsafe")  # many times faster than to 64 bits
+        bins[:count] += np.arange(count, dtype=np.int32)[:, None] * n_bins
+        own = np.bincount(bins[:count].ravel(), repeated[: count * n_points], count * n_bins)
+        counts[start:stop], lows[start:stop], widths[start:stop] = own.reshape(count, n_bins), low, width
+    found = _in_bins(counts, n_quantiles, rule)
+    return np.asarray((lows + found * widths).T, np.float32, order="C")
 
 
 def _in_bins(masses: NDArray[np.float64], n_quantiles: int, rule: str) -> NDArray[np.float64]:
     """Return the quantiles (P, Q) of rows of masses (P, B) that lie evenly within bins of width 1."""
     n_rows, n_bins = masses.shape
-    below = np.zeros((n_rows, n_bins + 1))
-    np.cumsum(masses, axis=1, out=below[:, 1:])
     levels = _part_edges(n_quantiles) if rule == "mean" else quantile_levels(n_quantiles, rule)
-    places = np.empty((n_rows, len(levels)))
-    for row, own in enumerate(below):
-        places[row] = np.interp(levels * own[-1], own, _numbers(n_bins + 1))
+    below, places = np.zeros(n_bins + 1), np.empty((n_rows, len(levels)))
+    for row, own in enumerate(masses):
+        np.cumsum(own, out=below[1:])
+        places[row] = np.interp(levels * below[-1], below, _numbers(n_bins + 1))
     if rule != "mean":
         return places
-    # What lies below a place, times how far: that of all bins before it, and of its own up to there.
-    moments = np.zeros((n_rows, n_bins + 1))
-    np.cumsum(masses * (_numbers(n_bins) + 0.5), axis=1, out=moments[:, 1:])
+    # What lies between two places, times how far: that of all bins from the first one on, less what the first has
+    # before its place, and with what the last one has.
     bins = np.minimum(places.astype(np.int32), n_bins - 1)
-    share = places - bins
     at = bins + (np.arange(n_rows) * n_bins)[:, None]
+    moments = masses * (_numbers(n_bins) + 0.5)
+    between = np.add.reduceat(moments.ravel(), at.ravel()).reshape(at.shape)[:, :-1]
+    between[at[:, 1:] == at[:, :-1]] = 0  # there reduceat gives the bin itself
+    share = places - bins
     inside = masses.take(at) * share * (bins + share / 2)
-    before = moments.take(at + np.arange(n_rows)[:, None])
-    return np.asarray(np.diff(before + inside) * (n_quantiles / below[:, -1:]))
+    return np.asarray((between + np.diff(inside)) * (n_quantiles / masses.sum(axis=1, keepdims=True)))
 
 
 @lru_cache(maxsize=8)
@@ -256,11 +262,12 @@ def _part_edges(n_quantiles: int) -> NDArray[np.float64]:
 _memory = threading.local()
 
 
-def _scratch(size: int) -> NDArray[np.float32]:
+def _scratch(size: int, dtype: type[_Number] = np.float32) -> NDArray[_Number]:
     """Return numbers to write to, the same memory each time in one thread: fresh pages cost as much as a product."""
-    if getattr(_memory, "array", np.empty(0)).size < size:
-        _memory.array = np.empty(size, np.float32)
-    return _memory.array[:size]
+    name = dtype.__name__
+    if getattr(_memory, name, np.empty(0)).size < size:
+        setattr(_memory, name, np.empty(size, dtype))
+    return getattr(_memory, name)[:size]
 
 
 def _keep_positive(points: AnyArray, weights: AnyArray) -> tuple[AnyArray, AnyArray]:

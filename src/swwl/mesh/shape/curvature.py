@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swwl.mesh.boundary import coordinates, cross, piece_normals, same_sides
+from swwl.mesh.boundary import coordinates, cross, same_sides
 from swwl.mesh.shape.adjoints import pieces_back
 from swwl.mesh.shape.skin import Skin
 
@@ -33,11 +33,12 @@ _TINY = 1e-300
 
 
 class _Weighted(NamedTuple):
-    """Simplices that carry a weight each, evenly: of one node, two, three, or three and the center."""
+    """Simplices that carry weights, evenly: of one node, two or three."""
 
     nodes: _Numbers  # (k, m)
+    corners: list[_Floats]  # where they are: k of (d, m)
     weights: _Floats  # (measures, m)
-    center: bool = False  # whether the center is one more corner
+    cones: int | None = None  # the measure, if any, for which the center is one more corner
 
 
 class _Edges(NamedTuple):
@@ -45,8 +46,7 @@ class _Edges(NamedTuple):
 
     ends: _Numbers  # (2, m)
     across: _Numbers  # (2, m): c and d
-    normals: _Floats  # (2, 3, m)
-    heights: _Floats  # (2, m), of c and d above the edge
+    normals: list[_Floats]  # two of (3, m)
     along: _Floats  # (3, m), b - a
     lengths: _Floats  # (m,)
     angles: _Floats  # (m,)
@@ -57,6 +57,7 @@ class _Boundary(NamedTuple):
 
     about: _Floats  # (d, n)
     nodes: _Numbers  # (d, m), of its pieces
+    corners: list[_Floats]  # where they are: d of (d, m)
     vectors: _Floats  # (d, m), normals as long as the pieces are large
     sizes: _Floats  # (m,)
     oriented: bool
@@ -111,7 +112,7 @@ def part_moments(points: _Floats, found: Skin, center: _Floats) -> _Floats:
     2.0
     """
     seen = _boundary(points, found, center)
-    return np.concatenate([_moments(seen.about, part) for part in _measures(seen)])
+    return np.concatenate([_moments(part) for part in _measures(seen)])
 
 
 def part_moments_back(points: _Floats, found: Skin, center: _Floats, gradient: _Floats) -> _Floats:
@@ -136,7 +137,7 @@ def part_moments_back(points: _Floats, found: Skin, center: _Floats, gradient: _
         start, in_weights = 0, []
         for part in parts:
             stop = start + len(part.weights)
-            in_weights.append(_moments_back(seen.about, part, own[start:stop], back))
+            in_weights.append(_moments_back(part, own[start:stop], back))
             start = stop
         _weights_back(seen, in_weights, back)
     return total.transpose(2, 1, 0)
@@ -165,7 +166,7 @@ def simplex_moments(points: _Floats, pieces: NDArray[np.int32], center: _Floats,
     [12.0, 6.0]
     """
     about = np.ascontiguousarray(points.T) - center[:, None]
-    return np.concatenate([_moments(about, part) for part in _simplices(about, pieces, closed)])
+    return _moments(_simplices(about, pieces, closed)[0])
 
 
 def simplex_moments_back(
@@ -180,37 +181,50 @@ def simplex_moments_back(
     gradient : ndarray of shape (2, moments, m)
     """
     about = np.ascontiguousarray(points.T) - center[:, None]
-    parts = _simplices(about, pieces, closed)
+    part, vectors = _simplices(about, pieces, closed)
     total = np.zeros((gradient.shape[2], *about.shape))
     for back, own in zip(total, np.moveaxis(gradient, 2, 0), strict=True):
-        in_sizes, in_inside = (_moments_back(about, part, own[k : k + 1], back)[0] for k, part in enumerate(parts))
+        in_sizes, in_inside = _moments_back(part, own, back)
         if pieces.shape[1] == 1:
             continue
-        d, sizes, vectors = len(about), parts[0].weights[0], piece_normals(about.T, pieces).T
-        worth = in_inside * closed / d
-        first = parts[0].nodes[0]
+        sizes, first = part.weights[0], part.nodes[0]
+        worth = in_inside * closed / len(about)
         in_vectors = worth * about[:, first] + vectors * (in_sizes / np.maximum(sizes, _TINY))
         back += pieces_back(about.T, pieces, in_vectors.T).T
         _collect(back, first, worth * vectors)
     return total.transpose(2, 1, 0)
 
 
-def _simplices(about: _Floats, pieces: NDArray[np.int32], closed: bool) -> list[_Weighted]:
-    """Return pieces weighted by their sizes, and the cones from the center to them by what they enclose."""
+def _simplices(about: _Floats, pieces: NDArray[np.int32], closed: bool) -> tuple[_Weighted, _Floats]:
+    """Return pieces weighted by their sizes, and the cones from the center to them by what they enclose; and vectors.
+
+    Vectors, (d, m), are normals as long as the pieces are large.
+    """
     nodes = pieces.T.astype(np.intp, order="C")
+    corners = [coordinates(about.T, node) for node in nodes]
     if len(nodes) == 1:
-        even = np.full((1, nodes.shape[1]), 1 / nodes.shape[1])
-        return [_Weighted(nodes, even), _Weighted(nodes, 0 * even, center=True)]
-    vectors = piece_normals(about.T, pieces).T
-    inside = (vectors * about[:, nodes[0]]).sum(axis=0) / len(about)
+        even = np.full(nodes.shape[1], 1 / nodes.shape[1])
+        return _Weighted(nodes, corners, np.stack([even, 0 * even]), cones=1), np.zeros_like(about)
+    vectors = _vectors(corners)
+    inside = (vectors * corners[0]).sum(axis=0) / len(about)
     sizes = np.sqrt((vectors**2).sum(axis=0))
-    return [_Weighted(nodes, sizes[None]), _Weighted(nodes, inside[None] * closed, center=True)]
+    return _Weighted(nodes, corners, np.stack([sizes, inside * closed]), cones=1), vectors
+
+
+def _vectors(corners: list[_Floats]) -> _Floats:
+    """Return normals as long as the pieces are large, (d, m), from the corners of pieces."""
+    spokes = [corner - corners[0] for corner in corners[1:]]
+    if len(spokes) == 1:
+        ((x, y),) = spokes
+        return np.stack([y, -x])
+    return 0.5 * cross(*spokes)
 
 
 def _boundary(points: _Floats, found: Skin, center: _Floats) -> _Boundary:
     about, nodes = np.ascontiguousarray(points.T) - center[:, None], found.pieces.T.astype(np.intp, order="C")
     d, n = about.shape
-    vectors = np.ascontiguousarray(piece_normals(about.T, found.pieces).T)
+    corners = [coordinates(about.T, node) for node in nodes]
+    vectors = _vectors(corners)
     sizes = np.sqrt((vectors**2).sum(axis=0))
     rim, edges = np.zeros(n, bool), None
     used = np.flatnonzero(np.bincount(nodes.ravel(), minlength=n))
@@ -220,21 +234,22 @@ def _boundary(points: _Floats, found: Skin, center: _Floats) -> _Boundary:
         edges = _edges(about, found, nodes, one, other)
     else:
         rim = np.bincount(nodes[0], minlength=n) != np.bincount(nodes[1], minlength=n)
-    return _Boundary(about, nodes, vectors, sizes, found.oriented, not rim.any(), edges, rim, used)
+    return _Boundary(about, nodes, corners, vectors, sizes, found.oriented, not rim.any(), edges, rim, used)
 
 
 def _measures(seen: _Boundary) -> list[_Weighted]:
-    """Return the measures, in the order of their names."""
-    inside = (seen.vectors * seen.about[:, seen.nodes[0]]).sum(axis=0) / len(seen.about)  # cones from the center
-    measures = [
-        _Weighted(seen.nodes, seen.sizes[None]),
-        _Weighted(seen.nodes, inside[None] * (seen.oriented and seen.closed), center=True),
-        _Weighted(seen.nodes, np.stack([part**2 / seen.sizes for part, _ in _towards(seen)])),
-    ]
+    """Return the measures, in the order of their names: those on pieces, on edges in space, on nodes."""
+    inside = (seen.vectors * seen.corners[0]).sum(axis=0) / len(seen.about)  # cones from the center
+    towards = [part**2 / seen.sizes for part, _ in _towards(seen)]
+    weights = np.stack([seen.sizes, inside * (seen.oriented and seen.closed), *towards])
+    measures = [_Weighted(seen.nodes, seen.corners, weights, cones=1)]
     edges = seen.edges
     if edges is not None:
-        measures.append(_Weighted(edges.ends, 0.5 * seen.oriented * edges.angles * edges.along**2 / edges.lengths))
-    return [*measures, _Weighted(seen.used[None], _turns(seen)[None, seen.used])]
+        ends = [coordinates(seen.about.T, node) for node in edges.ends]
+        bends = 0.5 * seen.oriented * edges.angles / edges.lengths * edges.along**2
+        measures.append(_Weighted(edges.ends, ends, bends))
+    places = coordinates(seen.about.T, seen.used)
+    return [*measures, _Weighted(seen.used[None], [places], _turns(seen)[None, seen.used])]
 
 
 def _towards(seen: _Boundary) -> list[tuple[_Floats, float]]:
@@ -262,14 +277,12 @@ def _edges(about: _Floats, found: Skin, nodes: _Numbers, one: _Numbers, other: _
     m = nodes.shape[1]
     a, b, c = (np.roll(nodes, -k, axis=0).ravel() for k in range(3))
     ends, across = np.stack([a[one], b[one]]), np.stack([c[one], c[other]])
-    normals = np.stack([coordinates(found.normals, side % m) for side in (one, other)])
-    start, stop = about[:, ends[0]], about[:, ends[1]]
-    along = stop - start
+    normals = [coordinates(found.normals, side % m) for side in (one, other)]
+    along = coordinates(about.T, ends[1]) - coordinates(about.T, ends[0])
     lengths = np.maximum(np.sqrt((along**2).sum(axis=0)), _TINY)
-    areas = [np.sqrt((cross(along, about[:, node] - start) ** 2).sum(axis=0)) for node in across]
     sine = (cross(*normals) * along).sum(axis=0) / lengths
     angles = np.arctan2(sine, (normals[0] * normals[1]).sum(axis=0))
-    return _Edges(ends, across, normals, np.maximum(np.stack(areas) / lengths, _TINY), along, lengths, angles)
+    return _Edges(ends, across, normals, along, lengths, angles)
 
 
 def _turns(seen: _Boundary) -> _Floats:
@@ -278,13 +291,13 @@ def _turns(seen: _Boundary) -> _Floats:
     if seen.edges is None:
         into, out, angles = _passages(seen)
         return np.asarray(np.bincount(nodes[1, into], angles * seen.oriented, n), dtype=np.float64)
+    a, b, c = seen.corners
+    u, v, w = b - a, c - a, c - b
+    doubled = 2 * seen.sizes
+    first, second = np.arctan2(doubled, (u * v).sum(axis=0)), np.arctan2(doubled, -(u * w).sum(axis=0))
+    angles = np.concatenate([first, second, np.pi - first - second])
     turns = np.where(seen.rim, np.pi, 2 * np.pi)
-    for k in range(3):
-        at, q, r = (seen.about[:, nodes[(k + j) % 3]] for j in range(3))
-        u, w = q - at, r - at
-        angle = np.arctan2(np.sqrt((cross(u, w) ** 2).sum(axis=0)), (u * w).sum(axis=0))
-        turns -= np.bincount(nodes[k], angle, n)
-    return turns
+    return np.asarray(turns - np.bincount(nodes.ravel(), angles, n))
 
 
 def _passages(seen: _Boundary) -> tuple[_Numbers, _Numbers, _Floats]:
@@ -300,52 +313,63 @@ def _passages(seen: _Boundary) -> tuple[_Numbers, _Numbers, _Floats]:
     return into, out, np.arctan2(x * v - y * u, x * u + y * v)
 
 
-def _moments(about: _Floats, part: _Weighted) -> _Floats:
+def _moments(part: _Weighted) -> _Floats:
     """Return totals, first and second moments of weights that lie evenly on simplices, (measures, moments)."""
-    corners, sums, k = _corners(about, part)
-    rows = [np.ones(part.weights.shape[1]), *(sums / k)]
-    for i, j in pairs(len(about)):
-        rows.append((sum(own[i] * own[j] for own in corners) + sums[i] * sums[j]) / (k * (k + 1)))
-    return part.weights @ np.array(rows).T
+    return np.asarray(part.weights @ _sums(part.corners).T * _shares(part))
 
 
-def _corners(about: _Floats, part: _Weighted) -> tuple[list[_Floats], _Floats, int]:
-    corners = [coordinates(about.T, node) for node in part.nodes]
-    return corners, np.sum(corners, axis=0), len(corners) + part.center
+def _sums(corners: list[_Floats]) -> _Floats:
+    """Return what moments of simplices are in proportion to, (moments, m), see :func:`_shares`."""
+    total = np.sum(corners, axis=0)
+    d, m = total.shape
+    rows = np.empty((1 + d + d * (d + 1) // 2, m))
+    rows[0], rows[1 : 1 + d] = 1, total
+    for row, (i, j) in zip(rows[1 + d :], pairs(d), strict=True):
+        np.multiply(total[i], total[j], out=row)
+        for own in corners:
+            row += own[i] * own[j]
+    return rows
 
 
-def _moments_back(about: _Floats, part: _Weighted, gradient: _Floats, total: _Floats) -> _Floats:
+def _shares(part: _Weighted) -> _Floats:
+    """Return the factors of totals, first and second moments, (measures, moments): 1, 1 / k and 1 / (k (k + 1))."""
+    d = len(part.corners[0])
+    k = np.full((len(part.weights), 1), float(len(part.corners)))
+    if part.cones is not None:
+        k[part.cones] += 1
+    return np.repeat(np.hstack([np.ones_like(k), 1 / k, 1 / (k * (k + 1))]), [1, d, d * (d + 1) // 2], axis=1)
+
+
+def _moments_back(part: _Weighted, gradient: _Floats, total: _Floats) -> _Floats:
     """Add the gradients in the points to ``total``, (d, n); return those in the weights, (measures, m)."""
-    d, n = about.shape
-    corners, sums, k = _corners(about, part)
+    d, n = total.shape
+    gradient = gradient * _shares(part)
     pulled = gradient.T @ part.weights  # (moments, m): what a unit of every moment of a simplex is worth
-    in_weights = gradient[:, :1] + gradient[:, 1 : d + 1] @ (sums / k)
-    slopes = [np.repeat(pulled[1 + i][None], len(corners), axis=0) / k for i in range(d)]  # of every axis, by corner
-    for place, (i, j) in enumerate(pairs(d), start=1 + d):
-        square = (sum(own[i] * own[j] for own in corners) + sums[i] * sums[j]) / (k * (k + 1))
-        in_weights = in_weights + gradient[:, place : place + 1] * square
-        share = pulled[place] / (k * (k + 1))
-        for c, own in enumerate(corners):
-            slopes[i][c] += share * (own[j] + sums[j])
-            slopes[j][c] += share * (own[i] + sums[i])
-    for axis in range(d):
-        total[axis] += np.bincount(part.nodes.ravel(), slopes[axis].ravel(), n)
-    return np.asarray(in_weights)
+    sums = np.sum(part.corners, axis=0)
+    slopes = np.repeat(pulled[1 : 1 + d, None], len(part.corners), axis=1)  # (d, k, m)
+    for share, (i, j) in zip(pulled[1 + d :], pairs(d), strict=True):
+        for c, own in enumerate(part.corners):
+            slopes[i, c] += share * (own[j] + sums[j])
+            slopes[j, c] += share * (own[i] + sums[i])
+    for row, own in zip(total, slopes, strict=True):
+        row += np.bincount(part.nodes.ravel(), own.ravel(), n)
+    return np.asarray(gradient @ _sums(part.corners))
 
 
 def _weights_back(seen: _Boundary, gradients: list[_Floats], total: _Floats) -> None:
     """Add to ``total``, (d, n), what the weights of all measures change with the points."""
     d, n = seen.about.shape
-    in_sizes, in_inside = gradients[0][0].copy(), gradients[1][0] * (seen.oriented and seen.closed) / d
-    in_vectors = in_inside * seen.about[:, seen.nodes[0]]
-    for place, ((part, slope), own) in enumerate(zip(_towards(seen), gradients[2], strict=True)):
+    on_pieces = gradients[0]
+    in_sizes, in_inside = on_pieces[0].copy(), on_pieces[1] * (seen.oriented and seen.closed) / d
+    in_vectors = in_inside * seen.corners[0]
+    for place, ((part, slope), own) in enumerate(zip(_towards(seen), on_pieces[2:], strict=True)):
         in_vectors[place // 2] += 2 * slope * own * part / seen.sizes
         in_sizes -= own * (part / seen.sizes) ** 2
     in_vectors += seen.vectors * (in_sizes / seen.sizes)
     total += pieces_back(seen.about.T, seen.nodes.T.astype(np.int32), in_vectors.T).T
     _collect(total, seen.nodes[0], in_inside * seen.vectors)
     if seen.edges is not None:
-        _edges_back(seen.about, seen.edges, gradients[3] * seen.oriented, total)
+        _edges_back(seen.about, seen.edges, gradients[1] * seen.oriented, total)
     by_node = np.zeros(n)
     by_node[seen.used] = gradients[-1][0]
     _turns_back(seen, by_node, total)
@@ -364,9 +388,11 @@ def _edges_back(about: _Floats, edges: _Edges, gradient: _Floats, total: _Floats
     in_along = edges.angles / edges.lengths * edges.along * (gradient - in_angles / edges.lengths)
     start = about[:, edges.ends[0]]
     at_start, at_stop = -in_along, in_along
-    for node, normal, height in zip(edges.across, edges.normals, edges.heights, strict=True):
-        slope = -in_angles * normal / height  # a corner that rises makes the edge flatter
-        foot = ((about[:, node] - start) * edges.along).sum(axis=0) / edges.lengths**2
+    for node, normal in zip(edges.across, edges.normals, strict=True):
+        spoke = about[:, node] - start
+        height = np.sqrt((cross(edges.along, spoke) ** 2).sum(axis=0)) / edges.lengths
+        slope = -in_angles * normal / np.maximum(height, _TINY)  # a corner that rises makes the edge flatter
+        foot = (spoke * edges.along).sum(axis=0) / edges.lengths**2
         at_start, at_stop = at_start - (1 - foot) * slope, at_stop - foot * slope
         _collect(total, node, slope)
     _collect(total, edges.ends[0], at_start)
