@@ -5,7 +5,6 @@ Receives (n, s) arrays from ``wl.py``; ``pipeline.py`` makes rows of what it ret
 
 import threading
 from functools import lru_cache
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +12,6 @@ from scipy import special
 from scipy.stats import qmc
 
 from swwl.mesh.arrays import AnyArray
-
-_Number = TypeVar("_Number", bound=np.generic)
 
 DIRECTIONS = ("gaussian", "orthogonal", "sobol")
 QUANTILES = ("linear", "lower", "midpoint", "mean")
@@ -262,12 +259,13 @@ def _part_edges(n_quantiles: int) -> NDArray[np.float64]:
 _memory = threading.local()
 
 
-def _scratch(size: int, dtype: type[_Number] = np.float32) -> NDArray[_Number]:
+def _scratch(size: int, dtype: type[np.generic] = np.float32) -> AnyArray:
     """Return numbers to write to, the same memory each time in one thread: fresh pages cost as much as a product."""
     name = dtype.__name__
     if getattr(_memory, name, np.empty(0)).size < size:
         setattr(_memory, name, np.empty(size, dtype))
-    return getattr(_memory, name)[:size]
+    scratch: AnyArray = getattr(_memory, name)
+    return scratch[:size]
 
 
 def _keep_positive(points: AnyArray, weights: AnyArray) -> tuple[AnyArray, AnyArray]:
