@@ -39,10 +39,23 @@ class Radial:
         Of all terms.
     first : int
         Where the ranges of this block begin in ``beta``.
+    roots : ndarray of shape (M, N), optional
+        Receives the root of u wherever it is computed, for one that is bound to the same ranges with ``known``.
+    known : bool
+        Whether ``roots`` holds it already.
     """
 
-    def __init__(self, correlation: Correlation, block: Block, beta: Array, first: int):
+    def __init__(
+        self,
+        correlation: Correlation,
+        block: Block,
+        beta: Array,
+        first: int,
+        roots: Array | None = None,
+        known: bool = False,
+    ):
         self.correlation, self.beta = correlation, beta
+        self._roots, self._known = roots, known and roots is not None
         self._distances: list[tuple[int, Block]] = []  # the place of its range, and the block
         groups: list[Coordinates] = []
         places: list[int] = []
@@ -104,7 +117,9 @@ class Radial:
             yield place, np.multiply(layer, layer, out=layer)
 
     def _scaled(self, rows: slice, columns: slice) -> Array:
-        """Return the root of u on some rows and columns."""
+        """Return the root of u on some rows and columns, not to be written to."""
+        if self._roots is not None and self._known:
+            return self._roots[rows, columns]
         layers = self.layers(rows, columns) if self.correlation.rough else self._far_layers(rows, columns)
         u = None
         if len(self._places) and not self.correlation.rough:
@@ -113,7 +128,7 @@ class Radial:
         for _, layer in layers:
             u = layer if u is None else np.add(u, layer, out=u)
         assert u is not None  # a block has at least one part
-        return np.sqrt(u, out=u)
+        return np.sqrt(u, out=u if self._roots is None else self._roots[rows, columns])
 
 
 # Elements of a block: 16 k doubles are 128 kB, so a block and its few temporaries stay in a core's cache.
@@ -196,9 +211,21 @@ def _apart(terms: Sequence[Term]) -> list[tuple[Term, int]]:
     return [(term, own.start) for term, own in _owners(terms) if not isinstance(term.block, (Coordinates, Joint))]
 
 
-def _radials(terms: Sequence[Term], beta: Array) -> list[Radial]:
+def n_radials(terms: Sequence[Term]) -> int:
+    """Return how many terms are one function of several ranges."""
+    return sum(term.radial for term in terms)
+
+
+def _radials(
+    terms: Sequence[Term], beta: Array, roots: Sequence[Array] | None = None, known: bool = False
+) -> list[Radial]:
     """Bind every term that is one function of several ranges to these ranges."""
-    return [Radial(term.correlation, term.block, beta, own.start) for term, own in _owners(terms) if term.radial]
+    found = [(term, own) for term, own in _owners(terms) if term.radial]
+    buffers: Sequence[Array | None] = [None] * len(found) if roots is None else roots
+    return [
+        Radial(term.correlation, term.block, beta, own.start, buffer, known)
+        for (term, own), buffer in zip(found, buffers, strict=True)
+    ]
 
 
 def _scaled_coordinates(terms: Sequence[Term], beta: Array) -> tuple[Array, Array] | None:
@@ -241,7 +268,7 @@ def _squares(products: Array, left: Array, right: Array) -> Array:
     return np.maximum(out, 0.0, out=out)
 
 
-def fill_correlation(terms: Sequence[Term], beta: Array, out: Array) -> Array:
+def fill_correlation(terms: Sequence[Term], beta: Array, out: Array, roots: Sequence[Array] | None = None) -> Array:
     """Fill the lower triangle of the training correlation matrix.
 
     Parameters
@@ -250,8 +277,10 @@ def fill_correlation(terms: Sequence[Term], beta: Array, out: Array) -> Array:
     beta : ndarray of shape (p,)
     out : ndarray of shape (N, N), C-ordered
         Receives the lower triangle with a diagonal of exact ones; above the diagonal it is left undefined.
+    roots : sequence of ndarray of shape (N, N), optional
+        One for each of the `n_radials`: what `contract_triangle` can use again.
     """
-    owners, radials = _apart(terms), _radials(terms, beta)
+    owners, radials = _apart(terms), _radials(terms, beta, roots)
     coordinates = _scaled_coordinates(terms, beta)
     squares = norms = None
     if coordinates is not None:
@@ -287,7 +316,9 @@ def cross_correlation(terms: Sequence[Term], beta: Array, shape: tuple[int, int]
     return out
 
 
-def contract_triangle(terms: Sequence[Term], beta: Array, correlation: Array, weights: Array) -> Array:
+def contract_triangle(
+    terms: Sequence[Term], beta: Array, correlation: Array, weights: Array, roots: Sequence[Array] | None = None
+) -> Array:
     r"""Return :math:`\sum_{i>j} W_{ij}\,\partial R_{ij}/\partial\log\beta_l` for every range.
 
     Parameters
@@ -298,6 +329,8 @@ def contract_triangle(terms: Sequence[Term], beta: Array, correlation: Array, we
         The lower triangle made by `fill_correlation` at the same ``beta``.
     weights : ndarray of shape (N, N)
         The lower triangle of W; overwritten.
+    roots : sequence of ndarray of shape (N, N), optional
+        What `fill_correlation` has left there at the same ``beta``.
 
     Returns
     -------
@@ -311,7 +344,7 @@ def contract_triangle(terms: Sequence[Term], beta: Array, correlation: Array, we
     .. math:: \sum_{i>j} A_{ij}(z_{ik} - z_{jk})^2 = \sum_i a_i z_{ik}^2 - 2\sum_i z_{ik} (AZ)_{ik} .
     """
     out = np.zeros(len(beta))
-    groups, owners, radials = _groups(terms), _apart(terms), _radials(terms, beta)
+    groups, owners, radials = _groups(terms), _apart(terms), _radials(terms, beta, roots, known=True)
     sums = np.zeros(len(correlation))
     for i0, i1 in triangle_blocks(len(correlation)):
         a = weights[i0:i1, :i1] * correlation[i0:i1, :i1]

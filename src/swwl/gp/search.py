@@ -26,6 +26,8 @@ from swwl.gp.solvers.cholesky import factorize
 _START_LEVELS = ((0.5, 1e-2), (0.9, 1e-4), (0.9, 1e-1))
 SMALLEST_NUGGET = 1e-20  # stands for zero in log ν: far below rounding
 LARGEST_NUGGET = 1e6
+# Beyond so many points the value is rounded by more than a step of the finest tolerance gains.
+_MANY = 400
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ class Search:
     """The box of the search: bounds and free flags of shape (p + 1,), starts of shape (n_starts, p + 1).
 
     ``box`` holds the default bounds of the log inverse ranges, each of shape (p,). ``fine`` says
-    whether to search to a fine tolerance at last.
+    whether to search to a fine tolerance at last, and ``tolerance`` to which (relative to the value).
     """
 
     lower: Array
@@ -155,6 +157,7 @@ class Search:
     starts: Array
     box: tuple[Array, Array]
     fine: bool = True
+    tolerance: float = 1e-12
 
 
 class Start(NamedTuple):
@@ -236,7 +239,8 @@ def make_search(
         starts[:, :-1] = np.log(check_positive(beta, p, "beta"))
     if nugget is not None:
         starts[:, -1] = np.log(nugget) if nugget > 0.0 else -np.inf
-    return Search(lower, upper, free, starts, box, fine=start is None if fine is None else fine)
+    tolerance = 1e-12 if n <= _MANY else 1e-10
+    return Search(lower, upper, free, starts, box, start is None if fine is None else fine, tolerance)
 
 
 class _Descent:
@@ -291,7 +295,7 @@ def maximize(solver: Solver, search: Search, max_iter: int) -> Optimum:
     if not np.isfinite(best_value):
         raise NotPositiveDefinite("The correlation matrix could not be factorized at any start.")
     if search.fine:
-        _, best, status = run(best, ftol=1e-10, gtol=1e-6)
+        _, best, status = run(best, ftol=search.tolerance, gtol=1e-6)
     value, gradient = solver.with_gradient(best[:-1], float(best[-1]))
     # status 1 is the limit of iterations; 2 is a line search stopped by rounding, which is as good as it gets
     return Optimum(best[:-1], float(best[-1]), value, gradient, status != 1)

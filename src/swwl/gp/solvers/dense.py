@@ -1,7 +1,7 @@
 r"""The exact solver: one Cholesky factor of the whole correlation matrix.
 
-One evaluation costs ``dpotrf`` + ``dpotri`` and elementwise work on half a matrix; two N x N buffers are
-reused by all evaluations.
+One evaluation costs ``dpotrf`` + ``dpotri`` and elementwise work on half a matrix; two N x N buffers, and one for each
+correlation that is a function of several ranges, are reused by all evaluations.
 
 With r the correlations between a new point and the training points, h its trend columns and df = n - q, the
 prediction of output j is Student-t with location :math:`h^\top\theta_j + r^\top\alpha_j` and squared scale
@@ -31,6 +31,7 @@ from swwl.gp.factors import (
     cross_derivatives,
     fill_correlation,
     multiply_derivatives,
+    n_radials,
 )
 from swwl.gp.prediction import Prediction
 from swwl.gp.solvers.base import Curvature, Problem, Slopes, leave_one_out
@@ -57,6 +58,7 @@ class DenseSolver:
         self.n_evaluations = 0
         self._correlation: Array | None = None
         self._matrix: Array | None = None
+        self._roots: list[Array] = []
 
     @staticmethod
     def prepare(terms: Sequence[Term]) -> list[Term]:
@@ -67,15 +69,17 @@ class DenseSolver:
         """Choose nothing: the whole matrix is factorized."""
 
     def release(self) -> None:
-        """Give the two N x N buffers back."""
+        """Give the N x N buffers back."""
         self._correlation = self._matrix = None
+        self._roots = []
 
     def factor(self, beta: Array, nugget: float) -> tuple[Array, Array]:
         """Return (correlation, factor): two buffers, valid until the next call, lower triangles filled."""
         n = len(self.problem.y)
         if self._correlation is None or self._matrix is None:
             self._correlation, self._matrix = np.empty((n, n)), np.empty((n, n))
-        fill_correlation(self.problem.terms, beta, out=self._correlation)
+            self._roots = [np.empty((n, n)) for _ in range(n_radials(self.problem.terms))]
+        fill_correlation(self.problem.terms, beta, self._correlation, self._roots)
         self._matrix[:] = self._correlation
         self._matrix.flat[:: n + 1] += nugget if self.problem.noise is None else nugget + self.problem.noise
         self.n_evaluations += 1
@@ -111,7 +115,7 @@ class DenseSolver:
         blas.dsyrk(1.0, np.asfortranarray(low_rank), beta=-k, lower=0, c=matrix.T, overwrite_c=1)
 
         gradient = np.empty(len(beta) + 1)
-        gradient[:-1] = contract_triangle(problem.terms, beta, correlation, matrix)
+        gradient[:-1] = contract_triangle(problem.terms, beta, correlation, matrix, self._roots)
         gradient[-1] = 0.5 * nugget * (float(np.sum(low_rank**2)) - k * trace)
         if problem.method == "posterior":
             _, in_beta, in_nugget = problem.prior(beta, nugget)
