@@ -27,7 +27,7 @@ _START_LEVELS = ((0.5, 1e-2), (0.9, 1e-4), (0.9, 1e-1))
 SMALLEST_NUGGET = 1e-20  # stands for zero in log ν: far below rounding
 LARGEST_NUGGET = 1e6
 # Beyond so many points the value is rounded by more than a step of the finest tolerance gains.
-_MANY = 400
+_MANY = 100
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,8 @@ _MOST_ROWS = 400
 
 # Pairs of rows that tell which columns set cases apart.
 _MOST_PAIRS = 2048
-# Beyond so many rows, only members that count are fitted to a fine tolerance.
-_MANY = 400
+# Beyond so many rows, only members that count are fitted to a fine tolerance, and only for the targets they count for.
+_MANY = 100
 
 _COLUMNS = ["column", "n_components", "log_posterior", "chosen"]
 
@@ -278,8 +278,8 @@ class Way(Protocol):
     def left_out(self, member: Member, counter: FitCounter) -> Prediction:
         """Return what the member that was fitted last says of the judged rows, arrays of shape (J, k)."""
 
-    def finish(self, member: Member, counter: FitCounter) -> None:
-        """Fit a member that counts to all rows; its ``gps`` and ``shares`` are set then."""
+    def finish(self, member: Member, counts: Mask, counter: FitCounter) -> None:
+        """Fit a member to all rows for the targets it counts for, (k,); its ``gps`` and ``shares`` are set then."""
 
 
 class FewRows:
@@ -337,7 +337,7 @@ class FewRows:
         ]
         return Prediction.joined(parts, targets=True)
 
-    def finish(self, member: Member, counter: FitCounter) -> None:
+    def finish(self, member: Member, counts: Mask, counter: FitCounter) -> None:
         """Search on to a fine tolerance, where that was left for later."""
         if not self._later:
             return
@@ -345,8 +345,10 @@ class FewRows:
         joined = kernel.join([[block.held() for block in group] for group in member.training_blocks()])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GPWarning)  # the first fit has said what needs saying
-            for gp, group, noise in zip(member.gps, task.groups, task.noises, strict=True):
-                gp.fit(joined, group, task.trend_columns, start=gp, noise=noise, fine=True)
+            counted = task.layout.groups(counts[None].astype(float))
+            for own, gp, group, noise in zip(counted, member.gps, task.groups, task.noises, strict=True):
+                if own.any():
+                    gp.fit(joined, group, task.trend_columns, start=gp, noise=noise, fine=True)
         member.shares = input_shares(kernel, joined, member.gps, task.seed)
 
 
@@ -384,8 +386,9 @@ def fit_members(members: Sequence[Member], task: Task, way: Way, progress: Progr
     used = [member for member, row in zip(members, weights, strict=True) if row.any()]
     if way.takes_noise:
         way = way.with_task(task)
-    for member in used:
-        way.finish(member, counter)
+    for member, row in zip(members, weights, strict=True):
+        if row.any():
+            way.finish(member, row > 0.0, counter)
     for member in members:
         member.notes = []
         for factor in member.kernel.factors:

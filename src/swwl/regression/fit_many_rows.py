@@ -23,7 +23,7 @@ from swwl.gp.factors import Term
 from swwl.gp.many_rows import SETTINGS, choose_setting
 from swwl.gp.prediction import Prediction
 from swwl.gp.solvers.neighbors import can_be_near
-from swwl.regression.fit import Task, fit_processes, input_shares
+from swwl.regression.fit import Mask, Task, fit_processes, input_shares
 from swwl.regression.stack import FitCounter, Member
 
 Array = NDArray[np.float64]
@@ -142,8 +142,8 @@ class ManyRows:
         _, trend = self._task.take(self._rows.out)
         return Prediction.joined([gp.predict_distribution(cross, trend_columns=trend) for gp in gps], targets=True)
 
-    def finish(self, member: Member, counter: FitCounter) -> None:
-        """Fit to all rows."""
+    def finish(self, member: Member, counts: Mask, counter: FitCounter) -> None:
+        """Fit to all rows, for all targets alike."""
         n = len(self._task.targets)
         sizes = [n * min(n, (gp.solver_options or {})["n_inducing"]) for _, own in self._found.values() for gp in own]
         blocks, ready = self._found[member.name]
