@@ -76,3 +76,12 @@ def test_the_changelog_and_the_citation_know_the_version():
     assert re.search(r"^version: (.*)$", citation, flags=re.M)[1] == released[0]
     assert "dev" in swwl.__version__ or swwl.__version__ == released[0]
     assert "<!-- towncrier release notes start -->" in changelog
+
+
+def test_workflows_take_actions_by_commit_and_may_do_nothing_by_default():
+    for name in ("ci", "release", "scorecard", "site"):
+        text = text_of(f".github/workflows/{name}.yml")
+        assert "\npermissions: {}\n" in text
+        for used in re.findall(r"uses: (.*)", text):
+            assert used.startswith("$/") or re.fullmatch(r"[\w.-]+(/[\w.-]+)+@[0-9a-f]{40} # v\d+\.\d+\.\d+", used), used
+        assert text.count("actions/checkout@") == text.count("persist-credentials: false")
