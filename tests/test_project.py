@@ -1,5 +1,6 @@
 """The project's own files agree with each other: versions, bounds of dependencies, extras, the changelog."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -82,6 +83,18 @@ def test_workflows_take_actions_by_commit_and_may_do_nothing_by_default():
     for name in ("ci", "release", "scorecard", "site"):
         text = text_of(f".github/workflows/{name}.yml")
         assert "\npermissions: {}\n" in text
-        for used in re.findall(r"uses: (.*)", text):
-            assert used.startswith("$/") or re.fullmatch(r"[\w.-]+(/[\w.-]+)+@[0-9a-f]{40} # v\d+\.\d+\.\d+", used), used
+        for used in re.findall(r"uses: (?!\$/)(.*)", text):  # "$/" is a file of this repository at this commit
+            assert re.fullmatch(r"[\w.-]+(/[\w.-]+)+@[0-9a-f]{40} # v\d+\.\d+\.\d+", used), used
         assert text.count("actions/checkout@") == text.count("persist-credentials: false")
+
+
+def test_zenodo_is_told_what_the_citation_says(project):
+    told, citation = json.loads(text_of(".zenodo.json")), text_of("CITATION.cff")
+    assert f'\ntitle: "{told["title"]}"\n' in citation
+    assert [creator["name"] for creator in told["creators"]] == [author["name"] for author in project["authors"]]
+    assert all(f'name: "{creator["name"]}"' in citation for creator in told["creators"])
+    assert told["license"] == project["license"].lower() and f"\nlicense: {project['license']}\n" in citation
+    assert told["keywords"] == project["keywords"]
+    assert [related["identifier"] for related in told["related_identifiers"]] == [project["urls"]["Paper"]]
+    assert f'url: "{project["urls"]["Paper"]}"' in citation
+    assert "version" not in told  # Zenodo takes that of the release
