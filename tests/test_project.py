@@ -98,3 +98,15 @@ def test_zenodo_is_told_what_the_citation_says(project):
     assert [related["identifier"] for related in told["related_identifiers"]] == [project["urls"]["Paper"]]
     assert f'url: "{project["urls"]["Paper"]}"' in citation
     assert "version" not in told  # Zenodo takes that of the release
+
+
+def test_the_conda_recipe_is_of_this_version_and_asks_for_the_same(project):
+    recipe = text_of("recipe/recipe.yaml")
+    context = dict(re.findall(r"^  (\w+): \"(.*)\"$", recipe, flags=re.M))
+    released = re.search(r"^version: (.*)$", text_of("CITATION.cff"), flags=re.M)[1]
+    assert context == {"version": released, "python_min": project["requires-python"].removeprefix(">=")}
+    asked = dict(re.findall(r"^    - ([\w-]+) >=([\d.]+)(?: #.*)?$", recipe, flags=re.M))
+    asked["matplotlib"] = asked.pop("matplotlib-base")
+    assert asked == dict(requirement.split(">=") for requirement in project["dependencies"])
+    assert re.findall(r"^      - (\w+) = ([\w.:]+)$", recipe, flags=re.M) == list(project["scripts"].items())
+    assert f"summary: {project['description']}\n" in recipe and f"license: {project['license']}\n" in recipe
