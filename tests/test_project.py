@@ -110,3 +110,12 @@ def test_the_conda_recipe_is_of_this_version_and_asks_for_the_same(project):
     assert asked == dict(requirement.split(">=") for requirement in project["dependencies"])
     assert re.findall(r"^      - (\w+) = ([\w.:]+)$", recipe, flags=re.M) == list(project["scripts"].items())
     assert f"summary: {project['description']}\n" in recipe and f"license: {project['license']}\n" in recipe
+
+
+def test_the_paper_cites_what_its_bibliography_has_and_names_commands_that_exist():
+    paper, bibliography = text_of("joss/paper.md"), text_of("joss/paper.bib")
+    assert set(re.findall(r"@(\w+)", paper)) == set(re.findall(r"^@\w+\{(\w+),$", bibliography, flags=re.M))
+    assert all((ROOT / "joss" / picture).is_file() for picture in re.findall(r"\]\((\S+\.png)\)", paper))
+    assert all((ROOT / path).is_file() for path in re.findall(r"`(docs/\S+)`", paper))
+    named = set(re.findall(r"`swwl reproduce ([\w-]+)", paper))
+    assert named and {name for name in named if not (ROOT / "paper" / "results" / f"{name}.md").is_file()} == set()
