@@ -1,5 +1,6 @@
 """The project's own files agree with each other: versions, bounds of dependencies, extras, the changelog."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -76,3 +77,45 @@ def test_the_changelog_and_the_citation_know_the_version():
     assert re.search(r"^version: (.*)$", citation, flags=re.M)[1] == released[0]
     assert "dev" in swwl.__version__ or swwl.__version__ == released[0]
     assert "<!-- towncrier release notes start -->" in changelog
+
+
+def test_workflows_take_actions_by_commit_and_may_do_nothing_by_default():
+    for name in ("ci", "release", "scorecard", "site"):
+        text = text_of(f".github/workflows/{name}.yml")
+        assert "\npermissions: {}\n" in text
+        for used in re.findall(r"uses: (?!\$/)(.*)", text):  # "$/" is a file of this repository at this commit
+            assert re.fullmatch(r"[\w.-]+(/[\w.-]+)+@[0-9a-f]{40} # v\d+\.\d+\.\d+", used), used
+        assert text.count("actions/checkout@") == text.count("persist-credentials: false")
+
+
+def test_zenodo_is_told_what_the_citation_says(project):
+    told, citation = json.loads(text_of(".zenodo.json")), text_of("CITATION.cff")
+    assert f'\ntitle: "{told["title"]}"\n' in citation
+    assert [creator["name"] for creator in told["creators"]] == [author["name"] for author in project["authors"]]
+    assert all(f'name: "{creator["name"]}"' in citation for creator in told["creators"])
+    assert told["license"] == project["license"].lower() and f"\nlicense: {project['license']}\n" in citation
+    assert told["keywords"] == project["keywords"]
+    assert [related["identifier"] for related in told["related_identifiers"]] == [project["urls"]["Paper"]]
+    assert f'url: "{project["urls"]["Paper"]}"' in citation
+    assert "version" not in told  # Zenodo takes that of the release
+
+
+def test_the_conda_recipe_is_of_this_version_and_asks_for_the_same(project):
+    recipe = text_of("recipe/recipe.yaml")
+    context = dict(re.findall(r"^  (\w+): \"(.*)\"$", recipe, flags=re.M))
+    released = re.search(r"^version: (.*)$", text_of("CITATION.cff"), flags=re.M)[1]
+    assert context == {"version": released, "python_min": project["requires-python"].removeprefix(">=")}
+    asked = dict(re.findall(r"^    - ([\w-]+) >=([\d.]+)(?: #.*)?$", recipe, flags=re.M))
+    asked["matplotlib"] = asked.pop("matplotlib-base")
+    assert asked == dict(requirement.split(">=") for requirement in project["dependencies"])
+    assert re.findall(r"^      - (\w+) = ([\w.:]+)$", recipe, flags=re.M) == list(project["scripts"].items())
+    assert f"summary: {project['description']}\n" in recipe and f"license: {project['license']}\n" in recipe
+
+
+def test_the_paper_cites_what_its_bibliography_has_and_names_commands_that_exist():
+    paper, bibliography = text_of("joss/paper.md"), text_of("joss/paper.bib")
+    assert set(re.findall(r"@(\w+)", paper)) == set(re.findall(r"^@\w+\{(\w+),$", bibliography, flags=re.M))
+    assert all((ROOT / "joss" / picture).is_file() for picture in re.findall(r"\]\((\S+\.png)\)", paper))
+    assert all((ROOT / path).is_file() for path in re.findall(r"`(docs/\S+)`", paper))
+    named = set(re.findall(r"`swwl reproduce ([\w-]+)", paper))
+    assert named and {name for name in named if not (ROOT / "paper" / "results" / f"{name}.md").is_file()} == set()

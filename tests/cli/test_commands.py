@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -184,6 +185,25 @@ def test_info_lists_groups(tmp_path):
     assert "group     inlet: 2 faces with 3 nodes\n" in text and "group     fix: 2 nodes\n" in text
     facts = json.loads(swwl("info", tmp_path / "a.vtu", "--json").stdout)
     assert facts["groups"]["body"] == {"kind": "cells", "size": 1, "nodes": 3}
+
+
+@pytest.mark.slow
+def test_demo_with_own_files_runs_the_commands_that_it_prints(tmp_path):
+    folder = tmp_path / "own files"
+    text = swwl("demo", folder, "--own-files").stdout
+    printed = [shlex.split(line)[2:] for line in text.splitlines() if line.startswith("$ swwl ")]
+    assert [words[0] for words in printed] == ["check", "fit", "predict", "report"]
+    made = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if ".swwl-cache" not in path.parts}
+    parts = {f"parts/arm_{k:02d}.stl" for k in range(1, 37)}
+    assert made == parts | {"parts", "table.csv", "new.csv", "model.swwl", "predictions.csv", "report.html"}
+    assert "deflection_mm" not in pd.read_csv(folder / "new.csv").columns
+
+    before = (folder / "predictions.csv").read_bytes()
+    facts = json.loads(swwl("demo", folder, "--own-files", "--json").stdout)  # the folder may be used again
+    assert facts["commands"] == printed and (folder / "predictions.csv").read_bytes() == before
+    relative = [part["mean"] / part["answer"] - 1 for part in facts["parts"]]
+    assert np.abs(relative).max() < 0.1 and len(relative) == 6
+    assert all(part["lower95"] < part["answer"] < part["upper95"] for part in facts["parts"])
 
 
 @pytest.mark.slow

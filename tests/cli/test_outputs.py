@@ -146,6 +146,16 @@ def test_a_demonstration_spares_what_it_finds(tmp_path):
         (tmp_path / name).unlink()
 
 
+def test_a_demonstration_with_own_files_spares_what_it_finds(tmp_path):
+    for name in ("table.csv", "new.csv", "parts/arm_07.stl"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("mine")
+        refused("demo", tmp_path, "--own-files", words=f"{name}: already exists")
+        assert [path.read_text() for path in tmp_path.rglob("*") if path.is_file()] == ["mine"]
+        (tmp_path / name).unlink()
+    refused("demo", tmp_path, "--own-files", "-n", 40, "--seed", 3, words="--own-files goes without -n and --seed")
+
+
 def test_pictures_of_others_are_not_ours(tmp_path):
     from matplotlib.figure import Figure
 

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
 
 from swwl.cli.console import Force, Output
+from swwl.errors import InputError
 from swwl.formatting import percent
 
 
 def demo(
-    folder: Annotated[Path, typer.Argument(help="Folder for data, model, predictions, curves and report.")] = Path(
-        "swwl-demo"
-    ),
+    context: typer.Context,
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Folder for data, model, predictions and report: swwl-demo, or swwl-own-files with --own-files.",
+            show_default=False,
+        ),
+    ] = None,
+    own_files: Annotated[
+        bool,
+        typer.Option("--own-files", help="Write 36 small STL parts and a CSV table, and run the commands for them."),
+    ] = False,
     n: Annotated[int, typer.Option("-n", help="Number of simulations.")] = 150,
     nodes: Annotated[int, typer.Option(help="Nodes per mesh.")] = 900,
     seed: Annotated[int, typer.Option(help="Seed of the simulations.")] = 0,
@@ -27,15 +38,25 @@ def demo(
 
     Notched plates under tension, each with a mesh, a material and a load of its own, are simulated by finite elements;
     the largest stress is learned with and without the meshes, and predicted for plates that were held out.
+    With --own-files there are files as users have them instead, parts in STL files and a table, and the commands that
+    check, fit, predict and report are printed and run: files of your own go in the same place.
 
     \b
     Example:
       swwl demo
       swwl demo elsewhere -n 300 --nodes 2000
+      swwl demo --own-files
     """
     from swwl.jobs.demo import TARGET, run_demo
 
     out = Output(quiet, as_json)
+    if own_files:
+        options = {"n": "-n", "nodes": "--nodes", "seed": "--seed", "jobs": "--jobs"}
+        if given := [option for name, option in options.items() if _given(context, name)]:
+            raise InputError(f"--own-files goes without {' and '.join(given)}: its files are always the same.")
+        _own_files(context, folder or Path("swwl-own-files"), force, out)
+        return
+    folder = folder or Path("swwl-demo")
     out.say(f"{n} notched plates under tension, simulated by finite elements of plane-stress elasto-viscoplasticity")
     found = run_demo(
         folder,
@@ -70,3 +91,34 @@ def demo(
     out.say(f"  swwl predict mine.swwl {found.table} -o mine.csv")
     out.say(f"  swwl serve {found.files['model']} --open")
     out.result({"scores": found.scores, "seconds": found.seconds} | found.files)
+
+
+def _given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _own_files(context: typer.Context, folder: Path, force: bool, out: Output) -> None:
+    """Write the files, then print every command and run it; a folder may be run in again."""
+    import pandas as pd
+
+    from swwl.jobs.demo import ANSWER, write_own_files
+
+    found = write_own_files(folder, force)
+    known, new = found.table.name, found.new.name
+    out.say(f"{folder} holds parts in STL files, {known} with what each was loaded with and how far it bent, and {new}")
+    out.say("with parts to predict. Paths in tables are relative to them.")
+    silent = ["--quiet"] if out.quiet or out.as_json else []
+    for words in found.commands:
+        out.say("\n$ " + " ".join(map(quote, ["swwl", *words])), style="bold")
+        command = context.find_root().command
+        with command.make_context("swwl", [*words, *silent]) as inner:
+            command.invoke(inner)
+    predicted = pd.read_csv(folder / "predictions.csv")
+    answers = predicted[["part", f"{ANSWER}_mean", f"{ANSWER}_lower95", f"{ANSWER}_upper95"]]
+    rows = answers.assign(known=found.answers).to_numpy().tolist()
+    out.table(f"{ANSWER} of the new parts", ["part", "predicted", "from", "to", "beam theory"], rows)
+    out.say(f"\nFor parts of your own: their files in place of {folder / 'parts'}, their numbers in place of {known},")
+    out.say(f"the column to predict in place of {ANSWER}, and the four commands above.")
+    columns = ["part", "mean", "lower95", "upper95", "answer"]
+    out.result({"commands": found.commands, "parts": [dict(zip(columns, row, strict=True)) for row in rows]})

@@ -1,7 +1,12 @@
-"""The main job: simulate, learn with and without meshes, compare on held-out cases, write all there is to look at."""
+"""The main job: simulate, learn with and without meshes, compare on held-out cases, write all there is to look at.
+
+And the same with files as users have them: parts in STL files and one table, which `write_own_files` makes.
+"""
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swwl import datasets
+from swwl.datasets.arms import make_arms
 from swwl.errors import InputError
 from swwl.evaluation import scores
 from swwl.evaluation.metadata import held_out_of
@@ -123,6 +129,72 @@ def run_demo(
     write_report(files["report"], model, files["model"])
     n_train, n_test = len(plan.split.train), len(plan.split.test)
     return Demo(rows, n_train, n_test, table, files, time.perf_counter() - start)
+
+
+@dataclass(frozen=True)
+class OwnFiles:
+    """Files as users have them, and the commands for them.
+
+    Attributes
+    ----------
+    table, new : path
+        Parts whose answer is known, and parts to predict.
+    answers : list of float
+        What the formula that made the files gives for the new parts.
+    commands : list of list of str
+        Words of each command, without the name of the program.
+    """
+
+    table: Path
+    new: Path
+    answers: list[float]
+    commands: list[list[str]]
+
+
+ANSWER = "deflection_mm"
+_N_ARMS, _N_NEW = 36, 6
+
+
+def write_own_files(folder: Path, force: bool = False) -> OwnFiles:
+    """Write small parts in STL files, a table with the answer of most and one without it of the others.
+
+    Parameters
+    ----------
+    folder : path
+    force : bool
+        Overwrite what the folder holds. Otherwise it is refused if a file there is not the one that would be written,
+        and nothing is written.
+    """
+    table, new = folder / "table.csv", folder / "new.csv"
+    model, report = folder / "model.swwl", folder / "report.html"
+    more = ["--force"] if force else []
+    commands = [
+        ["check", str(table), "--target", ANSWER],
+        ["fit", str(table), "--mesh", "part", "--target", ANSWER, "-o", str(model), *more],
+        ["predict", str(model), str(new), "-o", str(folder / "predictions.csv"), *more],
+        ["report", str(model), "-o", str(report), *more],
+    ]
+    arms = make_arms(_N_ARMS)
+    names = [f"parts/arm_{k:02d}.stl" for k in range(1, _N_ARMS + 1)]
+    rows = arms.assign(part=names)
+    with tempfile.TemporaryDirectory() as made:
+        (Path(made) / "parts").mkdir()
+        for name, mesh in zip(names, arms["part"], strict=True):
+            mesh.write(Path(made) / name)
+        write_table(Path(made) / table.name, rows[:-_N_NEW])
+        write_table(Path(made) / new.name, rows[-_N_NEW:].drop(columns=ANSWER))
+        files = [*names, table.name, new.name]
+        for name in files:
+            if (folder / name).exists() and not force:
+                if not (folder / name).is_file() or (folder / name).read_bytes() != (Path(made) / name).read_bytes():
+                    raise InputError(
+                        f"{folder / name}: already exists and is not what this demonstration writes, so that nothing "
+                        "was written. Name another folder; for files of your own, run swwl check and swwl fit."
+                    )
+        (folder / "parts").mkdir(parents=True, exist_ok=True)
+        for name in files:
+            shutil.copyfile(Path(made) / name, folder / name)
+    return OwnFiles(table, new, rows[ANSWER][-_N_NEW:].tolist(), commands)
 
 
 def _check_files(folder: Path, force: bool) -> None:
