@@ -151,7 +151,7 @@ def read_tu(folder, name):
     ]
 
 
-def write_cgns(path, points, triangles, fields, scalars=None, boundary=None):
+def write_cgns(path, points, triangles, fields, scalars=None, boundary=None, time=0.0):
     """Write a mesh as PLAID's CGNS library does: an HDF5 group per node, labels in attributes, one-based cells."""
 
     def node(parent, name, label, data=None):
@@ -179,8 +179,8 @@ def write_cgns(path, points, triangles, fields, scalars=None, boundary=None):
 
     with h5py.File(path, "w") as file:
         base = node(file, "Global", "CGNSBase_t", np.array([1, 1], np.int32))
-        time = node(base, "Time", "BaseIterativeData_t", np.array([1], np.int32))
-        node(time, "TimeValues", "DataArray_t", np.array([0.0]))
+        own = node(base, "Time", "BaseIterativeData_t", np.array([1], np.int32))
+        node(own, "TimeValues", "DataArray_t", np.array([time]))
         for key, value in ({"speed": 3.5} if scalars is None else scalars).items():
             node(base, key, "DataArray_t", value if isinstance(value, str) else np.atleast_1d(value))
         mesh("Base_2_2", 2, 5, triangles)

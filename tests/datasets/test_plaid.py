@@ -10,8 +10,11 @@ import pandas as pd
 import pytest
 from scipy.spatial import Delaunay
 
-from swwl import Mesh, as_graph, read_graph
+from swwl import InputError, Mesh, MeshSeries, TransientRegressor, as_graph, read_graph, read_mesh
 from swwl.datasets import fetch_plaid, load_plaid, plaid
+from swwl.mesh.io.formats import times_of
+from swwl.mesh.io.series import at_time
+from swwl.storage.memory import CONTENTS
 from tests.helpers import plate, write_cgns
 
 NO_PYPLAID = "pyplaid (the extra [plaid]) is not installed"
@@ -307,3 +310,48 @@ def test_parquet_of_another_kind(tmp_path):
     parquet.write_table(arrow.table({"x": [1.0], "y": [2.0]}), tmp_path / "a.parquet")
     with pytest.raises(ValueError, match="expected one column 'sample', found x, y"):
         load_plaid(tmp_path)
+
+
+def write_history(folder, number, times):
+    """A sample of several times, whose field grows with time."""
+    meshes = folder / "data" / "train" / f"sample_{number:09d}" / "meshes"
+    meshes.mkdir(parents=True)
+    points, cells = plate(40, seed=number)
+    for k, time in enumerate(times):
+        field = {"T": points[:, 0] * (1 + time) * (1 + 0.1 * number)}
+        write_cgns(meshes / f"mesh_{k:09d}.cgns", points, cells, field, {"speed": 1.0 + number}, time=time)
+    return meshes
+
+
+def test_samples_of_several_times_are_series(tmp_path):
+    meshes = write_history(tmp_path, 0, [0.0, 0.5, 2.0])
+    first = meshes / "mesh_000000000.cgns"
+    series = MeshSeries.read(first)
+    assert series.times.tolist() == [0.0, 0.5, 2.0]
+    np.testing.assert_allclose(series.fields["T"][2], 3.0 * series.fields["T"][0])
+    np.testing.assert_array_equal(read_mesh(first).fields["T"], series.fields["T"][0])
+    for time, step in ((0.5, 1), ("last", 2), ("first", 0)):
+        np.testing.assert_array_equal(read_mesh(first, time=time).fields["T"], series.fields["T"][step])
+        assert at_time(first, time).name == f"mesh_000000000.cgns@{time}"
+    np.testing.assert_array_equal(read_mesh(f"{first}@0.5").fields["T"], series.fields["T"][1])
+    with pytest.raises(InputError, match=r"no time 1; its times are 0, 0\.5, 2"):
+        read_mesh(first, time=1.0)
+    alone = write_history(tmp_path, 1, [0.0]) / "mesh_000000000.cgns"
+    assert MeshSeries.read(alone).times.tolist() == [0.0] and times_of(alone) == []
+    assert read_mesh(alone, time="last").n_nodes == 40
+
+
+def test_what_is_kept_of_a_time_follows_its_own_file(tmp_path):
+    named = write_history(tmp_path, 0, [0.0, 1.0]) / "mesh_000000000.cgns@1"
+    (files,) = [files for files in (contents(named) for contents in CONTENTS) if files]
+    assert [file.name for file in files] == ["mesh_000000001.cgns"]
+
+
+def test_a_folder_of_histories_is_learned(tmp_path):
+    for number in range(8):
+        write_history(tmp_path, number, [0.0, 0.5, 2.0])
+    table = load_plaid(tmp_path)
+    model = TransientRegressor().fit(table[["mesh", "speed"]].drop(4), "T")
+    (mean,) = model.predict(table[4:5])
+    truth = MeshSeries.read(table["mesh"][4]).fields["T"]
+    assert np.abs(mean["T"] - truth).max() < 0.2 * np.ptp(truth)

@@ -18,7 +18,7 @@ from swwl.mesh.graph import Graph
 from swwl.mesh.io import meshio_files, pyvista_files
 from swwl.mesh.io.cad import surface
 from swwl.mesh.io.foam import case
-from swwl.mesh.io.hdf.cgns import read_cgns
+from swwl.mesh.io.hdf.cgns import read_cgns, read_sample, sample_files, sample_times
 from swwl.mesh.io.hdf.exodus import exodus_times, read_exodus
 from swwl.mesh.io.npz import read_npz, write_npz
 from swwl.mesh.io.series import Series, Time, at_time, split_time, step_of
@@ -111,6 +111,7 @@ READERS.update(dict.fromkeys(surface.ENDINGS, surface.read_cad))
 READERS.update({".vtm": blocks.read_vtm})
 # Formats that may hold several times; without one their readers take the last.
 _FOAM = Series(case.times_of, _read_case)
+_SAMPLE = Series(sample_times, read_sample)  # of PLAID: a file for every time, of which a path names one
 SERIES: Endings[Series] = Endings({".foam": _FOAM, ".frd": Series(frd_times, read_frd)})
 SERIES.update({".unv": Series(unv_times, read_unv), ".pvd": Series(blocks.pvd_times, blocks.read_pvd)})
 SERIES.update(
@@ -154,6 +155,8 @@ def _contents(path: Path) -> list[Path] | None:
     if there.is_dir() or there.suffix.lower() == ".foam":
         step = -1 if time is None else step_of(case.times_of(there), time)
         return case.files_of(there, step)
+    if time is not None and _series(there) is _SAMPLE:
+        return [sample_files(there)[step_of(sample_times(there), time)]]
     beside = path.with_suffix(".inp")
     return [path, beside] if path.suffix.lower() == ".frd" and beside.is_file() else None
 
@@ -190,6 +193,8 @@ def timed(path: Path, time: Time | None) -> Path:
 def _series(path: Path) -> Series | None:
     if path.is_dir():
         return _FOAM
+    if path.suffix.lower() == ".cgns" and path.is_file() and len(sample_files(path)) > 1:
+        return _SAMPLE
     return SERIES.of(path) if SERIES.serves(path) else None
 
 
@@ -276,11 +281,11 @@ def _reader_of(path: Path, time: Time | None, size: float | None) -> Reader:
         if path.suffix.lower() not in surface.ENDINGS:
             raise InputError(f"size applies to CAD files ({' '.join(surface.ENDINGS)}), not to {path.suffix!r}")
         return partial(surface.read_cad, size=size)
-    if time is None or time == "last":
+    if time is None:
         return reader
     series = _series(path)
     if series is None:
-        if time == "first":
+        if time in ("first", "last"):
             return reader
         raise InputError(f"it is not a series in time, so that time {time} does not apply")
 

@@ -52,14 +52,16 @@ def without_time(name: str) -> str:
 
 
 def at_time(path: Path, time: Time) -> Path:
-    """Return a path that names a time; one that names another keeps it, and the last need not be named.
+    """Return a path that names a time; one that names another keeps it, and the last of most needs no name.
+
+    A file of a sample of PLAID is that of one time by itself.
 
     Examples
     --------
     >>> at_time(Path("flow.pvd"), 0.5).name, at_time(Path("flow.pvd"), "last").name
     ('flow.pvd@0.5', 'flow.pvd')
     """
-    if time == "last" or split_time(path)[1] is not None:
+    if (time == "last" and path.suffix.lower() != ".cgns") or split_time(path)[1] is not None:
         return path
     return path.with_name(f"{path.name}@{time if isinstance(time, str) else f'{time:.12g}'}")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,6 +52,7 @@ _MIXED = 20
 _REFUSED = {22: "polygons or faces of polyhedra (NGON_n)", 23: "polyhedra (NFACE_n)"}
 _ORDER = UPRIGHT_FIRST | {"hexahedron27": [*UPRIGHT_FIRST["hexahedron20"], 24, 22, 21, 23, 20, 25, 26]}
 _ADF = b"ADF Database"
+_OF_SAMPLE = re.compile(r"mesh_\d+\.cgns")
 
 
 class _Node:
@@ -142,6 +144,39 @@ def read_cgns_scalars(path: str | os.PathLike[str]) -> dict[str, float]:
     """
     with _opened(path) as root:
         return _scalars(root)
+
+
+def sample_files(path: Path) -> list[Path]:
+    """Return the files of all times of a sample of PLAID, ``meshes/mesh_000000000.cgns`` and so on; else the file.
+
+    Examples
+    --------
+    >>> [file.name for file in sample_files(Path("rotor.cgns"))]
+    ['rotor.cgns']
+    """
+    if path.parent.name != "meshes" or not _OF_SAMPLE.fullmatch(path.name):
+        return [path]
+    return sorted(other for other in path.parent.iterdir() if _OF_SAMPLE.fullmatch(other.name))
+
+
+def sample_times(path: Path) -> list[float]:
+    """Return the times of a sample of PLAID, that its files are of, or else their numbers; none where there is one."""
+    files = sample_files(path)
+    return [_time(file, number) for number, file in enumerate(files)] if len(files) > 1 else []
+
+
+def _time(path: Path, number: int) -> float:
+    with located(str(path)), _opened(path) as root:
+        for base in root.children("CGNSBase_t"):
+            for own in base.children("BaseIterativeData_t"):
+                if own.has("TimeValues"):
+                    return float(own.child("TimeValues").values().ravel()[0])
+    return float(number)
+
+
+def read_sample(path: Path, fields: Collection[str] | None = None, step: int = -1) -> Mesh:
+    """Read a sample of PLAID at one of its times."""
+    return read_cgns(sample_files(path)[step], fields)
 
 
 @contextmanager
