@@ -1,5 +1,5 @@
 // The page: one state (model, mesh, inputs, what to draw), and everything else follows it.
-import { get, ownLink, post, send } from "./api.js";
+import { get, opened, ownLink, post, send } from "./api.js";
 import { drawCurves, drawMap } from "./charts.js";
 import { Geometry } from "./geometry.js";
 import { buildInputs, medians } from "./inputs.js";
@@ -380,6 +380,7 @@ function themed() {
 async function main() {
   listen();
   themed();
+  at("http").href = opened("/http");
   const { models } = await get("/api/models");
   at("model").replaceChildren(...models.map((one) => new Option(one.name, one.name)));
   const kept = remembered();
