@@ -1,6 +1,6 @@
 // The page: one state (model, mesh, inputs, what to draw), and everything else follows it.
 import { get, opened, ownLink, post, send } from "./api.js";
-import { drawCurves, drawMap } from "./charts.js";
+import { drawCurves, drawMap, drawWhole } from "./charts.js";
 import { Geometry } from "./geometry.js";
 import { buildInputs, medians } from "./inputs.js";
 import { element, number, rounded, TRUST } from "./words.js";
@@ -70,7 +70,7 @@ const predict = latest(async () => {
   } catch (error) {
     if (of !== facts) return;
     answer = null; // numbers of another case would mislead
-    at("notes").hidden = true;
+    at("notes").hidden = at("whole-card").hidden = true;
     say("There is no prediction for this case.");
     throw error;
   } finally {
@@ -127,6 +127,7 @@ async function showMesh() {
 function showAnswers() {
   const known = facts.cases.find((one) => facts.mesh_columns.every((name) => one.meshes[name] === state.meshes[name]));
   const same = known?.inputs && Object.entries(known.inputs).every(([name, value]) => Math.abs(value - state.inputs[name]) <= 1e-9 * Math.abs(value));
+  showWhole(same ? known : null);
   const cards = facts.targets.map((target) => {
     const found = answer.targets[target.name];
     const card = element("button", "answer" + (target.name === state.target && facts.targets.length > 1 ? " chosen" : ""));
@@ -181,6 +182,16 @@ function showAnswers() {
   showMap();
 }
 
+/** Draw the predicted curve of a model of curves, beside that of a training case that is shown as it was. */
+function showWhole(known) {
+  const own = facts.curves?.[0];
+  at("whole-card").hidden = !own;
+  if (!own) return;
+  at("whole-name").textContent = own.name;
+  const row = known?.learned ? Number(Object.values(known.meshes)[0].split(":").pop()) : NaN;
+  drawWhole(at("whole"), own.name, answer.curves[own.name], own.train?.[row]);
+}
+
 function chooseTarget(name) {
   state.target = name;
   at("target").value = name;
@@ -205,6 +216,12 @@ function showFixed() {
     `${state.target}, ${one.test}: Q² ${one.q2.toFixed(3)}, typical error ${number(one.rmse)}, ${Math.round(100 * one.coverage)} % of ${one.n} inside their 95 % intervals`);
   for (const [name, rows] of Object.entries(facts.field_scores ?? {})) {
     for (const one of rows) lines.push(`${name}, ${one.test}: relative error ${number(one.rrmse)}, ${Math.round(100 * one.coverage)} % of nodes inside their 95 % intervals`);
+  }
+  for (const own of facts.curves ?? []) {
+    for (const one of own.scores) {
+      const whole = Number.isFinite(one.whole) ? `, ${Math.round(100 * one.whole)} % of curves inside their 90 % bands` : "";
+      lines.push(`${own.name}, ${one.test}: Q² ${one.q2.toFixed(3)}, typical error ${number(one.rmse)}, ${Math.round(100 * one.coverage)} % of values inside their 95 % intervals${whole}`);
+    }
   }
   at("scores").replaceChildren(...lines.map((text) => element("div", "", text)));
   at("importance").hidden = entries.length === 0;
@@ -278,7 +295,7 @@ async function start(name, kept = {}) {
   state.each = pick(kept.each, names, "");
   geometry.wanted = kept.color ?? null;
   for (const one of facts.inputs) if (kept.inputs && one.name in kept.inputs) state.inputs[one.name] = kept.inputs[one.name];
-  at("about").textContent = `predicts ${(facts.fields.length ? facts.fields : targets).join(", ")}${facts.n_train ? ` · learned from ${facts.n_train} cases` : ""}`;
+  at("about").textContent = `predicts ${(facts.fields.length ? facts.fields : facts.curves ? [`the curve ${facts.curves[0].name}`, ...targets] : targets).join(", ")}${facts.n_train ? ` · learned from ${facts.n_train} cases` : ""}`;
   at("target").replaceChildren(...targets.map((one) => new Option(one, one)));
   at("target").hidden = targets.length < 2;
   at("fixed-card").hidden = !targets.length && !facts.fields.length;
@@ -303,6 +320,7 @@ async function start(name, kept = {}) {
   refreshInputs = buildInputs(at("inputs"), facts.inputs, state.inputs, update);
   tried.start(facts);
   at("answers").replaceChildren();
+  at("whole-card").hidden = true;
   showFixed();
   if (kept.meshes && facts.mesh_columns.length && facts.mesh_columns.every((one) => typeof kept.meshes[one] === "string")) {
     Object.assign(state, { meshes: kept.meshes, label: String(kept.label ?? "") });
@@ -373,7 +391,7 @@ function themed() {
   }
   if (answer) {
     curves();
-    showMap();
+    showAnswers();
   }
 }
 
