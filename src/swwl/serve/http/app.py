@@ -285,6 +285,7 @@ class Service:
             self._asking("/api/predict", "One case: mean, std, interval, trust", ask.PredictQuestion, numbers.predict),
             self._asking("/api/curve", "Curves of one mesh with bands", ask.CurveQuestion, self.curve),
             self._asking("/api/field", f"Fields at all nodes: {_PACKED}; or a VTU file", ask.FieldQuestion, self.field),
+            self._asking("/api/history", "How fields over time change at a node", ask.HistoryQuestion, fields.history),
             self._asking("/api/surface", f"What to draw of a mesh: {_PACKED}", ask.SurfaceQuestion, fields.surface),
             self._asking(
                 "/api/sensitivity",

@@ -103,6 +103,7 @@ def examples(served: Served) -> dict[str, str]:
         "/api/predict": f"{case} {{link}}/api/predict",
         "/api/curve": f"{case} -F {sweep} {{link}}/api/curve",
         "/api/field": f"{case} -F format=vtu -o predicted.vtu {{link}}/api/field",
+        "/api/history": f"{case} {{link}}/api/history",
         "/api/surface": f"{files}-o surface.bin {{link}}/api/surface",
         "/api/sensitivity": f"{case} -o sensitivity.bin {{link}}/api/sensitivity",
         "/api/table": "-H 'content-type: text/csv' --data-binary @new.csv {link}/api/table",

@@ -7,12 +7,14 @@ import { element, number, rounded, TRUST } from "./words.js";
 import { Tried } from "./tried.js";
 
 const at = (id) => document.getElementById(id);
-const state = { model: null, meshes: {}, label: "", inputs: {}, target: null, sweep: null, each: "" };
+const state = { model: null, meshes: {}, label: "", inputs: {}, target: null, sweep: null, each: "", step: 0 };
 let facts = null;
 let answer = null;
 let refreshInputs = () => {};
 let settled = null;
 let starting = null;
+let overTime = null;
+let playing = null;
 
 function complain(error) {
   if (error?.name === "AbortError") return;
@@ -46,10 +48,16 @@ function latest(work) {
 }
 
 const question = () => ({ model: state.model, mesh: state.meshes, inputs: state.inputs });
+const time = () => (facts.times ? { time: facts.times[state.step] } : {});
 const complete = () => facts.mesh_columns.every((name) => state.meshes[name]);
 
 const geometry = new Geometry(complain);
-geometry.onAsk = latest(async () => geometry.update(question(), facts));
+geometry.onAsk = latest(async () => geometry.update(question(), facts, time()));
+geometry.onNode = (node) => {
+  if (!facts.times) return;
+  at("node").value = node;
+  histories();
+};
 const tried = new Tried((row) => {
   Object.assign(state, { label: row.mesh, meshes: { ...row.meshes } });
   Object.assign(state.inputs, row.inputs);
@@ -184,12 +192,55 @@ function showAnswers() {
 
 /** Draw the predicted curve of a model of curves, beside that of a training case that is shown as it was. */
 function showWhole(known) {
+  if (facts.times) return void histories();
   const own = facts.curves?.[0];
   at("whole-card").hidden = !own;
   if (!own) return;
   at("whole-name").textContent = own.name;
   const row = known?.learned ? Number(Object.values(known.meshes)[0].split(":").pop()) : NaN;
-  drawWhole(at("whole"), own.name, answer.curves[own.name], own.train?.[row]);
+  drawWhole(at("whole"), own.name, answer.curves[own.name], { truth: own.train?.[row] });
+}
+
+/** Ask how fields change at a node, and draw it. */
+const histories = latest(async () => {
+  if (!answer) return;
+  const of = facts;
+  const node = at("node").value === "" ? null : Number(at("node").value);
+  const found = await (await post("/api/history", { ...question(), node })).json();
+  if (!answer || of !== facts) return;
+  overTime = found;
+  at("node").value = found.node;
+  const names = Object.keys(found.curves);
+  const chosen = names.includes(at("history").value) ? at("history").value : names[0];
+  at("history").replaceChildren(...names.map((one) => new Option(one, one)));
+  at("history").value = chosen;
+  at("history").hidden = names.length < 2;
+  drawHistory();
+});
+
+function drawHistory() {
+  at("whole-card").hidden = !overTime || !facts.times;
+  if (at("whole-card").hidden) return;
+  const name = at("history").value;
+  at("whole-name").textContent = name;
+  drawWhole(at("whole"), name, overTime.curves[name], { along: "time", now: facts.times[state.step] });
+}
+
+/** Show the fields at one of the times of a model of fields over time. */
+function chooseTime(step) {
+  state.step = step;
+  at("time").value = step;
+  at("time-now").textContent = number(facts.times[step]);
+  at("time").setAttribute("aria-valuetext", number(facts.times[step]));
+  if (complete()) geometry.onAsk();
+  if (answer) drawHistory();
+}
+
+/** Go through all times, or stop. */
+function play() {
+  clearInterval(playing);
+  playing = at("play").textContent === "Play" ? setInterval(() => chooseTime((state.step + 1) % facts.times.length), 400) : null;
+  at("play").textContent = playing ? "Stop" : "Play";
 }
 
 function chooseTarget(name) {
@@ -321,6 +372,19 @@ async function start(name, kept = {}) {
   tried.start(facts);
   at("answers").replaceChildren();
   at("whole-card").hidden = true;
+  overTime = null;
+  if (playing) play();
+  at("time-row").hidden = at("node-row").hidden = !facts.times;
+  at("history").hidden = true;
+  at("node").value = "";
+  at("whole-title").textContent = facts.times ? "Over time" : "Predicted curve";
+  at("whole-told").textContent = facts.times ? "Click a node of the mesh to see its values; the band holds 95 % of values, time by time."
+    : "The dark band holds 95 % of values, place by place; the light one holds 95 % of curves as a whole.";
+  if (facts.times) {
+    at("time").max = facts.times.length - 1;
+    const last = facts.times.length - 1;
+    chooseTime(Number.isInteger(kept.step) ? Math.min(Math.max(kept.step, 0), last) : last);
+  }
   showFixed();
   if (kept.meshes && facts.mesh_columns.length && facts.mesh_columns.every((one) => typeof kept.meshes[one] === "string")) {
     Object.assign(state, { meshes: kept.meshes, label: String(kept.label ?? "") });
@@ -358,6 +422,14 @@ function listen() {
   });
   at("model").addEventListener("change", () => start(at("model").value).catch(complain));
   at("target").addEventListener("change", () => chooseTarget(at("target").value));
+  at("time").addEventListener("input", () => {
+    if (playing) play();
+    chooseTime(Number(at("time").value));
+    remember();
+  });
+  at("play").addEventListener("click", play);
+  at("node").addEventListener("change", histories);
+  at("history").addEventListener("change", drawHistory);
   for (const id of ["sweep", "each"]) {
     at(id).addEventListener("change", () => {
       state[id] = at(id).value;

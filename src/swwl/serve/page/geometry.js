@@ -64,13 +64,14 @@ export class Geometry {
   }
 
   /** Take over another case: what depends on inputs is asked again, if it is shown. */
-  async update(question, facts) {
+  async update(question, facts, time = {}) {
     const key = at("color").value;
     const stale = () => this.key(question) !== this.shown;
     if (!this.view || stale()) return; // it is asked for again as soon as the mesh is there
     this.question = { ...question, column: at("column").value };
+    this.time = time;
     if (facts.fields.length && /^(mean|std):/.test(key)) {
-      const { arrays } = await unpacked(await post("/api/field", this.question));
+      const { arrays } = await unpacked(await post("/api/field", { ...this.question, ...time }));
       if (stale()) return;
       for (const name of facts.fields) {
         this.sources[`mean:${name}`].values = this.chosen(arrays[`value:${name}`]);
@@ -127,6 +128,7 @@ export class Geometry {
     const tip = at("tip");
     tip.hidden = point < 0 || !event;
     if (tip.hidden) return;
+    if (event.type === "pointerup") this.onNode?.(this.nodes[point]);
     const values = this.sources[at("color").value]?.values;
     const value = values ? ` · ${number(values[point])}` : "";
     tip.textContent = `node ${this.nodes[point]}${value}`;
@@ -137,7 +139,7 @@ export class Geometry {
 
   async takeAway() {
     try {
-      const response = await post("/api/field", { ...this.question, format: "vtu" });
+      const response = await post("/api/field", { ...this.question, ...this.time, format: "vtu" });
       download(`${this.header.name.replace(/\.\w+$/, "")}-predicted.vtu`, await response.blob());
     } catch (error) {
       this.complain(error);
