@@ -40,6 +40,7 @@ def test_templates_are_part_of_the_package():
         "numbers.html.j2",
         "fields.html.j2",
         "curves.html.j2",
+        "series.html.j2",
         "study.html.j2",
         "style.css",
     }
