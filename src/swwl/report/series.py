@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -49,10 +49,11 @@ def series_sections(model: TransientRegressor, model_path: Path | None) -> Secti
     """Return all that the template "series" speaks of."""
     facts = gather_fields(model.fields_, None)
     told = field_sections(facts)
+    worst: Any = told["worst"]
     compared = {name: _compared(model, facts, name, model_path) for name in model.field_names_}
     return told | {
         # The size of a history is its length over all times: only its ratios are told.
-        "worst": [(name, [[label, rrmse, inside] for label, rrmse, _, inside in rows]) for name, rows in told["worst"]],
+        "worst": [(name, [[label, rrmse, inside] for label, rrmse, _, inside in rows]) for name, rows in worst],
         "model_name": "model.swwl" if model_path is None else model_path.name,
         "n_times": len(model.times_),
         "first": number(float(model.times_[0])),
