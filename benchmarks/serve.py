@@ -70,9 +70,7 @@ def run() -> Iterator[Line]:
     yield Line("  growth of memory", growth, 100, "MB")
     yield Line("  growth of memory over 2000 questions of all kinds", mixed, 50, "MB")
     yield Line("  of these, not answered as expected", broken, 0, "")
-    yield Line(
-        "  of 200 meshes sent at once, neither taken nor told to wait", lost, 0, "", f"{taken} taken, {waiting} told"
-    )
+    yield Line("  of 200 meshes at once, neither taken nor told to wait", lost, 0, "", f"{taken} taken, {waiting} told")
     yield Line("  a body of a byte a second is cut off after", cut, 20, "s")
     yield Line("  answers that failed afterwards", late, 0, "")
 

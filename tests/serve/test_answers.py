@@ -11,6 +11,7 @@ import pytest
 from swwl import SWWL, Matern52, RobustGPRegressor, load_model, read_mesh
 from swwl.serve.answers.fields import surface_of, unpack
 from swwl.serve.http.app import make_app
+from swwl.serve.http.described import examples
 from swwl.serve.http.limits import Limits
 from swwl.serve.models import load_served
 from tests.cli.conftest import swwl
@@ -211,6 +212,13 @@ def test_every_example_of_the_description_is_answered(client, plates):
         body = {"data": form, "files": files} if parts else {"content": content, "headers": headers}
         status = client.request("POST" if given else "GET", words[-1], **body).status_code
         assert status == (400 if path in ("/api/field", "/api/history") else 200), path  # the model predicts numbers
+
+
+def test_examples_are_words_of_a_shell(plates):
+    served = load_served([plates / "model.swwl"], None)["model"]
+    served.names, served.inputs = None, [{"name": "it's", "holds": "categories", "categories": ["a'b", "c"]}]
+    words = shlex.split(examples(served)["/api/predict"])
+    assert words == ["-F", "mesh=@part.vtu", "-F", 'inputs={"it\'s": "a\'b"}', "{link}/api/predict"]
 
 
 def test_people_can_read_the_description(client):

@@ -12,6 +12,7 @@ from swwl import Mesh, MeshSeries, TransientRegressor
 from swwl.serve.answers.fields import unpack
 from swwl.serve.http.app import make_app
 from swwl.serve.models import load_served
+from swwl.serve.models.series import ServedSeries
 from tests.chromium import Chromium
 from tests.helpers import plate
 from tests.serve.conftest import LIMITS, client_of, served_by
@@ -95,6 +96,7 @@ def test_numbers_are_of_all_nodes_and_times(warm, client):
     assert answer["T_mean"]["lower"] <= values.mean() <= answer["T_mean"]["upper"]
     curve = client.post("/api/curve", json=CASE | {"sweep": {"name": "rate", "n": 3}})
     assert curve.status_code == 200 and len(curve.json()["curves"][0]["targets"]["T_mean"]["mean"]) == 3
+    assert isinstance(warm[1]["warm"], ServedSeries)
     assert client.get("/api/model").json()["times"] == TIMES.tolist()
 
 

@@ -30,7 +30,7 @@ _TIMES = 5  # that are drawn of a case
 _MOST_CASES = 30  # whose errors are drawn over time
 
 
-class Compared(NamedTuple):
+class HeldOutSeries(NamedTuple):
     """A field of a held-out case: truth, prediction and standard deviation at the times of the grid, (J, n).
 
     Of a vector they are lengths; ``errors`` (J,) is the root of its mean squared error over the mesh, ``spread`` (J,)
@@ -63,7 +63,9 @@ def series_sections(model: TransientRegressor, model_path: Path | None) -> Secti
     }
 
 
-def _compared(model: TransientRegressor, facts: FieldFacts, name: str, model_path: Path | None) -> dict[int, Compared]:
+def _compared(
+    model: TransientRegressor, facts: FieldFacts, name: str, model_path: Path | None
+) -> dict[int, HeldOutSeries]:
     """Compare held-out cases whose files are still where the table says, by number, the best predicted first."""
     known = None if facts.data is None else facts.data.held_out
     if facts.data is None or known is None or model_path is None:
@@ -85,7 +87,7 @@ def _compared(model: TransientRegressor, facts: FieldFacts, name: str, model_pat
     return found
 
 
-def _case(model: TransientRegressor, name: str, series: MeshSeries, row: pd.DataFrame) -> Compared:
+def _case(model: TransientRegressor, name: str, series: MeshSeries, row: pd.DataFrame) -> HeldOutSeries:
     mesh = model.at_grid(series)
     cases = model.fields_.cases(row.assign(**{model.mesh_column_: pd.Series([mesh], row.index, object)}))
     means, stds, *_ = model.histories(cases)
@@ -99,10 +101,12 @@ def _case(model: TransientRegressor, name: str, series: MeshSeries, row: pd.Data
         sizes = values[..., 0] if values.shape[2] == 1 else np.linalg.norm(values, axis=2)
         return np.stack([cells_to_nodes(mesh, one[:, None])[:, 0] for one in sizes]) if on_cells else sizes
 
-    return Compared(mesh, drawn(truth), drawn(mean), drawn(std), errors, spread)
+    return HeldOutSeries(mesh, drawn(truth), drawn(mean), drawn(std), errors, spread)
 
 
-def _pictures(model: TransientRegressor, facts: FieldFacts, name: str, cases: dict[int, Compared]) -> list[Picture]:
+def _pictures(
+    model: TransientRegressor, facts: FieldFacts, name: str, cases: dict[int, HeldOutSeries]
+) -> list[Picture]:
     """Draw truth, prediction and standard deviation of the median and of the worst case at a few times."""
     numbers, steps, drawings = list(cases), _spread_over(len(model.times_), _TIMES), []
     labels = facts.data.names()[1] if facts.data else []
@@ -123,7 +127,7 @@ def _pictures(model: TransientRegressor, facts: FieldFacts, name: str, cases: di
     return drawings
 
 
-def _over_time(model: TransientRegressor, name: str, cases: Sequence[Compared]) -> Picture:
+def _over_time(model: TransientRegressor, name: str, cases: Sequence[HeldOutSeries]) -> Picture:
     """Draw the error of every case over time, their median, and what the model expects."""
     figure = new_figure(6.0, 3.5)
     errors, spread = (np.array([getattr(one, key) for one in cases]) for key in ("errors", "spread"))
