@@ -84,6 +84,8 @@ def test_a_node_has_a_history_with_intervals(warm, client):
     lower, upper = model.predict_interval(row)
     np.testing.assert_allclose(answer["curves"]["T"]["lower"], lower[0]["T"][:, 7], atol=1e-9)
     np.testing.assert_allclose(answer["curves"]["T"]["upper"], upper[0]["T"][:, 7], atol=1e-9)
+    values = model.predict(row)[0]["T"]
+    np.testing.assert_allclose(answer["ranges"]["T"]["mean"], [values.min(), values.max()], atol=1e-9)
     most = client.post("/api/history", json=CASE).json()["node"]
     assert most == int(np.argmax(np.ptp(model.predict(row)[0]["T"], axis=0)))
 
@@ -133,12 +135,12 @@ def test_the_page_goes_through_times(warm):
             node = int(browser.ask("document.getElementById('node').value"))
             drawn = browser.ask("document.getElementById('whole').data.find((one) => one.name === 'predicted').y")
             np.testing.assert_allclose(drawn, model.predict(row)[0]["T"][:, node], rtol=1e-5, atol=1e-6)
-            last = browser.ask("document.getElementById('bar-high').textContent")
+            picture = browser.ask("document.getElementById('canvas').toDataURL()")
             browser.ask(
                 "(() => { const t = document.getElementById('time'); t.value = 1;"
                 " t.dispatchEvent(new Event('input')); })()"
             )
-            browser.wait_for(f"document.getElementById('bar-high').textContent !== {last!r}")
+            browser.wait_for(f"document.getElementById('canvas').toDataURL() !== {picture!r}")
             assert browser.ask("document.getElementById('time-now').textContent") == "0.2"
             browser.ask(
                 "(() => { const n = document.getElementById('node'); n.value = 3;"

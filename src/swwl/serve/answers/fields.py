@@ -172,13 +172,9 @@ def field(served: Served, meshes: Mapping[str, Known], question: FieldQuestion) 
 
 def history(served: Served, meshes: Mapping[str, Known], question: HistoryQuestion) -> dict[str, object]:
     """Predict how fields change at a node: times, mean, std and bounds of each."""
-    node, curves = served.at_node(meshes, served.case(question.inputs), question.node)
-    return {
-        "model": served.name,
-        "node": node,
-        "place": one_mesh(served, meshes, None).mesh.points[node],
-        "curves": curves,
-    }
+    found = served.at_node(meshes, served.case(question.inputs), question.node)
+    place = one_mesh(served, meshes, None).mesh.points[found["node"]]
+    return {"model": served.name, "place": place} | found
 
 
 def _at_nodes(mesh: Mesh, values: NDArray[np.float64]) -> NDArray[np.float32]:

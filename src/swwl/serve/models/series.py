@@ -89,14 +89,15 @@ class ServedSeries(ServedFields):
         cases = self._prepare(meshes).fields.cases(table)
         return self.series.series_of(cases, [self.times[-1] if time is None else time])[0].at(0)
 
-    def at_node(self, meshes: Mapping[str, Known], table: pd.DataFrame, node: int | None) -> tuple[int, dict[str, Any]]:
+    def at_node(self, meshes: Mapping[str, Known], table: pd.DataFrame, node: int | None) -> dict[str, Any]:
         """Return how fields of nodes change at a node, by default that where the first of them changes most.
 
         Returns
         -------
-        int
-        dict of str to dict
-            ``abscissa``, the times, and ``mean``, ``std``, ``lower`` and ``upper`` of every field or component.
+        dict
+            ``node``; ``curves`` by field or component, each with ``abscissa``, the times, and ``mean``, ``std``,
+            ``lower`` and ``upper``; ``ranges`` by field, the least and the largest ``mean`` and ``std`` of all nodes
+            and times, of vectors of their lengths.
         """
         self.check_meshes(meshes)
         found = self._history(meshes, table)
@@ -115,7 +116,12 @@ class ServedSeries(ServedFields):
             for k in range(parts["mean"].shape[1]):
                 label = name if self.series.components_[name] is None else f"{name}_{'xyz'[k] if k < 3 else k}"
                 curves[label] = {"abscissa": self.times} | {key: part[:, k] for key, part in parts.items()}
-        return node, curves
+        ranges = {name: {key: self._range(name, found[key][name]) for key in ("mean", "std")} for name in names}
+        return {"node": node, "curves": curves, "ranges": ranges}
+
+    def _range(self, name: str, values: NDArray[np.float64]) -> list[float]:
+        sizes = values if self.series.components_[name] is None else np.linalg.norm(values, axis=2)
+        return [float(sizes.min()), float(sizes.max())]
 
     @cached_property
     def files(self) -> dict[str, CaseFile]:

@@ -195,8 +195,8 @@ class Served(ABC):
         """Return the mesh of one case with its predicted fields; of fields over time, at a time."""
         raise InputError(f"The model {self.name!r} predicts numbers, not fields.")
 
-    def at_node(self, meshes: Mapping[str, Known], table: pd.DataFrame, node: int | None) -> tuple[int, dict[str, Any]]:
-        """Return a node, and how fields change there."""
+    def at_node(self, meshes: Mapping[str, Known], table: pd.DataFrame, node: int | None) -> dict[str, Any]:
+        """Return how fields change at a node."""
         raise InputError(f"The model {self.name!r} does not predict fields over time.")
 
     def check_time(self, time: float | None) -> None:

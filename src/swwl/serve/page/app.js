@@ -124,6 +124,7 @@ async function showMesh() {
   if (!facts.mesh_columns.length || !complete()) return;
   try {
     await geometry.load(question(), facts);
+    if (facts.times && overTime) geometry.hold(overTime.ranges);
     const { header } = geometry;
     if (geometry.view && geometry.shown !== geometry.key(question())) return; // another mesh was chosen meanwhile
     at("mesh-name").textContent = `${header.name} · ${header.nodes.toLocaleString("en")} nodes, ${header.cells.toLocaleString("en")} cells`;
@@ -209,6 +210,7 @@ const histories = latest(async () => {
   const found = await (await post("/api/history", { ...question(), node })).json();
   if (!answer || of !== facts) return;
   overTime = found;
+  geometry.hold(found.ranges);
   at("node").value = found.node;
   const names = Object.keys(found.curves);
   const chosen = names.includes(at("history").value) ? at("history").value : names[0];

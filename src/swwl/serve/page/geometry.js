@@ -88,6 +88,15 @@ export class Geometry {
     this.paint(false);
   }
 
+  /** Keep the colors of fields the same at all times: the least and the largest of all of them, by field. */
+  hold(ranges) {
+    for (const [name, { mean, std }] of Object.entries(ranges)) {
+      if (this.sources[`mean:${name}`]) this.sources[`mean:${name}`].range = mean;
+      if (this.sources[`std:${name}`]) this.sources[`std:${name}`].range = std;
+    }
+    if (this.view) this.paint(false);
+  }
+
   /** Return the values at the points that are drawn; of vectors, their lengths. */
   chosen(values) {
     const width = values.length / this.header.nodes;
@@ -113,6 +122,7 @@ export class Geometry {
       if (value < low) low = value;
       if (value > high) high = value;
     }
+    if (source.range) [low, high] = source.range;
     if (source.signed) {
       high = Math.max(Math.abs(low), Math.abs(high));
       low = -high;
