@@ -117,6 +117,14 @@ def test_what_it_cannot_say_is_told_in_a_line(client, address, more, words):
     assert found.status_code == 400 and words in found.json()["error"]
 
 
+def test_numbers_come_in_forms_too(client):
+    form = {"mesh": (None, CASE["mesh"]), "inputs": (None, '{"rate": 2}')}
+    found = client.post("/api/history", files=form | {"node": (None, "7")})
+    assert found.status_code == 200 and found.json()["node"] == 7, found.text
+    refused = client.post("/api/field", files=form | {"time": (None, "late")})
+    assert refused.status_code == 400 and "time must be a finite number" in refused.json()["error"]
+
+
 def test_models_of_numbers_have_no_times(plates):
     with client_of(plates) as client:
         found = client.post("/api/history", json={"mesh": "data/meshes/003.vtu", "inputs": {"load": 2.0}})

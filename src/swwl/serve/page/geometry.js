@@ -128,7 +128,7 @@ export class Geometry {
       low = -high;
     }
     this.view.color(source.values, [low, high], source.map ?? "viridis");
-    at("bar-low").textContent = number(low);
+    at("bar-low").textContent = number(Math.abs(low) < 1e-9 * Math.abs(high) ? 0 : low);
     at("bar-high").textContent = number(high);
     at("bar-name").textContent = source.name;
     at("bar-scale").style.background = gradient(source.map ?? "viridis");
