@@ -193,7 +193,7 @@ function showAnswers() {
 
 /** Draw the predicted curve of a model of curves, beside that of a training case that is shown as it was. */
 function showWhole(known) {
-  if (facts.times) return void histories();
+  if (facts.times && facts.targets.length) return void histories(); // fields of cells have no values at nodes
   const own = facts.curves?.[0];
   at("whole-card").hidden = !own;
   if (!own) return;
