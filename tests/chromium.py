@@ -85,6 +85,14 @@ class Chromium:
             assert time.monotonic() < deadline, f"{expression} did not become true"
             time.sleep(0.05)
 
+    def nameless(self):
+        """Return the roles of what people operate or look at that has no name for those who cannot see it."""
+        roles = {"button", "checkbox", "combobox", "image", "link", "region", "slider", "spinbutton", "textbox"}
+        roles |= {"columnheader", "img", "Canvas", "alert"}
+        nodes = self.call("Accessibility.getFullAXTree")["nodes"]
+        told = [one for one in nodes if not one["ignored"] and one["role"]["value"] in roles]
+        return [one["role"]["value"] for one in told if not one.get("name", {}).get("value", "").strip()]
+
     def screenshot(self):
         """Return a picture of what is seen, as bytes of a PNG file."""
         return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])

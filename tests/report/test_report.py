@@ -40,6 +40,7 @@ def test_templates_are_part_of_the_package():
         "numbers.html.j2",
         "fields.html.j2",
         "curves.html.j2",
+        "series.html.j2",
         "study.html.j2",
         "style.css",
     }
@@ -154,3 +155,4 @@ def test_fields_are_drawn_where_meshes_are_found(tmp_path, held_out):
     text = make_report(model, tmp_path / "f.swwl")
     assert ("There are no pictures" in text) == (not held_out)
     assert text.count("<section") == 7 and "on held-out meshes" in text or not held_out
+    assert '"></th>' not in text and 'alt=""' not in text

@@ -53,12 +53,17 @@ def client_of(folder, limits=LIMITS, meshes=True, **options):
     return TestClient(app, base_url="http://127.0.0.1")
 
 
-@contextmanager
 def serving(folder, limits=LIMITS, others=(), **options):
-    """Serve on a real socket, in a thread, and return the port."""
+    """Serve a folder's model and others on a real socket, in a thread, and return the port."""
+    return served_by(load_served([folder / "model.swwl", *others], folder), folder, limits=limits, **options)
+
+
+@contextmanager
+def served_by(models, meshes=None, limits=LIMITS, **options):
+    """Serve models on a real socket, in a thread, and return the port."""
     import uvicorn
 
-    app = make_app(load_served([folder / "model.swwl", *others], folder), folder, limits=limits, **options)
+    app = make_app(models, meshes, limits=limits, **options)
     config = uvicorn.Config(app, http=make_protocol(limits), ws="none", log_level="error", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     listening = listen("127.0.0.1", 0)

@@ -1,6 +1,7 @@
 """What the server answers is what the model says."""
 
 import json
+import shlex
 import shutil
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from swwl import SWWL, Matern52, RobustGPRegressor, load_model, read_mesh
 from swwl.serve.answers.fields import surface_of, unpack
 from swwl.serve.http.app import make_app
+from swwl.serve.http.described import examples
 from swwl.serve.http.limits import Limits
 from swwl.serve.models import load_served
 from tests.cli.conftest import swwl
@@ -189,6 +191,44 @@ def test_the_description_names_every_address(client):
         for method in methods:
             status = client.request(method, path).status_code
             assert status not in (404, 405, 500), (path, method)
+
+
+def test_every_example_of_the_description_is_answered(client, plates):
+    described = client.get("/openapi.json").json()
+    table = "mesh,load\ndata/meshes/003.vtu,2\n"
+    for path, methods in described["paths"].items():
+        words = shlex.split(next(iter(methods.values()))["x-codeSamples"][0]["source"])
+        assert words[0] == "curl" and words[-1].startswith(f"http://127.0.0.1{path}")
+        given = list(zip(words[1:-1:2], words[2:-1:2], strict=True))
+        parts = [value.partition("=")[::2] for key, value in given if key == "-F"]
+        mesh = (plates / "data" / "meshes" / "003.vtu").read_bytes()
+        files = {name: ("part.vtu", mesh) for name, value in parts if value == "@part.vtu"}
+        form = {name: value for name, value in parts if name not in files}
+        headers = dict(value.split(": ") for key, value in given if key == "-H")
+        content = next((value for key, value in given if key in ("-d", "--data-binary")), None)
+        if content == "@sample.json":
+            continue  # tests/serve/test_plaid.py
+        content = table if content == "@new.csv" else content and content.replace("mesh.vtu", "data/meshes/003.vtu")
+        body = {"data": form, "files": files} if parts else {"content": content, "headers": headers}
+        status = client.request("POST" if given else "GET", words[-1], **body).status_code
+        assert status == (400 if path in ("/api/field", "/api/history") else 200), path  # the model predicts numbers
+
+
+def test_examples_are_words_of_a_shell(plates):
+    served = load_served([plates / "model.swwl"], None)["model"]
+    served.names, served.inputs = None, [{"name": "it's", "holds": "categories", "categories": ["a'b", "c"]}]
+    words = shlex.split(examples(served)["/api/predict"])
+    assert words == ["-F", "mesh=@part.vtu", "-F", 'inputs={"it\'s": "a\'b"}', "{link}/api/predict"]
+
+
+def test_people_can_read_the_description(client):
+    page = client.get("/http").text
+    for path in client.get("/openapi.json").json()["paths"]:
+        assert f"<code>{path}</code>" in page
+    assert "probability of the interval; above 0; at most 0.999999; 0.95 by default" in page
+    assert '<script src="/page/theme.js"></script>' in page and "https:" not in page
+    assert "object of name, values, from, to, n" in page
+    assert "Bearer &lt;x&gt;" in client.get("/http", params={"token": "<x>"}).text
 
 
 def test_answers_carry_a_policy(client):

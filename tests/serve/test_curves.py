@@ -8,11 +8,13 @@ pytest.importorskip("starlette", reason="starlette is not installed")
 
 from starlette.testclient import TestClient
 
-from swwl import CurveRegressor, Matern52, RobustGPRegressor
+from swwl import SWWL, CurveRegressor, Matern52, RobustGPRegressor
 from swwl.serve.http.app import make_app
 from swwl.serve.models import load_served
 from swwl.serve.models.curves import ServedCurves
-from tests.serve.conftest import LIMITS
+from swwl.serve.models.meshes import MeshStore
+from tests.chromium import Chromium
+from tests.serve.conftest import LIMITS, served_by
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +42,43 @@ def test_one_case_has_a_curve(served):
     np.testing.assert_allclose(curve["mean"], model.predict(pd.DataFrame({"slope": [1.5]}))[0], atol=1e-9)
     assert (np.array(curve["lower_whole"]) <= np.array(curve["mean"]) + 1e-12).all()
     np.testing.assert_allclose(answer["targets"]["u_peak"]["mean"], 1.5, atol=0.05)
+
+
+def test_training_curves_are_told_for_the_page(served):
+    model, models = served
+    facts = models["u"].facts["curves"][0]
+    slope = model.regressor_.train_inputs_["slope"].to_numpy()
+    np.testing.assert_allclose(facts["train"], slope[:, None] * np.linspace(0, 1, 9) ** 2, atol=1e-6)
+    assert facts["scores"][0]["n"] == 20
+
+
+def test_a_mesh_has_a_place_on_the_map(plates):
+    table = pd.read_csv(plates / "data" / "table.csv")
+    t = np.linspace(0, 1, 9)
+    wide = pd.DataFrame(table["area"].to_numpy()[:, None] * t, columns=[f"u_{k}" for k in range(9)])
+    table = table[["mesh"]].assign(mesh=[plates / "data" / name for name in table["mesh"]])
+    kernel = SWWL("mesh", n_iterations=0, n_projections=6, n_quantiles=10, n_jobs=1)
+    model = CurveRegressor(RobustGPRegressor(kernel, n_starts=1)).fit(pd.concat([table, wide], axis=1), "u")
+    one = ServedCurves("u", model, plates / "u.swwl", plates)
+    known = MeshStore(plates, LIMITS).find("data/meshes/003.vtu")
+    place = one.judge({"mesh": known}, one.case({}), 0.95).place
+    assert place["nearest"][0]["case"] == 3 and place["nearest"][0]["distance"] < 1e-3
+
+
+@pytest.mark.slow
+def test_the_page_draws_the_curve(served):
+    model, models = served
+    with served_by(models) as port:
+        browser = Chromium()
+        try:
+            browser.open(f"http://127.0.0.1:{port}/", 1000, 900)
+            browser.wait_for("!!document.querySelector('#whole .main-svg')")
+            drawn = browser.ask("document.getElementById('whole').data.find((one) => one.name === 'predicted').y")
+            middle = {one["name"]: [one["median"]] for one in models["u"].inputs}
+            np.testing.assert_allclose(drawn, model.predict(pd.DataFrame(middle))[0], rtol=1e-6, atol=1e-9)
+            assert browser.ask("document.getElementById('scores').textContent").startswith("u, cross-validation")
+        finally:
+            browser.close()
 
 
 def test_rows_and_sweeps_are_numbers(served):

@@ -144,6 +144,24 @@ def test_it_fits_a_phone_in_light_and_dark(browser, link, scheme):
     assert problems(browser, link) == []
 
 
+def test_all_that_is_operated_has_a_name_and_can_be_reached_by_keyboard(browser, link):
+    open_page(browser, link, 1400, 900)
+    browser.wait_for("!!document.querySelector('#tried tbody button')")
+    assert browser.nameless() == []
+    assert browser.ask("document.querySelectorAll('main').length === 1 && document.querySelectorAll('h1').length === 1")
+    assert browser.ask(
+        "[...document.querySelectorAll('[id]')].every((a, k, all) => all.every((b) => a === b || a.id !== b.id))"
+    )
+    first = mean(browser)
+    browser.ask(
+        "(() => { const n = document.querySelector('#inputs input[type=number]'); n.value = 2.5;"
+        " n.dispatchEvent(new Event('input')); })()"
+    )
+    browser.wait_for(f"document.querySelector('.answer .mean').textContent !== {first!r}")
+    browser.ask("document.querySelector('#tried tbody tr:last-child button').click()")
+    browser.wait_for(f"document.querySelector('.answer .mean').textContent === {first!r}")
+
+
 def test_a_wrong_file_is_explained_and_nothing_else_changes(browser, link):
     open_page(browser, link, 1400, 900)
     before = mean(browser)

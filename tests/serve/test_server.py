@@ -152,3 +152,24 @@ def test_the_command_refuses_what_it_cannot_serve(plates, tmp_path):
 @pytest.mark.parametrize("port", ["99999", "-1"])
 def test_ports_that_do_not_exist_are_refused(port):
     assert "--port" in swwl("serve", "model.swwl", "--port", port, code=2).stderr
+
+
+@pytest.mark.slow
+def test_a_server_for_others_prints_a_link_that_opens(plates):
+    process = start("serve", plates / "model.swwl", "--port", 0, "--host", "0.0.0.0")
+    try:
+        link = ""
+        while not link:
+            line = process.stdout.readline()
+            assert line, process.stderr.read()
+            link = "".join(re.findall(r"http://\S+", line))
+        assert "//0.0.0.0" not in link and "token=" in link
+        port, token = re.findall(r":(\d+)/\?token=(\S+)", link)[0]
+        # Asked over this machine's own loop, whatever address the link has.
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/http?token={token}", timeout=60) as answer:
+            assert f"Bearer {token}" in answer.read().decode()
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=30)
+        process.stdout.close()
+        process.stderr.close()

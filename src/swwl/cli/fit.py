@@ -289,8 +289,8 @@ def _run(out: Output, job: FitJob) -> None:
         if "curve" in facts:
             of, predictions = " of curves", "predictions.csv" if facts["form"] == "wide" else "predicted"
         out.say(f"\nmodel{of} written to {path}")
-        report = "" if "times" in facts else f"swwl report {quote(str(path))}    "  # there is none over time
-        out.say(f"next:  {report}swwl predict {quote(str(path))} NEW.csv -o {predictions}")
+        name = quote(str(path))
+        out.say(f"next:  swwl report {name}    swwl predict {name} NEW.csv -o {predictions}")
     out.result(result | about)
 
 

@@ -24,8 +24,8 @@ def report(
 
     It says what the data is, how good the model is, whether its intervals can be believed, which inputs matter, where
     it is unsure, which training cases look odd and how to predict with it. Of a model of fields it shows the truth, the
-    prediction and the error on the best, the median and the worst mesh that was held out. It loads nothing from
-    anywhere.
+    prediction and the error on the best, the median and the worst mesh that was held out; of fields over time, the
+    median and the worst case at a few times. It loads nothing from anywhere.
 
     \b
     Example:
@@ -36,7 +36,7 @@ def report(
     from swwl.report import write_report
 
     out = Output(quiet, as_json)
-    fitted = load_any(model)
+    fitted = load_any(model, series=True)
     target = output or model.with_suffix(".html")
     check_output(target, endings=(".html", ".htm"), inputs=[model], ours=is_report, force=force)
     with located(str(model)):

@@ -231,9 +231,21 @@ class TransientRegressor(BaseEstimator):
         self, X: Any, level: float = 0.95, *, times: ArrayLike | None = None, widen: bool = True
     ) -> list[MeshSeries]:
         """Return the meshes of new rows with ``name``, ``name_std`` and bounds at some times, to write to files."""
-        at, cases, ending = self._at(times), self._cases(X, widen), f"{100 * level:g}"
-        means, stds = self._means(cases, at, widen)
-        lower, upper = self._bounds(cases, at, level, False, widen)
+        return self.series_of(self._cases(X, widen), times, level, widen)
+
+    def histories(
+        self, cases: FieldCases, times: ArrayLike | None = None, level: float = 0.95, widen: bool = True
+    ) -> tuple[Histories, Histories, Histories, Histories]:
+        """Return means, standard deviations, lower and upper bounds of cases of ``fields_`` at some times."""
+        at = self._at(times)
+        return *self._means(cases, at, widen), *self._bounds(cases, at, level, False, widen)
+
+    def series_of(
+        self, cases: FieldCases, times: ArrayLike | None = None, level: float = 0.95, widen: bool = True
+    ) -> list[MeshSeries]:
+        """Return what :meth:`predict_series` does, of cases of ``fields_``."""
+        at, ending = self._at(times), f"{100 * level:g}"
+        means, stds, lower, upper = self.histories(cases, times, level, widen)
 
         def one(row: int, mesh: Mesh) -> MeshSeries:
             parts: tuple[dict[str, Array], dict[str, Array]] = {}, {}

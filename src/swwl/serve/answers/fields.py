@@ -23,7 +23,7 @@ from swwl.mesh.io.vtk.vtu import write_vtu
 from swwl.mesh.mesh import Mesh
 from swwl.serve.models.meshes import Known
 from swwl.serve.models.served import Served
-from swwl.serve.requests.questions import FieldQuestion, SensitivityQuestion, SurfaceQuestion
+from swwl.serve.requests.questions import FieldQuestion, HistoryQuestion, SensitivityQuestion, SurfaceQuestion
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -161,13 +161,20 @@ def field(served: Served, meshes: Mapping[str, Known], question: FieldQuestion) 
     table = served.case(question.inputs)
     if question.format == "vtu":
         file = io.BytesIO()
-        write_vtu(file, served.mesh_of(meshes, table))
+        write_vtu(file, served.mesh_of(meshes, table, question.time))
         return "predicted.vtu", file.getvalue()
-    means, stds = served.fields_of(meshes, table)
+    means, stds = served.fields_of(meshes, table, question.time)
     arrays = {f"value:{name}": _at_nodes(known.mesh, values) for name, values in means.items()}
     arrays |= {f"std:{name}": _at_nodes(known.mesh, values) for name, values in stds.items()}
     header = {"name": known.name, "nodes": known.item.n_nodes, "fields": list(means)}
     return "", pack(header, arrays)
+
+
+def history(served: Served, meshes: Mapping[str, Known], question: HistoryQuestion) -> dict[str, object]:
+    """Predict how fields change at a node: times, mean, std and bounds of each."""
+    found = served.at_node(meshes, served.case(question.inputs), question.node)
+    place = one_mesh(served, meshes, None).mesh.points[found["node"]]
+    return {"model": served.name, "place": place} | found
 
 
 def _at_nodes(mesh: Mesh, values: NDArray[np.float64]) -> NDArray[np.float32]:

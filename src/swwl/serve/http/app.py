@@ -7,19 +7,17 @@ import json
 import shutil
 import tempfile
 import warnings
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TypeVar
+from typing import BinaryIO, TypeVar
 
 import pandas as pd
-from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 import swwl
@@ -28,6 +26,7 @@ from swwl.formatting import plain
 from swwl.jobs.table import read_table
 from swwl.parallel import one_blas_thread
 from swwl.serve.answers import fields, numbers, plaid
+from swwl.serve.http.described import BYTES, CSV, JSON, Address, Endpoint, describe, readable
 from swwl.serve.http.guard import Guard, RefusedError, Workshop, extra_headers, status_of
 from swwl.serve.http.limits import Limits
 from swwl.serve.models.meshes import Known, MeshStore
@@ -46,38 +45,9 @@ from swwl.serve.requests.reading import (
     shown_name,
 )
 
-_JSON, _BYTES, _CSV = "application/json", "application/octet-stream", "text/csv"
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _PACKED = "four bytes (the length of a header), a JSON header that says where arrays lie, and the arrays"
-Endpoint = Callable[[Request], Awaitable[Response]]
 Asked = TypeVar("Asked", bound=ask.MeshQuestion)
-
-
-class Address(NamedTuple):
-    """Where a question is answered.
-
-    Attributes
-    ----------
-    path : str
-    endpoint : callable
-    summary : str
-        What it answers; empty where nobody needs to know.
-    methods : tuple of str
-    asks : class or None
-        What the body of a request holds as JSON.
-    sends : sequence of str
-        Further media types that the body may have.
-    answers : str
-        Media type.
-    """
-
-    path: str
-    endpoint: Endpoint
-    summary: str = ""
-    methods: tuple[str, ...] = ("GET",)
-    asks: type[BaseModel] | None = None
-    sends: Sequence[str] = ()
-    answers: str = _JSON
 
 
 class _Plain(JSONResponse):
@@ -169,7 +139,7 @@ class Service:
             finally:
                 await sent.close()
             if isinstance(found, bytes):
-                return Response(found, media_type=_BYTES)
+                return Response(found, media_type=BYTES)
             return found if isinstance(found, Response) else _Plain(found)
 
         return endpoint
@@ -182,11 +152,11 @@ class Service:
         """Predict fields, as bytes or as a mesh file."""
         name, content = fields.field(served, meshes, question)
         headers = {"content-disposition": f'attachment; filename="{name}"'} if name else {}
-        return Response(content, media_type=_BYTES, headers=headers)
+        return Response(content, media_type=BYTES, headers=headers)
 
     async def table(self, request: Request) -> Response:
         """Predict the rows of a CSV file, streamed back as they are done."""
-        body = await request.body() if content_type(request) == _CSV else None
+        body = await request.body() if content_type(request) == CSV else None
         sent = Received({}) if body is not None else await received(request)
         try:
             name = sent.asked.get("model") or request.query_params.get("model")
@@ -203,7 +173,7 @@ class Service:
                 yield part
                 part = await self.workshop.run(next, rows, "")
 
-        return StreamingResponse(lines(), media_type=_CSV)
+        return StreamingResponse(lines(), media_type=CSV)
 
     def _table(self, served: Served, sent: Received, body: bytes | None) -> pd.DataFrame:
         """Read and check a table that is the body of a request, or the only file of a form."""
@@ -227,12 +197,12 @@ class Service:
         """Predict in MLflow's form."""
         served = model_of(self.models, request.query_params.get("model"))
         kind = content_type(request)
-        if kind not in (_JSON, _CSV):
+        if kind not in (JSON, CSV):
             raise RefusedError(415, f"JSON or CSV is expected, not {kind[:60]!r}.")
         body = await request.body()
 
         def work() -> dict[str, object]:
-            frame = numbers.csv_frame(body) if kind == _CSV else ask.checked(ask.Invocation, parse(body)).frame()
+            frame = numbers.csv_frame(body) if kind == CSV else ask.checked(ask.Invocation, parse(body)).frame()
             return numbers.invoke(served, self.store, frame, self.limits)
 
         return _Plain(await self.workshop.run(work))
@@ -265,8 +235,17 @@ class Service:
         return JSONResponse({"legal": {"owner": "", "license": ""}, "data_production": {"type": "swwl"}})
 
     async def openapi(self, request: Request) -> Response:
-        """Describe all addresses."""
-        return JSONResponse(describe(self.addresses(), self.limits))
+        """Describe all addresses to machines."""
+        return JSONResponse(self._described(request))
+
+    async def described(self, request: Request) -> Response:
+        """Describe all addresses to people."""
+        return HTMLResponse(readable(self._described(request), request.query_params.get("token", "")))
+
+    def _described(self, request: Request) -> dict[str, object]:
+        first = next(iter(self.models.values()))
+        token = request.query_params.get("token", "")
+        return describe(self.addresses(), self.limits, first, str(request.base_url).rstrip("/"), token)
 
     async def page(self, request: Request) -> Response:
         """Return a file of the page; plotly's script comes from its own package."""
@@ -296,6 +275,7 @@ class Service:
             Address("/page/{name}", self.page),
             Address("/ping", self.health),
             Address("/openapi.json", self.openapi),
+            Address("/http", self.described),
             Address("/health", self.health, "Whether the server is there", both),
             *([] if self._study is None else [Address("/study", self.study, told_study, answers="text/html")]),
             Address("/api/models", self.list_models, "Models by name"),
@@ -305,6 +285,7 @@ class Service:
             self._asking("/api/predict", "One case: mean, std, interval, trust", ask.PredictQuestion, numbers.predict),
             self._asking("/api/curve", "Curves of one mesh with bands", ask.CurveQuestion, self.curve),
             self._asking("/api/field", f"Fields at all nodes: {_PACKED}; or a VTU file", ask.FieldQuestion, self.field),
+            self._asking("/api/history", "How fields over time change at a node", ask.HistoryQuestion, fields.history),
             self._asking("/api/surface", f"What to draw of a mesh: {_PACKED}", ask.SurfaceQuestion, fields.surface),
             self._asking(
                 "/api/sensitivity",
@@ -312,8 +293,8 @@ class Service:
                 ask.SensitivityQuestion,
                 fields.sensitivity,
             ),
-            Address("/api/table", self.table, table, post, None, (_CSV, *form), _CSV),
-            Address("/invocations", self.invocations, "MLflow's form, for tables", post, ask.Invocation, (_CSV,)),
+            Address("/api/table", self.table, table, post, None, (CSV, *form), CSV),
+            Address("/invocations", self.invocations, "MLflow's form, for tables", post, ask.Invocation, (CSV,)),
             Address("/process", self.process, "PLAID's form: samples in, predictions with them out", post, ask.Process),
             Address("/problem_definition", self.problem, "PLAID's form: inputs and targets of the first model", both),
             Address("/infos", self.infos, "PLAID's form: who answers", both),
@@ -323,7 +304,7 @@ class Service:
         self, path: str, summary: str, kind: type[Asked], answer: Callable[[Served, Mapping[str, Known], Asked], object]
     ) -> Address:
         """Return the address of a question about meshes, which may be sent with it."""
-        answers = _BYTES if _PACKED in summary else _JSON
+        answers = BYTES if _PACKED in summary else JSON
         return Address(path, self.answering(kind, answer), summary, ("POST",), kind, ("multipart/form-data",), answers)
 
 
@@ -375,48 +356,3 @@ def make_app(
     routes = [Route(one.path, one.endpoint, methods=one.methods) for one in service.addresses()]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     return Guard(app, limits, token, hosts, service.close)
-
-
-def describe(addresses: Iterable[Address], limits: Limits) -> dict[str, object]:
-    """Return the description of addresses in OpenAPI's form; schemas are those of the classes of questions."""
-    told = [one for one in addresses if one.summary]
-    kinds = list(dict.fromkeys(one.asks for one in told if one.asks is not None))
-    _, schemas = models_json_schema(
-        [(kind, "validation") for kind in kinds], ref_template="#/components/schemas/{model}"
-    )
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "swwl serve",
-            "version": swwl.__version__,
-            "description": (
-                f"Models on simulation meshes. Requests of at most {limits.body} bytes, meshes of {limits.nodes} "
-                f"nodes, tables and curves of {limits.rows} rows. Errors are objects with one text, error."
-            ),
-        },
-        "paths": {one.path: {method.lower(): _operation(one) for method in one.methods} for one in told},
-        "components": {"schemas": schemas.get("$defs", {})},
-    }
-
-
-def _operation(address: Address) -> dict[str, object]:
-    error = {"schema": {"type": "object", "properties": {"error": {"type": "string"}}}}
-    responses = {
-        "200": {"description": "The answer", "content": {address.answers: {}}},
-        "4XX": {"description": "What is wrong with the question", "content": {_JSON: error}},
-        "503": {"description": "Busy, or it took too long", "content": {_JSON: error}},
-    }
-    found: dict[str, object] = {"summary": address.summary, "responses": responses}
-    if address.path in ("/api/model", "/api/table", "/invocations"):
-        found["parameters"] = [{"name": "model", "in": "query", "schema": {"type": "string"}}]
-    asks = {"$ref": f"#/components/schemas/{address.asks.__name__}"} if address.asks else {"type": "object"}
-    form = {
-        "type": "object",
-        "properties": {"request": asks, "mesh": {"type": "string", "format": "binary"}},
-        "description": "the same object as JSON in the field request, and files named mesh or as their column",
-    }
-    content: dict[str, object] = {} if address.asks is None else {_JSON: {"schema": asks}}
-    content |= {kind: {"schema": {"type": "string"} if kind == _CSV else form} for kind in address.sends}
-    if content:
-        found["requestBody"] = {"content": content}
-    return found

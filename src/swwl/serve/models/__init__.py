@@ -1,6 +1,6 @@
 """Models and meshes that are served: `load_served` reads model files, each behind the class that serves its kind.
 
-``served.py`` says what every model can be asked, ``numbers.py``, ``fields.py`` and ``curves.py`` answer;
+``served.py`` says what every model can be asked, ``numbers.py``, ``fields.py``, ``series.py`` and ``curves.py`` answer;
 ``meshes.py`` holds the meshes that clients may name, and ``single_flight.py`` sees that what several requests want is
 computed once.
 """
@@ -11,11 +11,13 @@ from pathlib import Path
 
 from swwl.errors import InputError
 from swwl.fields.estimator import FieldRegressor
+from swwl.fields.transient import TransientRegressor
 from swwl.regression.curves.estimator import CurveRegressor
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.serve.models.curves import ServedCurves
 from swwl.serve.models.fields import ServedFields
 from swwl.serve.models.numbers import ServedNumbers
+from swwl.serve.models.series import ServedSeries
 from swwl.serve.models.served import Served
 from swwl.storage.modelfile import load_model
 
@@ -23,6 +25,7 @@ _SERVED: dict[type, type[Served]] = {
     RobustGPRegressor: ServedNumbers,
     FieldRegressor: ServedFields,
     CurveRegressor: ServedCurves,
+    TransientRegressor: ServedSeries,
 }
 
 

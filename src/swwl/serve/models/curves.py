@@ -18,13 +18,17 @@ from swwl.jobs.series import AskedOfCurves, check_curve_names, predict_curve_tab
 from swwl.regression.curves.cases import CurveCases
 from swwl.regression.curves.estimator import CurveRegressor
 from swwl.regression.curves.numbers import number_of
+from swwl.regression.one_mesh import OneMesh
 from swwl.serve.models.meshes import Known
 from swwl.serve.models.numbers import inputs_of
-from swwl.serve.models.served import Apart, Judged, Served, Told, spread
+from swwl.serve.models.served import Apart, Judged, Place, Served, Told, spread
+from swwl.serve.models.single_flight import Once
 
 # Numbers of curves that stand among the targets.
 _NUMBERS = ("peak", "lowest", "integral")
 _ASKED = AskedOfCurves(_NUMBERS)
+_PLACES = 64  # on the map, which are kept
+_MOST_DRAWN = 50_000  # values of training curves that are handed to the page
 
 
 class ServedCurves(Served):
@@ -38,12 +42,22 @@ class ServedCurves(Served):
             self.data = curve_data_of(model)
         self.mesh_columns = graph_columns(model)
         self.targets, self.fields = [f"{model.curve_}_{what}" for what in _NUMBERS], []
+        self._places: Once[Place | None] = Once(_PLACES)
 
     def _cases(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> CurveCases:
         """Return rows of one mesh as the model sees them."""
         self.check_meshes(meshes)
         items = {name: pd.Series([known.item] * len(table), table.index, object) for name, known in meshes.items()}
         return self.model.cases(table.assign(**items))
+
+    def _place(self, meshes: Mapping[str, Known]) -> Place | None:
+        """Return where meshes lie on the map, computed once for each."""
+        design = self.design if meshes else None
+        if design is None:
+            return None
+        items = {name: known.item for name, known in meshes.items()}
+        key = tuple((name, meshes[name].key) for name in self.mesh_columns)
+        return self._places.get(key, lambda: design.place(OneMesh.of(self.model.regressor_, items).vectors()))
 
     def judge(
         self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float, asked: Sequence[LinearNumber] = ()
@@ -63,7 +77,7 @@ class ServedCurves(Served):
         curve = {"abscissa": self.model.grid_} | {key: part[0] for key, part in zip(keys, parts, strict=True)}
         inside = None if pd.isna(domain["inside"]) else bool(domain["inside"])
         curves = {self.model.curve_: {key: values.tolist() for key, values in curve.items()}}
-        return Judged(targets, inside, float(domain["score"]), str(domain["why"]), None, curves)
+        return Judged(targets, inside, float(domain["score"]), str(domain["why"]), self._place(meshes), curves)
 
     def along(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Told:
         """Predict the numbers of many rows of one mesh."""
@@ -113,7 +127,14 @@ class ServedCurves(Served):
             "inputs": self.inputs,
             "targets": [{"name": name, "scores": []} | spread(y[:, k]) for k, name in enumerate(self.targets)],
             "fields": self.fields,
-            "curves": [{"name": model.curve_, "abscissa": model.grid_, "scores": curve_score_rows(model)}],
+            "curves": [
+                {
+                    "name": model.curve_,
+                    "abscissa": model.grid_,
+                    "scores": curve_score_rows(model),
+                    "train": curves if curves.size <= _MOST_DRAWN else None,
+                }
+            ],
             "importance": {},
             "variance_shares": {},
             "train": {name: y[:, k] for k, name in enumerate(self.targets)},

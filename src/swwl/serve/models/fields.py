@@ -114,10 +114,11 @@ class ServedFields(Served):
     def along(self, meshes: Mapping[str, Known], table: pd.DataFrame, level: float) -> Told:
         """Predict numbers derived from the fields of many rows of one mesh."""
         prepared = self._prepare(meshes).fields
-        size = len(table) * prepared.mesh.n_nodes
+        components = sum(one.kind.components for one in self.model.models_.values())
+        size = len(table) * prepared.mesh.n_nodes * components
         if size > _MOST_VALUES:
             raise InputError(
-                f"{len(table)} fields of {prepared.mesh.n_nodes} nodes each are too many at once; ask for fewer points."
+                f"{len(table)} fields of {size // len(table)} values each are too many at once; ask for fewer points."
             )
         return self._told(prepared.cases(table), level)
 
@@ -132,13 +133,21 @@ class ServedFields(Served):
     def with_predictions(self, frame: pd.DataFrame, inputs: pd.DataFrame, apart: Apart) -> pd.DataFrame:
         """Return a table with numbers derived from fields beside its columns."""
         cases = self.model.cases(inputs)
-        columns: dict[str, Any] = dict(derived_numbers(cases))
+        told = self._told(cases, 0.95)
+        columns: dict[str, Any] = {
+            f"{name}_{own}": part[:, k]
+            for k, name in enumerate(self.targets)
+            for own, part in zip(PREDICTED, told.values(), strict=True)
+        }
         columns[OUTSIDE] = with_meshes_apart(cases.domain["outside"], apart)
         columns |= domain_columns(cases.domain)
         return pd.concat([frame, pd.DataFrame(columns, index=frame.index)], axis=1)
 
-    def fields_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> tuple[Fields, Fields]:
+    def fields_of(
+        self, meshes: Mapping[str, Known], table: pd.DataFrame, time: float | None = None
+    ) -> tuple[Fields, Fields]:
         """Return fields of one case and their standard deviations, by name."""
+        self.check_time(time)
         prepared = self._prepare(meshes).fields
         key = (meshes[self.mesh_columns[0]].key, repr(table.iloc[0].to_dict()))
 
@@ -148,8 +157,9 @@ class ServedFields(Served):
 
         return self._fields.get(key, make)
 
-    def mesh_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> Mesh:
+    def mesh_of(self, meshes: Mapping[str, Known], table: pd.DataFrame, time: float | None = None) -> Mesh:
         """Return the mesh of one case with its predicted fields, their standard deviations and bounds."""
+        self.check_time(time)
         return self._prepare(meshes).fields.cases(table).predict_meshes()[0]
 
     def training(self) -> tuple[list[Any], list[Any]]:

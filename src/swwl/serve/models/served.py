@@ -185,13 +185,24 @@ class Served(ABC):
             By the places of rows: columns whose mesh is unlike the training meshes in plain sight.
         """
 
-    def fields_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> tuple[Fields, Fields]:
-        """Return fields of one case and their standard deviations, by name."""
+    def fields_of(
+        self, meshes: Mapping[str, Known], table: pd.DataFrame, time: float | None = None
+    ) -> tuple[Fields, Fields]:
+        """Return fields of one case and their standard deviations, by name; of fields over time, at a time."""
         raise InputError(f"The model {self.name!r} predicts numbers, not fields.")
 
-    def mesh_of(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> Mesh:
-        """Return the mesh of one case with its predicted fields."""
+    def mesh_of(self, meshes: Mapping[str, Known], table: pd.DataFrame, time: float | None = None) -> Mesh:
+        """Return the mesh of one case with its predicted fields; of fields over time, at a time."""
         raise InputError(f"The model {self.name!r} predicts numbers, not fields.")
+
+    def at_node(self, meshes: Mapping[str, Known], table: pd.DataFrame, node: int | None) -> dict[str, Any]:
+        """Return how fields change at a node."""
+        raise InputError(f"The model {self.name!r} does not predict fields over time.")
+
+    def check_time(self, time: float | None) -> None:
+        """Refuse a time for what does not change."""
+        if time is not None:
+            raise InputError(f"The model {self.name!r} predicts fields that do not change with time.")
 
     def sensitivities(self, meshes: Mapping[str, Known], table: pd.DataFrame) -> list[Sensitivity]:
         """Return how the predictions of one case change when nodes move and inputs change, one for each target."""

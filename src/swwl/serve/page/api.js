@@ -11,10 +11,15 @@ function headers(more = {}) {
   return token ? { ...more, Authorization: `Bearer ${token}` } : more;
 }
 
-/** Return the link to this page, with the token that others need to open it. */
-export function ownLink(hash) {
+/** Return an address with the token that is needed to open it. */
+export function opened(path) {
   const token = sessionStorage.getItem(KEY);
-  return location.origin + location.pathname + (token ? `?token=${encodeURIComponent(token)}` : "") + hash;
+  return path + (token ? `?token=${encodeURIComponent(token)}` : "");
+}
+
+/** Return the link to this page, as others can open it. */
+export function ownLink(hash) {
+  return opened(location.origin + location.pathname) + hash;
 }
 
 async function answer(response) {

@@ -1,18 +1,20 @@
 // The page: one state (model, mesh, inputs, what to draw), and everything else follows it.
-import { get, ownLink, post, send } from "./api.js";
-import { drawCurves, drawMap } from "./charts.js";
+import { get, opened, ownLink, post, send } from "./api.js";
+import { drawCurves, drawMap, drawWhole } from "./charts.js";
 import { Geometry } from "./geometry.js";
 import { buildInputs, medians } from "./inputs.js";
 import { element, number, rounded, TRUST } from "./words.js";
 import { Tried } from "./tried.js";
 
 const at = (id) => document.getElementById(id);
-const state = { model: null, meshes: {}, label: "", inputs: {}, target: null, sweep: null, each: "" };
+const state = { model: null, meshes: {}, label: "", inputs: {}, target: null, sweep: null, each: "", step: 0 };
 let facts = null;
 let answer = null;
 let refreshInputs = () => {};
 let settled = null;
 let starting = null;
+let overTime = null;
+let playing = null;
 
 function complain(error) {
   if (error?.name === "AbortError") return;
@@ -46,10 +48,16 @@ function latest(work) {
 }
 
 const question = () => ({ model: state.model, mesh: state.meshes, inputs: state.inputs });
+const time = () => (facts.times ? { time: facts.times[state.step] } : {});
 const complete = () => facts.mesh_columns.every((name) => state.meshes[name]);
 
 const geometry = new Geometry(complain);
-geometry.onAsk = latest(async () => geometry.update(question(), facts));
+geometry.onAsk = latest(async () => geometry.update(question(), facts, time()));
+geometry.onNode = (node) => {
+  if (!facts.times) return;
+  at("node").value = node;
+  histories();
+};
 const tried = new Tried((row) => {
   Object.assign(state, { label: row.mesh, meshes: { ...row.meshes } });
   Object.assign(state.inputs, row.inputs);
@@ -70,7 +78,7 @@ const predict = latest(async () => {
   } catch (error) {
     if (of !== facts) return;
     answer = null; // numbers of another case would mislead
-    at("notes").hidden = true;
+    at("notes").hidden = at("whole-card").hidden = true;
     say("There is no prediction for this case.");
     throw error;
   } finally {
@@ -116,6 +124,7 @@ async function showMesh() {
   if (!facts.mesh_columns.length || !complete()) return;
   try {
     await geometry.load(question(), facts);
+    if (facts.times && overTime) geometry.hold(overTime.ranges);
     const { header } = geometry;
     if (geometry.view && geometry.shown !== geometry.key(question())) return; // another mesh was chosen meanwhile
     at("mesh-name").textContent = `${header.name} · ${header.nodes.toLocaleString("en")} nodes, ${header.cells.toLocaleString("en")} cells`;
@@ -127,6 +136,7 @@ async function showMesh() {
 function showAnswers() {
   const known = facts.cases.find((one) => facts.mesh_columns.every((name) => one.meshes[name] === state.meshes[name]));
   const same = known?.inputs && Object.entries(known.inputs).every(([name, value]) => Math.abs(value - state.inputs[name]) <= 1e-9 * Math.abs(value));
+  showWhole(same ? known : null);
   const cards = facts.targets.map((target) => {
     const found = answer.targets[target.name];
     const card = element("button", "answer" + (target.name === state.target && facts.targets.length > 1 ? " chosen" : ""));
@@ -181,6 +191,60 @@ function showAnswers() {
   showMap();
 }
 
+/** Draw the predicted curve of a model of curves, beside that of a training case that is shown as it was. */
+function showWhole(known) {
+  if (facts.times && facts.targets.length) return void histories(); // fields of cells have no values at nodes
+  const own = facts.curves?.[0];
+  at("whole-card").hidden = !own;
+  if (!own) return;
+  at("whole-name").textContent = own.name;
+  const row = known?.learned ? Number(Object.values(known.meshes)[0].split(":").pop()) : NaN;
+  drawWhole(at("whole"), own.name, answer.curves[own.name], { truth: own.train?.[row] });
+}
+
+/** Ask how fields change at a node, and draw it. */
+const histories = latest(async () => {
+  if (!answer) return;
+  const of = facts;
+  const node = at("node").value === "" ? null : Number(at("node").value);
+  const found = await (await post("/api/history", { ...question(), node })).json();
+  if (!answer || of !== facts) return;
+  overTime = found;
+  geometry.hold(found.ranges);
+  at("node").value = found.node;
+  const names = Object.keys(found.curves);
+  const chosen = names.includes(at("history").value) ? at("history").value : names[0];
+  at("history").replaceChildren(...names.map((one) => new Option(one, one)));
+  at("history").value = chosen;
+  at("history").hidden = names.length < 2;
+  drawHistory();
+});
+
+function drawHistory() {
+  at("whole-card").hidden = !overTime || !facts.times;
+  if (at("whole-card").hidden) return;
+  const name = at("history").value;
+  at("whole-name").textContent = name;
+  drawWhole(at("whole"), name, overTime.curves[name], { along: "time", now: facts.times[state.step] });
+}
+
+/** Show the fields at one of the times of a model of fields over time. */
+function chooseTime(step) {
+  state.step = step;
+  at("time").value = step;
+  at("time-now").textContent = number(facts.times[step]);
+  at("time").setAttribute("aria-valuetext", number(facts.times[step]));
+  if (complete()) geometry.onAsk();
+  if (answer) drawHistory();
+}
+
+/** Go through all times, or stop. */
+function play() {
+  clearInterval(playing);
+  playing = at("play").textContent === "Play" ? setInterval(() => chooseTime((state.step + 1) % facts.times.length), 400) : null;
+  at("play").textContent = playing ? "Stop" : "Play";
+}
+
 function chooseTarget(name) {
   state.target = name;
   at("target").value = name;
@@ -205,6 +269,12 @@ function showFixed() {
     `${state.target}, ${one.test}: Q² ${one.q2.toFixed(3)}, typical error ${number(one.rmse)}, ${Math.round(100 * one.coverage)} % of ${one.n} inside their 95 % intervals`);
   for (const [name, rows] of Object.entries(facts.field_scores ?? {})) {
     for (const one of rows) lines.push(`${name}, ${one.test}: relative error ${number(one.rrmse)}, ${Math.round(100 * one.coverage)} % of nodes inside their 95 % intervals`);
+  }
+  for (const own of facts.curves ?? []) {
+    for (const one of own.scores) {
+      const whole = Number.isFinite(one.whole) ? `, ${Math.round(100 * one.whole)} % of curves inside their 90 % bands` : "";
+      lines.push(`${own.name}, ${one.test}: Q² ${one.q2.toFixed(3)}, typical error ${number(one.rmse)}, ${Math.round(100 * one.coverage)} % of values inside their 95 % intervals${whole}`);
+    }
   }
   at("scores").replaceChildren(...lines.map((text) => element("div", "", text)));
   at("importance").hidden = entries.length === 0;
@@ -278,7 +348,7 @@ async function start(name, kept = {}) {
   state.each = pick(kept.each, names, "");
   geometry.wanted = kept.color ?? null;
   for (const one of facts.inputs) if (kept.inputs && one.name in kept.inputs) state.inputs[one.name] = kept.inputs[one.name];
-  at("about").textContent = `predicts ${(facts.fields.length ? facts.fields : targets).join(", ")}${facts.n_train ? ` · learned from ${facts.n_train} cases` : ""}`;
+  at("about").textContent = `predicts ${(facts.fields.length ? facts.fields : facts.curves ? [`the curve ${facts.curves[0].name}`, ...targets] : targets).join(", ")}${facts.n_train ? ` · learned from ${facts.n_train} cases` : ""}`;
   at("target").replaceChildren(...targets.map((one) => new Option(one, one)));
   at("target").hidden = targets.length < 2;
   at("fixed-card").hidden = !targets.length && !facts.fields.length;
@@ -303,6 +373,20 @@ async function start(name, kept = {}) {
   refreshInputs = buildInputs(at("inputs"), facts.inputs, state.inputs, update);
   tried.start(facts);
   at("answers").replaceChildren();
+  at("whole-card").hidden = true;
+  overTime = null;
+  if (playing) play();
+  at("time-row").hidden = at("node-row").hidden = !facts.times;
+  at("history").hidden = true;
+  at("node").value = "";
+  at("whole-title").textContent = facts.times ? "Over time" : "Predicted curve";
+  at("whole-told").textContent = facts.times ? "Click a node of the mesh to see its values; the band holds 95 % of values, time by time."
+    : "The dark band holds 95 % of values, place by place; the light one holds 95 % of curves as a whole.";
+  if (facts.times) {
+    at("time").max = facts.times.length - 1;
+    const last = facts.times.length - 1;
+    chooseTime(Number.isInteger(kept.step) ? Math.min(Math.max(kept.step, 0), last) : last);
+  }
   showFixed();
   if (kept.meshes && facts.mesh_columns.length && facts.mesh_columns.every((one) => typeof kept.meshes[one] === "string")) {
     Object.assign(state, { meshes: kept.meshes, label: String(kept.label ?? "") });
@@ -340,6 +424,14 @@ function listen() {
   });
   at("model").addEventListener("change", () => start(at("model").value).catch(complain));
   at("target").addEventListener("change", () => chooseTarget(at("target").value));
+  at("time").addEventListener("input", () => {
+    if (playing) play();
+    chooseTime(Number(at("time").value));
+    remember();
+  });
+  at("play").addEventListener("click", play);
+  at("node").addEventListener("change", histories);
+  at("history").addEventListener("change", drawHistory);
   for (const id of ["sweep", "each"]) {
     at(id).addEventListener("change", () => {
       state[id] = at(id).value;
@@ -373,13 +465,14 @@ function themed() {
   }
   if (answer) {
     curves();
-    showMap();
+    showAnswers();
   }
 }
 
 async function main() {
   listen();
   themed();
+  at("http").href = opened("/http");
   const { models } = await get("/api/models");
   at("model").replaceChildren(...models.map((one) => new Option(one.name, one.name)));
   const kept = remembered();

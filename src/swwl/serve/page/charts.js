@@ -78,6 +78,30 @@ export function drawCurves(box, found, target, input, now) {
   }), CONFIG);
 }
 
+/** Draw a predicted curve of one case: its intervals, the band of the whole curve and the simulated one where they are known, and a place on it. */
+export function drawWhole(box, name, found, { truth, along = "abscissa", now } = {}) {
+  const { ink } = look();
+  const x = found.abscissa;
+  const color = cycle()[0];
+  const band = (lower, upper, alpha, title) => ({
+    x: [...x, ...[...x].reverse()], y: [...upper, ...[...lower].reverse()], fill: "toself", fillcolor: faded(color, alpha), name: title,
+    line: { width: 0 }, hoverinfo: "skip", type: "scatter", mode: "lines",
+  });
+  const traces = [
+    ...(found.lower_whole ? [band(found.lower_whole, found.upper_whole, 0.14, "whole curve")] : []),
+    band(found.lower, found.upper, 0.28, found.lower_whole ? "each place" : "95 %"),
+    {
+      x, y: found.mean, name: "predicted", line: { color, width: 2.4 }, type: "scatter", mode: "lines", customdata: x.map((_, i) => [number(found.lower[i]), number(found.upper[i])]),
+      hovertemplate: "at %{x:.4g}<br><b>%{y:.5g}</b>, 95 %: %{customdata[0]} to %{customdata[1]}<extra></extra>",
+    },
+  ];
+  if (truth) traces.push({ x, y: truth, name: "simulated", line: { color: ink, width: 1.6, dash: "dot" }, type: "scatter", mode: "lines", hovertemplate: "simulated: %{y:.5g}<extra></extra>" });
+  const shapes = now === undefined ? [] : [{ type: "line", x0: now, x1: now, y0: 0, y1: 1, yref: "paper", line: { color: ink, width: 1.2, dash: "dot" } }];
+  Plotly.react(box, traces, layout({
+    xaxis: axes(along), yaxis: axes(name), shapes, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 11 }, entrywidth: 75, entrywidthmode: "pixels" }, margin: { l: 60, r: 12, t: 36, b: 45 },
+  }), CONFIG);
+}
+
 /** Draw the training cases on their two main components, in the colors of their values if known, and this mesh among them. */
 export function drawMap(box, map, values, target, place, nearest, onPick) {
   const { ink, quiet, card, accent } = look();

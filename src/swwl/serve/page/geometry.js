@@ -64,13 +64,14 @@ export class Geometry {
   }
 
   /** Take over another case: what depends on inputs is asked again, if it is shown. */
-  async update(question, facts) {
+  async update(question, facts, time = {}) {
     const key = at("color").value;
     const stale = () => this.key(question) !== this.shown;
     if (!this.view || stale()) return; // it is asked for again as soon as the mesh is there
     this.question = { ...question, column: at("column").value };
+    this.time = time;
     if (facts.fields.length && /^(mean|std):/.test(key)) {
-      const { arrays } = await unpacked(await post("/api/field", this.question));
+      const { arrays } = await unpacked(await post("/api/field", { ...this.question, ...time }));
       if (stale()) return;
       for (const name of facts.fields) {
         this.sources[`mean:${name}`].values = this.chosen(arrays[`value:${name}`]);
@@ -85,6 +86,15 @@ export class Geometry {
       }
     }
     this.paint(false);
+  }
+
+  /** Keep the colors of fields the same at all times: the least and the largest of all of them, by field. */
+  hold(ranges) {
+    for (const [name, { mean, std }] of Object.entries(ranges)) {
+      if (this.sources[`mean:${name}`]) this.sources[`mean:${name}`].range = mean;
+      if (this.sources[`std:${name}`]) this.sources[`std:${name}`].range = std;
+    }
+    if (this.view) this.paint(false);
   }
 
   /** Return the values at the points that are drawn; of vectors, their lengths. */
@@ -112,12 +122,13 @@ export class Geometry {
       if (value < low) low = value;
       if (value > high) high = value;
     }
+    if (source.range) [low, high] = source.range;
     if (source.signed) {
       high = Math.max(Math.abs(low), Math.abs(high));
       low = -high;
     }
     this.view.color(source.values, [low, high], source.map ?? "viridis");
-    at("bar-low").textContent = number(low);
+    at("bar-low").textContent = number(Math.abs(low) < 1e-9 * Math.abs(high) ? 0 : low);
     at("bar-high").textContent = number(high);
     at("bar-name").textContent = source.name;
     at("bar-scale").style.background = gradient(source.map ?? "viridis");
@@ -127,6 +138,7 @@ export class Geometry {
     const tip = at("tip");
     tip.hidden = point < 0 || !event;
     if (tip.hidden) return;
+    if (event.type === "pointerup") this.onNode?.(this.nodes[point]);
     const values = this.sources[at("color").value]?.values;
     const value = values ? ` · ${number(values[point])}` : "";
     tip.textContent = `node ${this.nodes[point]}${value}`;
@@ -137,7 +149,7 @@ export class Geometry {
 
   async takeAway() {
     try {
-      const response = await post("/api/field", { ...this.question, format: "vtu" });
+      const response = await post("/api/field", { ...this.question, ...this.time, format: "vtu" });
       download(`${this.header.name.replace(/\.\w+$/, "")}-predicted.vtu`, await response.blob());
     } catch (error) {
       this.complain(error);

@@ -39,9 +39,11 @@ export class Tried {
     at("tried").tHead.replaceChildren(head);
     const body = this.rows.map((row) => {
       const line = element("tr");
-      line.tabIndex = 0;
-      line.title = "Show this case again";
-      line.append(element("td", "", row.mesh || "–"));
+      const name = element("td");
+      const again = element("button", "again", row.mesh || "–");
+      Object.assign(again, { type: "button", title: "Show this case again" });
+      name.append(again);
+      line.append(name);
       for (const name of inputs) line.append(element("td", "", typeof row.inputs[name] === "number" ? number(row.inputs[name]) : String(row.inputs[name])));
       for (const name of targets) {
         const one = row.targets[name];
@@ -49,7 +51,6 @@ export class Tried {
       }
       line.append(element("td", "", row.inside ? "yes" : "no"));
       line.addEventListener("click", () => this.onPick(row));
-      line.addEventListener("keydown", (event) => event.key === "Enter" && this.onPick(row));
       return line;
     });
     at("tried").tBodies[0].replaceChildren(...body);

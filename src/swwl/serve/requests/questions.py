@@ -107,6 +107,13 @@ class FieldQuestion(CaseQuestion):
 
     column: Column = None
     format: Literal["bytes", "vtu"] = "bytes"
+    time: float | None = Field(None, description="of a model of fields over time; the last one by default")
+
+
+class HistoryQuestion(CaseQuestion):
+    """How fields change at a node, of a model of fields over time."""
+
+    node: int | None = Field(None, description="by its number; by default where the first field changes most")
 
 
 class LevelQuestion(CaseQuestion):

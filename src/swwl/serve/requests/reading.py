@@ -91,11 +91,26 @@ async def received(request: Request) -> Received:
             elif name == "request":
                 asked |= parse(value)
             else:
-                asked[name] = parse(value) if name in ("inputs", "sweep", "each") else value
+                asked[name] = parse(value) if name in ("inputs", "sweep", "each") else _of_form(name, value)
         return Received(asked, files)
     if kind not in ("application/json", ""):
         raise RefusedError(415, f"JSON or a form with files is expected, not {kind[:60]!r}.")
     return Received(parse(await request.body() or b"{}"))
+
+
+def _of_form(name: str, text: str) -> object:
+    """Return what a field of a form holds: JSON where numbers or lists are asked for, if it is JSON.
+
+    >>> _of_form("level", "0.9"), _of_form("level", "high"), _of_form("model", "7")
+    (0.9, 'high', '7')
+    """
+    if name not in ("level", "time", "node", "probe", "force_on"):
+        return text
+    try:
+        found: object = from_json(text, allow_inf_nan=False)
+    except ValueError:
+        return text
+    return found
 
 
 def model_of(models: Mapping[str, Served], name: str | None) -> Served:
