@@ -43,3 +43,17 @@ def test_cases_that_are_all_the_same():
     mesh = Mesh([[0.0, 0], [1, 0], [1, 1], [0, 1]], {"quad": [[0, 1, 2, 3]]})
     with pytest.raises(InputError, match="nothing to learn"):
         RobustGPRegressor(random_state=0).fit([mesh] * 8, np.arange(8.0))
+
+
+def test_meshes_in_space_for_a_model_of_plane_ones():
+    square = np.array([[0.0, 0], [1, 0], [1, 1], [0, 1]])
+    plates = [Mesh(square * [1 + 0.1 * k, 1], {"quad": [[0, 1, 2, 3]]}) for k in range(8)]
+    model = RobustGPRegressor(calibrate=False, random_state=0).fit(plates, np.arange(8.0))
+    bent = Mesh(np.c_[square, [0, 0, 0, 0.5]], {"triangle": [[0, 1, 2], [0, 2, 3]]})
+    with pytest.raises(InputError, match="is in space, but the meshes of the fit were in the plane"):
+        model.predict([bent])
+
+
+def test_many_rows_solver_of_few_rows():
+    model = RobustGPRegressor(solver="vecchia", random_state=0).fit(X, Y)
+    assert np.isfinite(model.predict_interval(X)).all()

@@ -570,7 +570,16 @@ def make_kernel(options: KernelOptions, plan: FitPlan, *, stored: bool = False) 
     given = options.embedding()
     if options.kernel == "auto":
         table = plan.table().iloc[plan.split.train].drop(columns=[*plan.targets, *plan.curves])
-        return default_kernels(table, few_rows=not stored, groups=options.groups and not stored, **given)
+        kernels = default_kernels(table, few_rows=not stored, groups=options.groups and not stored, **given)
+        parts = [
+            part for kernel in kernels.values() for one in kernel.factors for part in getattr(one, "factors", [one])
+        ]
+        if options.fields and not any(getattr(part, "fields", ()) for part in parts):
+            raise InputError(
+                "--field does not apply to --kernel auto, which compares these meshes by their boundaries; it goes "
+                "with --kernel principal, swwl or aswwl."
+            )
+        return kernels
     graphs = [GRAPH_KERNELS[options.kernel](column, **given) for column in plan.meshes]
     return Product(*graphs, *map(Matern52, plan.inputs), *map(Categories, plan.categories))
 
