@@ -40,6 +40,13 @@ def test_missing_table(data):
     assert "nothing.csv: no such table" in fit(data, table="nothing.csv")
 
 
+def test_columns_that_are_no_meshes_and_fields_that_auto_does_not_use(data):
+    message = fit(data, "--mesh", "speed")
+    assert "does not name a mesh in column 'speed' (it holds 1" in message
+    result = swwl("fit", data / "table.csv", "--target", "massflow", "--field", "pressure", "-o", "m.swwl", code=2)
+    assert "--field does not apply to --kernel auto" in result.stderr
+
+
 def test_folder_for_a_table(data):
     message = complaint(data.parent, "fit", data, "--target", "massflow", "-o", data.parent / "m.swwl")
     assert "is a folder" in message and "table.csv" in message

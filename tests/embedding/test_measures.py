@@ -270,7 +270,7 @@ def test_bad_items_are_named(tmp_path, n_jobs):
         (
             sphere(1),
             ValueError,
-            "Graph 2 has 6 features per (node|point, .*), but (graph 0 has|fit saw) 4",
+            "Graph 2 (is in space, but the meshes of the fit were in|has 6 features per node, but graph 0 has 4)",
         ),
         (3.5, TypeError, "Graph 2: Cannot make a mesh of float"),
     ]

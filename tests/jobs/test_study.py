@@ -93,7 +93,7 @@ def test_the_studies_of_the_guide_are_read(tmp_path):
     [
         ("jobs = 2", "jbos = 2", "[solver] jbos is unknown; did you mean jobs?"),
         ("[budget]", "[bugdet]", "bugdet is unknown; did you mean budget?"),
-        ("runs = 14", 'runs = "many"', "[budget] runs: expected int, got str"),
+        ("runs = 14", 'runs = "many"', "[budget] runs: expected a whole number, got a text"),
         ("first = 8", "first = 80", "[budget] first is 80, more than all runs, 14"),
         ("x = [0, 1]", "x = [1, 0]", "[parameters] x goes from 1 to 0"),
         ("x = [0, 1]", "case = [0, 1]", "'case' has a meaning of its own in a study"),

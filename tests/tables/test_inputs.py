@@ -72,7 +72,7 @@ def test_targets_by_name_or_by_value():
         ([1.0, 2.0], "but the table has 3 rows"),
         ([1.0, np.nan, 2.0], r"not finite in 1 of 3 rows \(row 1\)"),
         ([2.0, 2.0, 2.0], "is 2 in all 3 rows: there is nothing to learn"),
-        ([1e200, 1.0, 2.0], "multiply it by a power of ten"),
+        ([1e200, 1.0, 2.0], "divide it by a power of ten"),
         ([1.0, 2.0, 3.0j], "complex"),
         (["a", "b", 1], "must be numbers"),
     ],
@@ -133,3 +133,29 @@ def test_lazy_tables_of_polars():
     polars = pytest.importorskip("polars", reason="polars is not installed")
     lazy = polars.DataFrame({"x": [1.0, 2.0], "mesh": ["a.vtu", "b.vtu"]}).lazy()
     assert as_table(lazy).to_dict("list") == {"x": [1.0, 2.0], "mesh": ["a.vtu", "b.vtu"]}
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (pd.date_range("2026-01-01", periods=6), "are dates or times"),
+        (pd.DataFrame(np.eye(6)[:, :2], columns=["a", "a"]), "'a' comes 2 times"),
+        (["x", "x"], "'x' comes 2 times"),
+        (np.arange(6.0) * 1e-310, "whose squares vanish; multiply it"),
+        (np.arange(6.0) * 1e300, "whose squares overflow; divide it"),
+    ],
+)
+def test_targets_that_are_no_plain_numbers(y, message):
+    with pytest.raises(InputError, match=message):
+        split_targets(pd.DataFrame({"x": np.arange(6.0)}), y)
+
+
+def test_tables_with_odd_columns():
+    with pytest.raises(InputError, match="Column 'x' is complex"):
+        as_table(pd.DataFrame({"x": np.arange(3) * 1j}))
+    with pytest.raises(InputError, match="names of several levels"):
+        as_table(pd.DataFrame(np.eye(2), columns=pd.MultiIndex.from_tuples([("a", 1), ("b", 2)])))
+    with pytest.raises(InputError, match="equally long"):
+        as_table([[1.0, 2.0], [3.0]])
+    with pytest.raises(InputError, match="must hold numbers, but holds 'steel'"):
+        as_table([[1.0, "steel"], [2.0, "steel"]])

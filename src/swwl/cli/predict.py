@@ -598,7 +598,7 @@ def _say_what_counts(out: Output, rows: list[Record]) -> None:
 
 def _agreement(found: Record) -> str:
     """Say whether the answers in a table agree with a model."""
-    p = f"rank-sum test of {found['n']} errors: p = {found['p_value']:.2g}"
+    p = f"by chance, {found['n']} errors would look like this with a probability of {found['p_value']:.2g}"
     answers = f"{found['target']}: the answers in the table"
     if found["agree"]:
         return f"{answers} agree with the model as well as its training cases do ({p})"

@@ -209,6 +209,7 @@ class FieldRegressor(NotebookTable, BaseEstimator):
         settings.on_fit = counter.one_more
         with one_blas_thread():  # thousands of small products, which threads only slow down
             fitted = [fit_field(data, inputs, settings, self.calibrate) for data in fields]
+        counter.finish()
         for one in inputs:
             for factor in one.member.kernel.factors:
                 factor.forget()

@@ -29,7 +29,7 @@ from swwl.fields.sizes import CaseSizes, OneSize, stretch
 from swwl.fields.values import FieldKind, Warp
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
-from swwl.gp.prediction import Prediction, to_std
+from swwl.gp.prediction import Prediction, check_samples, to_std
 from swwl.mesh.arrays import AnyArray
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.remesh.plane import flattened
@@ -740,8 +740,7 @@ def _asked(case: Case, number: Number, name: str, drawn: Array) -> tuple[Mesh, s
 
 def _drawer(n_samples: int, random_state: int | None) -> Callable[[FieldModel, Case], Array]:
     """Return what draws fields of a model on a mesh, (n_samples, n) or (n_samples, n, c)."""
-    if not isinstance(n_samples, (int, np.integer)) or isinstance(n_samples, bool) or n_samples < 1:
-        raise InputError(f"n_samples is {n_samples!r}, but a whole number of at least 1 is expected.")
+    check_samples(n_samples, 1)
     entropy = int(np.random.default_rng(np.random.SeedSequence(random_state)).integers(2**62))
 
     def draw(model: FieldModel, case: Case) -> Array:

@@ -78,9 +78,9 @@ def warn_about_noise(problem: Problem, optimum: Optimum) -> None:
     gain = likelihood - white_noise_likelihood(problem)
     if gain < _EVIDENCE:
         _warn(
-            f"The targets cannot be told from noise: the log likelihood gains only {gain:.2g} over white "
-            "noise around the trend, so predictions hardly leave the trend. Check that the inputs belong to "
-            "the targets, or add training points."
+            f"The targets cannot be told from noise (the log likelihood gains only {gain:.2g} over that of noise "
+            "alone), so predictions stay near the mean or trend. Check that the inputs belong to the targets, or "
+            "add training points."
         )
 
 

@@ -24,6 +24,7 @@ SETTINGS: tuple[dict[str, int], ...] = (
     {"n_inducing": 500, "n_neighbors": 60, "n_predict_neighbors": 120},
 )
 _MOST_ROWS, _HELD_OUT = 10_000, 1000  # that settings are compared on
+_FEWEST = 20  # rows of which a tenth can be held out
 
 
 def fit_large(
@@ -108,11 +109,11 @@ def choose_setting(
     Returns
     -------
     dict
-        The one with the least squared error, each target in units of its deviation; the only one where there is nothing
-        to choose.
+        The one with the least squared error, each target in units of its deviation; the first where there is nothing to
+        choose, or there are too few rows to choose by.
     """
     distinct = [setting for i, setting in enumerate(settings) if setting not in settings[:i]]
-    if len(distinct) < 2:
+    if len(distinct) < 2 or len(targets) < _FEWEST:
         return distinct[0] if distinct else {}
     rows = np.random.default_rng(gp.random_state).permutation(len(targets))[:_MOST_ROWS]
     out, train = np.split(rows, [min(_HELD_OUT, len(rows) // 10)])

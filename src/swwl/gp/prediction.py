@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from scipy.stats import t as student
 
 from swwl.errors import InputError
 from swwl.formatting import html_table, number
+from swwl.parallel import check_memory
 
 Array = NDArray[np.float64]
 
@@ -172,7 +174,22 @@ class Prediction:
         return cls(mean, std / to_std(np.ones(1), df)[0], df)
 
 
-@lru_cache(maxsize=256)
+def check_samples(n_samples: int, n_values: int) -> None:
+    """Refuse a number of samples that is none, or more of so many values each than this machine can hold.
+
+    Examples
+    --------
+    >>> check_samples(5, 100)
+    >>> check_samples(-1, 100)
+    Traceback (most recent call last):
+    ...
+    swwl.errors.InputError: n_samples is -1, but a whole number of at least 1 is expected.
+    """
+    if not isinstance(n_samples, (int, np.integer)) or isinstance(n_samples, bool) or n_samples < 1:
+        raise InputError(f"n_samples is {n_samples!r}, but a whole number of at least 1 is expected.")
+    check_memory(8 * int(n_samples) * n_values, "The samples")
+
+
 def quantile(df: float, level: float) -> float:
     """Return the half width, in scales, of the central interval: Student-t, or normal where df is inf.
 
@@ -181,8 +198,13 @@ def quantile(df: float, level: float) -> float:
     >>> round(quantile(np.inf, 0.95), 3), round(quantile(10.0, 0.95), 3)
     (1.96, 2.228)
     """
-    if not 0.0 < level < 1.0:
+    if not isinstance(level, Real) or not 0.0 < level < 1.0:
         raise InputError(f"level is {level!r}, but it must lie strictly between 0 and 1.")
+    return _quantile(df, float(level))
+
+
+@lru_cache(maxsize=256)
+def _quantile(df: float, level: float) -> float:
     upper = 0.5 + 0.5 * level
     return float(norm.ppf(upper) if np.isinf(df) else student.ppf(upper, df))
 

@@ -297,8 +297,8 @@ def plan_fit(
     chosen = [] if kernel == "scalars" else list(meshes) or found
     if kernel != "scalars" and not chosen:
         raise InputError(
-            f"{path}: no column holds paths of meshes; name the column (--mesh), or use the kernel 'scalars' to learn "
-            f"from numbers alone."
+            f"{path}: no column holds paths of meshes; name the column (--mesh), or learn from numbers alone "
+            f"(--kernel scalars)."
         )
     for name in chosen:
         require_column(frame, path, name, "meshes")
@@ -473,7 +473,10 @@ def _check_rows(frame: pd.DataFrame, path: Path, columns: _Columns, rows: RowSpl
             f"{path}: at least {_FEWEST_ROWS} training rows are needed, found {len(rows.train)} ({rows.words})."
         )
     if not (columns.meshes or columns.inputs or columns.categories):
-        raise InputError(f"{path}: there are no columns to learn from besides the targets.")
+        why = "".join(f"; {name!r} is not one: {reason}" for name, reason in columns.ignored.items())
+        if len(frame.columns) == 1:
+            why = f"; its only column is {frame.columns[0]!r}: columns are separated by commas, semicolons or tabs"
+        raise InputError(f"{path}: there are no columns to learn from besides the targets{why}.")
     for name in columns.targets:
         values = frame[name].to_numpy()[rows.train]
         values = values[np.isfinite(values)]
@@ -567,7 +570,16 @@ def make_kernel(options: KernelOptions, plan: FitPlan, *, stored: bool = False) 
     given = options.embedding()
     if options.kernel == "auto":
         table = plan.table().iloc[plan.split.train].drop(columns=[*plan.targets, *plan.curves])
-        return default_kernels(table, few_rows=not stored, groups=options.groups and not stored, **given)
+        kernels = default_kernels(table, few_rows=not stored, groups=options.groups and not stored, **given)
+        parts = [
+            part for kernel in kernels.values() for one in kernel.factors for part in getattr(one, "factors", [one])
+        ]
+        if options.fields and not any(getattr(part, "fields", ()) for part in parts):
+            raise InputError(
+                "--field does not apply to --kernel auto, which compares these meshes by their boundaries; it goes "
+                "with --kernel principal, swwl or aswwl."
+            )
+        return kernels
     graphs = [GRAPH_KERNELS[options.kernel](column, **given) for column in plan.meshes]
     return Product(*graphs, *map(Matern52, plan.inputs), *map(Categories, plan.categories))
 

@@ -125,7 +125,12 @@ class Elliptic(Product):
 
     def join(self, groups: Sequence[Sequence[Block]]) -> list[Block]:
         """Return all blocks as one; none of none."""
-        return [Joint(super().join(groups), self.range_names())] if groups else []
+        blocks = super().join(groups)
+        if groups and not blocks:
+            raise InputError(
+                f"All cases are the same in {', '.join(map(str, self.columns))}: there is nothing to learn."
+            )
+        return [Joint(blocks, self.range_names())] if groups else []
 
     def block_names(self, groups: Sequence[Sequence[Block]]) -> list[str]:
         """Return the name of the one block: its columns."""

@@ -37,11 +37,11 @@ from swwl.domain.verdict import (
 from swwl.errors import GPWarning, InputError
 from swwl.formatting import NotebookTable, html_table, number, percent
 from swwl.gp import RobustGP
-from swwl.gp.prediction import Prediction
+from swwl.gp.prediction import Prediction, check_samples
 from swwl.kernels.base import Factor, Product, warn_about_indefinite
 from swwl.kernels.shared import Sampled, fit_kernels, keep_sampled
 from swwl.kernels.stored import stored
-from swwl.parallel import Progress
+from swwl.parallel import Progress, check_jobs
 from swwl.regression.candidates import default_kernels
 from swwl.regression.effects import variance_shares
 from swwl.regression.fit import FewRows, Task, fit_members
@@ -749,7 +749,9 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         if self._curves is not None:
             return self._curves.sample(X, n_samples, random_state, progress=progress, memory=memory)
         check_is_fitted(self, "stack_")
-        cases = self.stack_.represent(self._table(X), progress, memory)
+        table = self._table(X)
+        check_samples(n_samples, len(table) * len(self.target_names_))
+        cases = self.stack_.represent(table, progress, memory)
         correlation = self.target_correlation_.to_numpy()
         together = None if (correlation == np.eye(len(correlation))).all() else correlation
         return self.stack_.sample(cases, n_samples, np.random.default_rng(random_state), include_nugget, together)
@@ -993,6 +995,9 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         check_trend(self.trend)
         check_outliers(self.outliers)
         check_regimes(self.regimes or "auto")
+        check_jobs(1 if self.n_jobs is None else self.n_jobs)
+        if isinstance(self.random_state, (int, np.integer)) and self.random_state < 0:
+            raise InputError(f"random_state is {self.random_state}, but a whole number of at least 0 is expected.")
 
     def _kernels(self, inputs: pd.DataFrame, few_rows: bool) -> dict[str, Product]:
         """Return the kernels to fit, by name."""

@@ -379,7 +379,9 @@ def fit_members(members: Sequence[Member], task: Task, way: Way, progress: Progr
         together = branches[1]
     candidates = candidate_table(members, task, way.judged, weights, found.left_out) if stacked else pd.DataFrame()
     for note in members[int(weights.sum(axis=1).argmax())].notes:  # the heaviest one speaks for all
-        warnings.warn(note.message, note.category, stacklevel=4)
+        # Nobody who fits this model sets max_iter.
+        text = str(note.message).replace("max_iter=", "").replace("raise max_iter.", "scores already allow for that.")
+        warnings.warn(text, note.category, stacklevel=4)
     widths = np.ones(len(names))
     if task.calibrate:
         widths = np.array([_width(members, task, way, weights, together, k) for k in range(len(names))])

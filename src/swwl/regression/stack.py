@@ -141,6 +141,11 @@ class FitCounter:
         if self._progress is not None:
             self._progress(self._done, self._total)
 
+    def finish(self) -> None:
+        """Say that no more will come, also where more were expected."""
+        if self._progress is not None and self._done < self._total:
+            self._progress(self._done, self._done)
+
 
 @dataclass
 class Member:

@@ -75,10 +75,20 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def written_file(path: str | os.PathLike[str]) -> Path:
-    """Return the file that is written as ``path``: itself or, of a symbolic link, where it leads."""
+    """Return the file that is written as ``path``: itself or, of a symbolic link, where it leads.
+
+    Examples
+    --------
+    >>> written_file(os.devnull)
+    Traceback (most recent call last):
+    ...
+    swwl.errors.InputError: ...: is not an ordinary file, so it cannot be written.
+    """
     target = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
     if target.is_symlink():  # links that lead in a circle
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    if target.exists() and not (target.is_file() or target.is_dir()):  # a device or pipe would become a file
+        raise InputError(f"{path}: is not an ordinary file, so it cannot be written.")
     return target
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import numbers
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -35,6 +35,7 @@ def as_table(X: Any) -> pd.DataFrame:
     ['x0', 'x1']
     """
     if isinstance(X, pd.DataFrame):
+        _refuse_odd_columns(X)
         return X
     if sparse.issparse(X):  # before dicts: some of them are
         raise InputTypeError("Sparse matrices are not supported; pass a dense array: X.toarray().")
@@ -68,12 +69,20 @@ def _as_numbers(rows: ArrayLike) -> NDArray[np.float64]:
             rows, dtype=np.float64, ensure_2d=False, allow_nd=True, ensure_min_samples=0, input_name="X"
         )
     except ValueError as error:
-        is_objects = isinstance(rows, np.ndarray) and rows.dtype.kind in "OUS"
-        texts = [value for value in np.ravel(rows).tolist() if isinstance(value, str)] if is_objects else []
+        entries: list[Any] = (
+            np.ravel(rows).tolist() if isinstance(rows, np.ndarray) else list(cast(Iterable[Any], rows))
+        )
+        entries = [value for entry in entries for value in (entry if isinstance(entry, list) else [entry])]
+        texts = [value for value in entries if isinstance(value, str)]
         if texts:
             raise InputError(
                 f"An array of inputs must hold numbers, but holds {texts[0]!r}; pass a pandas table, whose "
                 f"columns may hold paths of meshes, text and numbers."
+            ) from None
+        if "inhomogeneous" in str(error):
+            raise InputError(
+                "The rows of an array of inputs must be equally long and hold single numbers; meshes and texts "
+                "need a pandas table."
             ) from None
         raise InputError(str(error)) from None
     if array.ndim == 1:
@@ -81,6 +90,18 @@ def _as_numbers(rows: ArrayLike) -> NDArray[np.float64]:
     if array.ndim != 2:
         raise InputError(f"An array of inputs must have shape (N, m), not {array.shape}.")
     return array
+
+
+def _refuse_odd_columns(table: pd.DataFrame) -> None:
+    """Refuse columns that have names of several levels, or hold complex numbers."""
+    if table.columns.nlevels > 1:
+        raise InputError(
+            "The columns of the table have names of several levels; join them: "
+            "table.columns = ['_'.join(map(str, name)) for name in table.columns]."
+        )
+    for name, dtype in zip(table.columns, table.dtypes, strict=True):
+        if dtype.kind == "c":
+            raise InputError(f"Column {name!r} is complex; use real and imaginary part as two columns.")
 
 
 def as_rows(X: Any, names: Iterable[str]) -> pd.DataFrame:
@@ -136,6 +157,7 @@ def split_targets(table: pd.DataFrame, y: Any, *, to_learn: bool = True) -> tupl
     if isinstance(y, str):
         return split_targets(table, column(table, y, "fit"), to_learn=to_learn)
     if isinstance(y, (list, tuple)) and y and all(isinstance(name, str) for name in y):
+        _refuse_repeated(list(y))
         named = pd.DataFrame({name: column(table, name, "fit") for name in y})
         return split_targets(table, named, to_learn=to_learn)
     if y is None:
@@ -145,10 +167,8 @@ def split_targets(table: pd.DataFrame, y: Any, *, to_learn: bool = True) -> tupl
     names = [str(y.name)] if isinstance(y, pd.Series) and y.name is not None else None
     if isinstance(y, pd.DataFrame):
         names = [str(name) for name in y.columns]
-    if np.asarray(y).dtype.kind == "c":
-        raise InputError(
-            f"Targets {', '.join(names or ['y'])} are complex; learn real and imaginary part as two targets."
-        )
+        _refuse_repeated(names)
+    _refuse_kinds(np.asarray(y).dtype.kind, ", ".join(names or ["y"]))
     try:
         values = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError):
@@ -165,6 +185,21 @@ def split_targets(table: pd.DataFrame, y: Any, *, to_learn: bool = True) -> tupl
     for name, target in zip(names, values.T, strict=True):
         _check_target(name, target, to_learn)
     return values, names, single
+
+
+def _refuse_kinds(kind: str, names: str) -> None:
+    """Refuse targets of a kind of array that would be turned into numbers unseen."""
+    if kind == "c":
+        raise InputError(f"Targets {names} are complex; learn real and imaginary part as two targets.")
+    if kind in "mM":
+        raise InputError(f"Targets {names} are dates or times; turn them into numbers.")
+
+
+def _refuse_repeated(names: list[str]) -> None:
+    """Refuse targets of the same name."""
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"Targets must have different names, but {name!r} comes {names.count(name)} times.")
 
 
 def check_labels(table: pd.DataFrame, y: Any) -> None:
@@ -197,9 +232,8 @@ def _check_target(name: str, target: NDArray[np.float64], to_learn: bool) -> Non
     """Refuse a target (N,) that is too large or too small, not finite or, to learn, constant."""
     size = float(np.abs(target).max(initial=0.0))
     if np.isfinite(size) and (size > LARGEST or 0 < size < 1 / LARGEST):
-        raise InputError(
-            f"Target {name!r} holds values like {size:.3g}, whose squares overflow; multiply it by a power of ten."
-        )
+        cure = "overflow; divide" if size > 1 else "vanish; multiply"
+        raise InputError(f"Target {name!r} holds values like {size:.3g}, whose squares {cure} it by a power of ten.")
     bad = np.flatnonzero(~np.isfinite(target))
     if bad.size:
         some = ", ".join(map(str, bad[:5])) + (", …" if bad.size > 5 else "")

@@ -210,7 +210,7 @@ def mesh_of_row(frame: pd.DataFrame, path: Path, name: str, row: int) -> Path:
     """Return the mesh file that a row names; it must exist."""
     value = frame[name].iloc[row]
     if not isinstance(value, str) or not value.strip():
-        found = "nothing" if is_missing(value) else repr(value)
+        found = "nothing" if is_missing(value) else repr(value.item() if isinstance(value, np.generic) else value)
         raise InputError(
             f"{path}: {where(frame, path, row)} does not name a mesh in column {name!r} (it holds {found}); "
             f"--drop-incomplete leaves such rows out."

@@ -155,6 +155,14 @@ def test_turns_in_space_name_their_axis(axis):
     assert found.found == f"is probably turned by 10 degrees about {'xyz'[axis]}, compared with the others"
 
 
+def test_a_few_degrees_are_no_half_turn():
+    meshes = [Mesh(sample.points, sample.cells) for sample in make_samples("blade", 16, n_nodes=300, random_state=0)]
+    c, s = np.cos(np.radians(10)), np.sin(np.radians(10))
+    turned = moved(meshes[3], lambda p: p @ [[c, -s, 0], [s, c, 0], [0, 0, 1]])
+    found = apart(facts_of(turned), typical_of([facts_of(mesh) for mesh in meshes]))[0].found
+    assert found == "is probably turned by -10 degrees about z, compared with the others"
+
+
 def test_models_of_earlier_versions_do_not_know_the_spread():
     facts = [facts_of(mesh) for mesh in plates()]
     kept = typical_of(facts).plain()

@@ -48,9 +48,9 @@ def simulate(inputs: Mapping[str, float], n_nodes: int, aspect: float = 1.0) -> 
 BLADE = Generator(
     name="blade",
     model=(
-        "Blade-element rotor model: Carter deviation, Lieblein and passage-shock losses, back pressure "
-        "solved; of the kind of NASA Rotor 37, mass flow 5 to 10 % higher, not validated. Speed in rpm, "
-        "pressure over inlet total pressure."
+        "A compressor rotor of the kind of NASA Rotor 37, by formulas for the flow through sections of its blade, not "
+        "by a flow solver; mass flow 5 to 10 % higher, not validated. Speed in rpm, pressure over inlet total "
+        "pressure."
     ),
     scalars={"speed": (0.985 * DESIGN_SPEED, 1.015 * DESIGN_SPEED), "pressure": (1.36, 1.46)},
     shape={

@@ -299,8 +299,12 @@ def _in_words(text: str) -> str:
     """Say where in a file something has the wrong type.
 
     >>> _in_words("Expected `int`, got `str` - at `$.budget.runs`")
-    '[budget] runs: expected int, got str'
+    '[budget] runs: expected a whole number, got a text'
+    >>> _in_words("Expected `array`, got `str` - at `$.parameters[...]`")
+    '[parameters]: expected a list, got a text'
     """
+    kinds = {"int": "a whole number", "float": "a number", "str": "a text", "array": "a list", "object": "a table"}
+    text = re.sub("`(int|float|str|array|object)`", lambda found: kinds[found[1]], text.replace("[...]", ""))
     what, _, place = text.replace("`", "").partition(" - at $.")
     table, _, key = place.partition(".")
     where = f"[{table}] {key}".strip() if table else "the file"

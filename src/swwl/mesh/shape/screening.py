@@ -441,7 +441,8 @@ def _rounded(factor: float) -> str:
 def _apart_in_shape(facts: MeshFacts, typical: Typical, others: str) -> list[Apart]:
     turn = _turn_back(facts, typical)
     if turn is not None:
-        text = f"is probably {turn.name}, compared with {others}"
+        # A few degrees that say as much are likelier than a right angle.
+        text = f"is probably {_small_turn(facts, typical) or turn.name}, compared with {others}"
         return [Apart("orientation", text, "turn it back, or leave its row out")]
     distance = _off(facts, typical)
     if distance >= typical.far_shape:

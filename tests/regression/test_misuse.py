@@ -1,0 +1,59 @@
+"""Options and numbers that make no sense are refused by name, before anything is computed or written."""
+
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from swwl import Mesh, RobustGPRegressor
+from swwl.errors import InputError
+
+X = pd.DataFrame({"x": np.linspace(0, 1, 12)})
+Y = np.sin(3 * X["x"].to_numpy())
+
+
+@pytest.mark.parametrize("option", [{"random_state": -1}, {"n_jobs": 0}])
+def test_options_that_make_no_sense(option):
+    with pytest.raises(InputError, match="expected|cannot do anything"):
+        RobustGPRegressor(**option).fit(X, Y)
+
+
+def test_numbers_of_samples_and_levels():
+    model = RobustGPRegressor(calibrate=False).fit(X, Y)
+    for n, message in ((0, "at least 1"), (-1, "at least 1"), (2.5, "whole number"), (10**15, "GB of memory")):
+        with pytest.raises(InputError, match=message):
+            model.sample(X, n)
+    for level in ("high", None, [0.9, 0.95]):
+        with pytest.raises(InputError, match="strictly between 0 and 1"):
+            model.predict_interval(X, level=level)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes")
+def test_models_are_not_written_over_pipes_and_devices(tmp_path):
+    model = RobustGPRegressor(calibrate=False).fit(X, Y)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="not an ordinary file"):
+        model.save(tmp_path / "pipe")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["pipe"]
+    assert not (tmp_path / "pipe").is_file()
+
+
+def test_cases_that_are_all_the_same():
+    mesh = Mesh([[0.0, 0], [1, 0], [1, 1], [0, 1]], {"quad": [[0, 1, 2, 3]]})
+    with pytest.raises(InputError, match="nothing to learn"):
+        RobustGPRegressor(random_state=0).fit([mesh] * 8, np.arange(8.0))
+
+
+def test_meshes_in_space_for_a_model_of_plane_ones():
+    square = np.array([[0.0, 0], [1, 0], [1, 1], [0, 1]])
+    plates = [Mesh(square * [1 + 0.1 * k, 1], {"quad": [[0, 1, 2, 3]]}) for k in range(8)]
+    model = RobustGPRegressor(calibrate=False, random_state=0).fit(plates, np.arange(8.0))
+    bent = Mesh(np.c_[square, [0, 0, 0, 0.5]], {"triangle": [[0, 1, 2], [0, 2, 3]]})
+    with pytest.raises(InputError, match="is in space, but the meshes of the fit were in the plane"):
+        model.predict([bent])
+
+
+def test_many_rows_solver_of_few_rows():
+    model = RobustGPRegressor(solver="vecchia", random_state=0).fit(X, Y)
+    assert np.isfinite(model.predict_interval(X)).all()
