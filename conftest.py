@@ -45,9 +45,14 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: Any) -> None:
-    """Give every worker a run of neighboring tests, which share fitted models, and let idle workers steal the rest."""
-    if getattr(config.option, "numprocesses", None) and config.option.dist == "no":
-        config.option.dist = "worksteal"
+    """Give every worker a run of neighboring tests, which share fitted models, and let idle workers steal the rest.
+
+    Each computes in one thread: with more of them than cores, BLAS would wait longer than it works.
+    """
+    if getattr(config.option, "numprocesses", None):
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+        if config.option.dist == "no":
+            config.option.dist = "worksteal"
 
 
 @pytest.hookimpl(wrapper=True)

@@ -179,7 +179,7 @@ def test_other_things_are_refused(blade, airfoil):
 def blades():
     """Blades of random topology, and a model of the first of them."""
     table = make_blade(61, n_nodes=250, random_state=1, random_topology=True)
-    kernel = Components("mesh", measure="skin", n_iterations=0, n_projections=30, n_components=8)
+    kernel = Components("mesh", measure="skin", n_iterations=0, n_projections=10, n_components=8)
     kernel = kernel * Matern52("speed") * Matern52("pressure")
     model = RobustGPRegressor(kernel, calibrate=False, n_starts=1, outliers="keep", regimes="one", random_state=0)
     columns = ["mesh", "speed", "pressure", "efficiency", "massflow"]

@@ -201,6 +201,7 @@ def test_answers_of_one_node_by_hand(beams):
     assert held.mean() == held.interval(0.9)[0] == held.interval(0.9, whole=True)[1] == 5 and held.std() == 0
 
 
+@pytest.mark.slow
 def test_laws_enter_amplitudes_where_left_out_cases_agree(beams, tmp_path):
     """With its law a load far beyond those of training is no news: fields grow with it."""
     _, test = beams
@@ -221,6 +222,7 @@ def test_laws_enter_amplitudes_where_left_out_cases_agree(beams, tmp_path):
     np.testing.assert_array_equal(held.predict()[0][0]["stress"], model.predict(test[:1])[0]["stress"])
 
 
+@pytest.mark.slow
 def test_a_wrong_law_is_not_used(beams):
     rng = np.random.default_rng(2)
     train = pd.DataFrame([beam(rng) for _ in range(N_TRAIN)])

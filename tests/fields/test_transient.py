@@ -149,6 +149,7 @@ def test_mistakes(fitted, rods):
         fitted.predict(rods[:1], times=[0.5, 0.2])
 
 
+@pytest.mark.slow
 def test_plates_of_changing_topology_that_warm_up():
     """Pipes stay hot exactly, nothing is below zero or above one, and histories are near the truth."""
     table = make_heating(36, n_nodes=250, random_state=5)

@@ -72,6 +72,7 @@ def case(table):
     return table[30:31].reset_index(drop=True)
 
 
+@pytest.mark.slow
 def test_derivatives_are_those_of_moved_channels(model, case):
     check(model, case, "body")
 
