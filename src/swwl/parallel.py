@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
@@ -25,6 +25,9 @@ Progress = Callable[[int, int | None], None]
 Given = TypeVar("Given")
 Found = TypeVar("Found")
 
+# Below so many rows a second BLAS thread gains a factor of two at best, and on a busy machine it loses ten
+# (docs/scale.md): its threads wait for each other, and spin.
+_FEW_ROWS = 2500
 _LINE_EVERY = 5.0  # seconds between plain lines
 _LEAST = 0.5  # seconds after which a rate means something: what is taken from memory has none
 _WIDTH = 30
@@ -41,6 +44,17 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     ...     pass
     """
     return cast(AbstractContextManager[Any], _controller().limit(limits=1, user_api="blas"))
+
+
+def blas_threads(n_rows: int) -> AbstractContextManager[Any]:
+    """Return a context in which BLAS runs in one thread if it works on matrices of few rows, and as it is otherwise.
+
+    Examples
+    --------
+    >>> with blas_threads(300):
+    ...     pass
+    """
+    return one_blas_thread() if n_rows < _FEW_ROWS else nullcontext()
 
 
 @cache

@@ -69,9 +69,9 @@ def load_plaid(folder: str | os.PathLike[str], split: str | None = None) -> pd.D
     table : pandas.DataFrame
         Columns ``mesh``, ``split`` and every scalar found, one row per sample. A mesh is the path of its CGNS file
         or, where the set has no such files, a `swwl.Mesh`; `swwl.as_graph` and all kernels take both. A sample that
-        has several time steps gives the first; `swwl.MeshSeries.read` reads all of a CGNS file's sample. A sample in several splits has their names joined by ";", one in
-        none an empty name. Scalars that a sample lacks, such as hidden targets of a test set, are NaN; global
-        arrays and texts are left out.
+        has several time steps gives the first; `swwl.MeshSeries.read` reads all times of a sample of CGNS files. A
+        sample in several splits has their names joined by ";", one in none an empty name. Scalars that a sample
+        lacks, such as hidden targets of a test set, are NaN; global arrays and texts are left out.
 
     Raises
     ------

@@ -7,7 +7,6 @@ what other rows know of a row. :class:`Modes` are those of the nodes of meshes o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,14 +19,12 @@ from swwl.errors import InputError
 from swwl.mesh.arrays import AnyArray
 from swwl.mesh.io import as_mesh
 from swwl.mesh.mesh import Mesh
-from swwl.parallel import one_blas_thread
+from swwl.parallel import blas_threads
 
 Array = NDArray[np.float64]
 
 # Columns brought to double precision at a time.
 _BLOCK = 1024
-# For fewer rows a second BLAS thread gains little, and on a busy machine it costs dearly.
-_FEW = 2500
 # With more rows, and fewer columns than that, columns are compared and not rows.
 _MANY = 5000
 # Relative variances below this are the rounding of single-precision rows.
@@ -65,7 +62,7 @@ def principal_components(
     most = min(most, n - 1, k)
     if most <= 0:
         return mean, np.empty((k, 0)), np.empty(0)
-    with one_blas_thread() if n < _FEW else nullcontext():
+    with blas_threads(n):
         return mean, *_leading(rows, mean, most)
 
 

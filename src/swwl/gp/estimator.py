@@ -8,7 +8,6 @@ asked later. Which solver factorizes is nothing that it knows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import Annotated, Any
 
 import msgspec
@@ -32,7 +31,7 @@ from swwl.gp.solvers import check_options, get_solver
 from swwl.gp.solvers.base import Posterior, Problem, Solver, standardize
 from swwl.gp.solvers.cholesky import square_root
 from swwl.gp.solvers.dense import DensePosterior
-from swwl.parallel import one_blas_thread
+from swwl.parallel import blas_threads
 from swwl.storage.checks import Count, Shape, contiguous, restored
 
 
@@ -159,11 +158,6 @@ Items = Sequence[BlockLike]
 JointItems = Sequence[BlockLike | None] | None
 Columns = ArrayLike | None
 Seed = int | np.random.Generator | None
-
-
-# Below so many observations a second BLAS thread gains a factor of two at best, and on a busy machine it loses ten
-# (docs/scale.md): its threads wait for each other, and spin.
-_FEW = 2500
 
 
 class RobustGP(BaseEstimator):
@@ -357,7 +351,7 @@ class RobustGP(BaseEstimator):
         problem = Problem(terms, trend, standardized, self.method, prior, constant, own_noise)
         solver = make_solver(problem, **options)
         max_iter = self.max_iter if max_iter is None else max_iter
-        with one_blas_thread() if n < _FEW else nullcontext():
+        with blas_threads(n):
             given = Given(nugget, self.nugget_floor, self.beta, self.bounds)
             search = make_search(
                 terms, n, given, n_starts=self.n_starts, seed=self.random_state, start=_as_start(start), fine=fine

@@ -41,7 +41,7 @@ from swwl.gp.prediction import Prediction, check_samples
 from swwl.kernels.base import Factor, Product, warn_about_indefinite
 from swwl.kernels.shared import Sampled, fit_kernels, keep_sampled
 from swwl.kernels.stored import stored
-from swwl.parallel import Progress, check_jobs
+from swwl.parallel import Progress, blas_threads, check_jobs
 from swwl.regression.candidates import default_kernels
 from swwl.regression.effects import variance_shares
 from swwl.regression.fit import FewRows, Task, fit_members
@@ -352,11 +352,11 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
             find_outliers=self.outliers == "auto" and (stacked or self.calibrate),
             find_regimes=(self.regimes or ("auto" if stacked else "one")) == "auto" and (stacked or self.calibrate),
         )
-        self.laws_, laws, task = judged_laws(laws, inputs, self.target_scale, members, task)
-        scales = choose_scales(self.target_scale, members, task)
-        task = task.on_scales(scales)
-        way = (ManyRows if solver.large else FewRows)(task, judge=stacked or self.calibrate)
-        found = fit_members(members, task, way, gp_progress)
+        with blas_threads(len(targets)):
+            self.laws_, laws, task = judged_laws(laws, inputs, self.target_scale, members, task)
+            scales = choose_scales(self.target_scale, members, task)
+            task, way = task.on_scales(scales), ManyRows if solver.large else FewRows
+            found = fit_members(members, task, way(task, judge=stacked or self.calibrate), gp_progress)
         self.stack_ = Stack(
             found.members,
             found.weights,
@@ -531,12 +531,13 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
             nothing = self.stack_.layout.nothing(self.gps_[0].df_)
             return nothing, Represented([], None, 0), np.empty(nothing.mean.shape)
         table = self._table(X)
-        cases = self.stack_.represent(table, progress, memory)
-        if not widen:
-            plain = self.stack_.predict(cases, include_nugget)
-            return plain, cases, np.ones(plain.mean.shape)
-        observed, columns = self.judge(cases, widen=False)
-        moves = self._expected(cases).moves
+        with blas_threads(len(self.train_targets_)):
+            cases = self.stack_.represent(table, progress, memory)
+            if not widen:
+                plain = self.stack_.predict(cases, include_nugget)
+                return plain, cases, np.ones(plain.mean.shape)
+            observed, columns = self.judge(cases, widen=False)
+            moves = self._expected(cases).moves
         domain = pd.DataFrame(columns)
         reference, n_train = self.domain_reference(), len(self.train_targets_)
         notes = surprising_notes(domain, n_train, len(reference.bounds))
