@@ -14,7 +14,7 @@ check: lint
 	$(BIN)/python -m pytest -n 2 -q -m "not slow" src tests
 
 test: lint
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Linters look at the text files that git tracks (where there is no git, at all that are here), so that it does not
 # matter what a demo, a build or an editor has left in the folder.

@@ -83,7 +83,7 @@ def test_workflows_take_actions_by_commit_and_may_do_nothing_by_default():
     for name in ("ci", "release", "scorecard", "site"):
         text = text_of(f".github/workflows/{name}.yml")
         assert "\npermissions: {}\n" in text
-        for used in re.findall(r"uses: (?!\$/)(.*)", text):  # "$/" is a file of this repository at this commit
+        for used in re.findall(r"uses: (?!\./)(.*)", text):  # "./" is a file of this repository at this commit
             assert re.fullmatch(r"[\w.-]+(/[\w.-]+)+@[0-9a-f]{40} # v\d+\.\d+\.\d+", used), used
         assert text.count("actions/checkout@") == text.count("persist-credentials: false")
 

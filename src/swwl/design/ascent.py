@@ -38,7 +38,8 @@ Array = NDArray[np.float64]
 Bounds = Mapping[str, tuple[float | None, float | None]]
 
 CRITERIA = ("mean", "ei")
-_MOST_STEPS = 60
+# Steps that gain less, in standard deviations of a target or in the logarithm of an expected improvement, are the last.
+_MOST_STEPS, _TOLERANCE = 60, 1e-5
 # What must be left of every cell.
 _LEAST_CELL = 0.2
 # How closely what was found must keep volumes and walls (relative), and other targets (of their deviation in training).
@@ -431,7 +432,7 @@ class _Search:
             method="SLSQP",
             bounds=list(zip(motion.low / half, motion.high / half, strict=True)),
             constraints=limits,
-            options={"maxiter": _MOST_STEPS, "ftol": 1e-7},
+            options={"maxiter": _MOST_STEPS, "ftol": _TOLERANCE},
         )
         return self._taken_back(np.clip(found.x * half, motion.low, motion.high))
 

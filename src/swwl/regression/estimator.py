@@ -41,7 +41,7 @@ from swwl.gp.prediction import Prediction, check_samples
 from swwl.kernels.base import Factor, Product, warn_about_indefinite
 from swwl.kernels.shared import Sampled, fit_kernels, keep_sampled
 from swwl.kernels.stored import stored
-from swwl.parallel import Progress, blas_threads, check_jobs
+from swwl.parallel import Progress, blas_threads
 from swwl.regression.candidates import default_kernels
 from swwl.regression.effects import variance_shares
 from swwl.regression.fit import FewRows, Task, fit_members
@@ -996,7 +996,8 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         check_trend(self.trend)
         check_outliers(self.outliers)
         check_regimes(self.regimes or "auto")
-        check_jobs(1 if self.n_jobs is None else self.n_jobs)
+        if self.n_jobs == 0:
+            raise InputError("n_jobs must be a number of workers, or -1 for one per core, not 0.")
         if isinstance(self.random_state, (int, np.integer)) and self.random_state < 0:
             raise InputError(f"random_state is {self.random_state}, but a whole number of at least 0 is expected.")
 
