@@ -184,7 +184,7 @@ def load(item: Entry, recipe: Recipe) -> Graph | Cloud:
         warnings.warn(f"{_title(item, graph)}: {text}", MeshWarning, stacklevel=2)
     if recipe.n_features is not None and graph.n_features != recipe.n_features:
         error = InputError(f"has {graph.n_features} features per node, but fit saw {recipe.n_features}.")
-        if isinstance(graph, Cloud):  # coordinates and normals
+        if isinstance(graph, Cloud) and recipe.measure != "edges":  # coordinates, with normals of skins
             here, there = ("in space", "in the plane")[:: 1 if graph.n_features > recipe.n_features else -1]
             error = InputError(f"is {here}, but the meshes of the fit were {there}.")
         raise error.of_item(item.number, _title(item, graph), continues=True)
