@@ -13,9 +13,8 @@ demo: .venv/installed-demo
 check: lint
 	$(BIN)/python -m pytest -n 2 -q -m "not slow" src tests
 
-# Three workers keep two cores busy, since some tests wait for other processes.
 test: lint
-	$(BIN)/python -m pytest -n 3 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Linters look at the text files that git tracks (where there is no git, at all that are here), so that it does not
 # matter what a demo, a build or an editor has left in the folder.
