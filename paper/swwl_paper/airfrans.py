@@ -85,7 +85,8 @@ def run(study: Study) -> None:
 def cases(study: Study, plan: AirfransPlan) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
     """Return the official training cases and the test cases, these with each kind of contours; meshes are files.
 
-    The surfaces of the solver's own meshes are among them where their file is here.
+    The surfaces of the solver's own meshes are among them where their file is here: as they are, cut off a thousandth
+    of the chord before the trailing edge, and continued to it, as all other contours are.
     """
     table, contours = boards.airfoils()
     chosen = np.flatnonzero(table["split"] == 1)[: plan.n_test]
@@ -95,6 +96,7 @@ def cases(study: Study, plan: AirfransPlan) -> tuple[pd.DataFrame, dict[str, pd.
     points["cosine"] = [boards.cosine(nodes, N_COSINE) for nodes in points["same"]]
     try:
         points["surfaces"] = boards.surfaces(test)
+        points["closed"] = [boards.closed(surface) for surface in points["surfaces"]]
     except Skipped as reason:
         study.say(f"The surfaces of the solver's own meshes are left out: {reason}")
     columns = [*INPUTS, *TARGETS]
@@ -116,9 +118,9 @@ def fit_and_score(
     -------
     list of dict
         One for each version and target: ``contours, target``, the scores of :meth:`swwl_paper.boards.Answers.scores`,
-        ``rrmse, spearman``; ``inside, widened, flagged``, numbers of test cases; ``unflagged`` and ``unflagged_same``,
-        the error of the other cases, here and with the contours that are like the training ones; ``warnings,
-        seconds``.
+        ``rrmse, spearman``; ``inside, widened, flagged``, numbers of test cases; ``together``, 1 if users are told that
+        all of them together differ from the training cases; ``unflagged`` and ``unflagged_same``, the error of the
+        other cases, here and with the contours that are like the training ones; ``warnings, seconds``.
     """
     answers, facts = boards.fit_and_ask(RobustGPRegressor(), train, tests, TARGETS, memory)
     rows = []
@@ -135,6 +137,7 @@ def fit_and_score(
                     "inside": float(found.inside.sum()),
                     "widened": int(found.widened[:, k].sum()),
                     "flagged": int(flagged.sum()),
+                    "together": int(found.together),
                     "unflagged": root_mean_square(found.errors(k)[~flagged]),
                     "unflagged_same": root_mean_square(answers["same"].errors(k)[~flagged]),
                 }

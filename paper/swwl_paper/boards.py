@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from swwl.domain.notes import case_notes
 from swwl.evaluation import scores
 from swwl.gp import GPWarning
 from swwl.gp.prediction import Prediction
@@ -95,6 +96,29 @@ def surfaces(table: pd.DataFrame) -> list[Array]:
     return [found[speed, angle] for speed, angle in zip(table["U"].round(3), table["alpha"].round(3), strict=True)]
 
 
+def closed(surface: Array) -> Array:
+    """Return a surface whose trailing edge was cut, with both sides continued to where they meet.
+
+    Parameters
+    ----------
+    surface : ndarray of shape (n, 2)
+        Nodes along a closed contour. The shortest of the sides next to its two hindmost nodes is the cut.
+
+    Examples
+    --------
+    >>> closed(np.array([[0.0, 0.1], [0.75, 0.025], [0.75, -0.025], [0.0, -0.1]]))[2].round(9).tolist()
+    [1.0, 0.0]
+    """
+    hindmost = int(surface[:, 0].argmax())
+    around = np.roll(surface, 1 - hindmost, axis=0)  # before, hindmost, after
+    before, after = np.linalg.norm(around[1] - around[0]), np.linalg.norm(around[2] - around[1])
+    first = hindmost if after <= before else hindmost - 1
+    ordered = np.roll(surface, -first - 1, axis=0)  # from one end of the cut to the other
+    along, back = ordered[-1] - ordered[-2], ordered[0] - ordered[1]
+    steps = np.linalg.solve(np.column_stack([along, -back]), ordered[0] - ordered[-1])
+    return np.insert(surface, (first + 1) % len(surface), ordered[-1] + steps[0] * along, axis=0)
+
+
 def bodies() -> tuple[pd.DataFrame, list[Mesh]]:
     """Read the 499 Ahmed bodies of AhmedML: a table of parameters, ``cd`` and ``cl``, and surfaces of triangles."""
     data = arrays("ahmed-board")
@@ -167,12 +191,15 @@ class Answers:
     inside : ndarray of shape (M,)
         1 where the domain calls a case like the training cases, 0 where not, NaN where too few of those can tell.
     widened : ndarray of bool of shape (M, k)
+    together : bool
+        Whether users are told that all cases together differ from the training cases.
     """
 
     truth: pd.DataFrame
     prediction: Prediction
     inside: Array
     widened: NDArray[np.bool_]
+    together: bool = False
 
     def flagged(self, k: int) -> NDArray[np.bool_]:
         """Whether a user is told to beware of target k of each case: outside the domain, or less sure."""
@@ -226,4 +253,4 @@ def ask(model: RobustGPRegressor, table: pd.DataFrame, targets: list[str], memor
     prediction, found = model.predict_with_domain(table.drop(columns=targets), memory=memory)
     inside = np.array([float(value) if isinstance(value, (bool, np.bool_)) else np.nan for value in found["inside"]])
     widened = [[name in str(cell).split(", ") for name in targets] for cell in found["widened"]]
-    return Answers(table[targets], prediction, inside, np.array(widened, bool))
+    return Answers(table[targets], prediction, inside, np.array(widened, bool), "together" in case_notes(found))

@@ -177,6 +177,17 @@ def test_contours_lie_on_the_airfoil():
     np.testing.assert_allclose(boards.cosine(contour, 40), ellipse(40, 0.2) @ turn.T, atol=1e-4)
 
 
+@pytest.mark.parametrize("shift", range(5))
+def test_a_cut_trailing_edge_is_closed_wherever_the_numbering_begins(shift):
+    kite = np.array([[1.0, 0.0], [0.5, 0.1], [0.0, 0.0], [0.5, -0.1]])
+    cut = np.vstack([[0.9, -0.02], [0.9, 0.02], kite[1:]])
+    found = boards.closed(np.roll(cut, shift, axis=0))
+    place = np.flatnonzero(np.isclose(found, kite[0]).all(axis=1))
+    assert len(found) == 6 and len(place) == 1
+    around = found[[(place[0] - 1) % 6, (place[0] + 1) % 6]]
+    np.testing.assert_allclose(around, [[0.9, -0.02], [0.9, 0.02]])
+
+
 def test_real_boards():
     folder = os.environ.get("SWWL_DATA")
     if not folder or not (Path(folder) / published.FILES["airfrans-board"]).exists():
@@ -188,7 +199,12 @@ def test_real_boards():
         for points in (boards.uniform(contours[row], 300), boards.cosine(contours[row], 40)):
             gap = np.linalg.norm(points[:, None] - contours[row], axis=-1).min(axis=1)
             assert gap.max() < 0.015 and np.ptp(points[:, 0]) == pytest.approx(np.ptp(contours[row][:, 0]), abs=1e-3)
-    assert len(boards.surfaces(table.loc[rows])) == 200
+    surfaces = boards.surfaces(table.loc[rows])
+    assert len(surfaces) == 200
+    for row, surface in zip(rows[::40], surfaces[::40], strict=True):
+        tip = contours[row][np.argmax(contours[row][:, 0])]
+        gaps = [np.linalg.norm(nodes - tip, axis=1).min() for nodes in (surface, boards.closed(surface))]
+        assert gaps[0] > 5e-4 and gaps[1] < 1e-5  # cut off a thousandth of the chord
     table, meshes = boards.bodies()
     assert len(table) == len(meshes) == 499 and set(ahmed.PARAMETERS) <= set(table)
     assert table[ahmed.ANGLE].between(*ahmed.JUMP).sum() > 100
@@ -270,6 +286,7 @@ def test_a_row_is_what_users_get(board_folder, tmp_path):
 def test_airfrans_verdicts():
     common = {"seed": 0, "n_test": 200, "rrmse": 0.004, "spearman": 1.0, "coverage": 0.95, "width": 0.1}
     common |= {"inside": 190, "widened": 0, "flagged": 20, "unflagged_same": 0.1, "seconds": 1.0, "warnings": 0}
+    common |= {"together": 0}
     rows = [
         {"contours": kind, "target": target, "n_train": n, "error": error, "unflagged": unflagged} | common
         for kind, target, n, error, unflagged in (
@@ -288,3 +305,5 @@ def test_airfrans_verdicts():
     assert others["ratio"].tolist() == ["3.00", "1.50", "3.00"]
     assert others["not flagged"].tolist() == ["1.10", "2.00", "–"]
     assert moved.endswith("by more than 1.15 times on: 40 cosine points, lift, N = 800 (2.00).")
+    told = pd.DataFrame(rows).assign(together=1)
+    assert list(airfranstable.tables(told))[1][2].endswith("by more than 1.15 times on: none.")

@@ -52,6 +52,21 @@ def test_a_number_leaves_the_range_of_few_more_often_than_that_of_many():
     assert len(surprising_notes(cases(20, outside=1, unlike=1, far=1), 10, 1)) == 2  # what is far away is told anyway
 
 
+def test_many_cases_that_differ_a_little_are_told_together():
+    """A shift of every p-value that shows in no single case; nothing for few cases, chance, or one mesh many times."""
+    even = (np.arange(200) + 0.5) / 200
+    for p, told in ((even, False), (0.5 + even / 2, False), (0.35 * even + 0.01, True), (0.1 * even[:9], False)):
+        domain = cases(len(p)).assign(std=p)
+        assert ("together" in case_notes(domain)) == told
+        assert (surprising_notes(domain, 100, 1) != []) == told
+    low = cases(200).assign(std=0.35 * even + 0.01)
+    text = case_notes(low)["together"]
+    assert text.startswith("200 cases, each like the training cases, differ") and "less sure than 82 % of" in text
+    swept = low.assign(**{"std": 0.05} | {f"{score} mesh": 0.5 for score in SCORES})
+    assert "together" not in case_notes(swept)
+    assert "together" not in case_notes(low.assign(inside=pd.array([pd.NA] * 200, dtype="boolean")))
+
+
 def test_loose_cells_are_said():
     corners = np.array([[0.0, 0], [1, 0], [0, 1], [1, 0], [1, 1], [0, 1]])
     soup = Mesh(corners, [[0, 1, 2], [3, 4, 5]])

@@ -12,6 +12,7 @@ from scipy.stats import binom
 from swwl.domain.clouds import SCORES
 from swwl.domain.verdict import FRAME, LEVEL, Columns
 from swwl.errors import CaseWarning, InputError
+from swwl.formatting import percent
 from swwl.mesh.io import as_mesh
 from swwl.mesh.shape.screening import Apart, MeshFacts, Typical, apart, facts_of, motion
 
@@ -25,6 +26,9 @@ _MOST_CAUSES = 100
 _STRANGE, _UNSURE = 0.05, 0.05
 # What is less probable than this surprises; of one strange case alone, that it is strange.
 _RARE, _UNUSUAL = 0.01, 0.06
+# So many cases together differ from the training cases where the mean of their p-values is lower than this, and by so
+# many of its standard errors lower than that of cases like the training cases.
+_SEVERAL, _LOW, _ERRORS = 10, 0.35, 4.0
 
 
 def case_notes(domain: pd.DataFrame) -> dict[str, str]:
@@ -40,7 +44,8 @@ def case_notes(domain: pd.DataFrame) -> dict[str, str]:
     dict of str to str
         ``outside``: cases that leave the training range; ``unlike``: those that are not like the training cases;
         ``meshing``: those whose mesh is much coarser or finer than the training meshes; ``widened``: those whose
-        interval is doubled.
+        interval is doubled; ``together``: that all of them differ a little from the training cases, too little to show
+        in any one of them.
 
     Examples
     --------
@@ -76,7 +81,30 @@ def case_notes(domain: pd.DataFrame) -> dict[str, str]:
         notes["widened"] = (
             f"{wide} of {n} cases {have} an interval that is doubled, as the model is less sure of {them}"
         )
+    together = _together(domain)
+    if together:
+        notes["together"] = together
     return notes
+
+
+def _together(domain: pd.DataFrame) -> str:
+    r"""Say that cases, each like a training case, are not like them together; nothing where chance may be the reason.
+
+    P-values of the standard deviations of n cases like the training cases are evenly distributed, so that their mean is
+    1/2 with a standard error of :math:`(12 n)^{-1/2}`. Cases that share a mesh count once.
+    """
+    if "std" not in domain or domain["inside"].isna().any():
+        return ""
+    inside = domain[domain["inside"].astype(bool)]
+    shapes = [name for name in inside if str(name).partition(" ")[0] in SCORES]
+    p = (inside.drop_duplicates(shapes) if shapes else inside)["std"].to_numpy(dtype=float)
+    if len(p) < _SEVERAL or p.mean() > min(_LOW, 0.5 - _ERRORS / np.sqrt(12 * len(p))):
+        return ""
+    return (
+        f"{len(p)} cases, each like the training cases, differ from them when taken together: half of the predictions "
+        f"are less sure than {percent(1 - float(np.median(p)))} of those of left-out training cases; something may be "
+        "different in all of them, such as how meshes were made or cut, or a detail of the shape"
+    )
 
 
 def surprising_notes(domain: pd.DataFrame, n_train: int, n_inputs: int) -> list[str]:
@@ -101,6 +129,7 @@ def surprising_notes(domain: pd.DataFrame, n_train: int, n_inputs: int) -> list[
         "unlike": far or _chance(len(_unlike(domain)), n, _STRANGE) < _UNUSUAL,
         "meshing": True,
         "widened": _chance(int((domain["widened"] != "").sum()), n, _UNSURE) < _RARE,
+        "together": True,
     }
     return [note for kind, note in case_notes(domain).items() if surprises[kind]]
 

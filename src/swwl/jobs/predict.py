@@ -388,7 +388,8 @@ def domain_words(domain: pd.DataFrame, n_train: int) -> list[str]:
         "meshing": f"column {DOMAIN}",
         "widened": f"column {WIDENED}",
     }
-    return lines + [f"{text}: see {columns[kind]}" for kind, text in case_notes(domain).items()]
+    notes = case_notes(domain)
+    return lines + [f"{text}: see {columns[kind]}" if kind in columns else text for kind, text in notes.items()]
 
 
 def _truth(model: RobustGPRegressor, frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
