@@ -102,9 +102,7 @@ def _numbers(n_nodes: int, level: str) -> pd.DataFrame:
 
 
 def _fitted(table: pd.DataFrame, both: bool) -> RobustGPRegressor:
-    options = {"prior": "gentle", "n_starts": 1, "calibrate": False}
-    # two meshes of one solver are known to be related: with few coarse runs, folds could not tell
-    model = RobustGPRegressor(Elliptic(*TENSILE2D.ranges), targets_together=True, **options)
+    model = RobustGPRegressor(Elliptic(*TENSILE2D.ranges), prior="gentle", n_starts=1)
     if both:
         return model.fit(table, "y", fidelity={"level": ["coarse", "fine"]})
     return model.fit(table[table["level"] == "fine"].drop(columns="level"), "y")
