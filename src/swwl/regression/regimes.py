@@ -198,11 +198,15 @@ def label_slopes(label: Prediction) -> tuple[Array, Array]:
 
 
 class MixedSlopes(NamedTuple):
-    """Mean and std of one target, and their derivatives in those of every part, (2, 2) each."""
+    """Mean and std of one target, and their derivatives in those of every part, (2, 2) each.
+
+    ``of_added`` are those in the deviation that a helper adds, (2,).
+    """
 
     mean: float
     std: float
     of_parts: list[Array]
+    of_added: Array = np.zeros(2)
 
 
 def mixed_slopes(parts: Sequence[CarriedMoments], share: float, label: Prediction) -> MixedSlopes:

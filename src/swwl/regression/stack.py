@@ -659,10 +659,12 @@ class Stack:
     def check_differentiable(self, std: bool) -> None:
         """Refuse processes whose predictions, or whose standard deviations, have no derivatives."""
         if self.link is not None:
-            raise InputError(
-                f"{self.layout.names[0]} is helped by {self.link.column}, and derivatives of both together are not "
-                f"available; fit with targets_together=False."
-            )
+            if self.link.helper.regimes is not None:
+                raise InputError(
+                    f"{self.layout.names[0]} is helped by {self.link.column}, which has two regimes, and derivatives "
+                    f"of both together are not available: fit with regimes='one', or targets_together=False."
+                )
+            self.link.helper.check_differentiable(std)
         for member in self.members:
             for gp in member.gps:
                 gp.check_differentiable(std)
@@ -673,7 +675,12 @@ class Stack:
                     )
 
     def linearize(
-        self, values: Mapping[str, object], row: pd.DataFrame, chosen: Sequence[int], std: bool
+        self,
+        values: Mapping[str, object],
+        row: pd.DataFrame,
+        chosen: Sequence[int],
+        std: bool,
+        of_process: bool = False,
     ) -> tuple[Array, dict[str, Array]]:
         """Differentiate the prediction of one case.
 
@@ -687,6 +694,8 @@ class Stack:
             The places of t targets.
         std : bool
             Whether to differentiate standard deviations, too.
+        of_process : bool
+            Whether to stay on the scale of the process.
 
         Returns
         -------
@@ -702,6 +711,9 @@ class Stack:
             None if factor.takes == "categories" else differentiable(factor).linear(values[factor.column])
             for factor in factors
         ]
+        told = None if self.link is None else self.link.linear(values, row)
+        if self.link is not None and told is not None:
+            row = row.assign(**{self.link.column: told.mean})
         trend = trend_matrix(self.trend, row)
         rows, predictions = [], []
         for member, own in zip(members, places, strict=True):
@@ -716,7 +728,8 @@ class Stack:
             inner = std or self._carried or self.regimes is not None
             predictions.append([gp.linearize(cross, std=inner, trend_columns=trend) for gp in member.gps])
         found = [(np.concatenate([p.mean for p in own]), np.concatenate([p.std for p in own])) for own in predictions]
-        slopes = [self._slopes(found, t) for t in chosen]
+        added = 0.0 if self.link is None or told is None else self.link.slope * told.std
+        slopes = [self._slopes(found, t, added, of_process) for t in chosen]
         n_columns = (1 + std) * len(chosen)
         in_rows = [None if known is None else np.zeros((len(known.row), n_columns)) for known in linear]
         in_trend = np.zeros((trend.shape[1] if trend is not None else 0, n_columns))
@@ -739,8 +752,13 @@ class Stack:
                 columns[factor.column] = columns.get(factor.column, np.zeros(())) + known.pull_back(gradient)
         for factor, slope in zip(self.trend, in_trend, strict=True):
             columns[factor.column] = columns.get(factor.column, np.zeros(())) + slope / factor.units()[0]
+        if self.link is not None and told is not None:
+            in_mean = columns.pop(self.link.column)
+            in_std = self.link.slope * np.concatenate([own.of_added[: 1 + std] for own in slopes])
+            for name, gradient in told.pull_back(in_mean, in_std).items():
+                columns[name] = columns.get(name, np.zeros(())) + gradient
         moments = np.array([[own.mean, own.std] for own in slopes]).T
-        return self._times_laws(moments, columns, row, chosen, std)
+        return (moments, columns) if of_process else self._times_laws(moments, columns, row, chosen, std)
 
     def _times_laws(
         self, moments: Array, columns: dict[str, Array], row: pd.DataFrame, chosen: Sequence[int], std: bool
@@ -758,7 +776,9 @@ class Stack:
                 found[name][(1 + std) * j : (1 + std) * (j + 1)] += slope[0] * moments[: 1 + std, j]
         return moments * own, found
 
-    def _slopes(self, found: Sequence[tuple[Array, Array]], t: int) -> MixedSlopes:
+    def _slopes(
+        self, found: Sequence[tuple[Array, Array]], t: int, added: float = 0.0, of_process: bool = False
+    ) -> MixedSlopes:
         """Return mean and std of target t, and their derivatives in those of all members and experts.
 
         Parameters
@@ -766,8 +786,12 @@ class Stack:
         found : sequence of pairs of ndarrays
             Means and standard deviations of every member, (k,), of both experts and of the gate, (1,).
         t : int
+        added : float
+            What a helper adds to the standard deviation of the process, in squares.
+        of_process : bool
+            Whether to stay on the scale of the process.
         """
-        scale = self.scales[t] if self.scales else TargetScale()
+        scale = self.scales[t] if self.scales and not of_process else TargetScale()
         width = float(self.widths.to_numpy()[t])
         weights = self.weights.to_numpy()[:, t]
         means, stds = (np.array([one[i][t] for one in found[: len(weights)]]) for i in range(2))
@@ -780,9 +804,12 @@ class Stack:
             np.array([[w, 0.0], [s * (m - mean), s * own]])
             for w, s, m, own in zip(weights, share, means, own_stds, strict=True)
         ]
-        plain = CarriedMoments.of(scale, mean, spread, self._df, width)
+        whole_spread = float(np.hypot(spread, added))
+        plain = CarriedMoments.of(scale, mean, whole_spread, self._df, width)
         if self.regimes is None:
-            return MixedSlopes(plain.mean, plain.std, [plain.of_both @ own for own in in_plain])
+            sides = (spread / whole_spread, added / whole_spread) if tame else (1.0, 0.0)
+            of_own, of_added = plain.of_both * [1.0, sides[0]], plain.of_both[:, 1] * sides[1]
+            return MixedSlopes(plain.mean, plain.std, [of_own @ own for own in in_plain], of_added)
         experts = [
             CarriedMoments.of(scale, float(m[t]), float(s[t]), gps[t].df_, width)
             for (m, s), gps in zip(found[len(weights) : -1], self.regimes.experts, strict=True)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from swwl import Graph, InputError, RobustGPRegressor, load_model
+from swwl import Graph, InputError, Matern52, RobustGPRegressor, load_model
 from swwl.evaluation.scores import score_rows
 from swwl.regression.one_mesh import OneMesh
 from swwl.regression.together.chain import free_name
@@ -97,6 +97,16 @@ def test_a_level_that_says_nothing_is_not_used(together):
     alone = RobustGPRegressor(targets_together=together).fit(table[60:].drop(columns="level"), "y")
     assert not model.together_["used"].any() and "is learned alone" in model.chain_.told[0].words
     assert (model.predict(NEW) == alone.predict(NEW)).all()
+
+
+def test_helpers_are_judged_by_folds_where_intervals_are_not_calibrated():
+    """Leave-one-out predictions of ten rows whose ranges have seen them cannot tell a helper from noise."""
+    table = levels_table(n_cheap=30, n_good=12)
+    plain, whole = (RobustGPRegressor(Matern52("a") * Matern52("b"), calibrate=is_on) for is_on in (False, True))
+    told = [model.fit(table, "y", fidelity="level").chain_.told for model in (plain, whole)]
+    assert told[0] == told[1] and told[0][0].used
+    assert (plain.stack_.widths == 1).all() and not plain.chain_.parts[0].calibrate
+    np.testing.assert_allclose(plain.predict(NEW), whole.predict(NEW), rtol=1e-9)
 
 
 def test_the_order_of_rows_does_not_matter(fidelity):

@@ -105,8 +105,38 @@ def test_nothing_is_added_to_what_is_not_known():
     assert widening(unsure, np.ones(2)).tolist() == [1.0, 1.0]
 
 
-def test_derivatives_and_conditions_are_refused_in_one_line(chain):
-    with pytest.raises(ValueError, match="is helped by h, and derivatives"):
-        chain[2].sensitivity(pd.DataFrame({"x": [0.3]}))
+def numbers_over_levels(names, scale):
+    """A chain of levels of numbers, each good for the next, on a scale."""
+    rng = np.random.default_rng(3)
+    tables = []
+    for k, (name, n) in enumerate(zip(names, (40, 20, 12), strict=False)):
+        x = rng.uniform(size=(n, 2))
+        y = np.exp(0.4 * np.sin(4 * x[:, 0]) + 0.5 * x[:, 1] + 0.2 * k * x[:, 0])
+        tables.append(pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "level": name, "y": y}))
+    options = {"calibrate": True, "regimes": "one", "target_scale": scale, "targets_together": True}
+    kernel = Matern52("a") * Matern52("b")
+    return RobustGPRegressor(kernel, **options).fit(pd.concat(tables), "y", fidelity={"level": names})
+
+
+@pytest.mark.filterwarnings("ignore::swwl.errors.GPWarning")
+@pytest.mark.parametrize("scale", ["identity", "log"])
+@pytest.mark.parametrize("names", [["coarse", "fine"], ["coarse", "middle", "fine"]])
+def test_derivatives_are_those_of_both(names, scale):
+    """Of the mean and, through both deviations, of the standard deviation."""
+    model, at = numbers_over_levels(names, scale), {"a": 0.37, "b": 0.55}
+    found = model.sensitivity(pd.DataFrame([at]))[0]
+
+    def told(name, step):
+        new = pd.DataFrame([{**at, name: at[name] + step}])
+        return np.ravel(model.predict(new, return_std=True, widen=False))
+
+    np.testing.assert_allclose([found.value, found.std.value], told("a", 0.0), rtol=1e-9)
+    for name in at:
+        differences = (told(name, 1e-4) - told(name, -1e-4)) / 2e-4
+        assert found.inputs[name] == pytest.approx(differences[0], rel=1e-4)
+        assert found.std.inputs[name] == pytest.approx(differences[1], rel=1e-3, abs=1e-6)
+
+
+def test_conditions_are_refused_in_one_line(chain):
     with pytest.raises(ValueError, match="Conditions cannot be fixed"):
         chain[2].stack_.training_cases_at({"x": 0.5})

@@ -245,13 +245,25 @@ def twins(helper: RobustGPRegressor, table: pd.DataFrame, memory: Any = None) ->
 
 
 def part_of(model: RobustGPRegressor, names: Sequence[str], target: str) -> RobustGPRegressor:
-    """Return an unfitted model of one target, with what is asked of a model of several."""
+    """Return an unfitted model of one target, with what is asked of a model of several.
+
+    Where rows left out are to say whether a helper is used, it has folds even if intervals are not calibrated: with
+    ranges that have seen them, leave-one-out predictions of few rows say nothing.
+    """
     scale = model.target_scale
     if isinstance(scale, Mapping):
         scale = scale.get(target)
     elif scale is not None and not isinstance(scale, str):
         scale = scale[list(names).index(target)]
-    return clone(model).set_params(targets_together=False, target_scale=scale, scaled=None)
+    judged = model.calibrate or model.targets_together == "auto"
+    return clone(model).set_params(targets_together=False, target_scale=scale, scaled=None, calibrate=judged)
+
+
+def as_asked(part: RobustGPRegressor, calibrate: bool) -> None:
+    """Take back the calibration of a part that has folds only to be judged by them."""
+    if part.calibrate and not calibrate:
+        part.stack_.widths = part.stack_.widths * 0.0 + 1.0
+        part.calibrate = False
 
 
 def free_name(wanted: str, taken: Sequence[object]) -> str:

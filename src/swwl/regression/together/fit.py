@@ -15,6 +15,7 @@ from swwl.regression.together.chain import (
     GAIN,
     Helped,
     HelperRows,
+    as_asked,
     check_fidelity,
     free_name,
     helped,
@@ -155,6 +156,8 @@ def fit_levels(model: RobustGPRegressor, table: pd.DataFrame, y: Any, fidelity: 
             part, helper = (with_it, i - 1) if one.used else (part, -1)
         parts.append(part)
         helpers.append(helper)
+    for part in parts:
+        as_asked(part, model.calibrate)
     adopt(model, parts[-1])
     model.n_features_in_ = inputs.shape[1]
     model.chain_ = Chain(parts, helpers, told, levels.column, levels.names[-1])
@@ -215,6 +218,8 @@ def fit_targets(model: RobustGPRegressor, table: pd.DataFrame, y: Any, **options
             told.append(one)
             if one.used:
                 parts[t], helpers[t] = with_it, h
+    for part in parts.values():
+        as_asked(part, model.calibrate)
     order = list(parts)
     stack = joined([parts[t].stack_ for t in range(len(names))], names, inputs, known)
     model.stack_, model.target_names_, model.n_features_in_ = stack, names, inputs.shape[1]

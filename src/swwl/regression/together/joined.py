@@ -214,10 +214,15 @@ class JoinedStack(Stack):
             stack.check_differentiable(std)
 
     def linearize(
-        self, values: Mapping[str, object], row: pd.DataFrame, chosen: Sequence[int], std: bool
+        self,
+        values: Mapping[str, object],
+        row: pd.DataFrame,
+        chosen: Sequence[int],
+        std: bool,
+        of_process: bool = False,
     ) -> tuple[Array, dict[str, Array]]:
         """Differentiate the prediction of one case, target by target; see :meth:`swwl.regression.stack.Stack`."""
-        found = [self.stacks[t].linearize(values, row, [0], std) for t in chosen]
+        found = [self.stacks[t].linearize(values, row, [0], std, of_process) for t in chosen]
         names = dict.fromkeys(name for _, columns in found for name in columns)
         like = {name: next(own[name] for _, own in found if name in own) for name in names}
         columns = {

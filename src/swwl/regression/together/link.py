@@ -19,6 +19,7 @@ Kennedy and O'Hagan (2000); Le Gratiet and Garnier (2014).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,27 @@ if TYPE_CHECKING:
     from swwl.regression.stack import Represented, Stack
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class HelperSlopes:
+    """What a helper says of one case, and how that changes.
+
+    Attributes
+    ----------
+    mean, std : float
+        On its own scale.
+    gradients : dict of str to ndarray
+        Derivatives of both, (n, d, 2) in nodes and (2,) in numbers, by column.
+    """
+
+    mean: float
+    std: float
+    gradients: dict[str, Array]
+
+    def pull_back(self, in_mean: Array, in_std: Array) -> dict[str, Array]:
+        """Return gradients in every column of m answers, (n, d, m) and (m,), given those in mean and std, (m,)."""
+        return {name: own[..., :1] * in_mean + own[..., 1:] * in_std for name, own in self.gradients.items()}
 
 
 @dataclass(frozen=True)
@@ -55,6 +77,12 @@ class Link:
     def told(self, cases: Represented, include_nugget: bool = True) -> Prediction:
         """Return what the helper says of cases as it sees them, on its own scale, arrays of shape (M,)."""
         return self.helper.predict(cases, include_nugget).process.column(0)
+
+    def linear(self, values: Mapping[str, object], row: pd.DataFrame) -> HelperSlopes:
+        """Differentiate what the helper says of one case; see :meth:`swwl.regression.stack.Stack.linearize`."""
+        moments, gradients = self.helper.linearize(values, row, [0], True, of_process=True)
+        mean, std = moments[:, 0].tolist()
+        return HelperSlopes(mean, std, gradients)
 
     def completed(self, table: pd.DataFrame, cases: Represented) -> pd.DataFrame:
         """Return a table with a column of what the helper says."""
