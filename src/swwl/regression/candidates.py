@@ -155,15 +155,17 @@ def _on_groups(
 ) -> dict[str, list[Factor]]:
     """Return the parts of candidates that see the named groups of meshes, and bodies; none where they tell nothing."""
     merge = bool(options.get("merge_nodes", False))
-    single, sets = named_parts(values, merge_nodes=merge, first=None if merge else first)
+    single, sets, pairs = named_parts(values, merge_nodes=merge, first=None if merge else first)
     counted = [*single, *(group for group in sets if group is None)]
-    where: list[Factor] = [GroupMeasures(name, groups=counted, **options)] if counted else []
+    held = counted or [group for pair in pairs for group in pair]
+    where: list[Factor] = [GroupMeasures(name, groups=held, pairs=pairs, **options)] if held else []
     found: dict[str, list[Factor]] = {}
     if sets:
-        pairs = [(group, together) for group in sets for together in (False, True)]
-        bodies = [BodySets(name, group=group, together=together, **options) for group, together in pairs]
+        bodies = [
+            BodySets(name, group=group, together=together, **options) for group in sets for together in (False, True)
+        ]
         found["bodies"] = [*map(clone, where), *bodies]
-    if single:
+    if single or pairs:
         found["named groups"] = [PartMeasures(name, measures=("sizes",), **options), *where]
         found["named groups and skin"] = [skin_part, *map(clone, where)]
     return found
