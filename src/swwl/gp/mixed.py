@@ -23,7 +23,7 @@ from swwl.gp.prediction import Interval, Prediction, quantile, to_std
 Array = NDArray[np.float64]
 
 _HALVINGS = 60
-_GRID = 801
+_GRID, _NEAR = 801, 8.0
 # The likeliest values are given where they are shorter than the central interval by at least a tenth.
 _SHORTER, _LEAST = 0.9, 0.02
 
@@ -75,9 +75,9 @@ class MixedPrediction(Prediction):
 
     def quantile(self, share: float) -> Array:
         """Return the quantile of the mixture, in the shape of ``mean``."""
-        reach = quantile(self.df, 0.999999)
-        lower = np.min([part.mean - reach * part.scale for part in self.parts], axis=0)
-        upper = np.max([part.mean + reach * part.scale for part in self.parts], axis=0)
+        # It lies between those of the parts, of which each has degrees of freedom of its own.
+        own = [part.mean + _inverse_cdf(part.df, share) * part.scale for part in self.parts]
+        lower, upper = np.min(own, axis=0), np.max(own, axis=0)
         for _ in range(_HALVINGS):
             middle = 0.5 * (lower + upper)
             below = self.cdf(middle) < share
@@ -134,10 +134,10 @@ class MixedPrediction(Prediction):
         """Return the set of highest density of one case, as intervals; hardly likely ones are left out."""
         parts = tuple(Prediction(part.mean[place], part.scale[place], part.df) for part in self.parts)
         weights = np.moveaxis(self.weights, 0, -1)[place]
-        reach = np.linspace(-8.0, 8.0, _GRID)
-        # a grid that is fine around every part, however narrow
-        near = [part.mean + part.scale * reach for part in parts]
-        grid = np.unique(np.concatenate([np.linspace(np.min(near), np.max(near), _GRID), *near]))
+        # a grid that is fine around every part, however narrow, and reaches as far as its tails count
+        near = [part.mean + part.scale * _reach(part.df, level) for part in parts]
+        every = np.concatenate(near)
+        grid = np.unique(np.concatenate([np.linspace(every.min(), every.max(), _GRID), every]))
         spread = MixedPrediction(np.zeros(len(grid)), np.ones(len(grid)), self.df, parts, weights)
         density = np.exp(spread.log_density(grid))
         mass = np.diff(spread.cdf(grid), prepend=0.0)
@@ -219,6 +219,20 @@ def log_mixture(densities: Sequence[Array], weights: Array) -> Array:
     """
     with np.errstate(divide="ignore"):  # a part that weighs nothing
         return np.asarray(np.logaddexp.reduce([d + np.log(w) for d, w in zip(densities, weights, strict=True)], axis=0))
+
+
+def _inverse_cdf(df: float, share: float) -> float:
+    return float(norm.ppf(share) if np.isinf(df) else student.ppf(share, df))
+
+
+def _reach(df: float, level: float) -> Array:
+    """Return places in scales beyond which there is at most a tenth of what lies outside of sets of a level."""
+    near = np.linspace(-_NEAR, _NEAR, _GRID)
+    far = quantile(df, 1.0 - 0.1 * (1.0 - level))
+    if far <= _NEAR:
+        return near
+    tail = np.geomspace(_NEAR, far, _GRID // 8)[1:]
+    return np.concatenate([-tail[::-1], near, tail])
 
 
 def _with_parts(prediction: Prediction, count: int) -> MixedPrediction:
