@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, stdtr
 from scipy.stats import norm
 from scipy.stats import t as student
 
@@ -56,12 +55,12 @@ class MixedPrediction(Prediction):
     symmetric: ClassVar[bool] = False
 
     def cdf(self, y: Array) -> Array:
-        """Return the probability that the answers are at most ``y``, in its shape."""
-        total = np.zeros(np.shape(self.mean))
-        for part, weight in zip(self.parts, self.weights, strict=True):
-            z = (y - part.mean) / np.maximum(part.scale, np.finfo(float).tiny)
-            total += weight * (ndtr(z) if np.isinf(part.df) else stdtr(part.df, z))
-        return total
+        """Return the probability that answers are at most ``y``, in the shape of the predictions."""
+        return np.asarray(sum(weight * part.cdf(y) for part, weight in zip(self.parts, self.weights, strict=True)))
+
+    def bells(self) -> list[tuple[Array, Prediction]]:
+        """Return the parts with their weights."""
+        return list(zip(self.weights, self.parts, strict=True))
 
     def log_density(self, y: Array) -> Array:
         """Return the log density of answers ``y``, in its shape."""
@@ -157,6 +156,21 @@ class MixedPrediction(Prediction):
         """Return the same mixture, the scale of every part times a factor, or one factor per target."""
         return mixed([part.widened(factor) for part in self.parts], self.weights, self.df)
 
+    def narrowed(self, factor: Array) -> Prediction:
+        """Return it with its standard deviation times factors of at most one.
+
+        What is learned makes every part surer first; parts come together only where that is not enough.
+        """
+        means, stds = np.stack([part.mean for part in self.parts]), np.stack([_std(part) for part in self.parts])
+        within = (self.weights * stds**2).sum(axis=0)
+        apart = (self.weights * (means - self.mean) ** 2).sum(axis=0)
+        left = factor**2 * (within + apart)
+        tiny = np.finfo(float).tiny
+        scales = np.sqrt(np.maximum(left - apart, 0.0) / np.maximum(within, tiny))
+        nearer = np.sqrt(np.minimum(left / np.maximum(apart, tiny), 1.0))
+        parts = [Prediction(self.mean + nearer * (p.mean - self.mean), scales * p.scale, p.df) for p in self.parts]
+        return mixed(parts, self.weights, self.df)
+
     def take(self, rows: Any) -> Prediction:
         """Return the predictions of some cases: positions, a slice or a mask."""
         parts = tuple(part.take(rows) for part in self.parts)
@@ -203,7 +217,7 @@ def mixed(parts: Sequence[Prediction], weights: Array, df: float | None = None) 
     df = parts[0].df if df is None else df
     means = np.stack([part.mean for part in parts])
     mean = (weights * means).sum(axis=0)
-    stds = np.stack([part.std if part.df > 2 else part.scale for part in parts])
+    stds = np.stack([_std(part) for part in parts])
     spread = np.sqrt((weights * (stds**2 + (means - mean) ** 2)).sum(axis=0))
     unit = float(to_std(np.ones(1), df)[0]) if df > 2 else 1.0
     return MixedPrediction(mean, spread / unit, df, tuple(parts), weights)
@@ -219,6 +233,11 @@ def log_mixture(densities: Sequence[Array], weights: Array) -> Array:
     """
     with np.errstate(divide="ignore"):  # a part that weighs nothing
         return np.asarray(np.logaddexp.reduce([d + np.log(w) for d, w in zip(densities, weights, strict=True)], axis=0))
+
+
+def _std(part: Prediction) -> Array:
+    """Return standard deviations; scales where there are none."""
+    return part.std if part.df > 2 else part.scale
 
 
 def _inverse_cdf(df: float, share: float) -> float:
