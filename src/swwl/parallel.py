@@ -9,12 +9,13 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from joblib import Parallel, delayed
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from swwl.errors import InputError
 
@@ -33,17 +34,56 @@ _LEAST = 0.5  # seconds after which a rate means something: what is taken from m
 _WIDTH = 30
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
+class _Limit:
+    """The limit of BLAS, which is one for the whole process: the last that leaves restores what the first one found."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside = Lock(), 0
+        self._found: Any = None
+
+    def enter(self) -> None:
+        with self._lock:
+            limited = _controller().limit(limits=1, user_api="blas")  # again by each: some BLAS count by thread
+            _let_go()
+            if self._inside == 0:
+                self._found = limited
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._found.restore_original_limits()
+                _let_go()
+
+
+def _let_go() -> None:
+    """Let other threads of ours change the number: since threadpoolctl 3.8 it belongs to the one that did so first."""
+    clear = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear()
+
+
+_LIMIT = _Limit()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
     """Return a context in which BLAS runs in one thread.
 
-    With several, it would fight our own threads for cores, and its results would depend on their number.
+    With several, it would fight our own threads for cores, and its results would depend on their number. Contexts may
+    overlap, also those of several threads.
 
     Examples
     --------
     >>> with one_blas_thread():
     ...     pass
     """
-    return cast(AbstractContextManager[Any], _controller().limit(limits=1, user_api="blas"))
+    _LIMIT.enter()
+    try:
+        yield
+    finally:
+        _LIMIT.leave()
 
 
 def blas_threads(n_rows: int) -> AbstractContextManager[Any]:

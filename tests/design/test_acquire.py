@@ -11,12 +11,22 @@ from scipy.stats import t as student
 from swwl import Components, Elliptic, Matern52, RobustGPRegressor
 from swwl.design import pool as pools
 from swwl.design import suggest
-from swwl.design.acquire import coordinates, expected_improvement, front_of, hypervolume, probability_between
+from swwl.design.acquire import (
+    coordinates,
+    expected_improvement,
+    front_of,
+    hypervolume,
+    improvement_of,
+    probability_between,
+)
 from swwl.design.coverage import Coverage
 from swwl.design.pool import Pool
 from swwl.design.space import success_chance
 from swwl.errors import InputError, InputTypeError
+from swwl.gp.carried import carried
+from swwl.gp.mixed import MixedPrediction, mixed
 from swwl.gp.prediction import Prediction
+from swwl.regression.target_scale import TargetScale
 from tests.domain.test_verdict import SKIN, plates
 
 
@@ -109,6 +119,50 @@ def test_probabilities_of_intervals_add_up():
     prediction = Prediction(np.array([0.0, 1.0]), np.array([1.0, 2.0]), 7.0)
     parts = [(-np.inf, 0.3), (0.3, 2.0), (2.0, np.inf)]
     np.testing.assert_allclose(sum(probability_between(prediction, *part) for part in parts), 1)
+
+
+def either_or():
+    """Two cases that end at -1 or at 1, with equal and with unequal chances."""
+    parts = [Prediction(np.full(2, mean), np.full(2, 0.1), 8.0) for mean in (-1.0, 1.0)]
+    return mixed(parts, np.array([[0.5, 0.9], [0.5, 0.1]]))
+
+
+def test_what_lies_between_two_regimes_is_improbable():
+    """One bell of the same mean and variance would say 38 %, and that 1.5 is exceeded by 0.03 on average."""
+    found = either_or()
+    high = student.sf(-5.0, 8.0)
+    np.testing.assert_allclose(probability_between(found, 0.5, np.inf), np.array([0.5, 0.1]) * high, rtol=1e-3)
+    np.testing.assert_allclose(probability_between(found, -0.5, 0.5), student.sf(5.0, 8.0), rtol=1e-2)
+    own = expected_improvement(np.ones(1), np.full(1, 0.1), 8.0, 1.5)[0]
+    np.testing.assert_allclose(improvement_of(found, 1.5, 1.0), own * np.array([0.5, 0.1]), rtol=1e-3)
+
+
+def test_improvements_of_regimes_on_another_scale_are_averages():
+    found = carried(either_or(), [TargetScale("log")], times=np.array([2.0, 3.0]))
+    draws = student.rvs(8.0, size=(100_000, 2, 2), random_state=0) * 0.1 + [[-1.0], [1.0]]
+    first = np.random.default_rng(0).random((100_000, 2)) < [0.5, 0.9]
+    y = np.exp(np.where(first, draws[:, 0], draws[:, 1])) * [2.0, 3.0]
+    for best, sign in ((3.0, 1.0), (-1.0, -1.0)):
+        expected = np.maximum(sign * y - best, 0.0).mean(axis=0)
+        np.testing.assert_allclose(improvement_of(found, best, sign), expected, rtol=0.03)
+    np.testing.assert_allclose(probability_between(found, 1.0, 6.0), ((y > 1.0) & (y < 6.0)).mean(axis=0), atol=0.005)
+
+
+def test_a_pool_believes_in_both_regimes(single):
+    """What is learned makes either surer; they come together where nothing is left to be learned."""
+    pool = Pool(single, cases(2, 1)[["a", "b"]])
+    pool._function = either_or().columns()
+    full = pool._function.std**2
+    for share in (1.0, 0.995, 0.25, 0.0):
+        pool.variance = share * full
+        found = pool.believed(0)
+        assert isinstance(found, MixedPrediction)
+        np.testing.assert_allclose(found.std**2, share * full[:, 0], atol=1e-15)
+        np.testing.assert_allclose(found.mean, pool._function.mean[:, 0])
+        apart = found.parts[1].mean - found.parts[0].mean
+        np.testing.assert_allclose(
+            apart, 2.0 if share > 0.99 else 2.0 * np.sqrt(share * full / (full - 0.04 / 3))[:, 0]
+        )
 
 
 def test_the_best_case_of_a_pool_is_found(stack):

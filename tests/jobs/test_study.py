@@ -330,6 +330,38 @@ def test_cases_of_a_pool(folder):
     np.testing.assert_allclose(table["x"], pool["x"].iloc[table["row"]])
 
 
+POOL = ("[parameters]\nx = [0, 1]\ny = [0, 1]", '[study]\npool = "pool.csv"')
+
+
+@pytest.mark.slow
+def test_copies_in_a_pool_are_not_simulated_twice(folder):
+    """The last batch is smaller: of what is left in the pool, only some differ from cases and from each other."""
+    rng = np.random.default_rng(0)
+    pool = pd.DataFrame({"x": rng.uniform(0, 0.6, 12), "y": rng.uniform(size=12)})
+    pd.concat([pool, pool[:4]]).to_csv(folder / "pool.csv", index=False)
+    rule = ("first = 8\nruns = 14\nbatch = 3", "first = 7\nruns = 40\nbatch = 4")
+    work = Loop(read_study(changed(folder, POOL, rule)))
+    work.run()
+    assert work.stopped == "no candidates are left" and len(work.cases) == 12
+    assert sorted(case.row % 12 for case in work.cases) == list(range(12))
+    again = Loop(read_study(folder / "bowl.toml"))
+    again.run()
+    assert again.stopped == "no candidates are left" and len(again.cases) == 12
+
+
+def test_a_pool_of_failures_is_used_up(folder):
+    """Too few runs go well for a model, and fewer rows are left than a batch has."""
+    rng = np.random.default_rng(0)
+    pool = pd.DataFrame({"x": np.r_[rng.uniform(0, 0.6, 4), rng.uniform(0.71, 1, 8)], "y": rng.uniform(size=12)})
+    pool.to_csv(folder / "pool.csv", index=False)
+    rule = ("first = 8\nruns = 14\nbatch = 3", "first = 10\nruns = 40\nbatch = 4")
+    work = Loop(read_study(changed(folder, POOL, rule)))
+    work.run()
+    assert work.stopped == "no candidates are left"
+    assert sorted(case.row for case in work.cases) == list(range(12))
+    assert [case.status for case in work.cases].count("failed") == 8
+
+
 def test_a_study_whose_runs_all_fail_names_the_log(folder):
     path = changed(folder, ("solver.py {x}", "nosolver.py {x}"), ("first = 8", "first = 2"))
     work = Loop(read_study(path))

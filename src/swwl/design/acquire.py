@@ -352,19 +352,16 @@ def probability_between(prediction: Prediction, low: float, high: float) -> Arra
     >>> probability_between(Prediction(np.zeros(1), np.ones(1), np.inf), -1.96, np.inf).round(3).tolist()
     [0.975]
     """
-    process, n = prediction.process, len(prediction)
-    scale = np.maximum(process.scale, np.finfo(float).tiny)
-    cdf = norm.cdf if np.isinf(process.df) else lambda z: student.cdf(z, process.df)
-    ends = (prediction.to_process(np.full(n, bound)) for bound in (low, high))
-    below, above = (cdf((end - process.mean) / scale) for end in ends)
+    below, above = (prediction.cdf(np.full(len(prediction), bound)) for bound in (low, high))
     return np.asarray(above - below)
 
 
 def improvement_of(prediction: Prediction, best: float, sign: float) -> Array:
     r"""Return the expected improvement (M,) over the best answer, of predictions of shape (M,).
 
-    Of targets on another scale than their own, with :math:`p = P(\pm y > \pm f)`, it is p times the mean of
-    :math:`\pm (y - f)` over equally likely values of y beyond f.
+    That of a mixture is the weighted sum of those of its parts. Of targets on another scale than their own, with
+    :math:`p = P(\pm y > \pm f)`, it is p times the mean of :math:`\pm (y - f)` over equally likely values of y beyond
+    f.
 
     Parameters
     ----------
@@ -380,6 +377,11 @@ def improvement_of(prediction: Prediction, best: float, sign: float) -> Array:
     >>> improvement_of(plain, 0.0, 1.0).round(4).tolist(), improvement_of(plain, 0.0, -1.0).round(4).tolist()
     ([0.3989], [0.3989])
     """
+    return np.asarray(sum(weight * _improvement_of_bell(one, best, sign) for weight, one in prediction.bells()))
+
+
+def _improvement_of_bell(prediction: Prediction, best: float, sign: float) -> Array:
+    """Return the expected improvement (M,) of a Student-t prediction, on its own scale or carried back from another."""
     process = prediction.process
     if process is prediction:
         return expected_improvement(sign * prediction.mean, prediction.scale, prediction.df, best)

@@ -109,9 +109,7 @@ class Pool:
         """Return what is believed of target k without noise, (M,), given the cases that are taken for known."""
         start = self._function.column(k)
         left = np.sqrt(self.variance[:, k])
-        if start.process is start:
-            return Prediction.from_std(start.mean, left, start.df)
-        return start.widened(np.divide(left, start.std, out=np.zeros_like(left), where=start.std > 0))
+        return start.narrowed(np.divide(left, start.std, out=np.zeros_like(left), where=start.std > 0))
 
     def column(self, case: int) -> Array:
         """Return the covariances (k, M) of one case with all, given the cases that are taken for known."""

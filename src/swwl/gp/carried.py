@@ -105,6 +105,16 @@ class CarriedPrediction(Prediction):
         found = self.fitted.log_density(x) - np.log(_by_target(x, self.scales, "inverse_slope"))
         return found if self.times is None else found - np.log(self.times)
 
+    def cdf(self, y: Array) -> Array:
+        """Return the probability that answers are at most ``y``, in the shape of the predictions."""
+        return self.fitted.cdf(self.to_process(y))
+
+    def bells(self) -> list[tuple[Array, Prediction]]:
+        """Return what it is a mixture of, carried back, with the weights."""
+        if not isinstance(self.fitted, MixedPrediction):
+            return super().bells()
+        return [(weight, carried(part, self.scales, times=self.times)) for weight, part in self.fitted.bells()]
+
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
         """Return the bounds (lower, upper) of the central interval, each of the shape of ``mean``."""
         lower, upper = self.fitted.interval(level)
@@ -132,6 +142,10 @@ class CarriedPrediction(Prediction):
     def widened(self, factor: Any) -> Prediction:
         """Return the same prediction with the scale of the process times a factor, or one factor per target."""
         return carried(self.fitted.widened(factor), self.scales, self.mean, self.times)
+
+    def narrowed(self, factor: Array) -> Prediction:
+        """Return it with the standard deviation of the process times factors of at most one."""
+        return carried(self.fitted.narrowed(factor), self.scales, self.mean, self.times)
 
     def take(self, rows: Any) -> Prediction:
         """Return the predictions of some cases: positions, a slice or a mask."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -520,6 +520,24 @@ class Stack:
         self, cases: Represented, include_nugget: bool = True, factors: Array | None = None
     ) -> tuple[Array, Array]:
         """Return the mean (M, k) and the joint covariances (k, M, M) of cases; ``factors`` (M, k) widen them."""
+
+        def in_units(mean: Array, cov: Array, df: float) -> tuple[Array, Array]:
+            return self._carried_joint(mean, cov, df, factors, cases.times)
+
+        return self._joint_of_all(cases, include_nugget, in_units)
+
+    def process_covariance(self, cases: Represented, include_nugget: bool = True) -> Array:
+        """Return the joint covariances (k, M, M) of cases on the scales of the processes, as wide as folds ask for."""
+        squares = self.widths.to_numpy()[:, None, None] ** 2
+        return self._joint_of_all(cases, include_nugget, lambda mean, cov, _: (mean, squares * cov))[1]
+
+    def _joint_of_all(
+        self, cases: Represented, include_nugget: bool, carry: Callable[[Array, Array, float], tuple[Array, Array]]
+    ) -> tuple[Array, Array]:
+        """Return mean (M, k) and covariances (k, M, M) of the members and, where there are two regimes, the experts.
+
+        ``carry`` takes those of a process, with its degrees of freedom, to where they are mixed.
+        """
         pairs = [
             member.predict_joint(*blocks, include_nugget=include_nugget, trend_columns=cases.trend)
             for member, blocks in self._joint_blocks(cases)
@@ -529,28 +547,15 @@ class Stack:
         if self.link is not None:
             added = self.link.helper.process_covariance(cases.others[0], include_nugget)
             together = (together[0], together[1] + self.link.slope**2 * added)
-        mean, cov = self._carried_joint(*together, self._df, factors, cases.times)
+        mean, cov = carry(*together, self._df)
         if self.regimes is None:
             return mean, cov
         experts, second = self.regimes.joint(*self._of_base(cases), cases.trend, include_nugget)
-        gps = self.regimes.experts
-        every = [self._carried_joint(*own, gps[e][0].df_, factors, cases.times) for e, own in enumerate(experts)]
+        every = [carry(*own, gps[0].df_) for own, gps in zip(experts, self.regimes.experts, strict=True)]
         means, covs = (np.stack(parts) for parts in zip(*every, strict=True))
         own_mean, own_cov = branches_together(means, covs, second)
         shares = np.stack([1.0 - self.regimes.shares, self.regimes.shares])
         return mixture_covariance(np.stack([mean, own_mean]), np.stack([cov, own_cov]), shares)
-
-    def process_covariance(self, cases: Represented, include_nugget: bool = True) -> Array:
-        """Return the joint covariances (k, M, M) of cases on the scales of the processes, as wide as folds ask for."""
-        pairs = [
-            member.predict_joint(*blocks, include_nugget=include_nugget, trend_columns=cases.trend)
-            for member, blocks in self._joint_blocks(cases)
-        ]
-        means, covs = (np.stack(parts) for parts in zip(*pairs, strict=True))
-        _, found = mixture_covariance(means, covs, self.weights.to_numpy())
-        if self.link is not None:
-            found = found + self.link.slope**2 * self.link.helper.process_covariance(cases.others[0], include_nugget)
-        return np.asarray(found * self.widths.to_numpy()[:, None, None] ** 2)
 
     def _carried_joint(
         self, mean: Array, cov: Array, df: float, factors: Array | None, times: Array | None

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.stats import qmc
 
-from swwl.design.space import design_rows
+from swwl.design.space import as_many, design_rows
 from swwl.design.subsets import select
 from swwl.errors import InputError
 from swwl.jobs.plan import HoldOut, plan_fit
@@ -118,10 +118,13 @@ class Candidates:
         return self.spread(n, [])
 
     def spread(self, n: int, cases: Sequence[StudyCase], batch: int = 1) -> list[StudyCase]:
-        """Choose cases that stand for all others, beside those that were chosen before."""
-        taken = [case.row for case in cases]
+        """Choose cases that stand for all others, beside those that were chosen before; fewer where fewer are left."""
+        options = {"random_state": self.study.study.seed, "memory": self.memory}
+        taken = [case.row for case in cases] or None
         with rows_named(self.plan.frame, self.plan.path, range(len(self.table))):
-            found = select(self.table, n, have=taken or None, random_state=self.study.study.seed, memory=self.memory)
+            found = as_many(lambda count: select(self.table, count, have=taken, **options), n)
+        if found is None:
+            return []
         pairs = zip(found["row"], found["why"], strict=True)
         return [self._case(int(row), str(why)) for row, why in pairs]
 

@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 
 from swwl.design.acquire import suggest
+from swwl.design.space import as_many
 from swwl.errors import InputError
 from swwl.evaluation.scores import left_out_of
 from swwl.formatting import Record
@@ -88,6 +89,7 @@ class Loop:
         self.source = Parameters(study, self.memory, self._each) if study.parameters else Candidates(study, self.memory)
         self.cases, self.batches = self._read_cases(), self._read_batches()
         self.doing, self.stopped = "", ""
+        self._none_left = False  # of the candidates that a model can tell from its cases
 
     def example(self) -> list[list[str]]:
         """Return the commands of a first case, as words; refuse places and (of this machine) programs that are not."""
@@ -151,7 +153,8 @@ class Loop:
             before, now = self._measure(last - budget.stop_after), self._measure(last)
             if math.isfinite(before) and abs(before - now) <= budget.improvement * abs(before):
                 return f"{budget.stop_after} batches improved by no more than {100 * budget.improvement:g} %"
-        if isinstance(self.source, Candidates) and len(self.cases) >= len(self.source.table):
+        none_left = isinstance(self.source, Candidates) and len(self.cases) >= len(self.source.table)
+        if none_left or self._none_left:
             return "no candidates are left"
         return ""
 
@@ -276,6 +279,7 @@ class Loop:
         else:
             model = self._fit()
             chosen = [] if self._reason() else self._next(model, batch, n)
+            self._none_left = not chosen and not self._reason()
         for k, case in enumerate(chosen):
             case.case, case.batch = (cases[-1].case if cases else 0) + 1 + k, batch
         if chosen:
@@ -296,17 +300,14 @@ class Loop:
         n = min(n, int((~taken).sum()))
         if (~(taken | beside)).sum() < n:
             beside[:] = False
-        goal, free = self.study.goal, np.flatnonzero(~(taken | beside))
-        found = suggest(
-            model,
-            table.iloc[free].reset_index(drop=True),
-            n,
-            goal.words,
-            criterion=goal.criterion,
-            constraints=goal.bounds,
-            random_state=self.study.study.seed,
-            memory=self.memory,
-        )
+        free = np.flatnonzero(~(taken | beside))
+        found = self._suggested(model, table.iloc[free], n)
+        if found is None and beside.any():
+            beside[:] = False
+            free = np.flatnonzero(~taken)
+            found = self._suggested(model, table.iloc[free], n)
+        if found is None:
+            return []
         last = self.batches[-1]
         self.batches[-1] = last._replace(expected=float(found["score"].max()))
         self._write_batches()
@@ -315,6 +316,12 @@ class Loop:
         note = f"; {int(beside.sum())} candidates next to failed cases left out" if beside.any() else ""
         pairs = zip(free[found["row"]], found["why"], strict=True)
         return [self.source.chosen(table, int(row), f"{why}{note}") for row, why in pairs]
+
+    def _suggested(self, model: RobustGPRegressor, table: pd.DataFrame, n: int) -> pd.DataFrame | None:
+        """Return the n best candidates, or as many as differ from each other and from cases; None where none does."""
+        goal, table = self.study.goal, table.reset_index(drop=True)
+        options = {"criterion": goal.criterion, "constraints": goal.bounds, "random_state": self.study.study.seed}
+        return as_many(lambda count: suggest(model, table, count, goal.words, **options, memory=self.memory), n)
 
     def _is_fitted(self) -> bool:
         """Whether the model knows all cases."""
