@@ -616,8 +616,8 @@ _RULES: dict[str, Any] = {
 
 def coordinates(pool: Pool) -> tuple[Array, Array]:
     """Return candidates (M, K) and training cases (N, K) as points: whitened components, standardized numbers."""
-    model = pool.model
-    return model.coordinates(pool.rows, N_COMPONENTS), model.coordinates(None, N_COMPONENTS)
+    new, known = (pool.model.coordinates(rows, N_COMPONENTS) for rows in (pool.rows, None))
+    return np.hstack([new, pool.others]), np.hstack([known, pool.train_others])
 
 
 def fitted_cases(pool: Pool) -> NDArray[np.intp]:

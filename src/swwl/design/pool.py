@@ -57,6 +57,10 @@ class Pool:
     ----------
     cases : Represented
         The candidates, as the members of the model's stack see them.
+    others : ndarray of shape (M, c)
+        Their numbers that no kernel has, but the trend or a law, in standard deviations of the training cases.
+    train_others : ndarray of shape (N, c)
+        Those of the training cases.
     observed : Prediction
         Of what simulations would say, arrays of shape (M, k).
     mean, variance : ndarray of shape (M, k)
@@ -80,6 +84,11 @@ class Pool:
         if not len(table):
             raise InputError("The pool has no rows.")
         self.cases = model.stack_.represent(table, progress, memory)
+        known = {name: own for name, own in model.stack_.other_inputs.items() if name not in model.kernel_.columns}
+        self.train_others = np.column_stack([*known.values(), np.empty((len(model.train_targets_), 0))])
+        spread = self.train_others.std(axis=0)
+        self.train_others /= np.where(spread > 0, spread, 1.0)
+        self.others = table[list(known)].to_numpy(dtype=np.float64) / np.where(spread > 0, spread, 1.0)
         function, self.observed = self._predict(False), self._predict(True)
         if not np.isfinite(function.std).all():
             raise InputError("The model cannot say how unsure it is: it was fitted to too few cases.")

@@ -59,8 +59,8 @@ from swwl.regression.stack import (
     Stack,
     check_trend,
     columns_of,
-    law_inputs,
     named_kernels,
+    other_inputs,
     trend_factors,
     trend_matrix,
 )
@@ -369,7 +369,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
             judged=found.judged,
             regimes=found.regimes,
             laws=laws,
-            law_inputs=law_inputs(laws, inputs),
+            other_inputs=other_inputs(laws, trend, members, table),
         )
         if sizes is not None:
             self.stack_.influence = measure_influence(self.stack_, table, measured, sizes, memory)
@@ -946,8 +946,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:
         """Columns that predictions need."""
-        of_kernels = columns_of({member.name: member.kernel for member in self.stack_.members})
-        return np.array(list(dict.fromkeys([*of_kernels, *self.stack_.law_inputs])), dtype=object)
+        return np.array(self.stack_.columns(), dtype=object)
 
     @property
     def solver_(self) -> str:
@@ -964,7 +963,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
     def train_inputs_(self) -> pd.DataFrame:
         """The numeric columns that the model was fitted to, in their own units."""
         check_is_fitted(self, "stack_")
-        return pd.DataFrame(number_columns(self.kernel_.factors, self.train_rows_) | self.stack_.law_inputs)
+        return pd.DataFrame(number_columns(self.kernel_.factors, self.train_rows_) | self.stack_.other_inputs)
 
     def _html_summary(self) -> str:
         """Return a table of targets: rows, left-out errors, kernels and their weights; nothing before the fit."""
