@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.stats import norm
 from scipy.stats import t as student
-from sklearn.utils.validation import check_is_fitted
 
 from swwl.design.coverage import SAME, Coverage, Outlook, distinct, random_outlook, share
 from swwl.design.levels import MOST_CASES, LevelPool, choose_levels, level_table, read_costs
@@ -35,7 +34,7 @@ from swwl.errors import CaseWarning, InputError, InputTypeError
 from swwl.formatting import number, percent
 from swwl.gp.prediction import Prediction
 from swwl.parallel import Progress
-from swwl.regression.estimator import RobustGPRegressor
+from swwl.regression.estimator import RobustGPRegressor, check_predicts_numbers
 from swwl.regression.together.joint import probability_inside
 from swwl.storage.memory import MemoryLike
 from swwl.tables.inputs import as_rows
@@ -141,7 +140,7 @@ def suggest(
     """
     if not isinstance(model, RobustGPRegressor):
         raise InputTypeError(f"suggest needs a fitted RobustGPRegressor, not {type(model).__name__}.")
-    check_is_fitted(model, "members_")
+    check_predicts_numbers(model)
     aim = Aim.read(model, goal, target, criterion, constraints)
     if costs is not None:
         if aim.criterion != "imse" or aim.bounds or at or pending is not None:

@@ -83,6 +83,13 @@ Array = NDArray[np.float64]
 Table: TypeAlias = Any  # a DataFrame or other table, a list of graphs, or an array
 
 
+def check_predicts_numbers(model: RobustGPRegressor) -> None:
+    """Refuse a regressor that is not fitted, or was fitted to curves."""
+    if "curves_" in vars(model) and "stack_" not in vars(model):
+        raise InputError("This model predicts curves: ask its curves_, a CurveRegressor.")
+    check_is_fitted(model, "stack_")
+
+
 @storable
 class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
     r"""Gaussian process regression on tables whose columns hold meshes and numbers.
@@ -281,7 +288,8 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         curve : str, optional
             Instead of targets, the curves of ``X`` to learn: a column of arrays or of CSV files, or the beginning of
             the names of wide columns. Then :attr:`curves_` is a fitted :class:`swwl.CurveRegressor`, and what this
-            model is asked, it answers: ``predict``, ``predict_interval``, ``sample``, ``domain`` and ``save``.
+            model is asked, it answers: ``predict``, ``predict_interval``, ``sample``, ``domain``, ``score`` and
+            ``save``.
         grid : array-like of shape (m,), optional
             The abscissas of curves that come without.
         progress : callable, optional
@@ -396,6 +404,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         self.__dict__.pop("stack_", None)
         model = CurveRegressor(self, random_state=self.random_state, n_jobs=self.n_jobs)
         self.curves_ = model.fit(X, curve, grid=grid, **options)
+        self.target_names_, self.n_features_in_ = self.curves_.target_names_, self.curves_.n_features_in_
         return self
 
     @property
@@ -438,6 +447,9 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
             Only with ``return_cov``.
         """
         if self._curves is not None:
+            if return_cov or not include_nugget:
+                name = "return_cov=True" if return_cov else "include_nugget=False"
+                raise InputError(f"{name} is for models of numbers; this model predicts curves.")
             return self._curves.predict(X, return_std, grid=grid, widen=widen, progress=progress, memory=memory)
         if return_std and return_cov:
             raise InputError("return_std and return_cov are mutually exclusive; the diagonal of cov is std squared.")
@@ -473,6 +485,8 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
             Of curves, see :meth:`swwl.CurveRegressor.predict_interval`.
         """
         if self._curves is not None:
+            if not include_nugget:
+                raise InputError("include_nugget=False is for models of numbers; this model predicts curves.")
             options: dict[str, Any] = {"simultaneous": simultaneous, "grid": grid, "widen": widen}
             return self._curves.predict_interval(X, level, **options, progress=progress, memory=memory)
         if simultaneous:
@@ -526,7 +540,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         stacklevel: int,
     ) -> tuple[Prediction, Represented, Array]:
         """Return predictions, the cases as the stack sees them, and by how much scales were multiplied; warn."""
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         if hasattr(X, "__len__") and len(X) == 0:
             nothing = self.stack_.layout.nothing(self.gps_[0].df_)
             return nothing, Represented([], None, 0), np.empty(nothing.mean.shape)
@@ -601,7 +615,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         >>> shares["share"].round(1).tolist()
         [0.9, 0.1]
         """
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         if any(member.large for member in self.stack_.members) or self.chain_ is not None:
             return None
         return variance_shares(self.stack_, len(self.train_targets_), self.random_state)
@@ -617,7 +631,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         DataFrame
             ``target``, ``model`` ("linear" or "boosted") and ``rmse``.
         """
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         n = len(self.train_targets_)
         if not FEWEST_ROWS <= n <= MOST_ROWS:
             return None
@@ -663,7 +677,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         self, X: Table, *, progress: Progress | None = None, memory: MemoryLike = None
     ) -> tuple[Prediction, pd.DataFrame]:
         """Return :meth:`predict_distribution` and :meth:`domain` of new rows, which are embedded once for both."""
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         table = self._table(X)
         if not len(table):
             raise InputError("There are no rows to compare with the training cases.")
@@ -749,7 +763,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         """
         if self._curves is not None:
             return self._curves.sample(X, n_samples, random_state, progress=progress, memory=memory)
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         table = self._table(X)
         check_samples(n_samples, len(table) * len(self.target_names_))
         cases = self.stack_.represent(table, progress, memory)
@@ -762,7 +776,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
 
         Their diagonals are the squares of the standard deviations of :meth:`predict`.
         """
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         options: dict[str, Any] = {"widen": True, "progress": progress, "memory": memory, "stacklevel": 3}
         found = self._asked(X, True, **options)[0].columns()
         return target_covariances(found.std, self.target_correlation_.to_numpy())
@@ -779,7 +793,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         Prediction
             Arrays of shape (N,) or (N, k): ``mean``, ``std``, ``interval(level)``.
         """
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         return self.stack_.leave_one_out()
 
     def cross_validation(self) -> tuple[NDArray[np.intp], Prediction] | None:
@@ -795,7 +809,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
             Places among the training rows (mostly all of them), and arrays of shape (J, k). None where nothing was
             left out: with fewer than 10 rows, or one kernel and ``calibrate=False``, a fit cannot be judged.
         """
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         return self.stack_.cross_validation()
 
     def counted(self, target: int) -> NDArray[np.bool_]:
@@ -840,7 +854,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         list of Sensitivity
             For every row; with several targets, for every row and target, row by row.
         """
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         return sensitivities(self.stack_, as_rows(X, self.feature_names_in_), target, along, where, std, motions)
 
     def score(self, X: Table, y: Any, sample_weight: ArrayLike | None = None) -> float:
@@ -850,10 +864,12 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         ----------
         X : DataFrame, list of graphs or array
         y : as for :meth:`fit`
-            Targets, or the names of their columns in ``X``.
+            Targets, or the names of their columns in ``X``; of curves, see :meth:`swwl.CurveRegressor.score`.
         sample_weight : array-like of shape (M,), optional
         """
-        check_is_fitted(self, "stack_")
+        if self._curves is not None:
+            return self._curves.score(X, y, sample_weight)
+        check_predicts_numbers(self)
         targets, _, _ = split_targets(as_table(X), y, to_learn=False)
         mean = self.predict(X, widen=False).reshape(len(targets), -1)
         return float(r2_score(targets, mean, sample_weight=sample_weight))
@@ -864,7 +880,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
 
     def get_state(self) -> RegressorState | ChainState:
         """Return what the fitted model is made of, for a model file."""
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         return regressor_state(self) if self.chain_ is None else chain_state(self, self.chain_)
 
     @classmethod
@@ -946,6 +962,8 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:
         """Columns that predictions need."""
+        if self._curves is not None:
+            return np.asarray(self._curves.feature_names_in_)
         return np.array(self.stack_.columns(), dtype=object)
 
     @property

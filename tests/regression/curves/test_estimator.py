@@ -6,6 +6,7 @@ import pytest
 from sklearn.base import clone
 
 from swwl import CurveRegressor, Matern52, RobustGPRegressor, load_model
+from swwl.design import suggest
 from swwl.errors import CaseWarning, GPWarning, InputError
 from swwl.regression.curves.estimator import left_out_coefficients
 from swwl.regression.curves.numbers import Crossing
@@ -102,6 +103,7 @@ def test_grids_of_their_own(table):
     assert model.grid_[0] == 0 and 1 <= model.grid_[-1] < 1.1
     error = model.predict(table[40:], grid=T) - np.stack(table["u"][40:])
     assert np.abs(error).max() < 0.03
+    assert 0.99 < model.score(table.assign(u=own)[40:], "u") < 1
 
 
 def test_derived_numbers_have_intervals(table, model):
@@ -166,6 +168,21 @@ def test_the_regressor_of_numbers_learns_curves_too(table, tmp_path):
     )
     np.testing.assert_allclose(model.sample(new, 2, 0), own.sample(new, 2, 0))
     pd.testing.assert_frame_equal(model.domain(new), own.domain(new))
+    assert model.score(new, "u") == own.score(new, np.stack(new["u"])) > 0.99
+    assert list(model.feature_names_in_) == ["rate", "size"] and model.n_features_in_ == 2
+    for options in ({"return_cov": True}, {"include_nugget": False}):
+        with pytest.raises(InputError, match="for models of numbers; this model predicts curves"):
+            model.predict(new, **options)
+    with pytest.raises(InputError, match="include_nugget=False is for models of numbers"):
+        model.predict_interval(new, include_nugget=False)
+    for ask in (
+        model.leave_one_out,
+        model.variance_shares,
+        lambda: model.predict_sets(new),
+        lambda: suggest(model, new),
+    ):
+        with pytest.raises(InputError, match="predicts curves: ask its curves_"):
+            ask()
     model.save(tmp_path / "u.swwl")
     assert isinstance(load_model(tmp_path / "u.swwl"), CurveRegressor)
     table = table.assign(top=[own[-1] for own in table["u"]])
