@@ -333,13 +333,16 @@ def test_cases_of_a_pool(folder):
     pool = pd.DataFrame(
         {"x": rng.uniform(0, 0.6, 14), "y": rng.uniform(size=14), "name": [f"a{k}; b" for k in range(14)]}
     )
-    pool.to_csv(folder / "pool.csv", index=False)
-    ranges = ("[parameters]\nx = [0, 1]\ny = [0, 1]", '[study]\npool = "pool.csv"\n[model]\ninputs = ["x", "y"]')
+    pool.assign(mark=np.arange(14) % 3 > 0).to_csv(folder / "pool.csv", index=False)
+    ranges = ("[parameters]\nx = [0, 1]\ny = [0, 1]", '[study]\npool = "pool.csv"\n[model]\ninputs = ["x", "y", "mark"]')
     path = changed(folder, ranges, ("strict", "'{name}'"), ("runs = 14", "runs = 20"))
-    Loop(read_study(path)).run(until=5)
+    first = Loop(read_study(path))
+    first.run(until=5)
     assert (pd.read_csv(folder / "bowl" / "cases.csv")["status"] == "done").sum() == 5
     work = Loop(read_study(path))
     work.run()
+    again = [case.inputs for case in Loop(read_study(path)).cases]
+    assert again[:5] == [case.inputs for case in first.cases][:5] and again == [case.inputs for case in work.cases]
     table = pd.read_csv(folder / "bowl" / "cases.csv")
     assert sorted(table["row"]) == list(range(14)) and work.stopped == "no candidates are left"
     np.testing.assert_allclose(table["x"], pool["x"].iloc[table["row"]])

@@ -413,7 +413,7 @@ class Loop:
                 int(row["batch"]),
                 row["why"],
                 {name: row[name] for name in self.source.meshes},
-                {name: float(row[name]) if self.study.parameters else row[name] for name in self.source.inputs},
+                {name: float(row[name]) if name in self.source.numeric else row[name] for name in self.source.inputs},
                 int(row["row"]) if row.get("row") else None,
                 row["status"].strip(),
             )
