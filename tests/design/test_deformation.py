@@ -86,6 +86,18 @@ def test_lattices_move_all_or_fade(blade, airfoil):
     assert not moved[far].any() and moved[airfoil.groups["wing"].nodes].min() > 0.01
 
 
+@pytest.mark.parametrize("part", [{"group": "hole"}, {"box": [(1, 6), (2, 7)]}, {}])
+def test_flat_meshes_in_space_move_as_in_the_plane(part):
+    plane, rng = Lattice(PLATE, (4, 3), **part), np.random.default_rng(0)
+    c = rng.uniform(plane.low, plane.high)
+    moved = plane.move(PLATE.points, c)
+    assert np.abs(moved - PLATE.points).max() > 0.01
+    points = np.column_stack([PLATE.points, np.full(PLATE.n_nodes, 0.1) + 1e-16 * rng.normal(size=PLATE.n_nodes)])
+    in_space = {"box": [*part["box"], (-1, 1)]} if "box" in part else part
+    lattice = Lattice(Mesh(points, PLATE.cells, groups=PLATE.groups), (4, 3, 1), axes="xy", **in_space)
+    assert np.allclose(lattice.move(points, c)[:, :2], moved, atol=1e-12)
+
+
 def test_frozen_groups_rest():
     solid = tetrahedra()
     lattice = Lattice(solid, (4, 3, 3), freeze="left")
