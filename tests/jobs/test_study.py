@@ -334,7 +334,10 @@ def test_cases_of_a_pool(folder):
         {"x": rng.uniform(0, 0.6, 14), "y": rng.uniform(size=14), "name": [f"a{k}; b" for k in range(14)]}
     )
     pool.assign(mark=np.arange(14) % 3 > 0).to_csv(folder / "pool.csv", index=False)
-    ranges = ("[parameters]\nx = [0, 1]\ny = [0, 1]", '[study]\npool = "pool.csv"\n[model]\ninputs = ["x", "y", "mark"]')
+    ranges = (
+        "[parameters]\nx = [0, 1]\ny = [0, 1]",
+        '[study]\npool = "pool.csv"\n[model]\ninputs = ["x", "y", "mark"]',
+    )
     path = changed(folder, ranges, ("strict", "'{name}'"), ("runs = 14", "runs = 20"))
     first = Loop(read_study(path))
     first.run(until=5)

@@ -58,6 +58,8 @@ _HOPE = 2.0
 _TAIL_VALUES = 64
 # Candidates that satisfy constraints with less probability are chosen only where there are no others.
 _PROBABLE = 0.5
+# Where no candidate satisfies them with more, the one that comes nearest is chosen.
+_HOPELESS = 1e-9
 
 
 def suggest(
@@ -162,17 +164,22 @@ def suggest(
     rule = _RULES[aim.criterion](pool, aim, random_state)
     for case in running:
         rule.choose(int(case))
-    feasible = aim.feasible(pool) * _success(pool, broken)
+    kept, success = aim.feasible(pool), _success(pool, broken)
+    feasible = kept * success
+    nearness = aim.nearness(pool) + np.log(success)
     outlook = rule.outlook(n, free) if aim.criterion == "imse" else None
     chosen, scores, reasons = [], [], []
     for _ in range(n):
         score = rule.scores() * feasible
         probable = free[feasible[free] >= _PROBABLE]
         among = probable if len(probable) else free
-        case = int(among[np.argmax(score[among])])
+        hopeless = kept[free].max() < _HOPELESS
+        best = np.lexsort((score[among], nearness[among]))[-1] if hopeless else np.argmax(score[among])
+        case = int(among[best])
         chosen.append(case)
         scores.append(float(score[case]))
-        reasons.append(rule.why(case, float(score[case])) + aim.promise(pool, case))
+        told = "; no candidate is expected to satisfy the constraints, this one comes nearest" if hopeless else ""
+        reasons.append(rule.why(case, float(score[case])) + aim.promise(pool, case) + told)
         rule.choose(case)
         free = free[free != case]
     found = chosen_table(chosen, scores, reasons)
@@ -309,6 +316,23 @@ class Aim:
             return found
         told = [pool.observed.column(k) for k in among]
         return probability_inside(told, [self.bounds[k] for k in among], correlation)
+
+    def nearness(self, pool: Pool) -> Array:
+        """Return the log density (M,) of what candidates need to satisfy all constraints, 0 where means do.
+
+        It ranks candidates whose probabilities round to zero.
+        """
+        found = np.zeros(len(pool))
+        for k, (low, high) in self.bounds.items():
+            told = pool.observed.column(k)
+            process = told.process
+            below, above = (told.to_process(np.full(len(pool), bound)) for bound in (low, high))
+            away = np.maximum(below - process.mean, process.mean - above)
+            with np.errstate(over="ignore"):
+                z = np.maximum(away, 0.0) / np.maximum(process.scale, np.finfo(float).tiny)
+                lost = z**2 / 2 if np.isinf(process.df) else (process.df + 1) / 2 * np.log1p(z**2 / process.df)
+            found -= np.where(np.isnan(lost), np.inf, lost)
+        return found
 
     def promise(self, pool: Pool, case: int) -> str:
         """Say how probable it is that a candidate satisfies each constraint."""
