@@ -215,6 +215,8 @@ def test_bad_wishes_are_refused(single, stack):
         ({"goal": "maximize:lift"}, "no target 'lift'; it has u, v"),
         ({"goal": "maximize"}, "Only one target can be maximized, but there are u, v"),
         ({"goal": "improve"}, "goal must be one of learn, maximize, minimize"),
+        ({"goal": []}, "goal must be one of learn, maximize, minimize, or a list of two, not \\[\\]"),
+        ({"goal": 3}, "goal must be one of .* not 3"),
         ({"criterion": "ei"}, "criterion must be one of imse, variance, maximin for goal 'learn'"),
         ({"constraints": {"w": (1, None)}}, "no target 'w'"),
         ({"constraints": {"v": (2, 1)}}, "is impossible: at least 2 and at most 1"),

@@ -247,7 +247,10 @@ class Aim:
         constraints: Mapping[str, tuple[float | None, float | None]] | None,
     ) -> Aim:
         """Read what the user wants; refuse what the model cannot say anything about."""
-        goals = [one.strip() for one in goal.split(",")] if isinstance(goal, str) else [str(one) for one in goal]
+        goals = [one.strip() for one in goal.split(",")] if isinstance(goal, str) else goal
+        if not isinstance(goals, (list, tuple)) or not goals:
+            raise InputError(f"goal must be one of {', '.join(_GOALS)}, or a list of two, not {goal!r}.")
+        goals = [str(one) for one in goals]
         if len(goals) > 1:
             return cls._of_two(model, goals, target, criterion, constraints)
         goal, _, named = goals[0].partition(":")
