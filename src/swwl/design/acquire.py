@@ -268,7 +268,9 @@ class Aim:
         if goal != "learn" and len(names) != 1:
             raise InputError(f"Only one target can be {goal}d, but there are {', '.join(names)}: name one of them.")
         signs = [-1.0 if goal == "minimize" else 1.0] * len(names)
-        return cls(goal, criterion, [_place(model, name) for name in names], _bounds(model, constraints or {}), signs)
+        return cls(
+            goal, criterion, [_place(model, name) for name in names], target_bounds(model, constraints or {}), signs
+        )
 
     @classmethod
     def _of_two(
@@ -294,7 +296,7 @@ class Aim:
             raise InputError(f"criterion must be {CRITERIA['both'][0]} for two goals, not {criterion!r}.")
         signs = [1.0 if kind == "maximize" else -1.0 for kind, _ in pairs]
         places = [_place(model, name) for name in names]
-        return cls("both", CRITERIA["both"][0], places, _bounds(model, constraints or {}), signs)
+        return cls("both", CRITERIA["both"][0], places, target_bounds(model, constraints or {}), signs)
 
     @property
     def sign(self) -> float:
@@ -686,15 +688,32 @@ def _place(model: RobustGPRegressor, name: str) -> int:
     return model.target_names_.index(name)
 
 
-def _bounds(
+def target_bounds(
     model: RobustGPRegressor, constraints: Mapping[str, tuple[float | None, float | None]]
 ) -> dict[int, tuple[float, float]]:
+    """Return the bounds of targets by their places, infinite where there are none; refuse what is not understood.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"a": np.linspace(0, 1, 9), "y": np.linspace(0, 1, 9) ** 2})
+    >>> model = RobustGPRegressor(calibrate=False).fit(table, "y")
+    >>> target_bounds(model, {"y": (2, None)})
+    {0: (2.0, inf)}
+    """
+    if not isinstance(constraints, Mapping):
+        raise InputError(f"constraints are {constraints!r}, but a dict of (low, high) by target is expected.")
     found = {}
     for name, pair in constraints.items():
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or all(bound is None for bound in pair):
-            raise InputError(f"The constraint on {name!r} must be (low, high), None where there is no bound: {pair!r}.")
-        low, high = (-np.inf if pair[0] is None else float(pair[0])), (np.inf if pair[1] is None else float(pair[1]))
-        if not low < high:
+        try:
+            low, high = "" if isinstance(pair, str) else pair
+            low, high = -np.inf if low is None else float(low), np.inf if high is None else float(high)
+        except (TypeError, ValueError):
+            low = high = np.nan
+        if np.isnan([low, high]).any() or (low, high) == (-np.inf, np.inf):
+            raise InputError(
+                f"The constraint on {name!r} must be (low, high), numbers, None where there is no bound: {pair!r}."
+            )
+        if not low <= high:
             raise InputError(f"The constraint on {name!r} is impossible: at least {low:g} and at most {high:g}.")
         found[_place(model, name)] = (low, high)
     return found

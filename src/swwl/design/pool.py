@@ -187,8 +187,12 @@ def check_conditions(model: RobustGPRegressor, given: Mapping[str, float | str])
     ...
     swwl.errors.InputError: The model has no input 'speed' to fix; it has: force [N], a.
     """
-    categories = {f.column: f.categories_ for f in model.kernel_.factors if f.takes == "categories"}
-    known = [*model.train_inputs_.columns, *categories]
+    if not isinstance(given, Mapping):
+        raise InputError(f"Conditions are {given!r}, but a dict is expected, such as {{'force': 1000}}.")
+    factors = [factor for member in model.members_ for factor in member.kernel.factors]
+    categories = {factor.column: factor.categories_ for factor in factors if factor.takes == "categories"}
+    others = {factor.column for factor in factors if factor.takes in ("graphs", "rows")}
+    known = [str(name) for name in model.feature_names_in_ if name not in others]
     found: dict[str, float | str] = {}
     for short, value in given.items():
         name = matched_column(str(short), known)
