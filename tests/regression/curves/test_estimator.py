@@ -122,6 +122,20 @@ def test_derived_numbers_have_intervals(table, model):
     assert never["mean"].isna().all() and (never["probability"] == 0).all() and never.index.equals(table.index[40:])
 
 
+def test_samples_and_levels_that_make_no_sense(table, model):
+    for n in (0, -1, 2.5, True):
+        for ask in (lambda n=n: model.sample(table[:2], n), lambda n=n: model.derived(table[:2], "peak", n_samples=n)):
+            with pytest.raises(InputError, match=f"n_samples is {n}, but a whole number of at least 1"):
+                ask()
+    with pytest.raises(InputError, match="level is 2"):
+        model.derived(table[:2], Crossing(0.5), level=2)
+    for n_shapes in (1.5, "3", True):
+        with pytest.raises(InputError, match=f"n_shapes is {n_shapes!r}, but a whole number of at least 1"):
+            CurveRegressor(n_shapes=n_shapes).fit(table, "u")
+    nothing = model.derived(table[:0], ["peak", Crossing(0.5)])
+    assert len(nothing) == 0 and len(nothing.columns) == 9
+
+
 def test_left_out_curves_are_the_training_curves(table, model):
     rows, truth, cases = model.left_out()
     np.testing.assert_allclose(truth, np.stack(table["u"].iloc[rows]), atol=1e-9)

@@ -142,7 +142,8 @@ class CurveRegressor(BaseEstimator):
         """
         table = as_table(X)
         curves, inputs = given_curves(table, y, grid)
-        if self.n_shapes is not None and self.n_shapes < 1:
+        whole = isinstance(self.n_shapes, (int, np.integer)) and not isinstance(self.n_shapes, bool)
+        if self.n_shapes is not None and not (whole and self.n_shapes >= 1):
             raise InputError(f"n_shapes is {self.n_shapes!r}, but a whole number of at least 1 is expected.")
         if len(curves) < _FEWEST:
             raise InputError(f"There are {len(curves)} curves, but at least {_FEWEST} are needed to learn from.")
