@@ -29,6 +29,13 @@ def test_numbers_of_samples_and_levels():
             model.predict_interval(X, level=level)
 
 
+@pytest.mark.parametrize(("y", "shape"), [(Y, (0, 0)), (np.c_[Y, Y**2], (2, 0, 0))])
+def test_no_rows_have_an_empty_covariance(y, shape):
+    model = RobustGPRegressor(calibrate=False).fit(X, y)
+    mean, cov = model.predict(X[:0], return_cov=True)
+    assert mean.shape == model.predict(X[:0]).shape and cov.shape == shape
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes")
 def test_models_are_not_written_over_pipes_and_devices(tmp_path):
     model = RobustGPRegressor(calibrate=False).fit(X, Y)

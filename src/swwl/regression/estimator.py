@@ -457,7 +457,9 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         if not return_cov:
             found = self._asked(X, include_nugget, **options)[0]
             return (found.mean, found.std) if return_std else found.mean
-        _, cases, factors = self._asked(X, True, **options)
+        nothing, cases, factors = self._asked(X, True, **options)
+        if not len(cases):
+            return nothing.mean, np.empty((*nothing.mean.shape[1:], 0, 0))
         mean, cov = self.stack_.joint(cases, include_nugget, factors)
         return (mean[:, 0], cov[0]) if self.stack_.layout.single else (mean, cov)
 
