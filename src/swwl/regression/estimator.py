@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
@@ -38,6 +38,7 @@ from swwl.errors import GPWarning, InputError
 from swwl.formatting import NotebookTable, html_table, number, percent
 from swwl.gp import RobustGP
 from swwl.gp.prediction import Prediction, check_samples
+from swwl.gp.prior import PRIORS
 from swwl.kernels.base import Factor, Product, warn_about_indefinite
 from swwl.kernels.shared import Sampled, fit_kernels, keep_sampled
 from swwl.kernels.stored import stored
@@ -81,6 +82,10 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Table: TypeAlias = Any  # a DataFrame or other table, a list of graphs, or an array
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def check_predicts_numbers(model: RobustGPRegressor) -> None:
@@ -306,6 +311,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
             where folds agree, and predictions are those of the best level. The larger number is the better level, of
             texts that with fewer rows; ``{"level": ["coarse", "fine"]}`` says it, the best last.
         """
+        self._check_options()
         if curve is not None:
             others = {"embeddings": embeddings, "fidelity": fidelity}
             return self._fit_curves(
@@ -327,7 +333,6 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         if self.kernel is None:
             warn_about_columns(table, pd.DataFrame(targets, columns=self.target_names_))
         laws = laws_of_table(self.scaled, self.target_names_, targets, inputs)
-        self._check_options()
         solver = choose_solver(self.solver, len(targets), self.range_uncertainty)
         if len(targets) == 3:
             warnings.warn("With 3 rows, standard deviations come out infinite; use 4 or more.", GPWarning, stacklevel=2)
@@ -347,13 +352,13 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         for member in members:
             warn_about_indefinite(member.kernel, stacklevel=3)
         stacked = len(members) > 1
-        prior, linear = self.prior or ("gentle" if stacked else "robust"), bool(trend)
+        prior, linear = ("gentle" if stacked else "robust") if self.prior is None else self.prior, bool(trend)
         task = Task(
             targets,
             layout,
             trend_matrix(trend, table),
             partial(self._make_gp, prior=prior, linear=linear),
-            self.n_starts or (1 if stacked else 3),
+            (1 if stacked else 3) if self.n_starts is None else self.n_starts,
             self.calibrate,
             self.random_state,
             effective_n_jobs(self.n_jobs),
@@ -1014,11 +1019,26 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
     def _check_options(self) -> None:
         check_trend(self.trend)
         check_outliers(self.outliers)
-        check_regimes(self.regimes or "auto")
-        if self.n_jobs == 0:
-            raise InputError("n_jobs must be a number of workers, or -1 for one per core, not 0.")
-        if isinstance(self.random_state, (int, np.integer)) and self.random_state < 0:
-            raise InputError(f"random_state is {self.random_state}, but a whole number of at least 0 is expected.")
+        check_regimes("auto" if self.regimes is None else self.regimes)
+        if self.prior is not None and self.prior not in PRIORS:
+            raise InputError(f"prior is {self.prior!r}, but {' or '.join(map(repr, PRIORS))} is expected.")
+        if self.n_starts is not None and not (_is_whole(self.n_starts) and self.n_starts >= 1):
+            raise InputError(f"n_starts is {self.n_starts!r}, but a whole number of at least 1 is expected.")
+        if self.n_jobs is not None and not (_is_whole(self.n_jobs) and self.n_jobs != 0):
+            raise InputError(f"n_jobs must be a number of workers, or -1 for one per core, not {self.n_jobs!r}.")
+        for name in ("calibrate", "share_ranges", "range_uncertainty", "groups"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise InputError(f"{name} is {getattr(self, name)!r}, but True or False is expected.")
+        for name in ("target_scale", "scaled"):
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, Iterable):
+                raise InputError(f"{name} is {given!r}, but a text, a list of texts, or a dict by target is expected.")
+        try:
+            np.random.default_rng(self.random_state)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"random_state is {self.random_state!r}, but a whole number of at least 0 is expected."
+            ) from None
 
     def _kernels(self, inputs: pd.DataFrame, few_rows: bool) -> dict[str, Product]:
         """Return the kernels to fit, by name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -43,8 +43,9 @@ _TRENDS = ("constant", "zero", "linear")
 
 
 def check_trend(trend: str | Sequence[str]) -> None:
-    """Refuse a word that names no trend."""
-    if isinstance(trend, str) and trend not in _TRENDS:
+    """Refuse what names no trend, and no columns."""
+    known = trend in _TRENDS if isinstance(trend, str) else isinstance(trend, Iterable)
+    if not known:
         raise InputError(f'trend must be "constant", "zero", "linear" or a list of columns, not {trend!r}.')
 
 
