@@ -39,7 +39,7 @@ def test_writes_a_better_mesh(fitted, mesh, tmp_path, along):
     (["--freeze", "hub"], "no group 'hub'"), (["--along", "wishes"], "lattice, motions, modes"),
     (["--along", "motions"], "name it by --group"), (["--along", "modes", "--lattice", "4,3,3"], "does not go with"),
     (["--volume", "same"], "--volume"), (["--box", "0-1"], "--box"), (["--box", "0:1"], "3 pairs"),
-    (["--axes", "q"], "axes"), (["--at-least", "lift=1"], "'lift' is bounded"), (["--at", "mach=1"], "no input 'mach'"),
+    (["--axes", "q"], "axes"), (["--at-least", "lift=1"], "no target 'lift'"), (["--at", "mach=1"], "no input 'mach'"),
     (["--criterion", "ucb"], "criterion"), (["--reach", "0"], "reach"), (["--goal", "maximize:lift"], "is 'lift'"),
 ])  # fmt: skip
 def test_mistakes_are_one_line(fitted, mesh, tmp_path, arguments, text):

@@ -184,6 +184,19 @@ def test_constraints_are_respected_in_what_is_predicted(stack):
     assert "no training case satisfies the constraints" in nowhere["why"][0]
 
 
+@pytest.mark.parametrize(("bounds", "side"), [((1e9, None), 1), ((None, -1e9), -1)])
+@pytest.mark.parametrize("goal", ["learn", "maximize:u"])
+def test_where_no_candidate_keeps_a_bound_the_nearest_are_chosen(stack, goal, bounds, side):
+    new = cases(40, 77)[["a", "b"]]
+    found = suggest(stack, new, 2, goal, constraints={"v": bounds})
+    told = stack.predict_distribution(new, widen=False).column(1)
+    away = side * (side * 1e9 - told.mean) / told.std
+    assert found["row"].tolist() == np.argsort(away)[:2].tolist() and (found["score"] == 0).all()
+    assert found["why"].str.contains("no candidate is expected to satisfy the constraints").all()
+    plain = suggest(stack, new, 2, goal, constraints={"v": (float(np.median(told.mean)), None)})
+    assert not plain["why"].str.contains("no candidate").any()
+
+
 def test_failed_and_running_cases_are_not_chosen(single):
     new = cases(30, 6)[["a", "b"]]
     first = suggest(single, new, 3)["row"]
@@ -256,6 +269,8 @@ def test_bad_wishes_are_refused(single, stack):
         ({"goal": "maximize:lift"}, "no target 'lift'; it has u, v"),
         ({"goal": "maximize"}, "Only one target can be maximized, but there are u, v"),
         ({"goal": "improve"}, "goal must be one of learn, maximize, minimize"),
+        ({"goal": []}, "goal must be one of learn, maximize, minimize, or a list of two, not \\[\\]"),
+        ({"goal": 3}, "goal must be one of .* not 3"),
         ({"criterion": "ei"}, "criterion must be one of imse, variance, maximin for goal 'learn'"),
         ({"constraints": {"w": (1, None)}}, "no target 'w'"),
         ({"constraints": {"v": (2, 1)}}, "is impossible: at least 2 and at most 1"),

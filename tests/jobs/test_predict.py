@@ -46,9 +46,11 @@ def test_columns_are_checked_alike(made, kind, request):
 def test_columns_of_the_trend_are_needed_too():
     table = pd.DataFrame({"a": np.linspace(0, 1, 8), "b": np.linspace(1, 3, 8) ** 2, "y": np.linspace(0, 1, 8) ** 3})
     model = RobustGPRegressor(Matern52("a"), trend=["b"], n_starts=1, calibrate=False).fit(table, "y")
-    assert predict.column_kinds(model) == {"a": "numbers", "b": "trend"}
+    assert predict.column_kinds(model) == {"a": "numbers", "b": "numbers"}
     assert list(predict.one_case(model, {}, ["a=0.5", "b=2"])) == ["a", "b"]
-    with pytest.raises(InputError, match="the trend 'b' must hold numbers"):
+    moved = table.assign(b=table["b"].where(table.index < 5, 0.0))
+    assert predict.fitted_rows(model, moved, Path("m.swwl")).tolist() == [True] * 5 + [False] * 3
+    with pytest.raises(InputError, match="input 'b' must hold numbers"):
         predict.input_columns(model, table.assign(b="x"), Path("t.csv"))
 
 

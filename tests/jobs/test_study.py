@@ -17,7 +17,7 @@ from swwl.errors import InputError
 from swwl.jobs.study.candidates import StudyCase, best_cases, near_failures, points_near, sobol_points
 from swwl.jobs.study.page import study_page
 from swwl.jobs.study.runs import Command, MakeTask, RunTask, make_mesh, read_answers, simulate
-from swwl.jobs.study.steps import Loop, locked
+from swwl.jobs.study.steps import Batch, Loop, locked
 from swwl.jobs.study.study import Goal, read_study
 from swwl.storage.memory import Memory
 
@@ -311,6 +311,21 @@ def test_a_study_ends_when_nothing_is_gained(folder):
     assert work.stopped == "the expected improvement is below the share 1" and len(work.cases) == 8
 
 
+@pytest.mark.parametrize("kind", ["minimize", "maximize", ""])
+def test_what_becomes_worse_is_no_gain(folder, kind):
+    """To learn, the error may rise; a best answer that is larger is a gain where it is to be large, and only there."""
+    rule = ("batch = 3", "batch = 3\nstop_after = 1")
+    goal = ('minimize = "height"\nat_least = {slope = 0.2}', f'{kind} = "height"' if kind else "")
+    targets = ("jobs = 2", 'jobs = 2\ntargets = ["height"]')
+    work = Loop(read_study(changed(folder, rule, goal, *([] if kind else [targets]))))
+    answers = {"minimize": [3.0, 2.0, 5.0], "maximize": [-2.0, -1.0, -5.0], "": [1.0, 1.0, 1.0]}[kind]
+    errors = [0.5, 0.2, 0.4]
+    for batch in (1, 2, 3):
+        work.cases.append(StudyCase(batch, batch, "", {}, {}, status="done", answers={"height": answers[batch - 1]}))
+        work.batches.append(Batch(batch, batch, errors[batch - 1], math.nan))
+        assert ("improved by no more than 1 %" in work._reason()) == (batch == 3)
+
+
 @pytest.mark.slow
 def test_cases_of_a_pool(folder):
     """Rows are chosen once each, and commands may name any column; --until stops in between."""
@@ -318,13 +333,19 @@ def test_cases_of_a_pool(folder):
     pool = pd.DataFrame(
         {"x": rng.uniform(0, 0.6, 14), "y": rng.uniform(size=14), "name": [f"a{k}; b" for k in range(14)]}
     )
-    pool.to_csv(folder / "pool.csv", index=False)
-    ranges = ("[parameters]\nx = [0, 1]\ny = [0, 1]", '[study]\npool = "pool.csv"\n[model]\ninputs = ["x", "y"]')
+    pool.assign(mark=np.arange(14) % 3 > 0).to_csv(folder / "pool.csv", index=False)
+    ranges = (
+        "[parameters]\nx = [0, 1]\ny = [0, 1]",
+        '[study]\npool = "pool.csv"\n[model]\ninputs = ["x", "y", "mark"]',
+    )
     path = changed(folder, ranges, ("strict", "'{name}'"), ("runs = 14", "runs = 20"))
-    Loop(read_study(path)).run(until=5)
+    first = Loop(read_study(path))
+    first.run(until=5)
     assert (pd.read_csv(folder / "bowl" / "cases.csv")["status"] == "done").sum() == 5
     work = Loop(read_study(path))
     work.run()
+    again = [case.inputs for case in Loop(read_study(path)).cases]
+    assert again[:5] == [case.inputs for case in first.cases][:5] and again == [case.inputs for case in work.cases]
     table = pd.read_csv(folder / "bowl" / "cases.csv")
     assert sorted(table["row"]) == list(range(14)) and work.stopped == "no candidates are left"
     np.testing.assert_allclose(table["x"], pool["x"].iloc[table["row"]])

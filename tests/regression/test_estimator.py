@@ -1,5 +1,6 @@
 import warnings
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pytest
@@ -195,6 +196,35 @@ def test_trends(table, trend, tmp_path):
     assert np.corrcoef(mean, table["weight"][45:])[0, 1] > 0.95
     model.save(tmp_path / "m.swwl")
     np.testing.assert_array_equal(load_model(tmp_path / "m.swwl").predict(table[45:]), mean)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_columns_of_the_trend_are_inputs(missing, tmp_path):
+    """Also of targets that help each other, where what a helper says is a column of the trend, but not an input."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.uniform(0, 1, 40), "z": rng.uniform(0, 1, 40)})
+    table["cheap"], table["good"] = np.sin(5 * table["x"]) + table["z"], table["z"] + 2 * np.sin(4 * table["x"])
+    table.loc[14:, "good"] = np.nan if missing else table["good"][14:]
+    options = {"calibrate": False, "targets_together": True}
+    model = RobustGPRegressor(Matern52("x"), trend=["z"], **options).fit(table, ["cheap", "good"])
+    model.save(tmp_path / "m.swwl")
+    for one in (model, load_model(tmp_path / "m.swwl")):
+        assert list(one.feature_names_in_) == ["x", "z"]
+        np.testing.assert_array_equal(one.predict(table[one.feature_names_in_]), model.predict(table))
+        np.testing.assert_allclose(one.train_inputs_["z"], table["z"])
+
+
+def test_files_that_do_not_hold_columns_of_the_trend_are_read():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.uniform(0, 1, 12), "z": rng.uniform(0, 1, 12)})
+    table["y"] = np.sin(5 * table["x"]) + table["z"]
+    model = RobustGPRegressor(Matern52("x"), trend=["z"], n_starts=1, calibrate=False).fit(table, "y")
+    state = msgspec.structs.asdict(model.get_state()) | {"law_inputs": {}}
+    loaded = RobustGPRegressor.from_state(state)
+    assert list(loaded.feature_names_in_) == ["x", "z"] and list(loaded.train_inputs_) == ["x"]
+    np.testing.assert_array_equal(loaded.predict(table), model.predict(table))
+    with pytest.raises(InputError, match="laws name"):
+        RobustGPRegressor.from_state(state | {"law_inputs": {"q": np.zeros(12)}})
 
 
 def test_progress_is_passed_on(table):

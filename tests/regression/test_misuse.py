@@ -13,10 +13,25 @@ X = pd.DataFrame({"x": np.linspace(0, 1, 12)})
 Y = np.sin(3 * X["x"].to_numpy())
 
 
-@pytest.mark.parametrize("option", [{"random_state": -1}, {"n_jobs": 0}])
-def test_options_that_make_no_sense(option):
-    with pytest.raises(InputError, match=f"{next(iter(option))} (is|must be)"):
-        RobustGPRegressor(**option).fit(X, Y)
+@pytest.mark.parametrize("kind", ["numbers", "curves"])
+@pytest.mark.parametrize(("option", "value"), [
+    ("random_state", -1), ("random_state", 1.5), ("random_state", "a"), ("n_jobs", 0), ("n_jobs", "a"),
+    ("n_starts", 0), ("n_starts", 1.5), ("n_starts", "3"), ("prior", ""), ("prior", "x"), ("regimes", ""),
+    ("target_scale", 3), ("scaled", 3), ("trend", 3), ("trend", ""), ("calibrate", "no"), ("calibrate", None),
+    ("share_ranges", 1), ("range_uncertainty", "no"), ("groups", "x"),
+])  # fmt: skip
+def test_options_that_make_no_sense(option, value, kind, monkeypatch):
+    """They are refused before anything is read."""
+    monkeypatch.setattr("swwl.regression.estimator.as_table", None)
+    with pytest.raises(InputError, match=f"^{option} (is|must be) .*{value}"):
+        RobustGPRegressor(**{option: value}).fit(
+            X, Y if kind == "numbers" else None, curve=None if kind == "numbers" else "c"
+        )
+
+
+@pytest.mark.parametrize("seed", [None, np.int64(3), np.random.RandomState(0)])
+def test_seeds_are_those_of_scikit_learn(seed):
+    assert RobustGPRegressor(random_state=seed, n_starts=np.int64(1), calibrate=np.bool_(False)).fit(X, Y)
 
 
 def test_numbers_of_samples_and_levels():
@@ -27,6 +42,13 @@ def test_numbers_of_samples_and_levels():
     for level in ("high", None, [0.9, 0.95]):
         with pytest.raises(InputError, match="strictly between 0 and 1"):
             model.predict_interval(X, level=level)
+
+
+@pytest.mark.parametrize(("y", "shape"), [(Y, (0, 0)), (np.c_[Y, Y**2], (2, 0, 0))])
+def test_no_rows_have_an_empty_covariance(y, shape):
+    model = RobustGPRegressor(calibrate=False).fit(X, y)
+    mean, cov = model.predict(X[:0], return_cov=True)
+    assert mean.shape == model.predict(X[:0]).shape and cov.shape == shape
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes")

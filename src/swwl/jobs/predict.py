@@ -18,7 +18,6 @@ from swwl.domain.notes import case_notes
 from swwl.domain.verdict import FEW_CASES, FEWEST, agreement, outside_ranges
 from swwl.errors import InputError, MissingFileError, located
 from swwl.evaluation import scores
-from swwl.evaluation.curves import trend_columns
 from swwl.evaluation.metadata import HELD_OUT, TableData, curve_data_of, data_of, field_data_of
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.model import FieldCases
@@ -97,14 +96,11 @@ def factors_of(model: Model) -> list[Factor]:
 
 
 def column_kinds(model: Model) -> dict[str, str]:
-    """Return what a model takes from every column that it needs: "graphs", "categories", "rows", "numbers", "trend"."""
+    """Return what a model takes from every column that it needs: "graphs", "categories", "rows", "numbers"."""
     kinds = {factor.column: factor.takes for factor in factors_of(model)}
     if model.predicts in ("fields", "series"):
         kinds[model.mesh_column_] = "graphs"
-        return {name: kinds.get(name, "numbers") for name in model.feature_names_in_}
-    own = model.regressor_ if model.predicts == "curves" else model
-    kinds |= {name: "numbers" for name in own.stack_.law_inputs if name not in kinds}
-    return kinds | {name: "trend" for name in trend_columns(own) if name not in kinds}
+    return {name: kinds.get(name, "numbers") for name in model.feature_names_in_}
 
 
 def graph_columns(model: Model) -> list[str]:
@@ -137,7 +133,7 @@ def input_columns(model: Model, frame: pd.DataFrame, path: Path) -> pd.DataFrame
         elif kind == "rows":
             columns[name] = require_rows(frame, path, name)
         else:
-            columns[name] = require_numbers(frame, path, name, "the trend" if kind == "trend" else "input")
+            columns[name] = require_numbers(frame, path, name, "input")
     return pd.DataFrame(columns, index=frame.index)
 
 
@@ -263,9 +259,7 @@ def case_meshes(model: Model, given: Sequence[str], time: Time | None = None) ->
 
 def one_case(model: Model, meshes: Mapping[str, Path], values: Sequence[str]) -> pd.DataFrame:
     """Return a table of one row from mesh files by column and texts NAME=VALUE; all inputs have to be there."""
-    own = model.regressor_ if model.predicts == "curves" else model
-    trend = trend_columns(own) if own.predicts == "numbers" else []
-    wanted = list(dict.fromkeys([*map(str, model.feature_names_in_), *trend]))
+    wanted = [str(name) for name in model.feature_names_in_]
     kinds = column_kinds(model)
     gone = next((file for file in meshes.values() if not is_mesh(file)), None)
     if gone is not None:
@@ -282,7 +276,7 @@ def one_case(model: Model, meshes: Mapping[str, Path], values: Sequence[str]) ->
             raise InputError(f"{name!r} is given twice.")
         case[name] = text[len(name) + 1 :]
         is_number = abs(pd.to_numeric(case[name], errors="coerce")) <= LARGEST
-        if kinds.get(name) in ("numbers", "trend") and not is_number:
+        if kinds.get(name) == "numbers" and not is_number:
             raise InputError(f"{name} must be a number, not {case[name]!r}; it is given in the unit of the table.")
     missing = [name for name in wanted if name not in case]
     if missing:
@@ -325,6 +319,10 @@ def fitted_rows(model: Model, inputs: pd.DataFrame, model_path: Path) -> NDArray
         if known is not None:
             vectors = factor.vectors(factor.represent(inputs[factor.column]))
             pairs.append((np.asarray(known, float), np.asarray(vectors, float)))
+    regressor = model.regressor_ if model.predicts == "curves" else model
+    for name, values in regressor.stack_.other_inputs.items() if regressor.predicts == "numbers" else ():
+        unit = float(values.std()) or 1.0
+        pairs.append((values[:, None] / unit, inputs[name].to_numpy(float)[:, None] / unit))
     if not pairs or any(not len(known) for known, _ in pairs):
         return np.zeros(len(inputs), dtype=bool)
     train, given = (np.hstack(parts) for parts in zip(*pairs, strict=True))

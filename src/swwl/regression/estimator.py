@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
@@ -38,6 +38,7 @@ from swwl.errors import GPWarning, InputError
 from swwl.formatting import NotebookTable, html_table, number, percent
 from swwl.gp import RobustGP
 from swwl.gp.prediction import Prediction, check_samples
+from swwl.gp.prior import PRIORS
 from swwl.kernels.base import Factor, Product, warn_about_indefinite
 from swwl.kernels.shared import Sampled, fit_kernels, keep_sampled
 from swwl.kernels.stored import stored
@@ -59,8 +60,8 @@ from swwl.regression.stack import (
     Stack,
     check_trend,
     columns_of,
-    law_inputs,
     named_kernels,
+    other_inputs,
     trend_factors,
     trend_matrix,
 )
@@ -81,6 +82,17 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Table: TypeAlias = Any  # a DataFrame or other table, a list of graphs, or an array
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def check_predicts_numbers(model: RobustGPRegressor) -> None:
+    """Refuse a regressor that is not fitted, or was fitted to curves."""
+    if "curves_" in vars(model) and "stack_" not in vars(model):
+        raise InputError("This model predicts curves: ask its curves_, a CurveRegressor.")
+    check_is_fitted(model, "stack_")
 
 
 @storable
@@ -281,7 +293,8 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         curve : str, optional
             Instead of targets, the curves of ``X`` to learn: a column of arrays or of CSV files, or the beginning of
             the names of wide columns. Then :attr:`curves_` is a fitted :class:`swwl.CurveRegressor`, and what this
-            model is asked, it answers: ``predict``, ``predict_interval``, ``sample``, ``domain`` and ``save``.
+            model is asked, it answers: ``predict``, ``predict_interval``, ``sample``, ``domain``, ``score`` and
+            ``save``.
         grid : array-like of shape (m,), optional
             The abscissas of curves that come without.
         progress : callable, optional
@@ -298,6 +311,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
             where folds agree, and predictions are those of the best level. The larger number is the better level, of
             texts that with fewer rows; ``{"level": ["coarse", "fine"]}`` says it, the best last.
         """
+        self._check_options()
         if curve is not None:
             others = {"embeddings": embeddings, "fidelity": fidelity}
             return self._fit_curves(
@@ -319,7 +333,6 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         if self.kernel is None:
             warn_about_columns(table, pd.DataFrame(targets, columns=self.target_names_))
         laws = laws_of_table(self.scaled, self.target_names_, targets, inputs)
-        self._check_options()
         solver = choose_solver(self.solver, len(targets), self.range_uncertainty)
         if len(targets) == 3:
             warnings.warn("With 3 rows, standard deviations come out infinite; use 4 or more.", GPWarning, stacklevel=2)
@@ -339,13 +352,13 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         for member in members:
             warn_about_indefinite(member.kernel, stacklevel=3)
         stacked = len(members) > 1
-        prior, linear = self.prior or ("gentle" if stacked else "robust"), bool(trend)
+        prior, linear = ("gentle" if stacked else "robust") if self.prior is None else self.prior, bool(trend)
         task = Task(
             targets,
             layout,
             trend_matrix(trend, table),
             partial(self._make_gp, prior=prior, linear=linear),
-            self.n_starts or (1 if stacked else 3),
+            (1 if stacked else 3) if self.n_starts is None else self.n_starts,
             self.calibrate,
             self.random_state,
             effective_n_jobs(self.n_jobs),
@@ -369,7 +382,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
             judged=found.judged,
             regimes=found.regimes,
             laws=laws,
-            law_inputs=law_inputs(laws, inputs),
+            other_inputs=other_inputs(laws, trend, members, table),
         )
         if sizes is not None:
             self.stack_.influence = measure_influence(self.stack_, table, measured, sizes, memory)
@@ -396,6 +409,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         self.__dict__.pop("stack_", None)
         model = CurveRegressor(self, random_state=self.random_state, n_jobs=self.n_jobs)
         self.curves_ = model.fit(X, curve, grid=grid, **options)
+        self.target_names_, self.n_features_in_ = self.curves_.target_names_, self.curves_.n_features_in_
         return self
 
     @property
@@ -438,6 +452,9 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
             Only with ``return_cov``.
         """
         if self._curves is not None:
+            if return_cov or not include_nugget:
+                name = "return_cov=True" if return_cov else "include_nugget=False"
+                raise InputError(f"{name} is for models of numbers; this model predicts curves.")
             return self._curves.predict(X, return_std, grid=grid, widen=widen, progress=progress, memory=memory)
         if return_std and return_cov:
             raise InputError("return_std and return_cov are mutually exclusive; the diagonal of cov is std squared.")
@@ -445,7 +462,9 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         if not return_cov:
             found = self._asked(X, include_nugget, **options)[0]
             return (found.mean, found.std) if return_std else found.mean
-        _, cases, factors = self._asked(X, True, **options)
+        nothing, cases, factors = self._asked(X, True, **options)
+        if not len(cases):
+            return nothing.mean, np.empty((*nothing.mean.shape[1:], 0, 0))
         mean, cov = self.stack_.joint(cases, include_nugget, factors)
         return (mean[:, 0], cov[0]) if self.stack_.layout.single else (mean, cov)
 
@@ -473,6 +492,8 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
             Of curves, see :meth:`swwl.CurveRegressor.predict_interval`.
         """
         if self._curves is not None:
+            if not include_nugget:
+                raise InputError("include_nugget=False is for models of numbers; this model predicts curves.")
             options: dict[str, Any] = {"simultaneous": simultaneous, "grid": grid, "widen": widen}
             return self._curves.predict_interval(X, level, **options, progress=progress, memory=memory)
         if simultaneous:
@@ -526,7 +547,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         stacklevel: int,
     ) -> tuple[Prediction, Represented, Array]:
         """Return predictions, the cases as the stack sees them, and by how much scales were multiplied; warn."""
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         if hasattr(X, "__len__") and len(X) == 0:
             nothing = self.stack_.layout.nothing(self.gps_[0].df_)
             return nothing, Represented([], None, 0), np.empty(nothing.mean.shape)
@@ -601,7 +622,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         >>> shares["share"].round(1).tolist()
         [0.9, 0.1]
         """
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         if any(member.large for member in self.stack_.members) or self.chain_ is not None:
             return None
         return variance_shares(self.stack_, len(self.train_targets_), self.random_state)
@@ -617,7 +638,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         DataFrame
             ``target``, ``model`` ("linear" or "boosted") and ``rmse``.
         """
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         n = len(self.train_targets_)
         if not FEWEST_ROWS <= n <= MOST_ROWS:
             return None
@@ -663,7 +684,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         self, X: Table, *, progress: Progress | None = None, memory: MemoryLike = None
     ) -> tuple[Prediction, pd.DataFrame]:
         """Return :meth:`predict_distribution` and :meth:`domain` of new rows, which are embedded once for both."""
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         table = self._table(X)
         if not len(table):
             raise InputError("There are no rows to compare with the training cases.")
@@ -749,7 +770,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         """
         if self._curves is not None:
             return self._curves.sample(X, n_samples, random_state, progress=progress, memory=memory)
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         table = self._table(X)
         check_samples(n_samples, len(table) * len(self.target_names_))
         cases = self.stack_.represent(table, progress, memory)
@@ -762,7 +783,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
 
         Their diagonals are the squares of the standard deviations of :meth:`predict`.
         """
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         options: dict[str, Any] = {"widen": True, "progress": progress, "memory": memory, "stacklevel": 3}
         found = self._asked(X, True, **options)[0].columns()
         return target_covariances(found.std, self.target_correlation_.to_numpy())
@@ -779,7 +800,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         Prediction
             Arrays of shape (N,) or (N, k): ``mean``, ``std``, ``interval(level)``.
         """
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         return self.stack_.leave_one_out()
 
     def cross_validation(self) -> tuple[NDArray[np.intp], Prediction] | None:
@@ -795,7 +816,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
             Places among the training rows (mostly all of them), and arrays of shape (J, k). None where nothing was
             left out: with fewer than 10 rows, or one kernel and ``calibrate=False``, a fit cannot be judged.
         """
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         return self.stack_.cross_validation()
 
     def counted(self, target: int) -> NDArray[np.bool_]:
@@ -840,7 +861,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         list of Sensitivity
             For every row; with several targets, for every row and target, row by row.
         """
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         return sensitivities(self.stack_, as_rows(X, self.feature_names_in_), target, along, where, std, motions)
 
     def score(self, X: Table, y: Any, sample_weight: ArrayLike | None = None) -> float:
@@ -850,10 +871,12 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         ----------
         X : DataFrame, list of graphs or array
         y : as for :meth:`fit`
-            Targets, or the names of their columns in ``X``.
+            Targets, or the names of their columns in ``X``; of curves, see :meth:`swwl.CurveRegressor.score`.
         sample_weight : array-like of shape (M,), optional
         """
-        check_is_fitted(self, "stack_")
+        if self._curves is not None:
+            return self._curves.score(X, y, sample_weight)
+        check_predicts_numbers(self)
         targets, _, _ = split_targets(as_table(X), y, to_learn=False)
         mean = self.predict(X, widen=False).reshape(len(targets), -1)
         return float(r2_score(targets, mean, sample_weight=sample_weight))
@@ -864,7 +887,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
 
     def get_state(self) -> RegressorState | ChainState:
         """Return what the fitted model is made of, for a model file."""
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         return regressor_state(self) if self.chain_ is None else chain_state(self, self.chain_)
 
     @classmethod
@@ -946,8 +969,9 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:
         """Columns that predictions need."""
-        of_kernels = columns_of({member.name: member.kernel for member in self.stack_.members})
-        return np.array(list(dict.fromkeys([*of_kernels, *self.stack_.law_inputs])), dtype=object)
+        if self._curves is not None:
+            return np.asarray(self._curves.feature_names_in_)
+        return np.array(self.stack_.columns(), dtype=object)
 
     @property
     def solver_(self) -> str:
@@ -964,7 +988,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
     def train_inputs_(self) -> pd.DataFrame:
         """The numeric columns that the model was fitted to, in their own units."""
         check_is_fitted(self, "stack_")
-        return pd.DataFrame(number_columns(self.kernel_.factors, self.train_rows_) | self.stack_.law_inputs)
+        return pd.DataFrame(number_columns(self.kernel_.factors, self.train_rows_) | self.stack_.other_inputs)
 
     def _html_summary(self) -> str:
         """Return a table of targets: rows, left-out errors, kernels and their weights; nothing before the fit."""
@@ -995,11 +1019,26 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
     def _check_options(self) -> None:
         check_trend(self.trend)
         check_outliers(self.outliers)
-        check_regimes(self.regimes or "auto")
-        if self.n_jobs == 0:
-            raise InputError("n_jobs must be a number of workers, or -1 for one per core, not 0.")
-        if isinstance(self.random_state, (int, np.integer)) and self.random_state < 0:
-            raise InputError(f"random_state is {self.random_state}, but a whole number of at least 0 is expected.")
+        check_regimes("auto" if self.regimes is None else self.regimes)
+        if self.prior is not None and self.prior not in PRIORS:
+            raise InputError(f"prior is {self.prior!r}, but {' or '.join(map(repr, PRIORS))} is expected.")
+        if self.n_starts is not None and not (_is_whole(self.n_starts) and self.n_starts >= 1):
+            raise InputError(f"n_starts is {self.n_starts!r}, but a whole number of at least 1 is expected.")
+        if self.n_jobs is not None and not (_is_whole(self.n_jobs) and self.n_jobs != 0):
+            raise InputError(f"n_jobs must be a number of workers, or -1 for one per core, not {self.n_jobs!r}.")
+        for name in ("calibrate", "share_ranges", "range_uncertainty", "groups"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise InputError(f"{name} is {getattr(self, name)!r}, but True or False is expected.")
+        for name in ("target_scale", "scaled"):
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, Iterable):
+                raise InputError(f"{name} is {given!r}, but a text, a list of texts, or a dict by target is expected.")
+        try:
+            np.random.default_rng(self.random_state)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"random_state is {self.random_state!r}, but a whole number of at least 0 is expected."
+            ) from None
 
     def _kernels(self, inputs: pd.DataFrame, few_rows: bool) -> dict[str, Product]:
         """Return the kernels to fit, by name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -43,8 +43,9 @@ _TRENDS = ("constant", "zero", "linear")
 
 
 def check_trend(trend: str | Sequence[str]) -> None:
-    """Refuse a word that names no trend."""
-    if isinstance(trend, str) and trend not in _TRENDS:
+    """Refuse what names no trend, and no columns."""
+    known = trend in _TRENDS if isinstance(trend, str) else isinstance(trend, Iterable)
+    if not known:
         raise InputError(f'trend must be "constant", "zero", "linear" or a list of columns, not {trend!r}.')
 
 
@@ -355,8 +356,8 @@ class Stack:
         By how far predictions move with how coarse meshes are, as far as that has been measured.
     laws : list of k Law or None
         What the targets are learned over; none where none is.
-    law_inputs : dict of str to ndarray of shape (N,)
-        The columns of the laws, of the training rows.
+    other_inputs : dict of str to ndarray of shape (N,)
+        The columns of the laws, and those of the trend that no kernel has, of the training rows.
     link : Link or None
         A helper of which more is known, where there is one; its answer is the last column of the trend.
     """
@@ -373,13 +374,13 @@ class Stack:
     regimes: Regimes | None = None
     influence: MeshInfluence | None = None
     laws: list[Law | None] = field(default_factory=list)
-    law_inputs: dict[str, Array] = field(default_factory=dict)
+    other_inputs: dict[str, Array] = field(default_factory=dict)
     link: Link | None = None
 
     @cached_property
     def train_times(self) -> Array | None:
         """The laws' values of the training rows, (N, k); None where there is no law."""
-        return law_values(self.laws, pd.DataFrame(self.law_inputs))
+        return law_values(self.laws, pd.DataFrame(self.other_inputs))
 
     @cached_property
     def kernel(self) -> Product:
@@ -432,6 +433,14 @@ class Stack:
         rows, *others = represent_apart(self.kernel_groups(), partial(column, table), progress, memory)
         return self.represented(rows, table, others)
 
+    def columns(self) -> list[str]:
+        """Return the columns that predictions need: those of the kernels, the trend, the laws, and of a helper."""
+        found = [*columns_of({member.name: member.kernel for member in self.members})]
+        found += [factor.column for factor in self.trend] + list(self.other_inputs)
+        if self.link is not None:
+            found = [name for name in found if name != self.link.column] + self.link.helper.columns()
+        return list(dict.fromkeys(found))
+
     def kernels(self) -> list[Product]:
         """Return all kernels that have to see new cases: those of the members, and what measures meshes."""
         found = [member.kernel for member in self.members]
@@ -478,7 +487,7 @@ class Stack:
 
         n = len(self.members[0].gps[0].train_targets_)
         rows = [[at(*pair) for pair in zip(m.kernel.factors, m.rows, strict=True)] for m in self.members]
-        numbers = number_columns(self.kernel.factors, self.train_rows) | self.law_inputs
+        numbers = number_columns(self.kernel.factors, self.train_rows) | self.other_inputs
         table = pd.DataFrame(numbers, index=range(n)).assign(**given)
         return Represented(rows, trend_matrix(self.trend, table), n, times=law_values(self.laws, table))
 
@@ -861,10 +870,14 @@ def law_values(laws: Sequence[Law | None], table: pd.DataFrame) -> Array | None:
     return np.column_stack([np.ones(len(table)) if law is None else law.values(table) for law in laws])
 
 
-def law_inputs(laws: Sequence[Law | None], table: pd.DataFrame) -> dict[str, Array]:
-    """Return the columns of a table that laws need, (N,) each."""
-    names = dict.fromkeys(name for law in laws if law is not None for name in law.columns.values())
-    return {name: table[name].to_numpy(dtype=np.float64) for name in names}
+def other_inputs(
+    laws: Sequence[Law | None], trend: Sequence[Factor], members: Sequence[Member], table: pd.DataFrame
+) -> dict[str, Array]:
+    """Return the columns of a table that laws need, and those of the trend that no kernel has, (N,) each."""
+    known = {name for member in members for name in number_columns(member.kernel.factors, member.rows)}
+    names = [name for law in laws if law is not None for name in law.columns.values()]
+    names += [factor.column for factor in trend if factor.column not in known]
+    return {name: table[name].to_numpy(dtype=np.float64) for name in dict.fromkeys(names)}
 
 
 def mean_shares(members: Sequence[Member], weights: Array, columns: Sequence[str]) -> list[Array]:

@@ -100,6 +100,7 @@ class Candidates:
         rows = HoldOut(all_rows=True)
         self.plan = plan_fit(path, [], names, study.model.inputs, kernel=kernel, rows=rows, results=known)
         self.meshes, self.inputs = self.plan.meshes, [*self.plan.inputs, *self.plan.categories]
+        self.numeric = [name for name in self.inputs if frame[name].dtype.kind in "biuf"]
         for name in [*self.meshes, *self.inputs]:
             if name in OWN:
                 raise InputError(
@@ -162,7 +163,7 @@ class Parameters:
 
     def __init__(self, study: Study, memory: Memory, each: Each):
         self.study, self.memory, self._each = study, memory, each
-        self.inputs = list(study.parameters)
+        self.inputs = self.numeric = list(study.parameters)
         self.meshes = ["mesh"] if study.make is not None else []
         self.folder = study.folder / "meshes"
         for name in study.model.inputs or []:
@@ -295,4 +296,4 @@ def near_failures(
 
 
 def _plain(value: object) -> float | str:
-    return float(value) if isinstance(value, (int, float, np.integer, np.floating)) else str(value)
+    return float(value) if isinstance(value, (int, float, np.integer, np.floating, np.bool_)) else str(value)

@@ -151,7 +151,7 @@ class Loop:
             return f"the expected improvement is below the share {budget.expected:g}"
         if budget.stop_after is not None and last > budget.stop_after:
             before, now = self._measure(last - budget.stop_after), self._measure(last)
-            if math.isfinite(before) and abs(before - now) <= budget.improvement * abs(before):
+            if math.isfinite(before) and before - now <= budget.improvement * abs(before):
                 return f"{budget.stop_after} batches improved by no more than {100 * budget.improvement:g} %"
         none_left = isinstance(self.source, Candidates) and len(self.cases) >= len(self.source.table)
         if none_left or self._none_left:
@@ -165,12 +165,13 @@ class Loop:
         return abs(best.answers[target]) if best is not None and target is not None else 1.0 if target is None else 0.0
 
     def _measure(self, batch: int) -> float:
-        """Return what was reached with a batch: the best answer or, to learn, the error."""
+        """Return what was reached with a batch, the less the better: the best answer or, to learn, the error."""
         target = self.study.goal.target
         if target is None:
             return next((one.error for one in self.batches if one.batch == batch), math.nan)
         best = self.best(batch)
-        return math.nan if best is None else best.answers[target]
+        sign = 1.0 if self.study.goal.minimize else -1.0
+        return math.nan if best is None else sign * best.answers[target]
 
     def best(self, batch: int | None = None) -> StudyCase | None:
         """Return the best case that keeps to all bounds, up to a batch."""
@@ -419,7 +420,7 @@ class Loop:
                 int(row["batch"]),
                 row["why"],
                 {name: row[name] for name in self.source.meshes},
-                {name: float(row[name]) if self.study.parameters else row[name] for name in self.source.inputs},
+                {name: float(row[name]) if name in self.source.numeric else row[name] for name in self.source.inputs},
                 int(row["row"]) if row.get("row") else None,
                 row["status"].strip(),
             )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Annotated
 
 import numpy as np
@@ -84,8 +85,7 @@ class Bands:
 
     def width(self, level: float) -> float:
         """Return how many deviations an interval at a place has to each side."""
-        if not 0 < level < 1:
-            raise InputError(f"level is {level!r}, but a number between 0 and 1 is expected.")
+        check_level(level)
         return float(np.interp(level, np.append(0.0, LEVELS), np.append(0.0, self.widths)))
 
     def deviations(self, basis: CurveBasis, std: Array) -> Array:
@@ -113,6 +113,20 @@ class Bands:
         return np.asarray(curves + wider * sign * rest[picked])
 
 
+def check_level(level: float) -> None:
+    """Refuse a level that is not a probability.
+
+    Examples
+    --------
+    >>> check_level(95)
+    Traceback (most recent call last):
+    ...
+    swwl.errors.InputError: level is 95, but a number between 0 and 1 is expected.
+    """
+    if not (isinstance(level, Real) and 0 < level < 1):
+        raise InputError(f"level is {level!r}, but a number between 0 and 1 is expected.")
+
+
 def conformal(errors: Array, level: float) -> float:
     """Return what a new error stays below with probability ``level``, given others (n,), rising.
 
@@ -123,8 +137,7 @@ def conformal(errors: Array, level: float) -> float:
     >>> conformal(np.arange(1.0, 20.0), 0.9)
     18.0
     """
-    if not 0 < level < 1:
-        raise InputError(f"level is {level!r}, but a number between 0 and 1 is expected.")
+    check_level(level)
     n = len(errors)
     place = (n + 1) * level
     if place <= n:
@@ -249,6 +262,7 @@ def number_intervals(
     Numbers that have a name are as wide as folds ask for; crossings are as samples have them, with the ``probability``
     that there is one.
     """
+    check_level(level)
     found = []
     for one, samples in what:
         crosses = np.isfinite(samples)
@@ -264,7 +278,8 @@ def number_intervals(
                 lower, upper = (np.clip(bound, basis.grid[0], basis.grid[-1]) for bound in (lower, upper))
             found.append({"mean": mean, "std": std, "lower": lower, "upper": upper})
         else:
-            lower, upper = np.nanquantile(safe, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+            ends = [0.5 - level / 2, 0.5 + level / 2]
+            lower, upper = np.nanquantile(safe, ends, axis=0) if safe.size else np.empty((2, 0))
             parts = {"mean": mean, "std": std, "lower": lower, "upper": upper}
             own = {name: np.where(there, values, np.nan) for name, values in parts.items()}
             found.append(own | {"probability": crosses.mean(axis=0)})
