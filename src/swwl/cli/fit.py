@@ -174,7 +174,7 @@ def fit(
         ),
     ] = None,
     solver: Annotated[
-        SolverName, typer.Option(help="exact, or vecchia for many rows; auto takes it from 3000 rows on.")
+        SolverName, typer.Option(help="exact, or vecchia for many rows; auto takes it above 3000 rows.")
     ] = SolverName.auto,
     embeddings: Annotated[
         Path | None, typer.Option(help="Store that swwl embed made of the meshes, which are not read then.")

@@ -722,6 +722,7 @@ def _of_targets(plan: FitPlan) -> list[Finding]:
             low, middle, high = float(size.min()), float(np.median(size)), float(size.max())
             if high > _SKEWED * middle and high > _ORDERS * low:
                 text = f"spans {np.log10(high / low):.0f} orders of magnitude ({number(low)} to {number(high)})"
-                advice = "add a column with its logarithm, and learn that"
+                advice = "the default model chooses the scale"
+                advice += f"; swwl fit --log {name} insists on the logarithm" if (values > 0).all() else ""
                 found.append(Finding("orders of magnitude", text, advice, column=name))
     return found

@@ -113,7 +113,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         many rows works with.
     solver : {"auto", "exact", "vecchia"}
         "exact" factorizes one matrix of all rows; "vecchia" approximates it by inducing rows and neighbors, in time
-        that grows with the number of rows, see :mod:`swwl.regression.fit_many_rows`. "auto" takes it from 3000 rows on.
+        that grows with the number of rows, see :mod:`swwl.regression.fit_many_rows`. "auto" takes it above 3000 rows.
     target_scale : {"auto", "identity", "log", "warp"}, or a list or dict of them, optional
         On which scale a target is fitted: its own, its logarithm, or the best of several monotone warps; for all
         targets, for each in their order, or by name. "auto" stays with the target's own unless another describes

@@ -42,7 +42,11 @@ def loop(
     wrote, study.html shows it, model.swwl is the latest model. However it ends, the same command goes on from there.
 
     \b
-    Example, STUDY.toml:
+    Example:
+      swwl loop bracket.toml --dry-run
+
+    \b
+    bracket.toml:
       [parameters]
       foot = [3, 10]
       [make]
