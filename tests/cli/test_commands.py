@@ -18,8 +18,8 @@ from tests.cli.conftest import SMALL, start, swwl
 from tests.fielddata import QUICK, write_plates
 from tests.helpers import plate, write_cgns
 
-COMMANDS = ["check", "embed", "demo", "make", "fit", "predict", "submit", "curve", "explain", "select", "suggest", "loop",
-            "improve", "report", "serve", "coarsen", "info"]  # fmt: skip
+COMMANDS = ["check", "embed", "demo", "make", "fit", "predict", "submit", "curve", "explain", "select", "suggest",
+            "loop", "improve", "report", "serve", "coarsen", "info"]  # fmt: skip
 
 
 @pytest.mark.parametrize("command", COMMANDS)
