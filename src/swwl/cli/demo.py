@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Force, Output
+from swwl.cli.console import AsJson, Force, Output, Quiet
 from swwl.errors import InputError
 from swwl.formatting import percent
 
@@ -31,8 +31,8 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of the simulations.")] = 0,
     jobs: Annotated[int, typer.Option(help="Processes and threads; -1 is one per core.")] = -1,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Simulate, learn, test and report, offline: about a minute.
 

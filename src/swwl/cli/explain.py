@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import AtTime, Force, Output, given_time
+from swwl.cli.console import AtTime, Force, ModelFile, Output, Quiet, given_time
 from swwl.errors import InputError
 from swwl.formatting import Record, number
 
@@ -15,7 +15,7 @@ _PICTURES = (".png", ".svg", ".pdf")
 
 
 def explain(
-    model: Annotated[Path, typer.Argument(help="Model file that swwl fit wrote.")],
+    model: ModelFile,
     values: Annotated[list[str] | None, typer.Argument(help="The inputs of the case as NAME=VALUE.")] = None,
     mesh: Annotated[list[str] | None, typer.Option(help="Mesh file of the case.")] = None,
     output: Annotated[
@@ -41,7 +41,7 @@ def explain(
     time: AtTime = None,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the derivatives as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Say what changes the prediction of one case.
 

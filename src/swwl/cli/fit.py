@@ -10,7 +10,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from swwl.cli.console import Force, Output, given_time
+from swwl.cli.console import (
+    AllRows,
+    AsJson,
+    DropIncomplete,
+    Force,
+    InputColumns,
+    Iterations,
+    KeepEmbeddings,
+    MeshColumns,
+    Output,
+    Projections,
+    Quantiles,
+    Quiet,
+    ResultColumns,
+    TableFile,
+    TargetColumns,
+    TestFraction,
+    Threads,
+    given_time,
+)
 from swwl.cli.show import show_findings, show_fitted, show_plan
 from swwl.errors import ColumnWarning, InputError, LawWarning, LeftOutWarning, OutlierWarning
 from swwl.formatting import Record
@@ -63,9 +82,9 @@ class Weights(StrEnum):
 
 
 def fit(
-    table: Annotated[Path, typer.Argument(help="CSV, Excel or Parquet table; mesh paths in it are relative to it.")],
+    table: TableFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write, such as rotor.swwl.")],
-    target: Annotated[list[str] | None, typer.Option(help="Column to predict; repeat it for several.")] = None,
+    target: TargetColumns = None,
     target_field: Annotated[
         list[str] | None, typer.Option(help="Field of the meshes to predict whole; repeat it for several.")
     ] = None,
@@ -75,17 +94,9 @@ def fit(
             help="Curve to predict: a column of CSV files, or the beginning of wide columns, cp of cp_000 to cp_199."
         ),
     ] = None,
-    mesh: Annotated[
-        list[str] | None, typer.Option(help="Column of mesh paths; repeat it for several. Detected if omitted.")
-    ] = None,
-    inputs: Annotated[
-        str | None,
-        typer.Option(help="Input columns, separated by commas; '' for meshes only. By default all that can be."),
-    ] = None,
-    results: Annotated[
-        list[str] | None,
-        typer.Option(help="Columns that the simulation computes, no inputs: names or patterns, separated by commas."),
-    ] = None,
+    mesh: MeshColumns = None,
+    inputs: InputColumns = None,
+    results: ResultColumns = None,
     kernel: Annotated[
         Kernel | None,
         typer.Option(help="Kernel on meshes: auto [default] mixes several by cross-validation; scalars has none."),
@@ -93,19 +104,12 @@ def fit(
     split: Annotated[
         str | None, typer.Option(help="Column whose rows 'train' are fitted; the others are held out and scored.")
     ] = None,
-    test_fraction: Annotated[float | None, typer.Option(help="Hold out this share of rows, at random.")] = None,
-    all_rows: Annotated[bool, typer.Option("--all-rows", help="Fit all rows, whatever a column 'split' says.")] = False,
-    drop_incomplete: Annotated[
-        bool, typer.Option("--drop-incomplete", help="Leave out rows in which a mesh, an input or a target is missing.")
-    ] = False,
-    projections: Annotated[int, typer.Option("--projections", "-P", help="Directions of projection, P.")] = 50,
-    quantiles: Annotated[
-        int | None, typer.Option("--quantiles", "-Q", help="Quantiles of each projection, Q [500; auto: 100].")
-    ] = None,
-    iterations: Annotated[
-        int | None,
-        typer.Option("--iterations", "-H", max=1000, help="Weisfeiler-Lehman iterations, H [3]. Not for auto."),
-    ] = None,
+    test_fraction: TestFraction = None,
+    all_rows: AllRows = False,
+    drop_incomplete: DropIncomplete = False,
+    projections: Projections = 50,
+    quantiles: Quantiles = None,
+    iterations: Iterations = None,
     step: Annotated[
         str | None,
         typer.Option(help="Steps per iteration: a number [1], or sqrt: root of the nodes. Not for auto."),
@@ -179,12 +183,12 @@ def fit(
     embeddings: Annotated[
         Path | None, typer.Option(help="Store that swwl embed made of the meshes, which are not read then.")
     ] = None,
-    cache: Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")] = True,
-    jobs: Annotated[int, typer.Option(help="Threads; -1 is one per core.")] = -1,
+    cache: KeepEmbeddings = True,
+    jobs: Threads = -1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of directions, folds and --test-fraction.")] = 0,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Learn targets, whole fields or curves from meshes and numbers.
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Force, Output
+from swwl.cli.console import AsJson, Force, Output, Processes, Quiet
 
 
 class GeneratorName(StrEnum):
@@ -45,10 +45,10 @@ def make(
     file_format: Annotated[
         Format, typer.Option("--format", help="Meshes for ParaView and other tools, or for NumPy.")
     ] = Format.vtu,
-    jobs: Annotated[int, typer.Option(help="Processes; -1 is one per core.")] = -1,
+    jobs: Processes = -1,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Generate simulations to learn from: meshes and a table.
 

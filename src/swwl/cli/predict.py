@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from swwl.cli.console import AtTime, Force, Output, given_time
+from swwl.cli.console import AsJson, AtTime, Force, KeepEmbeddings, ModelFile, Output, Quiet, given_time
 from swwl.cli.show import show_curve_scores, show_field_scores, show_findings, show_scores
 from swwl.errors import InputError, LeftOutWarning
 from swwl.formatting import Record, number
@@ -322,7 +322,7 @@ def _is_line(path: Path) -> bool:
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="Model file that swwl fit wrote.")],
+    model: ModelFile,
     what: Annotated[
         list[str] | None,
         typer.Argument(help="Table with the columns that the model uses; for one case, its inputs as NAME=VALUE."),
@@ -381,10 +381,10 @@ def predict(
         str | None,
         typer.Option(metavar="T,T,…", help="Of fields over time: when to predict them [the times of training]."),
     ] = None,
-    cache: Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")] = True,
+    cache: KeepEmbeddings = True,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Predict every row of a table, or one case.
 

@@ -7,18 +7,18 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Force, Output
+from swwl.cli.console import AsJson, Force, ModelFile, Output, Quiet
 from swwl.errors import located
 
 
 def report(
-    model: Annotated[Path, typer.Argument(help="Model file that swwl fit wrote.")],
+    model: ModelFile,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Page to write; by default MODEL.html beside the model.")
     ] = None,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write one HTML page about a model, to read, print and send.
 

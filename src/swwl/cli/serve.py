@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Output
+from swwl.cli.console import Output, Quiet
 from swwl.errors import InputError, MissingPackageError
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -37,7 +37,7 @@ def serve(
     max_nodes: Annotated[int, typer.Option(help="Largest mesh, in nodes.")] = 2_000_000,
     seconds: Annotated[float, typer.Option(help="Longest computation, in seconds.")] = 120,
     as_json: Annotated[bool, typer.Option("--json", help="Print the link and the models as JSON, then serve.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Show models in a browser, and answer over HTTP.
 

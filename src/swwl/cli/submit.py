@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Force, Output
+from swwl.cli.console import AsJson, Force, Output, Quiet
 from swwl.errors import InputError, LeftOutWarning
 
 
@@ -22,8 +22,8 @@ def submit(
     ] = None,
     cache: Annotated[bool, typer.Option(help="Keep embeddings in the folder, in .swwl-cache.")] = True,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Predict the test split of a PLAID folder, for its benchmarks.
 

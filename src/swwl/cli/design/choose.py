@@ -7,7 +7,21 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import AtTime, Force, Output, PartOf, given_time
+from swwl.cli.console import (
+    AtLeast,
+    AtMost,
+    AtTime,
+    Force,
+    InputColumns,
+    KeepEmbeddings,
+    MeshColumns,
+    ModelFile,
+    Output,
+    PartOf,
+    Quiet,
+    Threads,
+    given_time,
+)
 from swwl.cli.show import show_choices
 
 
@@ -15,13 +29,8 @@ def select(
     table: Annotated[Path, typer.Argument(help="Pool of cases: CSV, Excel or Parquet; mesh paths relative to it.")],
     number: Annotated[int, typer.Option("--number", "-n", min=1, help="How many to choose.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Table to write: .csv or .parquet.")],
-    mesh: Annotated[
-        list[str] | None, typer.Option(help="Column of mesh paths; repeat it for several. Detected if omitted.")
-    ] = None,
-    inputs: Annotated[
-        str | None,
-        typer.Option(help="Input columns, separated by commas; '' for meshes only. By default all that can be."),
-    ] = None,
+    mesh: MeshColumns = None,
+    inputs: InputColumns = None,
     method: Annotated[
         str,
         typer.Option(
@@ -32,12 +41,12 @@ def select(
     group: PartOf = None,
     time: AtTime = None,
     picture: Annotated[Path | None, typer.Option("--map", help="Picture of the choices: .png, .svg or .pdf.")] = None,
-    cache: Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")] = True,
-    jobs: Annotated[int, typer.Option(help="Threads; -1 is one per core.")] = -1,
+    cache: KeepEmbeddings = True,
+    jobs: Threads = -1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the embedding.")] = 0,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the choices as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Choose which cases to simulate first, from inputs alone.
 
@@ -74,7 +83,7 @@ def select(
 
 
 def suggest(
-    model: Annotated[Path, typer.Argument(help="Model file that swwl fit wrote.")],
+    model: ModelFile,
     pool: Annotated[Path, typer.Argument(help="Table of candidates, with the columns that the model uses.")],
     number: Annotated[int, typer.Option("--number", "-n", min=1, help="How many to choose.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Table to write: .csv or .parquet.")],
@@ -89,12 +98,8 @@ def suggest(
         str | None,
         typer.Option(help="To learn: imse, variance or maximin; for the best: ei (expected improvement) or ucb."),
     ] = None,
-    at_least: Annotated[
-        list[str] | None, typer.Option(help="TARGET=VALUE that has to be reached; repeat it for several.")
-    ] = None,
-    at_most: Annotated[
-        list[str] | None, typer.Option(help="TARGET=VALUE that must not be exceeded; repeat it for several.")
-    ] = None,
+    at_least: AtLeast = None,
+    at_most: AtMost = None,
     at: Annotated[
         list[str] | None,
         typer.Option(help="INPUT=VALUE to design for: the pool's own values are replaced; repeat it for several."),
@@ -111,11 +116,11 @@ def suggest(
     ] = None,
     time: AtTime = None,
     picture: Annotated[Path | None, typer.Option("--map", help="Picture of the choices: .png, .svg or .pdf.")] = None,
-    cache: Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")] = True,
+    cache: KeepEmbeddings = True,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the sample that stands for a large pool.")] = 0,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the choices as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Choose which cases to simulate next: to learn, or for the best.
 

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import AtTime, Force, Output, given_time
+from swwl.cli.console import AtLeast, AtMost, AtTime, Force, ModelFile, Output, Quiet, given_time
 from swwl.errors import InputError
 from swwl.formatting import number
 
 
 def improve(
-    model: Annotated[Path, typer.Argument(help="Model file that swwl fit wrote.")],
+    model: ModelFile,
     mesh: Annotated[str, typer.Option(help="Mesh file to begin with.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Mesh to write: .vtu.")],
     goal: Annotated[
@@ -38,12 +38,8 @@ def improve(
     axes: Annotated[str | None, typer.Option(help="Coordinates along which nodes may move, such as xy.")] = None,
     freeze: Annotated[str | None, typer.Option(help="Groups whose nodes rest, such as 'hub|shroud'.")] = None,
     reach: Annotated[float | None, typer.Option(help="How far control points may move, as a share of the box.")] = None,
-    at_least: Annotated[
-        list[str] | None, typer.Option(help="TARGET=VALUE that has to be reached; repeat it for several.")
-    ] = None,
-    at_most: Annotated[
-        list[str] | None, typer.Option(help="TARGET=VALUE that must not be exceeded; repeat it for several.")
-    ] = None,
+    at_least: AtLeast = None,
+    at_most: AtMost = None,
     volume: Annotated[str | None, typer.Option(help="keep, or LOW:HIGH relative to the start.")] = None,
     thickness: Annotated[float | None, typer.Option(help="What must be left of every wall, such as 0.9.")] = None,
     criterion: Annotated[str, typer.Option(help="mean, or ei (expected improvement).")] = "mean",
@@ -51,7 +47,7 @@ def improve(
     time: AtTime = None,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Move a mesh to where the model predicts better.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from swwl.cli.console import Output
+from swwl.cli.console import AsJson, Output, Quiet
 from swwl.formatting import number
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def loop(
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler whose workers run the solver: tcp://host:8786.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Run a study: choose cases, simulate, learn, choose again.
 
