@@ -148,10 +148,7 @@ def predict_field_case(
     from swwl.jobs.outputs import check_output, is_predicted_mesh
     from swwl.jobs.predict import (
         DERIVED,
-        DOMAIN,
-        OUTSIDE,
         PREDICTED,
-        WIDENED,
         line_table,
         one_case,
         predict_fields,
@@ -182,13 +179,7 @@ def predict_field_case(
     ]
     rows += [[one["words"], *_numbers(one)] for one in found.numbers]
     out.table("", ["number", "mean", "std", "95 % between", "and"], rows)
-    if row[OUTSIDE]:
-        out.say(f"outside the training range, where nothing has been tested: {row[OUTSIDE]}")
-    else:
-        out.say("all inputs lie inside the training range")
-    _say_domain(out, str(row[DOMAIN]))
-    if row[WIDENED]:
-        out.say(f"the model is less sure than of its training cases; the interval is doubled: {row[WIDENED]}")
+    _say_trust(out, row)
     facts = dict(row) | {"output": output} | ({"numbers": found.numbers} if asked.numbers else {})
     if along is not None:
         _show_line(out, along, output)
@@ -613,9 +604,6 @@ def _one_case(
     from swwl.jobs.check import check_cases
     from swwl.jobs.outputs import check_output, predictions_of
     from swwl.jobs.predict import (
-        DOMAIN,
-        OUTSIDE,
-        WIDENED,
         graph_columns,
         one_case,
         predict_table,
@@ -641,21 +629,26 @@ def _one_case(
             for name in fitted.target_names_
         ],
     )
-    if row[OUTSIDE]:
-        out.say(f"outside the training range, where nothing has been tested: {row[OUTSIDE]}")
-    else:
-        out.say("all inputs lie inside the training range")
-    _say_domain(out, str(row[DOMAIN]))
-    if row[WIDENED]:
-        out.say(f"the model is less sure than of its training cases; the interval is doubled: {row[WIDENED]}")
+    _say_trust(out, row)
     if output is not None:
         write_table(output, result)
     out.result(dict(row))
 
 
-def _say_domain(out: Output, told: str) -> None:
-    """Print whether a case is like the training cases, and why that cannot be told, which a table leaves out."""
-    from swwl.domain.verdict import FEWEST
+def _say_trust(out: Output, row: Any) -> None:
+    """Print whether a case is inside the training range and like the training cases, and whether its interval is wider.
 
+    Why it cannot be compared is said here, too, which a table leaves out.
+    """
+    from swwl.domain.verdict import FEWEST
+    from swwl.jobs.predict import DOMAIN, OUTSIDE, WIDENED
+
+    if row[OUTSIDE]:
+        out.say(f"outside the training range, where nothing has been tested: {row[OUTSIDE]}")
+    else:
+        out.say("all inputs lie inside the training range")
+    told = str(row[DOMAIN])
     told += f": at least {FEWEST} of them are needed" if told == "cannot tell" else ""
     out.say(f"compared with the training cases: {told}")
+    if row[WIDENED]:
+        out.say(f"the model is less sure than of its training cases; the interval is doubled: {row[WIDENED]}")
