@@ -287,7 +287,7 @@ def test_predict_keeps_all_columns_and_marks_rows_outside(data, fitted, tmp_path
     table.loc[2, "speed"] = 1e9
     table.to_csv(data / "cases.csv", index=False)
     result = swwl("predict", fitted, data / "cases.csv", "-o", tmp_path / "p.csv")
-    assert "cases leave the training range, where nothing has been tested" in result.stdout
+    assert "cases are outside the training range, where nothing has been tested" in result.stdout
     found = pd.read_csv(tmp_path / "p.csv")
     assert list(found.columns[: table.shape[1]]) == list(table.columns)
     assert found["case"].tolist() == table["case"].tolist()

@@ -131,7 +131,7 @@ def test_one_mesh_and_a_file_say_the_same(beams, tmp_path):
 def test_bands_need_folds(beams):
     _, test = beams
     model = FieldRegressor(basis_size=20, n_modes=3, calibrate=False).fit(test[:12], "stress")
-    with pytest.raises(InputError, match="Bands of whole fields come from folds, which there were none of for stress"):
+    with pytest.raises(InputError, match="Bands of whole fields need folds, and there were none for stress"):
         model.predict_interval(test[:1], simultaneous=True)
 
 

@@ -14,7 +14,7 @@ from swwl.errors import MissingFileError
 def coarsen(
     source: Annotated[Path, typer.Argument(help="Mesh file, data folder or PLAID folder.")],
     output: Annotated[Path, typer.Argument(help="Mesh file or folder to write.")],
-    nodes: Annotated[int, typer.Option(help="Wanted number of nodes per mesh.")] = 1000,
+    nodes: Annotated[int, typer.Option(help="Number of nodes per mesh.")] = 1000,
     tolerance: Annotated[float, typer.Option(help="Largest relative change of areas and volumes.")] = 0.02,
     jobs: Annotated[int, typer.Option(help="Processes, for a folder; -1 is one per core.")] = -1,
     force: Force = False,

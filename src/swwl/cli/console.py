@@ -31,7 +31,7 @@ PartOf = Annotated[
     str | None, typer.Option("--group", help="Compare this part of every mesh: a group of cells or faces, as 'body*'.")
 ]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that this command did not write.")]
-AllRows = Annotated[bool, typer.Option("--all-rows", help="Fit all rows, whatever a column 'split' says.")]
+AllRows = Annotated[bool, typer.Option("--all-rows", help="Fit all rows, even if there is a column 'split'.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 AtLeast = Annotated[list[str] | None, typer.Option(help="TARGET=VALUE that has to be reached; repeat it for several.")]
 AtMost = Annotated[
@@ -41,7 +41,10 @@ DropIncomplete = Annotated[
     bool, typer.Option("--drop-incomplete", help="Leave out rows in which a mesh, an input or a target is missing.")
 ]
 InputColumns = Annotated[
-    str | None, typer.Option(help="Input columns, separated by commas; '' for meshes only. By default all that can be.")
+    str | None,
+    typer.Option(
+        help="Input columns, separated by commas; '' for meshes only. By default all columns that can be inputs."
+    ),
 ]
 Iterations = Annotated[
     int | None, typer.Option("--iterations", "-H", max=1000, help="Weisfeiler-Lehman iterations, H [3]. Not for auto.")
@@ -59,7 +62,7 @@ Quantiles = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 ResultColumns = Annotated[
     list[str] | None,
-    typer.Option(help="Columns that the simulation computes, no inputs: names or patterns, separated by commas."),
+    typer.Option(help="Columns that the simulation computes, not inputs: names or patterns, separated by commas."),
 ]
 TableFile = Annotated[Path, typer.Argument(help="CSV, Excel or Parquet table; mesh paths in it are relative to it.")]
 TargetColumns = Annotated[list[str] | None, typer.Option(help="Column to predict; repeat it for several.")]

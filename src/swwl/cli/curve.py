@@ -38,7 +38,7 @@ def curve(
 ) -> None:
     """Draw characteristic curves with 95 % bands.
 
-    The numbers are written beside the picture, as CSV. Bands widen where the model knows less.
+    The numbers are written beside the picture, as CSV. Bands are wider where the model is less sure.
 
     \b
     Example:

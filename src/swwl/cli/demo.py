@@ -36,7 +36,7 @@ def demo(
 ) -> None:
     """Simulate, learn, test and report, offline: about a minute.
 
-    Notched plates under tension, each with a mesh, a material and a load of its own, are simulated by finite elements;
+    Notched plates under tension, each with its own mesh, material and load, are simulated by finite elements;
     the largest stress is learned with and without the meshes, and predicted for plates that were held out.
     With --own-files there are files as users have them instead, parts in STL files and a table, and the commands that
     check, fit, predict and report are printed and run: files of your own go in the same place.
@@ -53,7 +53,9 @@ def demo(
     if own_files:
         options = {"n": "-n", "nodes": "--nodes", "seed": "--seed", "jobs": "--jobs"}
         if given := [option for name, option in options.items() if _given(context, name)]:
-            raise InputError(f"--own-files goes without {' and '.join(given)}: its files are always the same.")
+            raise InputError(
+                f"--own-files cannot be combined with {' or '.join(given)}: its files are always the same."
+            )
         _own_files(context, folder or Path("swwl-own-files"), force, out)
         return
     folder = folder or Path("swwl-demo")

@@ -30,7 +30,7 @@ _MOST_LISTED = 10
 
 def embed(
     table: TableFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the store; made, or gone on with.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the store, to make or to continue.")],
     mesh: MeshColumns = None,
     kernel: Annotated[
         Kernel | None, typer.Option(help="Kernel that the embeddings are for, as in swwl fit [auto].")
@@ -43,15 +43,18 @@ def embed(
     iterations: Iterations = None,
     step: Annotated[str | None, typer.Option(help="Steps per iteration, or sqrt. Not for auto.")] = None,
     node_weights: Annotated[Weights | None, typer.Option(help="Weights of nodes. Not for auto.")] = None,
-    field: Annotated[list[str] | None, typer.Option(help="Node field to use beside coordinates; may repeat.")] = None,
-    merge_nodes: Annotated[bool, typer.Option("--merge-nodes", help="Make nodes at the same place one.")] = False,
+    field: Annotated[
+        list[str] | None, typer.Option(help="Node field to use beside coordinates; may be repeated.")
+    ] = None,
+    merge_nodes: Annotated[bool, typer.Option("--merge-nodes", help="Merge nodes at the same place.")] = False,
     group: Annotated[
         str | None,
         typer.Option(help="Embed this part of every mesh: a group of cells or faces, such as 'body*'."),
     ] = None,
     time: AtTime = None,
     skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="List meshes that cannot be used and go on; without, they are an error.")
+        bool,
+        typer.Option("--skip-bad", help="List meshes that cannot be used and continue; otherwise they are an error."),
     ] = False,
     shard: Annotated[
         str | None, typer.Option(help="Part of the work, such as 3/64, for job arrays: 1/64 to 64/64.")
@@ -64,10 +67,10 @@ def embed(
 ) -> None:
     """Embed very many meshes once and for all, on a cluster too.
 
-    swwl fit --embeddings then reads none of them.
+    swwl fit --embeddings then reads no meshes.
 
-    A sample of at most 2000 training meshes settles the embeddings; of every mesh 64 numbers per measure are kept, in
-    shards of 256 meshes. The same command goes on after a kill. Options must be those of the fit.
+    A sample of at most 2000 training meshes determines the embeddings; of every mesh 64 numbers per measure are kept,
+    in shards of 256 meshes. An interrupted run is resumed by the same command. Options must be those of the fit.
 
     \b
     Example:

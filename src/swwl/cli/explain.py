@@ -45,11 +45,11 @@ def explain(
 ) -> None:
     """Say what changes the prediction of one case.
 
-    Prints the derivative in every number and along every deformation, with 95 % intervals. The mesh that it writes
-    has TARGET_gradient, and TARGET_push: what pushing the surface outward brings, per area. That picture shows what
-    the kernel makes of motions, also of such as no training mesh showed; trust the derivatives along deformations
-    that the training meshes hold. --where with the name of a group adds a table: what shifting, turning and scaling
-    each of its bodies brings, while the mesh around it follows; meshes need no common topology for that.
+    Prints the derivative with respect to every number and along every deformation, with 95 % intervals. The mesh that
+    it writes has TARGET_gradient, and TARGET_push: the effect of pushing the surface outward, per area. That field
+    also covers motions that no training mesh has shown; trust the derivatives along deformations that the training
+    meshes contain. --where with the name of a group adds a table: the effect of shifting, turning and scaling each of
+    its bodies, while the mesh around it follows; meshes need no common topology for that.
 
     \b
     Example:

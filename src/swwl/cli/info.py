@@ -19,7 +19,7 @@ def info(
     ],
     time: AtTime = None,
     as_json: AsJson = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only: is it a sound file?")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only: to check a file.")] = False,
 ) -> None:
     """Say what a mesh, a table, a folder or a model holds.
 

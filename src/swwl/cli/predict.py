@@ -186,7 +186,7 @@ def predict_field_case(
         out.result(facts | {"line": along.to_dict("records")})
         return
     if output is None:
-        out.say("the fields themselves: -o case.vtu")
+        out.say("to save the field: -o case.vtu")
     else:
         done[0].write(output)
         out.say(f"written to {output}")
@@ -250,7 +250,7 @@ def predict_curves(
         out.say(f"{len(frame)} curves predicted, written to {output}: a .csv file each, and {TABLE}")
     _show_curve_numbers(out, fitted.curve_, result, asked)
     if one and output is None:
-        out.say("the curve itself: -o case.csv")
+        out.say("to save the curve: -o case.csv")
     for line in domain_words(found.domain, fitted.n_train_):
         out.say(line)
     show_curve_scores(out, found.scores, "against the curves that the table holds")
@@ -380,16 +380,16 @@ def predict(
     """Predict every row of a table, or one case.
 
     The output has all columns of the table, then for each target TARGET_mean, TARGET_std, TARGET_lower95 and
-    TARGET_upper95, and the inputs that leave the training range. It also says which cases are like the training cases
+    TARGET_upper95, and the inputs outside the training range. It also says which cases are like the training cases
     (inside_domain, domain), and where intervals are doubled because the model is less sure (widened). Where the table
-    holds a target already, the predictions are scored against it, rows that the model was fitted to by themselves, and
-    tested for whether the answers still agree.
-    A model of fields fills a folder: one .vtu file per row, which ParaView opens, with FIELD, FIELD_std, FIELD_lower95,
-    FIELD_upper95 and, where the row's mesh has the field, FIELD_true and FIELD_error, and none of its other simulated
-    fields; and predictions.csv with the largest value and the mean of every field, and what --probe and --force-on ask
-    for. Of one case it writes one file, -o case.vtu.
-    A model of curves writes them as they came: wide columns cp_mean_000, …, cp_std_000, …, cp_lower95_000, … into one
-    table; otherwise a folder with a .csv file per row, and predictions.csv beside them.
+    already holds a target, the predictions are scored against it, separately for rows that the model was fitted to, and
+    a test says whether the answers still agree.
+    A model of fields fills a folder: one .vtu file per row, for ParaView, with FIELD, FIELD_std, FIELD_lower95,
+    FIELD_upper95 and, where the row's mesh has the field, FIELD_true and FIELD_error, but none of its other simulated
+    fields; and predictions.csv with the largest value and the mean of every field, and what --probe and --force-on
+    request. For one case it writes one file, -o case.vtu.
+    A model of curves writes them in the form they were learned from: wide columns cp_mean_000, …, cp_std_000, …,
+    cp_lower95_000, … in one table; otherwise a folder with a .csv file per row, and predictions.csv beside them.
 
     \b
     Example:
@@ -584,7 +584,7 @@ def _say_what_counts(out: Output, rows: list[Record]) -> None:
     if any(row["test"] == FITTED for row in rows):
         others = any(row["test"] == UNSEEN for row in rows)
         what = f"the {UNSEEN} are the test" if others else "hold rows out to test it (--test-fraction, swwl report)"
-        out.note(f"the model was fitted to the {FITTED}, so that their scores say nothing of new cases: {what}")
+        out.note(f"the model was fitted to the {FITTED}, so their scores say nothing about new cases: {what}")
 
 
 def _agreement(found: Record) -> str:
@@ -594,7 +594,8 @@ def _agreement(found: Record) -> str:
     if found["agree"]:
         return f"{answers} agree with the model as well as its training cases do ({p})"
     return (
-        f"{answers} differ from what the model says, whatever the shapes ({p}); other loads, material, solver or units?"
+        f"{answers} disagree with the model, although the shapes are familiar ({p}); "
+        "other loads, material, solver or units?"
     )
 
 

@@ -25,7 +25,7 @@ def report(
     It says what the data is, how good the model is, whether its intervals can be believed, which inputs matter, where
     it is unsure, which training cases look odd and how to predict with it. Of a model of fields it shows the truth, the
     prediction and the error on the best, the median and the worst mesh that was held out; of fields over time, the
-    median and the worst case at a few times. It loads nothing from anywhere.
+    median and the worst case at a few times. It loads nothing from the network.
 
     \b
     Example:

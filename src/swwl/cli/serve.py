@@ -24,9 +24,10 @@ def serve(
     models: Annotated[
         list[Path], typer.Argument(metavar="MODEL...", help="Model files that swwl fit wrote, or folders of swwl loop.")
     ],
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any that is free.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free one.")] = 8000,
     host: Annotated[
-        str, typer.Option(help="Address to listen on. Others than this machine's own need the token of the link.")
+        str,
+        typer.Option(help="Address to listen on. Addresses other than this machine's own need the token of the link."),
     ] = "127.0.0.1",
     meshes: Annotated[
         Path | None,

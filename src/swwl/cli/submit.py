@@ -18,7 +18,7 @@ def submit(
     output: Annotated[Path, typer.Option("--output", "-o", help="Submission to write, such as submission.pkl.")],
     split: Annotated[str, typer.Option(help="Which split to predict.")] = "test",
     samples: Annotated[
-        Path | None, typer.Option(help="New PLAID folder to write, of the same samples with the predictions in them.")
+        Path | None, typer.Option(help="New PLAID folder to write, with the same samples and the predictions in them.")
     ] = None,
     cache: Annotated[bool, typer.Option(help="Keep embeddings in the folder, in .swwl-cache.")] = True,
     force: Force = False,
@@ -27,8 +27,9 @@ def submit(
 ) -> None:
     """Predict the test split of a PLAID folder, for its benchmarks.
 
-    They take a pickled list with one dict per sample, in the order of the split: fields as arrays, scalars as numbers.
-    swwl fit takes such a folder in place of a table.
+    The benchmarks expect a pickled list with one dict per sample, in the order of the split: fields as arrays, scalars
+    as numbers.
+    swwl fit takes such a folder instead of a table.
 
     \b
     Example:

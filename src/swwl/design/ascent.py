@@ -476,7 +476,7 @@ class _Search:
                 return own
         if begins_well:
             return self._first
-        raise InputError(f"No shape was found that keeps everything: {self._lacks(first)}.")
+        raise InputError(f"No shape satisfies all constraints: {self._lacks(first)}.")
 
     def _keeps(self, c: Array, state: _State) -> bool:
         wish = self._wish
@@ -647,7 +647,7 @@ def _bounds(model: RobustGPRegressor, given: Bounds, target: str) -> dict[str, t
                 f"{name!r} is bounded, but the model predicts {', '.join(map(repr, model.target_names_))}."
             )
         if name == target:
-            raise InputError(f"{name!r} is bounded, but it is what is to become better.")
+            raise InputError(f"{name!r} is the target to optimize and cannot be bounded.")
         low, high = pair
         low, high = -np.inf if low is None else float(low), np.inf if high is None else float(high)
         if not low <= high:

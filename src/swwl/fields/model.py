@@ -448,8 +448,8 @@ class FieldCases:
         missing = [model.kind.name for model in self.models if model.whole is None and model.modes.number]
         if simultaneous and missing:
             raise InputError(
-                f"Bands of whole fields come from folds, which there were none of for {', '.join(missing)}: fit with "
-                "calibrate=True, to ten meshes or more."
+                f"Bands of whole fields need folds, and there were none for {', '.join(missing)}: fit with "
+                "calibrate=True, to at least ten meshes."
             )
 
     def predict_meshes(self, level: float = 0.95, widen: bool = True, *, simultaneous: bool = False) -> list[Mesh]:

@@ -94,7 +94,7 @@ def check_series_folder(folder: Path, files: Sequence[Path], force: bool) -> Non
     """Refuse a folder that holds files of these names already."""
     there = next((file for file in files if file.exists() or file.with_suffix("").exists()), None)
     if there is not None and not force:
-        raise InputError(f"{there} is there already; choose another folder than {folder}, or --force.")
+        raise InputError(f"{there} already exists; choose another folder than {folder}, or --force.")
 
 
 def times_of_text(text: str) -> list[float]:

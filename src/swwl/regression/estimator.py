@@ -582,7 +582,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         return table.sort_values(["row", "target", "lower"], ignore_index=True)
 
     def variance_shares(self) -> pd.DataFrame | None:
-        """Return how much of the variance of predictions goes when an input is averaged out, with its uncertainty.
+        """Return how much of the variance of predictions is lost when an input is averaged out, with its uncertainty.
 
         See :mod:`swwl.regression.effects`; None for the solver for many rows, where it would take long, and for models
         in which one part helps another.

@@ -34,7 +34,7 @@ def select(
     method: Annotated[
         str,
         typer.Option(
-            help="imse: most telling about all; support: distributed as all; k-median: near all; maximin: far apart."
+            help="imse: most informative about all; support: distributed as all; k-median: near all; maximin: far apart."
         ),
     ] = "imse",
     have: Annotated[Path | None, typer.Option(help="Table of cases that are simulated already.")] = None,
@@ -50,8 +50,8 @@ def select(
 ) -> None:
     """Choose which cases to simulate first, from inputs alone.
 
-    The output has the chosen rows of the table, the best first, with rank, score and in words why. No column of the
-    table may hold answers: name inputs with --inputs where it does.
+    The output has the chosen rows of the table, the best first, with rank, score and the reason in words. No column
+    of the table may hold answers: if one does, name the inputs with --inputs.
 
     \b
     Example:
@@ -90,8 +90,8 @@ def suggest(
     goal: Annotated[
         str,
         typer.Option(
-            help="learn, maximize:TARGET or minimize:TARGET; learn:TARGET where one counts; two, separated by a comma, "
-            "for the best compromises."
+            help="learn, maximize:TARGET or minimize:TARGET; learn:TARGET to learn one of several; two goals, separated "
+            "by a comma, for the best compromises."
         ),
     ] = "learn",
     criterion: Annotated[
@@ -108,11 +108,12 @@ def suggest(
         list[str] | None,
         typer.Option(
             metavar="LEVEL=COST",
-            help="What a run costs at a level of --fidelity: levels are proposed too, in their column; repeat it.",
+            help="What a run costs at a level of --fidelity; also proposes the level of each run, in its column; "
+            "may be repeated.",
         ),
     ] = None,
     status: Annotated[
-        str | None, typer.Option(help="Column that says which cases are 'running' or 'failed': they are not chosen.")
+        str | None, typer.Option(help="Column that marks cases as 'running' or 'failed': they are not chosen.")
     ] = None,
     time: AtTime = None,
     picture: Annotated[Path | None, typer.Option("--map", help="Picture of the choices: .png, .svg or .pdf.")] = None,
@@ -124,8 +125,8 @@ def suggest(
 ) -> None:
     """Choose which cases to simulate next: to learn, or for the best.
 
-    The output has the chosen rows of the pool, the best first, with rank, score and in words why. With --at, candidates
-    are judged at given conditions, which the output holds in place of the pool's own.
+    The output has the chosen rows of the pool, the best first, with rank, score and the reason in words. With --at,
+    candidates are judged at given conditions, which replace the pool's own in the output.
 
     \b
     Example:
