@@ -88,7 +88,7 @@ def test_one_case(folder, tmp_path):
     found = json.loads(facts)
     np.testing.assert_allclose(found["numbers"][0]["u_peak_mean"], warming(2, 1.5, 1.0), atol=0.02)
     np.testing.assert_allclose(pd.read_csv(out)["temp"], found["curve"]["temp"])
-    assert "the curve itself: -o case.csv" in run("predict", folder / "files.swwl", "rate=2", "size=1.5").stdout
+    assert "to save the curve: -o case.csv" in run("predict", folder / "files.swwl", "rate=2", "size=1.5").stdout
 
 
 def test_the_report_shows_curves(folder, tmp_path):

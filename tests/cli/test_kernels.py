@@ -160,7 +160,7 @@ def test_info(case):
     assert facts["kernel"] == repr(model.kernel_)
     assert facts["importance"]["turn"] == pytest.approx(model.importance_["turn"].to_dict())
     assert facts["training_rows"] == N_TRAIN and facts["scores"] == []  # without calibration there are no folds
-    assert "how good it is cannot be said" in swwl("info", path).stdout
+    assert "accuracy is unknown" in swwl("info", path).stdout
 
 
 def test_report(case, tmp_path):

@@ -234,7 +234,7 @@ def test_a_blade_of_its_own_topology_becomes_better(blades, options):
 @pytest.mark.parametrize(("options", "text"), [
     ({"volume": "same"}, '"keep" or'), ({"volume": (1.1, 1.0)}, '"keep" or'), ({"thickness": 2.0}, "thickness"),
     ({"criterion": "ucb"}, "mean, ei"), ({"constraints": {"lift": (1, None)}}, "no target 'lift'"),
-    ({"constraints": {"efficiency": (1, None)}}, "what is to become better"), ({"radius": 1.0}, "displacement modes"),
+    ({"constraints": {"efficiency": (1, None)}}, "the target to optimize"), ({"radius": 1.0}, "displacement modes"),
     ({"constraints": {"massflow": (2, 1)}}, "is impossible: at least 2"), ({"best": np.nan}, "best is nan"),
     ({"target": "massflow"}, "one is enough"), ({"constraints": {"massflow": (99, None)}}, "massflow begins at"),
 ])  # fmt: skip

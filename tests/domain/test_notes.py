@@ -33,7 +33,7 @@ def test_nothing_is_said_where_all_is_well():
 def test_one_case_and_several_are_counted_in_english():
     one, several = case_notes(cases(9, 1, 1, 1)), case_notes(cases(9, 2, 3, 4))
     assert set(one) == set(several) == {"outside", "unlike", "widened"}
-    assert one["outside"].startswith("1 of 9 cases leaves") and several["outside"].startswith("2 of 9 cases leave ")
+    assert one["outside"].startswith("1 of 9 cases is outside") and several["outside"].startswith("2 of 9 cases are ")
     assert "is unlike" in one["unlike"] and several["unlike"].endswith("(other shape: 3)")
     assert "less sure of it" in one["widened"] and "less sure of them" in several["widened"]
 

@@ -284,7 +284,7 @@ def test_groups_without_faces_are_refused():
         "body*": r"no group 'body\*'; its groups are: held, hot, between",
         "held": r"group 'held' has no faces.*held \(2 nodes\)",
         "hot": r"has no faces.*hot \(1 cell",
-        "between": "inside of the mesh alone",
+        "between": "lies inside the mesh",
     }.items():
         with pytest.raises(InputError, match=words):
             number(ForceOn(name), mesh, values)

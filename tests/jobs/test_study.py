@@ -96,12 +96,12 @@ def test_the_studies_of_the_guide_are_read(tmp_path):
         ("runs = 14", 'runs = "many"', "[budget] runs: expected a whole number, got a text"),
         ("first = 8", "first = 80", "[budget] first is 80, more than all runs, 14"),
         ("x = [0, 1]", "x = [1, 0]", "[parameters] x goes from 1 to 0"),
-        ("x = [0, 1]", "case = [0, 1]", "'case' has a meaning of its own in a study"),
+        ("x = [0, 1]", "case = [0, 1]", "'case' is reserved in a study"),
         ('timeout = "20 s"', 'timeout = "soon"', "timeout is 'soon'; expected a time such as '90 s'"),
         ('minimize = "height"', 'minimize = "height"\nmaximize = "slope"', "has minimize and maximize"),
         ("results.json", "results.txt", "expected a .csv or .json file"),
         ("jobs = 2", "jobs = 0", "[solver] jobs is 0; expected 1 or more"),
-        ("[parameters]\nx = [0, 1]\ny = [0, 1]", "", "give one of both"),
+        ("[parameters]\nx = [0, 1]\ny = [0, 1]", "", "give one or the other"),
         ("{x} {y}", "'{x} {y}", "which is not a command (No closing quotation)"),
         ("[parameters]", "[parameters", "is not TOML"),
     ],
@@ -396,7 +396,7 @@ def test_a_study_whose_runs_all_fail_names_the_log(folder):
 def test_a_table_of_another_study_is_refused(folder):
     (folder / "bowl").mkdir()
     (folder / "bowl" / "cases.csv").write_text("case,batch\n1,1\n")
-    with pytest.raises(InputError, match="is where the study goes, but has other files"):
+    with pytest.raises(InputError, match="is the study's folder, but contains other files"):
         Loop(read_study(folder / "bowl.toml"))
     (folder / "bowl" / "lock").write_text("")
     with pytest.raises(InputError, match="has no column 'status'"):

@@ -72,11 +72,11 @@ def test_mistakes(warming, tmp_path):
         (["--whole-field"], "predicts fields over time"),
     ]:
         assert said in swwl("predict", model, new, "-o", tmp_path / "x", *options, code=2).output
-    assert "is there already" in swwl("predict", model, new, "-o", folder, code=2).output
+    assert "already exists" in swwl("predict", model, new, "-o", folder, code=2).output
     assert "TransientRegressor" in swwl("explain", model, "--mesh", folder / "c17.pvd", code=2).output
     assert "report written to" in swwl("report", model, "-o", tmp_path / "m.html").output
     said = swwl("fit", folder / "t.csv", "--target", "loss", "--time", "all", "-o", tmp_path / "m.swwl", code=2).output
     assert "name them with --target-field" in said
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="already exists"):
         check_series_folder(folder, [folder / "c17.pvd"], force=False)
     assert times_of_text("1,2") == [1.0, 2.0]

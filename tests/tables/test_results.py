@@ -97,7 +97,7 @@ def test_a_load_beside_another_result(name: str) -> None:
 def test_nameless_results_behind_the_target() -> None:
     table = engineers_table(60, 0).rename(columns={"energy": "a", "freq1": "b"})
     found = result_columns(table.drop(columns="max_disp"), table[["max_disp"]], list(table))
-    assert "a" in found and "behind the target" in found["a"]
+    assert "a" in found and "after the target column" in found["a"]
     first = ["max_disp", *table.drop(columns="max_disp")]
     assert "b" not in result_columns(table.drop(columns="max_disp"), table[["max_disp"]], first)
 

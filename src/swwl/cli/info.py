@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import AtTime, Output, given_time
+from swwl.cli.console import AsJson, AtTime, Output, given_time
 from swwl.cli.show import show_curve_model, show_field_model, show_model
 from swwl.formatting import Record, number
 
@@ -18,8 +18,8 @@ def info(
         Path, typer.Argument(help="A mesh or a case folder, a table, a data folder, a PLAID folder or a model.")
     ],
     time: AtTime = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only: is it a sound file?")] = False,
+    as_json: AsJson = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only: to check a file.")] = False,
 ) -> None:
     """Say what a mesh, a table, a folder or a model holds.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from swwl.cli.console import AtTime, Force, Output, given_time
+from swwl.cli.console import AsJson, AtTime, Force, KeepEmbeddings, ModelFile, Output, Quiet, given_time
 from swwl.cli.show import show_curve_scores, show_field_scores, show_findings, show_scores
 from swwl.errors import InputError, LeftOutWarning
 from swwl.formatting import Record, number
@@ -148,10 +148,7 @@ def predict_field_case(
     from swwl.jobs.outputs import check_output, is_predicted_mesh
     from swwl.jobs.predict import (
         DERIVED,
-        DOMAIN,
-        OUTSIDE,
         PREDICTED,
-        WIDENED,
         line_table,
         one_case,
         predict_fields,
@@ -182,20 +179,14 @@ def predict_field_case(
     ]
     rows += [[one["words"], *_numbers(one)] for one in found.numbers]
     out.table("", ["number", "mean", "std", "95 % between", "and"], rows)
-    if row[OUTSIDE]:
-        out.say(f"outside the training range, where nothing has been tested: {row[OUTSIDE]}")
-    else:
-        out.say("all inputs lie inside the training range")
-    _say_domain(out, str(row[DOMAIN]))
-    if row[WIDENED]:
-        out.say(f"the model is less sure than of its training cases; the interval is doubled: {row[WIDENED]}")
+    _say_trust(out, row)
     facts = dict(row) | {"output": output} | ({"numbers": found.numbers} if asked.numbers else {})
     if along is not None:
         _show_line(out, along, output)
         out.result(facts | {"line": along.to_dict("records")})
         return
     if output is None:
-        out.say("the fields themselves: -o case.vtu")
+        out.say("to save the field: -o case.vtu")
     else:
         done[0].write(output)
         out.say(f"written to {output}")
@@ -259,7 +250,7 @@ def predict_curves(
         out.say(f"{len(frame)} curves predicted, written to {output}: a .csv file each, and {TABLE}")
     _show_curve_numbers(out, fitted.curve_, result, asked)
     if one and output is None:
-        out.say("the curve itself: -o case.csv")
+        out.say("to save the curve: -o case.csv")
     for line in domain_words(found.domain, fitted.n_train_):
         out.say(line)
     show_curve_scores(out, found.scores, "against the curves that the table holds")
@@ -322,7 +313,7 @@ def _is_line(path: Path) -> bool:
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="Model file that swwl fit wrote.")],
+    model: ModelFile,
     what: Annotated[
         list[str] | None,
         typer.Argument(help="Table with the columns that the model uses; for one case, its inputs as NAME=VALUE."),
@@ -381,24 +372,24 @@ def predict(
         str | None,
         typer.Option(metavar="T,T,…", help="Of fields over time: when to predict them [the times of training]."),
     ] = None,
-    cache: Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")] = True,
+    cache: KeepEmbeddings = True,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Predict every row of a table, or one case.
 
     The output has all columns of the table, then for each target TARGET_mean, TARGET_std, TARGET_lower95 and
-    TARGET_upper95, and the inputs that leave the training range. It also says which cases are like the training cases
+    TARGET_upper95, and the inputs outside the training range. It also says which cases are like the training cases
     (inside_domain, domain), and where intervals are doubled because the model is less sure (widened). Where the table
-    holds a target already, the predictions are scored against it, rows that the model was fitted to by themselves, and
-    tested for whether the answers still agree.
-    A model of fields fills a folder: one .vtu file per row, which ParaView opens, with FIELD, FIELD_std, FIELD_lower95,
-    FIELD_upper95 and, where the row's mesh has the field, FIELD_true and FIELD_error, and none of its other simulated
-    fields; and predictions.csv with the largest value and the mean of every field, and what --probe and --force-on ask
-    for. Of one case it writes one file, -o case.vtu.
-    A model of curves writes them as they came: wide columns cp_mean_000, …, cp_std_000, …, cp_lower95_000, … into one
-    table; otherwise a folder with a .csv file per row, and predictions.csv beside them.
+    already holds a target, the predictions are scored against it, separately for rows that the model was fitted to, and
+    a test says whether the answers still agree.
+    A model of fields fills a folder: one .vtu file per row, for ParaView, with FIELD, FIELD_std, FIELD_lower95,
+    FIELD_upper95 and, where the row's mesh has the field, FIELD_true and FIELD_error, but none of its other simulated
+    fields; and predictions.csv with the largest value and the mean of every field, and what --probe and --force-on
+    request. For one case it writes one file, -o case.vtu.
+    A model of curves writes them in the form they were learned from: wide columns cp_mean_000, …, cp_std_000, …,
+    cp_lower95_000, … in one table; otherwise a folder with a .csv file per row, and predictions.csv beside them.
 
     \b
     Example:
@@ -593,7 +584,7 @@ def _say_what_counts(out: Output, rows: list[Record]) -> None:
     if any(row["test"] == FITTED for row in rows):
         others = any(row["test"] == UNSEEN for row in rows)
         what = f"the {UNSEEN} are the test" if others else "hold rows out to test it (--test-fraction, swwl report)"
-        out.note(f"the model was fitted to the {FITTED}, so that their scores say nothing of new cases: {what}")
+        out.note(f"the model was fitted to the {FITTED}, so their scores say nothing about new cases: {what}")
 
 
 def _agreement(found: Record) -> str:
@@ -603,7 +594,8 @@ def _agreement(found: Record) -> str:
     if found["agree"]:
         return f"{answers} agree with the model as well as its training cases do ({p})"
     return (
-        f"{answers} differ from what the model says, whatever the shapes ({p}); other loads, material, solver or units?"
+        f"{answers} disagree with the model, although the shapes are familiar ({p}); "
+        "other loads, material, solver or units?"
     )
 
 
@@ -613,9 +605,6 @@ def _one_case(
     from swwl.jobs.check import check_cases
     from swwl.jobs.outputs import check_output, predictions_of
     from swwl.jobs.predict import (
-        DOMAIN,
-        OUTSIDE,
-        WIDENED,
         graph_columns,
         one_case,
         predict_table,
@@ -641,21 +630,26 @@ def _one_case(
             for name in fitted.target_names_
         ],
     )
-    if row[OUTSIDE]:
-        out.say(f"outside the training range, where nothing has been tested: {row[OUTSIDE]}")
-    else:
-        out.say("all inputs lie inside the training range")
-    _say_domain(out, str(row[DOMAIN]))
-    if row[WIDENED]:
-        out.say(f"the model is less sure than of its training cases; the interval is doubled: {row[WIDENED]}")
+    _say_trust(out, row)
     if output is not None:
         write_table(output, result)
     out.result(dict(row))
 
 
-def _say_domain(out: Output, told: str) -> None:
-    """Print whether a case is like the training cases, and why that cannot be told, which a table leaves out."""
-    from swwl.domain.verdict import FEWEST
+def _say_trust(out: Output, row: Any) -> None:
+    """Print whether a case is inside the training range and like the training cases, and whether its interval is wider.
 
+    Why it cannot be compared is said here, too, which a table leaves out.
+    """
+    from swwl.domain.verdict import FEWEST
+    from swwl.jobs.predict import DOMAIN, OUTSIDE, WIDENED
+
+    if row[OUTSIDE]:
+        out.say(f"outside the training range, where nothing has been tested: {row[OUTSIDE]}")
+    else:
+        out.say("all inputs lie inside the training range")
+    told = str(row[DOMAIN])
     told += f": at least {FEWEST} of them are needed" if told == "cannot tell" else ""
     out.say(f"compared with the training cases: {told}")
+    if row[WIDENED]:
+        out.say(f"the model is less sure than of its training cases; the interval is doubled: {row[WIDENED]}")

@@ -479,7 +479,7 @@ class _Search:
                 return own
         if begins_well:
             return self._first
-        raise InputError(f"No shape was found that keeps everything: {self._lacks(first)}.")
+        raise InputError(f"No shape satisfies all constraints: {self._lacks(first)}.")
 
     def _keeps(self, c: Array, state: _State) -> bool:
         wish = self._wish
@@ -645,7 +645,7 @@ def _limits(model: RobustGPRegressor, given: Bounds, target: str) -> dict[str, t
     """Return bounds of targets by name, infinite where there are none."""
     found = {model.target_names_[k]: pair for k, pair in target_bounds(model, given).items()}
     if target in found:
-        raise InputError(f"{target!r} is bounded, but it is what is to become better.")
+        raise InputError(f"{target!r} is the target to optimize and cannot be bounded.")
     return found
 
 

@@ -52,16 +52,16 @@ def case_notes(domain: pd.DataFrame) -> dict[str, str]:
     >>> domain = pd.DataFrame({"outside": ["load", ""], "inside": [False, True], "widened": ["", "stress"],
     ...                        "kind": ["input out of range", "inside"], "far": [True, False]})
     >>> case_notes(domain)["outside"]
-    '1 of 2 cases leaves the training range, where nothing has been tested (load)'
+    '1 of 2 cases is outside the training range, where nothing has been tested (load)'
     """
     notes = {}
     n = len(domain)
     outside = domain["outside"][domain["outside"] != ""]
     if len(outside):
-        leave = "leaves" if len(outside) == 1 else "leave"
+        are = "is" if len(outside) == 1 else "are"
         names = ", ".join(dict.fromkeys(name for text in outside for name in text.split(", ")))
         notes["outside"] = (
-            f"{len(outside)} of {n} cases {leave} the training range, where nothing has been tested ({names})"
+            f"{len(outside)} of {n} cases {are} outside the training range, where nothing has been tested ({names})"
         )
     kinds = _unlike(domain)
     if len(kinds):
@@ -101,7 +101,7 @@ def _together(domain: pd.DataFrame) -> str:
     if len(p) < _SEVERAL or p.mean() > min(_LOW, 0.5 - _ERRORS / np.sqrt(12 * len(p))):
         return ""
     return (
-        f"{len(p)} cases, each like the training cases, differ from them when taken together: half of the predictions "
+        f"{len(p)} cases, each like the training cases, differ from them as a group: half of the predictions "
         f"are less sure than {percent(1 - float(np.median(p)))} of those of left-out training cases; something may be "
         "different in all of them, such as how meshes were made or cut, or a detail of the shape"
     )

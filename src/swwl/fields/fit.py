@@ -20,13 +20,10 @@ from swwl.fields.candidates import (
 )
 from swwl.fields.coding import Coded, FieldData, code_smooth, judged_nodes
 from swwl.fields.model import (
-    LEVELS,
     FieldModel,
     MeshNodes,
     OneField,
-    WholeField,
     field_at,
-    floored,
     multiplier,
     predict_sizes,
     with_amplitude,
@@ -40,6 +37,7 @@ from swwl.formatting import Record
 from swwl.gp import RobustGP
 from swwl.gp.folds import shuffled_folds
 from swwl.gp.search import Start
+from swwl.regression.intervals import LEVELS, WholeBand, whole_band
 from swwl.regression.stack import Member
 
 Array = NDArray[np.float64]
@@ -138,8 +136,6 @@ _PSEUDO = 5.0
 _MOST_STEPS = 60
 # Stretched fields may be a little worse as a whole.
 _NEARLY = 1.03
-# Parts of mean deviations that may be added to all for bands of whole fields, and the level that chooses one.
-_FLOORS, _USUAL = (0.0, 0.3, 1.0, 3.0), 0.9
 # Fewer meshes than this cannot be left out in folds.
 FEWEST_TO_CALIBRATE = 10
 
@@ -224,7 +220,7 @@ class LeftOut:
     widths : ndarray of shape (levels,)
     power : float
         How sharply fields are stretched to their largest size.
-    whole : WholeField or None
+    whole : WholeBand or None
     folds : list of Fold
     scores : dict
     """
@@ -232,7 +228,7 @@ class LeftOut:
     truncation: Array
     widths: Array
     power: float
-    whole: WholeField | None
+    whole: WholeBand | None
     folds: list[Fold]
     scores: Record
 
@@ -310,7 +306,7 @@ def _stretched_scores(data: FieldData, warp: Warp, rows: dict[int, _Row], power:
     return scores
 
 
-def whole_field(errors: Sequence[Array], deviations: Sequence[Array]) -> WholeField | None:
+def whole_field(errors: Sequence[Array], deviations: Sequence[Array]) -> WholeBand | None:
     """Return how wide bands of whole fields have to be: with the floor that makes them narrowest.
 
     Parameters
@@ -328,15 +324,7 @@ def whole_field(errors: Sequence[Array], deviations: Sequence[Array]) -> WholeFi
     (0.0, 1.8)
     """
     known = [(e, sd) for e, sd in zip(errors, deviations, strict=True) if np.isfinite(e).any() and sd.any()]
-    best: tuple[float, WholeField] | None = None
-    for floor in _FLOORS if known else ():
-        wide = [np.maximum(floored(sd, floor), np.finfo(float).tiny) for _, sd in known]
-        found = WholeField(np.sort([float(np.nanmax(e / sd)) for (e, _), sd in zip(known, wide, strict=True)]), floor)
-        parts = [sd.mean() / np.sqrt((own**2).mean()) for sd, (_, own) in zip(wide, known, strict=True)]
-        width = found.width(_USUAL) * float(np.mean(parts))
-        if best is None or width < best[0]:
-            best = width, found
-    return None if best is None else best[1]
+    return whole_band(*zip(*known, strict=True), relative=True) if known else None
 
 
 def _scores(scores: Sequence[MeshScore], errors: Sequence[Array], found: LeftOut) -> Record:

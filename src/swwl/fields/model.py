@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Annotated, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -33,9 +33,8 @@ from swwl.gp.prediction import Prediction, check_samples, to_std
 from swwl.mesh.arrays import AnyArray
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.remesh.plane import flattened
-from swwl.regression.intervals import widening
+from swwl.regression.intervals import LEVELS, WholeBand, widening
 from swwl.regression.stack import Member
-from swwl.storage.checks import NotNegative, Shape
 from swwl.storage.memory import fingerprint
 
 Array = NDArray[np.float64]
@@ -44,8 +43,6 @@ Fields = list[dict[str, Array]]
 Number = str | LinearNumber | Callable[[Mesh], ArrayLike]
 Found = TypeVar("Found")
 
-# Parts of fold errors below which intervals of other levels are read off.
-LEVELS = np.append(np.arange(0.01, 0.99, 0.01), [0.99, 0.995, 0.999])
 _USUAL = 0.95
 # The basis at the nodes of larger meshes is not kept: it takes 2.4 kB per node.
 _MOST_NODES = 20_000
@@ -124,7 +121,7 @@ class FieldModel:
         How sharply fields are stretched to their largest size, see :func:`swwl.fields.sizes.stretch`; 0: not at all.
     held : dict of str to ndarray of shape (c,)
         Values that all training fields have on named groups; NaN where they vary.
-    whole : WholeField or None
+    whole : WholeBand or None
         How wide bands of whole fields are; None without calibration.
     """
 
@@ -140,7 +137,7 @@ class FieldModel:
     amplitude: bool = False
     power: float = 0.0
     held: dict[str, Array] = field(default_factory=dict)
-    whole: WholeField | None = None
+    whole: WholeBand | None = None
 
     @property
     def factor(self) -> float:
@@ -367,48 +364,6 @@ class NodeAnswer:
         return np.where(np.isnan(self.held), values, self.held)
 
 
-@dataclass(frozen=True)
-class WholeField:
-    """How wide bands of whole fields have to be: largest errors of fields that folds left out, in their units.
-
-    Attributes
-    ----------
-    errors : ndarray of shape (N,)
-        Of every left-out field the largest error over its deviation, rising.
-    floor : float
-        Part of the root mean square of deviations over a mesh that is added to all.
-    """
-
-    errors: Annotated[Array, Shape("n", rises=True)]
-    floor: NotNegative
-
-    def half(self, sd: Array, level: float) -> Array:
-        """Return half the width of a band, from deviations (n, c) at the nodes of a mesh."""
-        return self.width(level) * floored(sd, self.floor)
-
-    def width(self, level: float) -> float:
-        """Return how many deviations a band has to each side.
-
-        Examples
-        --------
-        >>> WholeField(np.arange(1.0, 20.0), 0.0).width(0.9)
-        18.0
-        """
-        if not 0 < level < 1:
-            raise InputError(f"level is {level!r}, but a number between 0 and 1 is expected.")
-        n = len(self.errors)
-        place = (n + 1) * level
-        if place <= n:
-            return float(np.interp(place, np.arange(n + 1), np.append(0.0, self.errors)))
-        beyond = norm.ppf(0.5 + level / 2) / norm.ppf(0.5 + n / (n + 1) / 2)
-        return float(self.errors[-1] * beyond)
-
-
-def floored(sd: Array, floor: float) -> Array:
-    """Return deviations (n, c) that are nowhere much smaller than they are over a mesh as a whole."""
-    return np.asarray(np.sqrt(sd**2 + floor**2 * (sd**2).mean()))
-
-
 def with_amplitude(warp: Warp, y: Array, sd: Array, unsure: float) -> Array:
     """Return deviations (n, c) of standardized values with that of the logarithm of an amplitude in them."""
     return np.sqrt(sd**2 + (unsure * warp.relative(y)) ** 2) if unsure > 0 else sd
@@ -493,8 +448,8 @@ class FieldCases:
         missing = [model.kind.name for model in self.models if model.whole is None and model.modes.number]
         if simultaneous and missing:
             raise InputError(
-                f"Bands of whole fields come from folds, which there were none of for {', '.join(missing)}: fit with "
-                "calibrate=True, to ten meshes or more."
+                f"Bands of whole fields need folds, and there were none for {', '.join(missing)}: fit with "
+                "calibrate=True, to at least ten meshes."
             )
 
     def predict_meshes(self, level: float = 0.95, widen: bool = True, *, simultaneous: bool = False) -> list[Mesh]:

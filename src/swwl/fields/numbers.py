@@ -478,7 +478,7 @@ def _group_skin(mesh: Mesh, pattern: str, whole: Skin | None) -> tuple[NDArray[n
         faces = [first[block] for block in faces]
     pieces = whole.pieces[_among(whole.pieces, faces, mesh.n_nodes)]
     if not len(pieces):
-        raise InputError(f"group {pattern!r} has faces inside of the mesh alone, where both sides press alike")
+        raise InputError(f"group {pattern!r} lies inside the mesh, where the forces on both sides cancel")
     normals = piece_normals(mesh.points, pieces)
     return pieces, -normals if around else normals
 

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from swwl.errors import InputError
 from swwl.fields.geometry.descriptors import Describer, n_factors
-from swwl.fields.model import LEVELS, FieldModel, MeshNodes, NodeAnswer, WholeField
+from swwl.fields.model import FieldModel, MeshNodes, NodeAnswer
 from swwl.fields.modes import FieldModes, SmoothBasis
 from swwl.fields.numbers import NumberErrors, is_number_name
 from swwl.fields.sizes import SizeModel
@@ -21,6 +21,7 @@ from swwl.fields.training import Geometry
 from swwl.fields.values import FieldKind, Warp
 from swwl.formatting import Record
 from swwl.regression.estimator import RobustGPRegressor
+from swwl.regression.intervals import LEVELS, WholeBand
 from swwl.regression.state import MemberState, check_member, member_from_state, member_state
 from swwl.regression.target_scale import JudgedLaw
 from swwl.storage.checks import (
@@ -74,7 +75,7 @@ class FieldState(msgspec.Struct):
     amplitude: bool = False
     power: NotNegative = 0.0
     held: dict[str, list[float | None]] = {}
-    whole: WholeField | None = None
+    whole: WholeBand | None = None
 
 
 class _Choice(msgspec.Struct):

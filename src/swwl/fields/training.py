@@ -308,7 +308,7 @@ def load_training(
     memory : Memory
     """
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise InputError(f"Fields are named by {names!r}, but different names of fields are expected.")
+        raise InputError(f"Field names must be distinct texts, not {names!r}.")
     if len(meshes) < _FEWEST:
         raise InputError(f"The table has {len(meshes)} rows, but fields need at least {_FEWEST} meshes to learn from.")
     meshes.settle_plane()

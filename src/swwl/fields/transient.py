@@ -209,7 +209,8 @@ class TransientRegressor(BaseEstimator):
         list of dict of str to ndarray of shape (T, n) or (T, n, c)
             One dict per row; with ``return_std`` a second list.
         """
-        found = self._means(self._cases(X, widen), self._at(times), widen)
+        cases, at = self._cases(X, widen), self._at(times)
+        found = self._in_time(cases.predict(widen), at)
         return found if return_std else found[0]
 
     def predict_interval(
@@ -225,7 +226,8 @@ class TransientRegressor(BaseEstimator):
 
         Parameters and results are those of :meth:`predict`, and of :meth:`swwl.FieldRegressor.predict_interval`.
         """
-        return self._bounds(self._cases(X, widen), self._at(times), level, simultaneous, widen)
+        cases, at = self._cases(X, widen), self._at(times)
+        return self._bounds(cases, cases.predict(widen)[0], at, level, simultaneous, widen)
 
     def predict_series(
         self, X: Any, level: float = 0.95, *, times: ArrayLike | None = None, widen: bool = True
@@ -237,8 +239,8 @@ class TransientRegressor(BaseEstimator):
         self, cases: FieldCases, times: ArrayLike | None = None, level: float = 0.95, widen: bool = True
     ) -> tuple[Histories, Histories, Histories, Histories]:
         """Return means, standard deviations, lower and upper bounds of cases of ``fields_`` at some times."""
-        at = self._at(times)
-        return *self._means(cases, at, widen), *self._bounds(cases, at, level, False, widen)
+        at, found = self._at(times), cases.predict(widen)
+        return *self._in_time(found, at), *self._bounds(cases, found[0], at, level, False, widen)
 
     def series_of(
         self, cases: FieldCases, times: ArrayLike | None = None, level: float = 0.95, widen: bool = True
@@ -321,14 +323,13 @@ class TransientRegressor(BaseEstimator):
             warn_about_cases(cases.notes(), stacklevel=3)
         return cases
 
-    def _means(self, cases: FieldCases, times: Array, widen: bool) -> tuple[Histories, Histories]:
-        means, stds = cases.predict(widen)
+    def _in_time(self, found: tuple[Histories, Histories], times: Array) -> tuple[Histories, Histories]:
+        means, stds = found
         return self._over_time(means, times, limited=True), self._over_time(stds, times, smooth=False)
 
     def _bounds(
-        self, cases: FieldCases, times: Array, level: float, whole: bool, widen: bool
+        self, cases: FieldCases, means: Histories, times: Array, level: float, whole: bool, widen: bool
     ) -> tuple[Histories, Histories]:
-        means = cases.predict(widen)[0]
         middle = self._over_time(means, times)
         found = []
         for ends in cases.predict_interval(level, widen, simultaneous=whole):

@@ -607,7 +607,7 @@ def _of_rows(plan: FitPlan, columns: Sequence[MeshColumn]) -> list[Finding]:
     if twins:
         text = f"{len(twins)} of {len(plan.split.test)} held-out rows are the same as fitted rows "
         text += f"({pairs(frame, path, twins)})"
-        found.append(Finding("twins", text, "held-out scores come out too good; keep such rows on one side"))
+        found.append(Finding("twins", text, "held-out scores will be too optimistic; keep such rows on one side"))
     for column, of_column in zip(columns, of_columns, strict=True):
         found += _of_copies(plan, column, of_column, {row for pair in same for row in pair})
     return found
@@ -663,7 +663,7 @@ def _of_inputs(plan: FitPlan) -> list[Finding]:
         if len(counts) < 2:
             continue
         if np.ptp(values) < _ALMOST * np.abs(values).max():
-            text = f"varies by {number(float(np.ptp(values)))} about {number(float(np.median(values)))} only"
+            text = f"varies only by {number(float(np.ptp(values)))} around {number(float(np.median(values)))}"
             found.append(Finding("almost constant", text, "subtract what is common, or leave it out", column=name))
         elif len(values) >= _FEW_ROWS and counts.iloc[0] == len(values) - 1:
             rows = train[values != counts.index[0]]
@@ -716,12 +716,13 @@ def _of_targets(plan: FitPlan) -> list[Finding]:
             continue
         size = np.abs(values)
         if np.ptp(values) < _ALMOST * size.max():
-            text = f"varies by {number(float(np.ptp(values)))} about {number(float(np.median(values)))} only"
+            text = f"varies only by {number(float(np.ptp(values)))} around {number(float(np.median(values)))}"
             found.append(Finding("almost constant", text, "learn the difference from a constant", column=name))
         elif (values > 0).all() or (values < 0).all():
             low, middle, high = float(size.min()), float(np.median(size)), float(size.max())
             if high > _SKEWED * middle and high > _ORDERS * low:
                 text = f"spans {np.log10(high / low):.0f} orders of magnitude ({number(low)} to {number(high)})"
-                advice = "add a column with its logarithm, and learn that"
+                advice = "the default model chooses the scale"
+                advice += f"; swwl fit --log {name} insists on the logarithm" if (values > 0).all() else ""
                 found.append(Finding("orders of magnitude", text, advice, column=name))
     return found

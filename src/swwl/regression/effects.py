@@ -1,4 +1,4 @@
-r"""How much of the variance of predictions goes when an input is averaged out: what matters, whatever its range.
+r"""How much of the variance of predictions is lost when an input is averaged out: what matters, whatever its range.
 
 A range says how fast an answer changes, not by how much: an input with a long range may change the answer by a factor
 of three over its values. With :math:`x_j'` drawn anew from the training rows and all else as it is,

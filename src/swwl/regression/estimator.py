@@ -125,7 +125,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         many rows works with.
     solver : {"auto", "exact", "vecchia"}
         "exact" factorizes one matrix of all rows; "vecchia" approximates it by inducing rows and neighbors, in time
-        that grows with the number of rows, see :mod:`swwl.regression.fit_many_rows`. "auto" takes it from 3000 rows on.
+        that grows with the number of rows, see :mod:`swwl.regression.fit_many_rows`. "auto" takes it above 3000 rows.
     target_scale : {"auto", "identity", "log", "warp"}, or a list or dict of them, optional
         On which scale a target is fitted: its own, its logarithm, or the best of several monotone warps; for all
         targets, for each in their order, or by name. "auto" stays with the target's own unless another describes
@@ -603,7 +603,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         return table.sort_values(["row", "target", "lower"], ignore_index=True)
 
     def variance_shares(self) -> pd.DataFrame | None:
-        """Return how much of the variance of predictions goes when an input is averaged out, with its uncertainty.
+        """Return how much of the variance of predictions is lost when an input is averaged out, with its uncertainty.
 
         See :mod:`swwl.regression.effects`; None for the solver for many rows, where it would take long, and for models
         in which one part helps another.

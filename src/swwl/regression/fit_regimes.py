@@ -138,7 +138,10 @@ def _asked(question: Question) -> list[Question]:
 def _split(
     question: Question, correlations: Sequence[Array], rows: Positions, start: int | None = None
 ) -> Branches | None:
-    """Share some rows out among two branches, by the targets of these rows alone."""
+    """Divide some rows between two branches: by their targets, and how far these are off when left out of the member.
+
+    The member was fitted to all rows, so that the residuals of some know of the others, too; they suggest a start only.
+    """
     left_out = Prediction.joined([gp.leave_one_out().columns() for gp in question.member.gps], targets=True)
     residuals = (question.targets - left_out.mean) / left_out.std
     among = np.ix_(rows, rows)

@@ -6,25 +6,31 @@ leave-one-out, which uses those same ranges, does not show it. Folds that estima
 nearly all training cases that were left out, nothing has tested even that, and the interval is doubled
 (:func:`widened`). Where a mesh is coarser or finer than the training meshes, what that is expected to do to the
 prediction (``influence.py``) adds to its variance.
+
+Bands that hold whole answers, curves or fields, at all their places at once (:class:`WholeBand`) are conformal: of
+every answer that folds left out, the largest error over its deviation is known, and a band of a new one has as many
+deviations to each side as the given share of them stayed within.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from numbers import Real
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.stats import chi2, norm
 
 from swwl.domain.verdict import WIDER, Reference
-from swwl.errors import GPWarning
+from swwl.errors import GPWarning, InputError
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.folds import shuffled_folds
 from swwl.gp.prediction import Prediction
+from swwl.storage.checks import NotNegative, Shape
 
 Array = NDArray[np.float64]
 
@@ -37,6 +43,10 @@ _QUARTILE = 0.25
 # Optimization runs of the folds start from the full fit's initial point, to a coarse tolerance; above 500 rows, from
 # its optimum, which halves the time: what a few rows left out have taught is little then.
 _MOST_STEPS, _MANY, _FEWER_STEPS = 60, 500, 25
+# Parts of fold errors below which intervals of other levels are read off.
+LEVELS = np.append(np.arange(0.01, 0.99, 0.01), [0.99, 0.995, 0.999])
+# Parts of mean deviations that may be added to all for bands of whole answers, and the level that chooses one.
+_FLOORS, _USUAL = (0.0, 0.3, 1.0, 3.0), 0.9
 
 
 @dataclass(frozen=True)
@@ -233,3 +243,97 @@ def widening(prediction: Prediction, reference: Reference, moves: Array | None =
     if moves is not None:
         found = found * np.sqrt(1.0 + moves**2)
     return found.reshape(prediction.mean.shape)
+
+
+@dataclass(frozen=True)
+class WholeBand:
+    """How wide bands of whole answers have to be: largest errors of those that folds left out.
+
+    Attributes
+    ----------
+    errors : ndarray of shape (n,)
+        Of every answer that was left out the largest error over its deviation, rising.
+    floor : float
+        Part of the root mean square of deviations over an answer that is added to all.
+    """
+
+    errors: Annotated[Array, Shape("n", least=0, rises=True)]
+    floor: NotNegative
+
+    def half(self, sd: Array, level: float, axis: int | None = None) -> Array:
+        """Return half the width of a band, from the deviations of an answer; of one for each index but ``axis``."""
+        return self.width(level) * floored(sd, self.floor, axis)
+
+    def width(self, level: float) -> float:
+        """Return how many deviations a band has to each side."""
+        return conformal(self.errors, level)
+
+
+def check_level(level: float) -> None:
+    """Refuse a level that is not a probability.
+
+    Examples
+    --------
+    >>> check_level(95)
+    Traceback (most recent call last):
+    ...
+    swwl.errors.InputError: level is 95, but a number between 0 and 1 is expected.
+    """
+    if not (isinstance(level, Real) and 0 < level < 1):
+        raise InputError(f"level is {level!r}, but a number between 0 and 1 is expected.")
+
+
+def conformal(errors: Array, level: float) -> float:
+    """Return what a new error stays below with probability ``level``, given others (n,), rising.
+
+    Beyond the largest of them, it grows as a normal quantile.
+
+    Examples
+    --------
+    >>> conformal(np.arange(1.0, 20.0), 0.9)
+    18.0
+    """
+    check_level(level)
+    n = len(errors)
+    place = (n + 1) * level
+    if place <= n:
+        return float(np.interp(place, np.arange(n + 1), np.append(0.0, errors)))
+    beyond = norm.ppf(0.5 + level / 2) / norm.ppf(0.5 + n / (n + 1) / 2)
+    return float(errors[-1] * beyond)
+
+
+def floored(sd: Array, floor: float, axis: int | None = None) -> Array:
+    """Return deviations that are nowhere much smaller than they are as a whole, or along ``axis``."""
+    return np.asarray(np.sqrt(sd**2 + floor**2 * (sd**2).mean(axis=axis, keepdims=True)))
+
+
+def whole_band(errors: Iterable[Array], deviations: Iterable[Array], relative: bool = False) -> WholeBand:
+    """Return how wide bands of whole answers have to be: with the floor that makes them narrowest.
+
+    Parameters
+    ----------
+    errors, deviations : iterable of J ndarrays
+        Of answers that were left out: sizes of errors, NaN where they do not count, and deviations.
+    relative : bool
+        Whether the width of a band counts in units of the answer's own deviations.
+
+    Examples
+    --------
+    Where deviations are right, no floor is needed:
+
+    >>> sds = np.tile([1.0, 3.0], (19, 1))
+    >>> found = whole_band(0.1 * np.arange(1, 20)[:, None] * sds, sds)
+    >>> found.floor, round(found.width(0.9), 9)
+    (0.0, 1.8)
+    """
+    known = list(zip(errors, deviations, strict=True))
+    found = []
+    for floor in _FLOORS:
+        wide = [np.maximum(floored(sd, floor), np.finfo(float).tiny) for _, sd in known]
+        own = WholeBand(np.sort([float(np.nanmax(e / sd)) for (e, _), sd in zip(known, wide, strict=True)]), floor)
+        if relative:
+            size = float(np.mean([sd.mean() / np.sqrt((d**2).mean()) for sd, (_, d) in zip(wide, known, strict=True)]))
+        else:
+            size = float(np.concatenate(wide).mean())
+        found.append((own.width(_USUAL) * size, own))
+    return min(found, key=lambda pair: pair[0])[1]

@@ -53,7 +53,9 @@ _GAIN, _GAIN_SHARE = 6.0, 0.2
 
 
 def robust_scores(z: Array, counted: Mask | None = None, y: Array | None = None) -> Array:
-    """Return how many robust standard deviations (by median and quartiles of those counted) numbers are from the rest.
+    """Return how many robust standard deviations numbers are from the rest.
+
+    Both are those of the counted: the median, and the median distance from it.
 
     Parameters
     ----------

@@ -88,14 +88,14 @@ def result_columns(inputs: pd.DataFrame, targets: pd.DataFrame, order: Sequence[
     hints = {name: _hint(name, list(aims)) for name in free if name not in named}
     behind, among = _behind(list(numeric), list(aims), order), _behind(list(hints), list(known), order, named)
     among &= {name for name, hint in hints.items() if hint}
-    hints |= {name: "it stands behind the target" for name, hint in hints.items() if name in behind and not hint}
+    hints |= {name: "it comes after the target column" for name, hint in hints.items() if name in behind and not hint}
     ranks = _rank_correlations(free | known)
     odd = {name for name in hints if not _is_designed(free[name])}
     needs = _dependences(ranks.loc[list(free), list(free)], hints, odd, len(inputs))
     for name, hint in hints.items():
         nearest, relation = _most_related(name, free[name], known, ranks)
         how = "rank correlation" if nearest and relation <= ranks.loc[name, nearest] else "along a curve,"
-        words = f"it goes with {nearest} ({how} {relation:.2f})"
+        words = f"it is correlated with {nearest} ({how} {relation:.2f})"
         drawn, one_to_one = _is_drawn(free[name]), relation >= _SAME
         if hint and not known and (name in needs or name in odd):
             found[name] = hint
@@ -122,7 +122,7 @@ def warn_about_columns(table: pd.DataFrame, targets: pd.DataFrame, stacklevel: i
     rows = [str(name) for name in inputs.columns if numbers_cases(inputs[name])]
     if rows:
         warnings.warn(
-            f"{listed(rows)} number{'s' * (len(rows) == 1)} the cases, which tells nothing of a new one: drop "
+            f"{listed(rows)} number{'s' * (len(rows) == 1)} the cases, which says nothing about a new one: drop "
             f"{'it' if len(rows) == 1 else 'them'}, or name the columns to use by a kernel.",
             ColumnWarning,
             stacklevel=stacklevel + 1,
@@ -141,10 +141,11 @@ def results_words(names: Sequence[str]) -> str:
     """Say that columns look like results.
 
     >>> results_words(["vm99", "energy"])
-    'columns vm99 and energy look like results of the same simulation, which nobody knows of a new case'
+    'columns vm99 and energy look like results of the same simulation, which are not known for a new case'
     """
-    look = "look like results" if len(names) > 1 else "looks like a result"
-    return f"{listed(names)} {look} of the same simulation, which nobody knows of a new case"
+    if len(names) > 1:
+        return f"{listed(names)} look like results of the same simulation, which are not known for a new case"
+    return f"{listed(names)} looks like a result of the same simulation, which is not known for a new case"
 
 
 def listed(names: Sequence[str]) -> str:

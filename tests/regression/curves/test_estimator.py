@@ -149,7 +149,7 @@ def test_cases_far_away_are_told(table, model):
     far = pd.DataFrame({"rate": [9.0], "size": [1.5]})
     with pytest.warns(CaseWarning) as said:
         mean, std = model.predict(far, return_std=True)
-    assert any("leaves the training range" in str(one.message) for one in said)
+    assert any("is outside the training range" in str(one.message) for one in said)
     plain = model.predict(far, True, widen=False)
     np.testing.assert_allclose(mean, plain[0])
     np.testing.assert_allclose(std, 2 * plain[1])

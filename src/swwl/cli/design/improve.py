@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import AtTime, Force, Output, given_time
+from swwl.cli.console import AtLeast, AtMost, AtTime, Force, ModelFile, Output, Quiet, given_time
 from swwl.errors import InputError
 from swwl.formatting import number
 
 
 def improve(
-    model: Annotated[Path, typer.Argument(help="Model file that swwl fit wrote.")],
-    mesh: Annotated[str, typer.Option(help="Mesh file to begin with.")],
+    model: ModelFile,
+    mesh: Annotated[str, typer.Option(help="Mesh file to start from.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Mesh to write: .vtu.")],
     goal: Annotated[
         str, typer.Option(help="maximize:TARGET or minimize:TARGET; a model of one target needs no name.")
@@ -27,37 +27,36 @@ def improve(
         typer.Option(help="lattice (free-form), motions (of the bodies of --group) or modes (of the training meshes)."),
     ] = "lattice",
     lattice: Annotated[
-        str | None, typer.Option(help="Control points along every axis, such as 6,3; else 4,3 or 4,3,3.")
+        str | None, typer.Option(help="Control points along every axis, such as 6,3 [4,3 or 4,3,3].")
     ] = None,
     group: Annotated[
-        str | None, typer.Option(help="The lattice is around this group (body*), and fades around it.")
+        str | None, typer.Option(help="Put the lattice around this group (body*); the motion fades out around it.")
     ] = None,
     box: Annotated[
-        str | None, typer.Option(help="Or around this box, LOW:HIGH for every coordinate, with commas.")
+        str | None,
+        typer.Option(help="Put the lattice around this box: LOW:HIGH for every coordinate, separated by commas."),
     ] = None,
     axes: Annotated[str | None, typer.Option(help="Coordinates along which nodes may move, such as xy.")] = None,
-    freeze: Annotated[str | None, typer.Option(help="Groups whose nodes rest, such as 'hub|shroud'.")] = None,
+    freeze: Annotated[str | None, typer.Option(help="Groups whose nodes stay in place, such as 'hub|shroud'.")] = None,
     reach: Annotated[float | None, typer.Option(help="How far control points may move, as a share of the box.")] = None,
-    at_least: Annotated[
-        list[str] | None, typer.Option(help="TARGET=VALUE that has to be reached; repeat it for several.")
-    ] = None,
-    at_most: Annotated[
-        list[str] | None, typer.Option(help="TARGET=VALUE that must not be exceeded; repeat it for several.")
-    ] = None,
+    at_least: AtLeast = None,
+    at_most: AtMost = None,
     volume: Annotated[str | None, typer.Option(help="keep, or LOW:HIGH relative to the start.")] = None,
-    thickness: Annotated[float | None, typer.Option(help="What must be left of every wall, such as 0.9.")] = None,
+    thickness: Annotated[
+        float | None, typer.Option(help="Least share that must remain of every wall thickness, such as 0.9.")
+    ] = None,
     criterion: Annotated[str, typer.Option(help="mean, or ei (expected improvement).")] = "mean",
-    caution: Annotated[float, typer.Option(help="Standard deviations to stay on the safe side.")] = 0.0,
+    caution: Annotated[float, typer.Option(help="Safety margin, in standard deviations.")] = 0.0,
     time: AtTime = None,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Move a mesh to where the model predicts better.
 
-    The mesh moves with the control points of a lattice, as far as that looks like what the training meshes differ in;
-    meshes need no common topology. No cell is inverted, and the result is inside the domain of the model, if the start
-    is. Simulate it before you believe it. The mesh that is written has a field, displacement.
+    The mesh moves with the control points of a lattice, within the variation that the training meshes show; meshes need
+    no common topology. No cell is inverted, and the result is inside the domain of the model if the start is. Simulate
+    it before you believe it. The mesh that is written has a field, displacement.
 
     \b
     Example:

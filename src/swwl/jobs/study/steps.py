@@ -83,7 +83,9 @@ class Loop:
     def __init__(self, study: Study, scheduler: str | None = None, watch: Callable[[Loop], None] | None = None):
         self.study, self.folder = study, study.folder
         if self.folder.exists() and not (self.folder / "lock").exists() and any(self.folder.iterdir()):
-            raise InputError(f"{self.folder}: is where the study goes, but has other files; rename it or {study.path}.")
+            raise InputError(
+                f"{self.folder}: is the study's folder, but contains other files; rename it or {study.path}."
+            )
         self._scheduler, self._watch = scheduler, watch
         self.memory = Memory(self.folder / CACHE_FOLDER)
         self.source = Parameters(study, self.memory, self._each) if study.parameters else Candidates(study, self.memory)
@@ -408,8 +410,8 @@ class Loop:
             rows = csv.DictReader(file)
             if missing := [name for name in self._columns() if name not in (rows.fieldnames or [])]:
                 raise InputError(
-                    f"{path}: has no column {missing[0]!r}; the study was begun with other columns. Name its file "
-                    f"otherwise for a new one, or remove the folder."
+                    f"{path}: has no column {missing[0]!r}; the study was begun with other columns. Rename the "
+                    f"study file to start a new study, or remove the folder."
                 )
             return [self._read_case(row, path, line) for line, row in enumerate(rows, start=2)]
 

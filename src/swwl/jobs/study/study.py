@@ -175,7 +175,9 @@ class Study(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 def check_study(study: Study) -> None:
     """Refuse what contradicts itself."""
     if (study.study.pool is None) == (not study.parameters):
-        raise InputError("candidates come from a table, [study] pool, or from ranges, [parameters]: give one of both.")
+        raise InputError(
+            "candidates come from a table, [study] pool, or from ranges, [parameters]: give one or the other."
+        )
     if study.goal.minimize and study.goal.maximize:
         raise InputError("[goal] has minimize and maximize; one target can be improved, others have bounds.")
     if not study.targets:
@@ -194,7 +196,7 @@ def _check_names(study: Study) -> None:
             raise InputError(f"[parameters] {name} goes from {low:g} to {high:g}; expected [low, high].")
     for name in [*study.parameters, *study.targets]:
         if name in OWN or name in PLACES:
-            raise InputError(f"{name!r} has a meaning of its own in a study; name it otherwise.")
+            raise InputError(f"{name!r} is reserved in a study; rename it.")
     if both := set(study.parameters) & set(study.targets):
         raise InputError(f"{both.pop()!r} is a parameter and a target.")
 

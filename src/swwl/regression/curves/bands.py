@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Annotated
 
 import numpy as np
@@ -15,43 +14,19 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 from sklearn.covariance import ledoit_wolf
 
-from swwl.errors import InputError
 from swwl.regression.curves.coding import CodedCurves, CurveBasis
 from swwl.regression.curves.numbers import NUMBERS, CurveNumber, number_of
+from swwl.regression.intervals import LEVELS, WholeBand, check_level, conformal, whole_band
 from swwl.storage.checks import NotNegative, Shape
 
 Array = NDArray[np.float64]
 
-# Parts of fold errors below which intervals of other levels are read off.
-LEVELS = np.append(np.arange(0.01, 0.99, 0.01), [0.99, 0.995, 0.999])
-# Parts of mean deviations that may be added to all for bands of whole curves, and the level that chooses one.
-_FLOORS, _USUAL = (0.0, 0.3, 1.0, 3.0), 0.9
 # Where the model is less sure than of this share of left-out training curves, intervals are doubled.
 _SURE = 0.95
 # Deviations below this part of the size of curves are those of rounding.
 _ROUNDING = 1e-12
 # So many left-out curves are kept, and so many samples of each say how uncertain derived numbers are.
 MOST_KEPT, _DRAWS = 300, 100
-
-
-@dataclass(frozen=True)
-class Largest:
-    """How wide bands of whole curves have to be: largest errors of curves that folds left out.
-
-    Attributes
-    ----------
-    errors : ndarray of shape (n,)
-        Of every left-out curve the largest error over its deviation, rising.
-    floor : float
-        Part of the root mean square of deviations over a curve that is added to all.
-    """
-
-    errors: Annotated[Array, Shape("n", least=0, rises=True)]
-    floor: NotNegative
-
-    def half(self, sd: Array, level: float) -> Array:
-        """Return half the width of bands, from deviations (M, m)."""
-        return conformal(self.errors, level) * floored(sd, self.floor)
 
 
 @dataclass(frozen=True)
@@ -64,7 +39,7 @@ class Bands:
         Of the errors of coefficients.
     widths : ndarray of shape (l,)
         How many deviations intervals of the levels ``LEVELS`` have to each side, at a place.
-    whole : Largest
+    whole : WholeBand
     sure : float
         The deviation of a whole curve up to which intervals are not doubled.
     rows : ndarray of shape (j,)
@@ -77,7 +52,7 @@ class Bands:
 
     correlation: Annotated[Array, Shape("kk")]
     widths: Annotated[Array, Shape("l", least=0, rises=True)]
-    whole: Largest
+    whole: WholeBand
     sure: NotNegative
     rows: Annotated[NDArray[np.intp], Shape("j", "iu", least=0)]
     rest: Annotated[Array, Shape("jm")]
@@ -111,43 +86,6 @@ class Bands:
         picked = rng.integers(len(rest), size=(n, len(mean)))
         sign = rng.choice([-1.0, 1.0], size=(n, len(mean), 1))
         return np.asarray(curves + wider * sign * rest[picked])
-
-
-def check_level(level: float) -> None:
-    """Refuse a level that is not a probability.
-
-    Examples
-    --------
-    >>> check_level(95)
-    Traceback (most recent call last):
-    ...
-    swwl.errors.InputError: level is 95, but a number between 0 and 1 is expected.
-    """
-    if not (isinstance(level, Real) and 0 < level < 1):
-        raise InputError(f"level is {level!r}, but a number between 0 and 1 is expected.")
-
-
-def conformal(errors: Array, level: float) -> float:
-    """Return what a new error stays below with probability ``level``, given others (n,), rising.
-
-    Beyond the largest of them, it grows as a normal quantile.
-
-    Examples
-    --------
-    >>> conformal(np.arange(1.0, 20.0), 0.9)
-    18.0
-    """
-    check_level(level)
-    n = len(errors)
-    place = (n + 1) * level
-    if place <= n:
-        return float(np.interp(place, np.arange(n + 1), np.append(0.0, errors)))
-    return float(errors[-1] * norm.ppf(0.5 + level / 2) / norm.ppf(0.5 + n / (n + 1) / 2))
-
-
-def floored(sd: Array, floor: float) -> Array:
-    """Return deviations (M, m) that are nowhere much smaller than they are over a curve as a whole."""
-    return np.asarray(np.sqrt(sd**2 + floor**2 * (sd**2).mean(axis=-1, keepdims=True)))
 
 
 def curve_deviations(basis: CurveBasis, correlation: Array, std: Array) -> Array:
@@ -185,7 +123,7 @@ def calibrate(coded: CodedCurves, told: tuple[Array, Array], rows: NDArray[np.in
     sd = np.maximum(sd, _ROUNDING * np.sqrt((truth**2).mean()) + np.finfo(float).tiny)
     pool = np.abs(errors / sd)
     widths = np.maximum.accumulate(np.maximum(np.quantile(pool, LEVELS), 1e-6 * LEVELS))
-    whole = largest_errors(np.abs(errors), sd)
+    whole = whole_band(np.abs(errors), sd)
     sure = float(np.quantile(np.sqrt((std**2).sum(axis=1)), _SURE))
     some = np.sort(np.random.default_rng(seed).permutation(len(rows))[:MOST_KEPT])
     kept = truth[some] - basis.decode(coefficients[some])
@@ -227,31 +165,6 @@ def error_correlation(errors: Array) -> Array:
     correlation = 0.999 * found / np.outer(root, root)
     np.fill_diagonal(correlation, 1.0)
     return np.asarray(correlation)
-
-
-def largest_errors(errors: Array, deviations: Array) -> Largest:
-    """Return how wide bands of whole curves have to be: with the floor that makes them narrowest.
-
-    Parameters
-    ----------
-    errors, deviations : ndarray of shape (J, m)
-        Of curves that were left out: sizes of errors, and deviations.
-
-    Examples
-    --------
-    Where deviations are right, none is needed:
-
-    >>> sds = np.tile([1.0, 3.0], (19, 1))
-    >>> found = largest_errors(0.1 * np.arange(1, 20)[:, None] * sds, sds)
-    >>> found.floor, round(conformal(found.errors, 0.9), 9)
-    (0.0, 1.8)
-    """
-    found = []
-    for floor in _FLOORS:
-        wide = np.maximum(floored(deviations, floor), np.finfo(float).tiny)
-        own = Largest(np.sort((errors / wide).max(axis=1)), floor)
-        found.append((conformal(own.errors, _USUAL) * float(wide.mean()), own))
-    return min(found, key=lambda pair: pair[0])[1]
 
 
 def number_intervals(

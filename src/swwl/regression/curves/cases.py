@@ -83,7 +83,7 @@ class CurveCases:
         if not simultaneous:
             half = self.bands.width(level) * self.deviations
         else:
-            half = self.bands.whole.half(self.deviations, level)
+            half = self.bands.whole.half(self.deviations, level, axis=-1)
         return mean - half, mean + half
 
     def sample(self, n_samples: int, random_state: int | None = None) -> Array:
