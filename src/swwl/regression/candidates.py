@@ -30,6 +30,7 @@ from swwl.kernels import (
 from swwl.kernels.base import Factor
 from swwl.kernels.elliptic import Scalar
 from swwl.kernels.named import named_parts, plane_mesh
+from swwl.kernels.numeric import over_decades
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.skin import skin
 from swwl.tables.columns import kind_of, require_meshes
@@ -91,7 +92,8 @@ def default_kernels(
 ) -> dict[str, Product]:
     """Return the candidates for a table of inputs, by name.
 
-    Columns of numbers and of pandas' type "category" are in all of them; whether to learn from other texts is for the
+    Columns of numbers and of pandas' type "category" are in all of them, positive numbers over decades by their
+    logarithms; whether to learn from other texts is for the
     user to say. Columns of meshes get the skin and the measures of a part in several combinations; columns of graphs
     without cells their nodes and edges.
 
@@ -113,9 +115,10 @@ def default_kernels(
     Elliptic('speed', 'load', correlation='gaussian')
     """
     numbers, graphs, others = _sorted_columns(table)
-    scalars = [Scalar(name) for name in numbers]
+    decades = {name: over_decades(column(table, name)) for name in numbers}
+    scalars = [Scalar(name, log=decades[name]) for name in numbers]
     if not graphs:
-        plain = Product(*map(Matern52, numbers), *map(Categories, others))
+        plain = Product(*(Matern52(name, log=decades[name]) for name in numbers), *map(Categories, others))
         return {
             "numbers": Elliptic(*scalars, *map(Categories, others)),
             "numbers, smooth": Elliptic(*map(clone, scalars), *map(Categories, others), correlation="gaussian"),
@@ -193,7 +196,8 @@ def shape_factors(table: pd.DataFrame, n_components: int, **options: Any) -> lis
         with_skin = _with_skin(table[name], name, options.get("group")) is not None
         kind, given = ("mesh", _SKIN) if with_skin else ("graph", dict[str, Any]())
         factors.append(_factor(name, n_components, kind, given, options))
-    return [*factors, *map(Scalar, numbers), *map(Categories, others)]
+    scalars = [Scalar(name, log=over_decades(column(table, name))) for name in numbers]
+    return [*factors, *scalars, *map(Categories, others)]
 
 
 def _factor(

@@ -378,7 +378,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
             layout,
             stacked,
             left_out=found.left_out,
-            scales=scales,
+            scales=list(task.scales) or scales,
             judged=found.judged,
             regimes=found.regimes,
             laws=laws,

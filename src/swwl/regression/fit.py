@@ -188,8 +188,9 @@ class Task:
         """Return the same task with targets on other scales; itself where all of these are the targets' own."""
         if all(scale.is_identity for scale in scales):
             return self
-        targets = [scale.forward(y) for scale, y in zip(scales, self.targets.T, strict=True)]
-        return replace(self, targets=np.column_stack(targets), scales=scales)
+        pairs = list(zip(scales, self.targets.T, strict=True))
+        targets = np.column_stack([scale.forward(y) for scale, y in pairs])
+        return replace(self, targets=targets, scales=[scale.limited(y) for scale, y in pairs])
 
     def over(self, times: Array | None) -> Task:
         """Return the same task with the targets divided by laws' values (N, k); itself where there are none."""

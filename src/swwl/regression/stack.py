@@ -765,7 +765,8 @@ class Stack:
             if known is not None and gradient is not None:
                 columns[factor.column] = columns.get(factor.column, np.zeros(())) + known.pull_back(gradient)
         for factor, slope in zip(self.trend, in_trend, strict=True):
-            columns[factor.column] = columns.get(factor.column, np.zeros(())) + slope / factor.units()[0]
+            known = differentiable(factor).linear(row[factor.column].iloc[0])
+            columns[factor.column] = columns.get(factor.column, np.zeros(())) + known.pull_back(slope[None])
         if self.link is not None and told is not None:
             in_mean = columns.pop(self.link.column)
             in_std = self.link.slope * np.concatenate([own.of_added[: 1 + std] for own in slopes])
