@@ -9,6 +9,7 @@ what is found is judged inside the domain of the model.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -650,7 +651,7 @@ def _limits(model: RobustGPRegressor, given: Bounds, target: str) -> dict[str, t
 
 
 def _is_number(given: Any) -> bool:
-    return isinstance(given, Real) and not isinstance(given, bool) and bool(np.isfinite(given))
+    return isinstance(given, Real) and not isinstance(given, bool) and math.isfinite(given)
 
 
 def _conditions(model: RobustGPRegressor, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -428,10 +428,10 @@ def common_times(times: Sequence[Array], most: int) -> Array:
     first, last = max(own[0] for own in times), min(own[-1] for own in times)
     longest = max(own[-1] for own in times) - min(own[0] for own in times)
     if last - first < _ROOM * longest:
-        row = int(np.argmin([own[-1] for own in times]))
+        late, early = int(np.argmax([own[0] for own in times])), int(np.argmin([own[-1] for own in times]))
         raise InputError(
-            f"Cases share only the times from {first:g} to {last:g}, of {longest:g} in all; case {row} ends at "
-            f"{times[row][-1]:g}."
+            f"Case {late} begins at time {first:g} and case {early} ends at {last:g}, so that all share less than "
+            f"half of the time that they cover, {longest:g}; leave such cases out, or give times over the same range."
         )
     same = all(len(own) == len(times[0]) and np.allclose(own, times[0], rtol=1e-9, atol=0) for own in times)
     if same and len(times[0]) <= most:

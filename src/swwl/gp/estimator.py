@@ -339,7 +339,7 @@ class RobustGP(BaseEstimator):
         terms, coordinates = inputs.training_terms(distances, correlations, n, self.names)
         trend = inputs.trend_matrix(self.trend, trend_columns, n)
         inputs.check_trend_fits(trend, targets)
-        own_noise = inputs.check_noise(noise, n, self.solver)
+        own_noise = inputs.check_noise(noise, trend, self.solver)
         counted = None if own_noise is None else own_noise == 0.0
 
         terms = make_solver.prepare(terms)

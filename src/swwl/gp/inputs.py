@@ -244,10 +244,11 @@ def check_trend_fits(trend: Array, y: Array) -> None:
                              "there is nothing left for the process to learn.")  # fmt: skip
 
 
-def check_noise(noise: ArrayLike | None, n: int, solver: str) -> Array | None:
-    """Return the noise of n rows; None where there is none at all."""
+def check_noise(noise: ArrayLike | None, trend: Array, solver: str) -> Array | None:
+    """Return the noise of the rows of a trend (N, q); None where there is none at all."""
     if noise is None:
         return None
+    n, q = trend.shape
     values = np.array(noise, dtype=float)
     if values.shape != (n,) or not np.isfinite(values).all() or (values < 0.0).any():
         raise InputError(f"noise has shape {values.shape}, but {n} finite numbers of at least 0 are expected.")
@@ -255,6 +256,9 @@ def check_noise(noise: ArrayLike | None, n: int, solver: str) -> Array | None:
         return None
     if solver != "exact":
         raise InputError(f"noise is set, but solver={solver!r} takes none: take solver='exact'.")
+    counted = int((values == 0.0).sum())
+    if counted < q + 2:
+        raise InputError(f"{counted} of {n} rows have no noise, but a trend of {q} columns needs at least {q + 2}.")
     return values
 
 

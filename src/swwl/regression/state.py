@@ -102,7 +102,7 @@ class RegressorState(msgspec.Struct):
     """A fitted :class:`swwl.RobustGPRegressor`: m members, k targets, n training rows.
 
     Where targets are fitted on other ``scales`` than their own, or over ``laws``, ``values`` are those of the training
-    rows in their units. ``law_inputs`` are the columns of laws and, since 0.3.1, those of the trend that no kernel has.
+    rows in their units. ``law_inputs`` are the columns of laws and, after 0.3.0, those of the trend that no kernel has.
     """
 
     params: Record

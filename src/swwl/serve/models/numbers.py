@@ -156,8 +156,8 @@ def inputs_of(model: RobustGPRegressor) -> list[dict[str, Any]]:
     meshes = {factor.column for factor in model.kernel_.factors if factor.takes == "graphs"}
     for name in model.feature_names_in_:
         if name not in found and name not in meshes:
-            known = spread(train[name]) if name in train else {}  # not in files of 0.3.0
-            found[name] = {"name": name, "holds": "numbers"} | known
+            told = spread(train[name]) if name in train else {}  # not in files of 0.3.0
+            found[name] = {"name": name, "holds": "numbers"} | told
     return list(found.values())
 
 
