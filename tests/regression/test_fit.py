@@ -1,5 +1,7 @@
 """Folds, starts and pruning: what happens between the fit on all rows and the first prediction."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,7 @@ from swwl import Gaussian, Matern52, Prediction, RobustGP, RobustGPRegressor
 from swwl.gp import Distances
 from swwl.gp.folds import shuffled_folds
 from swwl.regression import intervals
-from swwl.regression.fit import FewRows, Task, weigh
+from swwl.regression.fit import FewRows, Task, same_rows, weigh
 from swwl.regression.fit_many_rows import ManyRows
 from swwl.regression.intervals import fold_predictions, interval_factor, make_folds
 from swwl.regression.mixture import pruned
@@ -105,3 +107,26 @@ def test_a_stack_keeps_what_folds_said_and_one_kernel_does_not():
     assert one.stack_.left_out is None and one.left_out_by_ == "leave-one-out"
     assert two.stack_.left_out.mean.shape == (30, 1) and two.left_out_by_ == "cross-validation"
     assert one.members_ is one.stack_.members and one.calibration_ is one.stack_.widths
+
+
+def test_rows_with_the_same_inputs_are_left_out_together():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.uniform(size=24), "b": rng.integers(3, size=24).astype(float)})
+    twice = pd.concat([table, table[::-1]], ignore_index=True)
+    y = np.sin(4 * twice["a"]) + twice["b"] + 0.3 * rng.normal(size=48)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = RobustGPRegressor().fit(twice, y)
+    same = same_rows(model.stack_.members)
+    assert same_rows(model.stack_.members) is not None and len(np.unique(same)) == 24
+    np.testing.assert_array_equal(same[:24], same[:23:-1])
+    for train, out in shuffled_folds(48, 5, 0, same):
+        assert not set(same[train]) & set(same[out]) and len(train) + len(out) == 48
+    assert len(make_folds(48, 0, same)) == 5 and len(make_folds(18, 0, np.arange(18) // 2)) == 0
+    left_out = np.ravel(model.leave_one_out().mean)
+    np.testing.assert_allclose(left_out[:24], left_out[:23:-1], atol=1e-9)  # neither tells of the other
+
+
+def test_rows_that_differ_have_no_labels():
+    table = pd.DataFrame({"a": np.linspace(0, 1, 20)})
+    assert same_rows(RobustGPRegressor().fit(table, np.sin(4 * table["a"]).rename("y")).stack_.members) is None

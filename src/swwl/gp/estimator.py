@@ -365,7 +365,7 @@ class RobustGP(BaseEstimator):
         self.importance_ = relative_importance(posterior.beta, prior.c)
         self.n_evaluations_ = solver.n_evaluations
         self._box = search.box
-        self._began = Start(search.starts[0, :-1], float(search.starts[0, -1]), search.box)
+        self._began = Start(optimum.began[:-1], float(optimum.began[-1]), search.box)
         layouts = [layout_of(term.block) for term in terms]
         known = TrainingInputs(correlations, coordinates, layouts, n, self.trend, self.names)
         self._adopt(posterior, known, y.ndim == 1, solver)
@@ -557,7 +557,7 @@ class RobustGP(BaseEstimator):
         return Start(np.log(posterior.beta), log_nugget, getattr(self, "_box", None))
 
     def beginning(self) -> Start:
-        """Return where the first optimization run of `fit` began: it knows the inputs, but nothing of the targets.
+        """Return where the best optimization run of `fit` began: it knows the inputs, but nothing of the targets.
 
         Processes that are fitted to some of the rows begin there, and not at the maximum for all rows, if they are to
         tell what all rows cannot: from there they would hardly move away from what the rows left out have taught.

@@ -45,7 +45,7 @@ from swwl.kernels.stored import stored
 from swwl.parallel import Progress, blas_threads
 from swwl.regression.candidates import default_kernels
 from swwl.regression.effects import variance_shares
-from swwl.regression.fit import FewRows, Task, fit_members
+from swwl.regression.fit import FewRows, Task, fit_members, same_rows
 from swwl.regression.fit_many_rows import ManyRows, choose_solver
 from swwl.regression.fit_regimes import check_regimes
 from swwl.regression.influence import Expected, coarseness_kernel, embedded_columns, measure_influence
@@ -362,6 +362,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
             self.calibrate,
             self.random_state,
             effective_n_jobs(self.n_jobs),
+            same=None if solver.large else same_rows(members),
             find_outliers=self.outliers == "auto" and (stacked or self.calibrate),
             find_regimes=(self.regimes or ("auto" if stacked else "one")) == "auto" and (stacked or self.calibrate),
         )
@@ -645,12 +646,13 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         columns = plain_columns(self.stack_.kernel.factors, self.stack_.train_rows)
         if not columns.shape[1]:
             return None
+        same = same_rows(self.stack_.members)
         found = []
         for k, name in enumerate(self.target_names_):
             known = np.isfinite(self.train_targets_[:, k])
             if known.sum() >= FEWEST_ROWS:
-                y = self.train_targets_[known][:, [k]]
-                found.append(spreadsheet_errors(columns[known], y, [name], self.random_state))
+                y, own = self.train_targets_[known][:, [k]], None if same is None else same[known]
+                found.append(spreadsheet_errors(columns[known], y, [name], self.random_state, own))
         return pd.concat(found, ignore_index=True) if found else None
 
     def domain(self, X: Table, *, progress: Progress | None = None, memory: MemoryLike = None) -> pd.DataFrame:

@@ -127,6 +127,24 @@ def selection_table(rows: list[dict[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
+def same_rows(members: Sequence[Member]) -> Positions | None:
+    """Return what rows with the same inputs have in common, a label (N,) each; None where all of them differ.
+
+    Parameters
+    ----------
+    members : sequence of Member
+        With representations of the N training cases.
+    """
+    pairs = [pair for member in members for pair in zip(member.kernel.factors, member.rows, strict=True)]
+    vectors = {(factor.column, repr(factor.source())): factor.vectors(own) for factor, own in pairs}.values()
+    if any(own is None for own in vectors):
+        return None
+    known: dict[bytes, int] = {}
+    rows = zip(*(np.asarray(own) for own in vectors), strict=True)
+    labels = [known.setdefault(b"".join(part.tobytes() for part in row), len(known)) for row in rows]
+    return None if len(known) == len(labels) else np.array(labels, dtype=np.intp)
+
+
 @dataclass(frozen=True)
 class Task:
     """What is to be fitted, for all members alike.
@@ -154,6 +172,8 @@ class Task:
         Whether to look for two branches.
     times : ndarray of shape (N, k) or None
         The laws' values, by which the targets have been divided.
+    same : ndarray of int, shape (N,), or None
+        Which rows have the same inputs; None where all differ.
     """
 
     targets: Array
@@ -169,6 +189,7 @@ class Task:
     noise: tuple[Array | None, ...] = ()
     find_regimes: bool = False
     times: Array | None = None
+    same: Positions | None = None
 
     @property
     def noises(self) -> list[Array | None]:
@@ -298,7 +319,7 @@ class FewRows:
     def __init__(self, task: Task, judge: bool):
         n = len(task.targets)
         self._task, self._judge = task, judge
-        self._folds = make_folds(n, task.seed) if judge else Folds([], [])
+        self._folds = make_folds(n, task.seed, task.same) if judge else Folds([], [])
         self._later = judge and n > _MANY  # the last steps of a search cost most, and matter where a member counts
         self._held: list[list[Block]] = []
         self.judged, self.folds, self.n_fits = np.arange(n), self._folds.test, 1 + len(self._folds)

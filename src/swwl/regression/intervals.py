@@ -69,8 +69,10 @@ class Folds:
         return len(self.test)
 
 
-def make_folds(n_rows: int, seed: int) -> Folds:
+def make_folds(n_rows: int, seed: int, same: NDArray[np.intp] | None = None) -> Folds:
     """Return five folds of so many rows, shuffled; none for fewer than ten.
+
+    ``same`` says which rows have the same inputs, see :func:`swwl.gp.folds.shuffled_folds`; they count as one.
 
     Examples
     --------
@@ -80,11 +82,11 @@ def make_folds(n_rows: int, seed: int) -> Folds:
     >>> len(make_folds(9, seed=0))
     0
     """
-    if n_rows < _FEWEST_ROWS:
+    if (n_rows if same is None else len(np.unique(same))) < _FEWEST_ROWS:
         return Folds([], [])
     chosen = np.zeros(n_rows, bool)
     chosen[np.random.default_rng(seed).permutation(n_rows)[:_MOST_ROWS]] = True
-    pairs = shuffled_folds(n_rows, _FOLDS, seed)
+    pairs = shuffled_folds(n_rows, _FOLDS, seed, same)
     return Folds([train[chosen[train]] for train, _ in pairs], [test for _, test in pairs])
 
 

@@ -268,7 +268,8 @@ def choose_scales(given: TargetScales | None, members: Sequence[Member], task: T
     if not open_ones or not all(factor.positive_definite for factor in member.kernel.factors):
         return found
     tried = [_candidates(task.targets[:, k], words[k]) for k in open_ones]
-    if len(task.targets) < _FEWEST_ROWS or not any(tried):
+    n_rows = len(task.targets) if task.same is None else len(np.unique(task.same))
+    if n_rows < _FEWEST_ROWS or not any(tried):
         return found
     comparison = Comparison(member, task)
     for k, candidates in zip(open_ones, tried, strict=True):
@@ -303,8 +304,9 @@ class Comparison:
     """
 
     def __init__(self, member: Member, task: Task):
-        n = len(task.targets)
-        self._rows = np.sort(np.random.default_rng(task.seed).permutation(n)[:_MOST_ROWS])
+        # Of copies one counts: left out alone, each would be told by the other, on whatever scale.
+        first = np.arange(len(task.targets)) if task.same is None else np.unique(task.same, return_index=True)[1]
+        self._rows = np.sort(np.random.default_rng(task.seed).permutation(first)[:_MOST_ROWS])
         blocks = [[block.take(self._rows).held() for block in group] for group in member.training_blocks()]
         self._blocks: Sequence[Block] = member.kernel.join(blocks)
         self._trend = task.take(self._rows)[1]
