@@ -244,6 +244,37 @@ def test_a_constant_field_has_no_modes():
     assert np.allclose(model.sample(table[10:], 2)[0]["T"], 7.0)
 
 
+@pytest.mark.filterwarnings("ignore::swwl.errors.CaseWarning")
+def test_a_field_may_be_the_same_in_all_cases(tmp_path):
+    """It varies in space, but not from mesh to mesh: what is left of it are roundings; another field is learned."""
+    table = plates(26, same=True)
+    x = np.linspace(0.0, 1.0, 42) / 3
+    table["mesh"] = [mesh.with_fields({"T": mesh.fields["T"], "x": x.copy()}) for mesh in table["mesh"]]
+    both, alone = (FieldRegressor(Matern52("load")).fit(table[:20], names) for names in (["T", "x"], ["T"]))
+    assert both.modes_.loc[both.modes_["field"] == "x", "number"].tolist() == [0]
+    for found, other in zip(both.predict(table[20:]), alone.predict(table[20:]), strict=True):
+        np.testing.assert_array_equal(found["T"], other["T"])
+        np.testing.assert_allclose(found["x"], x, atol=1e-12)
+    lower, upper = both.predict_interval(table[20:22])
+    assert (upper[1]["x"] - lower[1]["x"]).max() < 1e-5
+    np.testing.assert_allclose(both.sample(table[20:21], 2, random_state=0)[0]["x"], [x, x], atol=1e-5)
+    both.save(tmp_path / "m.swwl")
+    np.testing.assert_array_equal(load_model(tmp_path / "m.swwl").predict(table[25:])[0]["x"], found["x"])
+
+
+@pytest.mark.filterwarnings("ignore::swwl.errors.CaseWarning", "ignore::swwl.errors.GPWarning")
+@pytest.mark.parametrize("amplitude", [False, True])
+def test_a_field_may_differ_in_one_mesh(amplitude):
+    table = plates(24, same=True)
+    x = np.linspace(0.0, 1.0, 42) / 3
+    own = [(2.0 * x if amplitude else x + np.sin(9 * x)) if row == 3 else x for row in range(24)]
+    table["mesh"] = [mesh.with_fields({"x": u}) for mesh, u in zip(table["mesh"], own, strict=True)]
+    model = FieldRegressor(Matern52("load")).fit(table[:20], "x")
+    lower, upper = model.predict_interval(table[20:])
+    for found, low, high in zip(model.predict(table[20:]), lower, upper, strict=True):
+        assert np.abs(found["x"] - x).max() < 0.2 and np.isfinite(high["x"] - low["x"]).all()
+
+
 @pytest.mark.slow
 def test_a_missing_value_does_not_count():
     table = plates(16)

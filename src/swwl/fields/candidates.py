@@ -143,8 +143,8 @@ class ModeKernel:
 
 
 def pair_of_groups(number: int) -> list[slice]:
-    """Return two groups: the leading modes and the others, for quick comparisons."""
-    return [slice(0, min(_OWN, number)), *([slice(_OWN, number)] if number > _OWN else [])]
+    """Return two groups: the leading modes and the others, for quick comparisons; fewer where there are none."""
+    return [group for group in (slice(0, min(_OWN, number)), slice(_OWN, number)) if group.start < group.stop]
 
 
 @dataclass

@@ -14,6 +14,28 @@ def fold_rule(number: int, seed: int) -> KFold:
     return KFold(number, shuffle=True, random_state=seed)
 
 
+def drawn_rows(order: Rows, count: int, targets: NDArray[np.float64]) -> Rows:
+    """Return so many rows of a permutation, sorted, and one more for each target that would be the same in all of them.
+
+    Parameters
+    ----------
+    order : ndarray of shape (N,)
+    count : int
+    targets : ndarray of shape (N, k)
+
+    Examples
+    --------
+    >>> drawn_rows(np.array([3, 0, 2, 1]), 2, np.array([[0.0], [1.0], [0.0], [0.0]])).tolist()
+    [0, 1, 3]
+    """
+    rows = order[:count]
+    for y in targets.T:
+        if np.ptp(y[rows]) == 0:
+            others = order[y[order] != y[rows[0]]]
+            rows = np.concatenate([rows, others[:1]])
+    return np.sort(rows)
+
+
 def shuffled_folds(n: int, number: int, seed: int, same: Rows | None = None) -> list[tuple[Rows, Rows]]:
     """Return training and left-out rows of folds of n rows; n folds where that is fewer.
 

@@ -62,8 +62,8 @@ from swwl.regression.stack import (
     columns_of,
     named_kernels,
     other_inputs,
+    training_trend,
     trend_factors,
-    trend_matrix,
 )
 from swwl.regression.state import RegressorState, regressor_from_state, regressor_state
 from swwl.regression.target_scale import TargetScale, choose_scales, judged_laws, warn_about_laws
@@ -356,7 +356,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         task = Task(
             targets,
             layout,
-            trend_matrix(trend, table),
+            training_trend(trend, table),
             partial(self._make_gp, prior=prior, linear=linear),
             (1 if stacked else 3) if self.n_starts is None else self.n_starts,
             self.calibrate,

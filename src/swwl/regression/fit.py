@@ -22,6 +22,7 @@ from swwl.errors import GPWarning
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.carried import carried
+from swwl.gp.folds import drawn_rows
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor, HasComponents, Product
 from swwl.parallel import Progress
@@ -51,9 +52,9 @@ _MANY = 100
 _COLUMNS = ["column", "n_components", "log_posterior", "chosen"]
 
 
-def selection_rows(n: int, seed: int) -> NDArray[np.intp]:
+def selection_rows(targets: Array, seed: int) -> NDArray[np.intp]:
     """Return the rows on which numbers of components are compared, sorted."""
-    return np.sort(np.random.default_rng(seed).permutation(n)[:_MOST_ROWS])
+    return drawn_rows(np.random.default_rng(seed).permutation(len(targets)), _MOST_ROWS, targets)
 
 
 def ladder(factor: Factor, n_rows: int) -> list[int]:
@@ -70,7 +71,7 @@ def choose_components(
     train: Sequence[Representation],
     blocks: list[list[Block]],
     log_posterior: Callable[[list[list[Block]], NDArray[np.intp]], float],
-    n: int,
+    targets: Array,
     seed: int,
 ) -> pd.DataFrame:
     """Set every factor that has components to choose from to the number of the largest log posterior.
@@ -85,8 +86,8 @@ def choose_components(
         Their training blocks; replaced in place by those of the numbers that were chosen.
     log_posterior : callable
         Takes the blocks of all factors among some rows, and those rows; fits, and returns the maximum.
-    n : int
-        Number of training rows.
+    targets : ndarray of shape (N, k)
+        Of the training rows.
     seed : int
         Draws the rows.
 
@@ -96,7 +97,7 @@ def choose_components(
         ``column``, ``n_components``, ``log_posterior`` and ``chosen``, a row for each number that was tried.
     """
     found: list[dict[str, Any]] = []
-    rows = selection_rows(n, seed)
+    n, rows = len(targets), selection_rows(targets, seed)
     choosing = [place for place, factor in enumerate(factors) if ladder(factor, n)]
     # Distances are computed among these rows alone.
     among = [[block.take(rows).held() for block in group] for group in blocks] if choosing else []
@@ -570,10 +571,11 @@ def choose_for_member(member: Member, task: Task, counter: FitCounter) -> tuple[
         groups, trend = task.take(rows)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
-            gps = fit_processes(partial(task.make_gp, kernel), kernel, among, groups, trend, counter)
+            make_gp = partial(task.make_gp, kernel)
+            gps = fit_processes(make_gp, kernel, among, groups, trend, counter, drop_dependent=True)
         return sum(gp.log_posterior_ for gp in gps)
 
-    chosen = choose_components(kernel.factors, member.rows, blocks, log_posterior, len(task.targets), task.seed)
+    chosen = choose_components(kernel.factors, member.rows, blocks, log_posterior, task.targets, task.seed)
     return blocks, chosen
 
 
@@ -604,7 +606,7 @@ def fit_processes(
     trend_columns: Array | None,
     counter: FitCounter,
     noises: Sequence[Array | None] | None = None,
-    fine: bool | None = None,
+    **options: Any,
 ) -> list[RobustGP]:
     """Fit a process to every group of targets.
 
@@ -620,13 +622,13 @@ def fit_processes(
     counter : FitCounter
     noises : sequence of ndarray of shape (N,) or None, optional
         Of the rows, for every group.
-    fine : bool, optional
-        See :meth:`swwl.RobustGP.fit`.
+    **options
+        Of :meth:`swwl.RobustGP.fit`.
     """
     joined, names = kernel.join(blocks), kernel.block_names(blocks)
     gps = []
     for group, noise in zip(targets, noises or [None] * len(targets), strict=True):
-        gps.append(make_gp(names).fit(joined, group, trend_columns, noise=noise, fine=fine))
+        gps.append(make_gp(names).fit(joined, group, trend_columns, noise=noise, **options))
         counter.one_more()
     return gps
 

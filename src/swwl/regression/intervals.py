@@ -29,6 +29,7 @@ from swwl.errors import GPWarning, InputError
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.folds import shuffled_folds
+from swwl.gp.inputs import independent_columns, learnable, trend_matrix
 from swwl.gp.prediction import Prediction
 from swwl.storage.checks import NotNegative, Shape
 
@@ -40,6 +41,7 @@ _FEWEST_ROWS = 10
 # more than the most, processes of the folds learn from a sample of so many, and predict all rows all the same.
 FEW, _MOST_ROWS = 30, 1000
 _QUARTILE = 0.25
+_LEAST_PRECISION = 1e-9
 # Optimization runs of the folds start from the full fit's initial point, to a coarse tolerance; above 500 rows, from
 # its optimum, which halves the time: what a few rows left out have taught is little then.
 _MOST_STEPS, _MANY, _FEWER_STEPS = 60, 500, 25
@@ -124,23 +126,65 @@ def fold_predictions(
     Prediction
         Arrays of the shape of ``targets``.
     """
-    mean, scale, df = np.empty(targets.shape), np.empty(targets.shape), []
+    (mean, scale), df = np.empty((2, *targets.reshape(len(targets), -1).shape)), []
     options: dict[str, Any] = {"start": start, "max_iter": _FEWER_STEPS}
     if len(targets) <= _MANY:
         options = {"start": start.beginning(), "max_iter": _MOST_STEPS}
     for train, test in zip(folds.train, folds.test, strict=True):
         trends = [None if trend_columns is None else trend_columns[rows] for rows in (train, test)]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
-            among = [block.take(train) for block in blocks]
-            own = None if folds.noise is None else folds.noise[train]
-            gp = make_gp().fit(among, targets[train], trends[0], **options, noise=own)
-        found = gp.predict_distribution(cross(test, train), trend_columns=trends[1])
-        mean[test], scale[test] = found.mean, found.scale
-        df.append(found.df)
+        own = None if folds.noise is None else folds.noise[train]
+        gp = make_gp()
+        plain = _plain_values(gp.trend, targets[train], trends, own)
+        learned = np.isnan(plain[0])
+        if not learned.all():
+            mean[test], scale[test] = plain, _left_out_scale(start)[test]
+            df.append(start.df_)
+        if learned.any():
+            y = targets[train] if learned.all() else targets[train][:, learned]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
+                among = [block.take(train) for block in blocks]
+                gp.fit(among, y, trends[0], **options, noise=own, drop_dependent=True)
+            found = gp.predict_distribution(cross(test, train), trend_columns=trends[1]).columns()
+            mean[np.ix_(test, learned)], scale[np.ix_(test, learned)] = found.mean, found.scale
+            df.append(found.df)
         if on_fit is not None:
             on_fit()
-    return Prediction(mean, scale, min(df))
+    return Prediction(mean.reshape(targets.shape), scale.reshape(targets.shape), min(df))
+
+
+def _left_out_scale(gp: RobustGP) -> Array:
+    """Return how unsure a process is of its rows left out, (N, k), with the variance that all of them tell."""
+    q, _, sigma2 = gp.precision()
+    precision = np.diag(q)[:, None]
+    return np.asarray(np.sqrt(sigma2 / np.maximum(precision, _LEAST_PRECISION * precision.max())))
+
+
+def _plain_values(kind: str, targets: Array, trends: Sequence[Array | None], noise: Array | None) -> Array:
+    """Return what a fold says (M, k) of targets of which it has nothing to learn: they are constant, or its trend.
+
+    NaN for the others.
+
+    Parameters
+    ----------
+    kind : str
+        Of the trend, see `swwl.RobustGP`.
+    targets : ndarray of shape (N,) or (N, k)
+    trends : sequence of two ndarrays of shape (N, m) and (M, m), or None
+        Of the rows of the fold, and of those to predict.
+    noise : ndarray of shape (N,) or None
+    """
+    y = targets.reshape(len(targets), -1)
+    trend = trend_matrix(kind, trends[0], len(y))
+    kept = independent_columns(trend)
+    counted = np.ones(len(y), bool) if noise is None else noise == 0.0
+    y, trend = y[counted], trend[counted][:, kept]
+    learned = learnable(trend, y)
+    if learned.all():
+        return np.full((1, len(learned)), np.nan)
+    new = np.ones((1, 1)) if trends[1] is None else trends[1]
+    by_trend = trend_matrix(kind, trends[1], len(new))[:, kept] @ np.linalg.lstsq(trend, y, rcond=None)[0]
+    return np.where(learned, np.nan, np.where(np.ptp(y, axis=0) == 0, y[0], by_trend))
 
 
 def interval_factor(y: Array, left_out: Prediction) -> float:

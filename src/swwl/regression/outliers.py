@@ -37,6 +37,7 @@ _MOST_TOLD = 5
 FEWEST = 30
 # Robust standard deviations beyond which a row may be bad; clean data with heavy tails rarely get there.
 _EXTREME = 6.0
+_LEAST_PRECISION = 1e-9
 _MOST_SCORE = 1e6  # beyond which it does not matter
 # At most so large a share of the rows, but a pair in any case; the first guess may be larger, and is looked through.
 _SHARE, _FIRST_SHARE, _AT_LEAST = 0.03, 0.06, 2
@@ -107,6 +108,9 @@ def group_scores(gp: RobustGP) -> Array:
     """
     q, alpha, sigma2 = gp.precision()
     n = len(q)
+    # Of rows that a column of the trend is for, the others say nothing; their entries are rounding.
+    alone = np.diag(q) <= _LEAST_PRECISION * np.diag(q).max()
+    q = np.where(alone | alone[:, None], np.diag(np.full(n, np.diag(q).max())), q)
     partial = np.abs(q) / np.sqrt(np.outer(np.diag(q), np.diag(q)))
     np.fill_diagonal(partial, np.inf)
     order = np.argsort(-partial, axis=1, kind="stable")

@@ -18,6 +18,7 @@ from swwl.errors import InputError
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.carried import CarriedMoments, carried, carried_covariance
+from swwl.gp.inputs import independent_columns
 from swwl.gp.mixed import mixed
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor, Product, as_product, differentiable
@@ -76,6 +77,20 @@ def trend_matrix(factors: Sequence[Factor], table: pd.DataFrame) -> NDArray[np.f
     if not factors:
         return None
     return np.column_stack([factor.represent(column(table, factor.column, "The trend")) for factor in factors])
+
+
+def training_trend(factors: Sequence[Factor], table: pd.DataFrame) -> Array | None:
+    """Return :func:`trend_matrix` of training rows; refuse a column that is constant or depends on those before it."""
+    columns = trend_matrix(factors, table)
+    if columns is None or len(columns) < columns.shape[1] + 3:  # too few rows are refused by the fit
+        return columns
+    kept = independent_columns(np.column_stack([np.ones(len(columns)), columns]))
+    for place, factor in enumerate(factors):
+        if place + 1 not in kept:
+            constant = np.ptp(columns[:, place]) == 0
+            what = f"the same in all {len(columns)} rows" if constant else "a linear combination of those before it"
+            raise InputError(f"Column {factor.column!r} of the trend is {what}: leave it out of the trend.")
+    return columns
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,7 @@ from swwl.formatting import number
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.carried import carried
+from swwl.gp.folds import drawn_rows
 from swwl.gp.prediction import Prediction
 from swwl.regression.intervals import fold_predictions, make_folds
 from swwl.regression.outliers import FEWEST, SEARCH_STEPS, Refit, can_be_odd, find_suspects, group_scores
@@ -306,7 +307,7 @@ class Comparison:
     def __init__(self, member: Member, task: Task):
         # Of copies one counts: left out alone, each would be told by the other, on whatever scale.
         first = np.arange(len(task.targets)) if task.same is None else np.unique(task.same, return_index=True)[1]
-        self._rows = np.sort(np.random.default_rng(task.seed).permutation(first)[:_MOST_ROWS])
+        self._rows = drawn_rows(np.random.default_rng(task.seed).permutation(first), _MOST_ROWS, task.targets)
         blocks = [[block.take(self._rows).held() for block in group] for group in member.training_blocks()]
         self._blocks: Sequence[Block] = member.kernel.join(blocks)
         self._trend = task.take(self._rows)[1]
@@ -410,9 +411,7 @@ class Comparison:
     def _refit(self, y: Array, gp: RobustGP, noise: Array) -> Refit:
         """Fit a process again where some rows have noise."""
         start, steps = gp.beginning(), SEARCH_STEPS
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
-            other = self._make_gp().fit(self._blocks, y, self._trend, start=start, max_iter=steps, noise=noise)
+        other = self._fit(self._make_gp(), y, start=start, max_iter=steps, noise=noise)
         return Refit(other.leave_one_out(), np.sqrt(np.atleast_1d(other.sigma2_)))
 
     def _judged(self, y: Array, scale: TargetScale, start: RobustGP, steps: int, noise: Array) -> Array:
@@ -427,14 +426,16 @@ class Comparison:
         """Return a process; with a start it climbs from there, or keeps its ranges and nugget for no steps."""
         gp = self._make_gp()
         own = None if noise is None or not noise.any() else noise
+        if start is None:
+            return self._fit(gp, y, max_iter=_FIRST_STEPS, noise=own)
+        if not steps:
+            return self._fit(gp.set_params(beta=start.beta_, nugget=start.nugget_), y, noise=own)
+        return self._fit(gp, y, start=start, max_iter=steps, noise=own)
+
+    def _fit(self, gp: RobustGP, y: Array, **options: Any) -> RobustGP:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
-            if start is None:
-                return gp.fit(self._blocks, y, self._trend, max_iter=_FIRST_STEPS, noise=own)
-            if not steps:
-                gp.set_params(beta=start.beta_, nugget=start.nugget_)
-                return gp.fit(self._blocks, y, self._trend, noise=own)
-            return gp.fit(self._blocks, y, self._trend, start=start, max_iter=steps, noise=own)
+            return gp.fit(self._blocks, y, self._trend, **options, drop_dependent=True)
 
 
 @dataclass(frozen=True)

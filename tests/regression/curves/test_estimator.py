@@ -1,5 +1,7 @@
 """CurveRegressor: curves of new cases."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -228,6 +230,15 @@ def test_what_cannot_be_learned(table):
         quick().fit(table.assign(u=[T] * 60), "u")
     with pytest.raises(InputError, match="needs column 'v'"):
         quick().fit(table, "v")
+
+
+def test_one_curve_may_differ_from_all_others(table):
+    curves = [u if row == 3 else table["u"][0] for row, u in enumerate(table["u"][:20])]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GPWarning)  # it is noise
+        model = quick().fit(table[:20].assign(u=curves), "u", grid=T)
+    lower, upper = model.predict_interval(table[20:30], widen=False)
+    assert np.isfinite(upper - lower).all() and ((lower <= curves[0]) & (curves[0] <= upper)).mean() > 0.7
 
 
 def test_few_curves_and_no_calibration(table):

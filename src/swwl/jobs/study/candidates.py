@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -120,7 +121,7 @@ class Candidates:
 
     def spread(self, n: int, cases: Sequence[StudyCase], batch: int = 1) -> list[StudyCase]:
         """Choose cases that stand for all others, beside those that were chosen before; fewer where fewer are left."""
-        options = {"random_state": self.study.study.seed, "memory": self.memory}
+        options: dict[str, Any] = {"random_state": self.study.study.seed, "memory": self.memory}
         taken = [case.row for case in cases] or None
         with rows_named(self.plan.frame, self.plan.path, range(len(self.table))):
             found = as_many(lambda count: select(self.table, count, have=taken, **options), n)

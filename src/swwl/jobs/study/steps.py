@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -323,8 +323,9 @@ class Loop:
     def _suggested(self, model: RobustGPRegressor, table: pd.DataFrame, n: int) -> pd.DataFrame | None:
         """Return the n best candidates, or as many as differ from each other and from cases; None where none does."""
         goal, table = self.study.goal, table.reset_index(drop=True)
-        options = {"criterion": goal.criterion, "constraints": goal.bounds, "random_state": self.study.study.seed}
-        return as_many(lambda count: suggest(model, table, count, goal.words, **options, memory=self.memory), n)
+        own: dict[str, Any] = {"criterion": goal.criterion, "constraints": goal.bounds, "memory": self.memory}
+        seed = self.study.study.seed
+        return as_many(lambda count: suggest(model, table, count, goal.words, **own, random_state=seed), n)
 
     def _is_fitted(self) -> bool:
         """Whether the model knows all cases."""
