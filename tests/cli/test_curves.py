@@ -106,10 +106,10 @@ def test_mistakes_are_one_line(folder, tmp_path):
     wide, files, out = folder / "wide.csv", folder / "files.csv", tmp_path / "m.swwl"
     fit = ("fit", wide, "--kernel", "scalars", "-o", out)
     assert "has no column 'v' for curves" in said(*fit, "--target-curve", "v")
-    assert "makes a model of its own" in said(*fit, "--target-curve", "u", "--target", "rate")
+    assert "makes a separate model" in said(*fit, "--target-curve", "u", "--target", "rate")
     assert "do not apply to --target-curve" in said(*fit, "--target-curve", "u", "--target-scale", "warp")
     assert "--target-curve a column of curves" in said(*fit)
-    assert "ask for fields" in said("predict", folder / "wide.swwl", wide, "-o", out, "--probe", "0,0")
+    assert "are for fields" in said("predict", folder / "wide.swwl", wide, "-o", out, "--probe", "0,0")
     assert "-o predicted, a folder" in said("predict", folder / "files.swwl", files)
     broken = pd.read_csv(files)
     for text, words in (

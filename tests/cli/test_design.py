@@ -22,7 +22,7 @@ def test_selected_rows_name_meshes_that_exist(data, tmp_path):
     found = pd.read_csv(out)
     assert found["rank"].tolist() == [1, 2, 3, 4, 5, 6] and {"mesh", "speed", "score", "why"} <= set(found)
     assert all((out.parent / mesh).is_file() for mesh in found["mesh"])
-    assert "6 of 40 cases" in said and "tells most about the pool" in said and "random choice" in said
+    assert "6 of 40 cases" in said and "most informative about the pool" in said and "random choice" in said
     assert out.with_suffix(".png").stat().st_size > 1000
     more = swwl("select", data / "table.csv", "-n", 3, "-o", tmp_path / "more.csv", "--have", out, "--json", "-q")
     rows = json.loads(more.output)

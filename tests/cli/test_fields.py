@@ -261,7 +261,7 @@ def test_numbers_that_no_mesh_has_are_refused_before_anything_is_written(held, t
     command = ["predict", held / "f.swwl", held / "d/table.csv", "-o", out]
     refused(*command, "--probe", "9,9", words="at 9, 9: none of 14 cases has it; 000.vtu: the point 9, 9 lies ")
     refused(*command, "--force-on", "b*", words="force on b*: none of 14 cases has it; 000.vtu: The mesh has no group")
-    refused(*command, "--line", "0,0:1,1:3", words="--line leads through the mesh of one case")
+    refused(*command, "--line", "0,0:1,1:3", words="--line needs the mesh of one case")
     assert not out.exists()
     table = pd.read_csv(held / "d/table.csv").assign(**{"heat_at_0.5_0.5_mean": 1.0})
     table["mesh"] = [held / "d" / name for name in table["mesh"]]

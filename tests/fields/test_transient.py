@@ -149,7 +149,7 @@ def test_mistakes(fitted, rods):
         TransientRegressor().fit(rods, "w")
     with pytest.raises(InputError, match="n_times is 1"):
         TransientRegressor(n_times=1).fit(rods, "u")
-    with pytest.raises(InputError, match="Time 2 is asked for, but training cases have times from 0 to 1"):
+    with pytest.raises(InputError, match="Time 2 is requested, but training cases have times from 0 to 1"):
         fitted.predict(rods[:1], times=[0.5, 2])
     with pytest.raises(InputError, match="not sorted"):
         fitted.predict(rods[:1], times=[0.5, 0.2])

@@ -34,5 +34,5 @@ def test_texts_that_are_not_understood():
             read_volume(text)
     with pytest.raises(InputError, match="--lattice"):
         read_lattice("4x3")
-    with pytest.raises(InputError, match="does not go with --along modes"):
+    with pytest.raises(InputError, match="cannot be combined with --along modes"):
         made(along="modes", group="right")

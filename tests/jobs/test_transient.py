@@ -68,7 +68,7 @@ def test_mistakes(warming, tmp_path):
     model, new = folder / "m.swwl", folder / "new.csv"
     for options, said in [
         (["--times", "0.1;2"], "numbers with commas"),
-        (["--times", "0.1,9"], "Time 9 is asked for"),
+        (["--times", "0.1,9"], "Time 9 is requested"),
         (["--whole-field"], "predicts fields over time"),
     ]:
         assert said in swwl("predict", model, new, "-o", tmp_path / "x", *options, code=2).output

@@ -116,7 +116,7 @@ def test_numbers_are_of_all_nodes_and_times(warm, client):
 @pytest.mark.parametrize(
     ("address", "more", "words"),
     [
-        ("/api/field", {"time": 3.0}, "Time 3 is asked for"),
+        ("/api/field", {"time": 3.0}, "Time 3 is requested"),
         ("/api/history", {"node": 5000}, "the mesh has nodes 0 to"),
         ("/api/history", {"node": -1}, "the mesh has nodes 0 to"),
         ("/api/predict", {"probe": [[0.0, 0.0]]}, "predicts fields over time"),

@@ -51,8 +51,8 @@ def check(
     Meshes of another size, place or orientation than the others (in other units, rotated, moved), copied, unreadable or
     missing ones, nodes that no cell uses, triangles that are not joined; repeated rows, columns that hardly vary,
     number the cases or look like results, targets that span orders of magnitude. Options are those of swwl fit, which
-    makes the same checks. Where columns have units in their names, such as 'force [N]' and 'speed (m/s)', laws that these
-    allow are suggested for swwl fit --scaled; none is applied unless requested.
+    makes the same checks. Where columns have units in their names, such as 'force [N]' and 'speed (m/s)', laws that
+    these allow are suggested for swwl fit --scaled; none is applied unless requested.
     The exit code is 2 if there is anything that swwl fit refuses, otherwise 0.
 
     \b

@@ -33,18 +33,18 @@ PartOf = Annotated[
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that this command did not write.")]
 AllRows = Annotated[bool, typer.Option("--all-rows", help="Fit all rows, even if there is a column 'split'.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-AtLeast = Annotated[list[str] | None, typer.Option(help="TARGET=VALUE that has to be reached; repeat it for several.")]
-AtMost = Annotated[
-    list[str] | None, typer.Option(help="TARGET=VALUE that must not be exceeded; repeat it for several.")
+LowerBounds = Annotated[
+    list[str] | None, typer.Option("--at-least", help="TARGET=VALUE that has to be reached; repeat it for several.")
+]
+UpperBounds = Annotated[
+    list[str] | None, typer.Option("--at-most", help="TARGET=VALUE that must not be exceeded; repeat it for several.")
 ]
 DropIncomplete = Annotated[
     bool, typer.Option("--drop-incomplete", help="Leave out rows in which a mesh, an input or a target is missing.")
 ]
 InputColumns = Annotated[
     str | None,
-    typer.Option(
-        help="Input columns, separated by commas; '' for meshes only. By default all columns that can be inputs."
-    ),
+    typer.Option(help="Input columns, separated by commas; '' for meshes only. By default all that qualify."),
 ]
 Iterations = Annotated[
     int | None, typer.Option("--iterations", "-H", max=1000, help="Weisfeiler-Lehman iterations, H [3]. Not for auto.")

@@ -120,7 +120,7 @@ def _own_files(context: typer.Context, folder: Path, force: bool, out: Output) -
     answers = predicted[["part", f"{ANSWER}_mean", f"{ANSWER}_lower95", f"{ANSWER}_upper95"]]
     rows = answers.assign(known=found.answers).to_numpy().tolist()
     out.table(f"{ANSWER} of the new parts", ["part", "predicted", "from", "to", "beam theory"], rows)
-    out.say(f"\nFor parts of your own: their files in place of {folder / 'parts'}, their numbers in place of {known},")
-    out.say(f"the column to predict in place of {ANSWER}, and the four commands above.")
+    out.say(f"\nFor your own parts, replace the files in {folder / 'parts'}, the numbers in {known}")
+    out.say(f"and the column to predict, {ANSWER}, and run the four commands above.")
     columns = ["part", "mean", "lower95", "upper95", "answer"]
     out.result({"commands": found.commands, "parts": [dict(zip(columns, row, strict=True)) for row in rows]})

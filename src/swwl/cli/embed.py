@@ -54,7 +54,7 @@ def embed(
     time: AtTime = None,
     skip_bad: Annotated[
         bool,
-        typer.Option("--skip-bad", help="List meshes that cannot be used and continue; otherwise they are an error."),
+        typer.Option("--skip-bad", help="List meshes that cannot be used and continue, instead of an error."),
     ] = False,
     shard: Annotated[
         str | None, typer.Option(help="Part of the work, such as 3/64, for job arrays: 1/64 to 64/64.")

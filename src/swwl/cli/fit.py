@@ -121,7 +121,7 @@ def fit(
         str | None, typer.Option(help="Principal components with a range each: a number, or auto. For principal.")
     ] = None,
     modes: Annotated[
-        int | None, typer.Option(min=1, help="At most so many modes of a field [30]. For --target-field.")
+        int | None, typer.Option(min=1, help="Largest number of modes of a field [30]. For --target-field.")
     ] = None,
     field: Annotated[list[str] | None, typer.Option(help="Node field to use beside the coordinates.")] = None,
     calibrate: Annotated[bool, typer.Option(help="Calibrate the width of intervals by cross-validation.")] = True,
@@ -132,7 +132,7 @@ def fit(
     target_scale: Annotated[
         ScaleName | None,
         typer.Option(
-            help="Scale of other targets: auto, for --kernel auto, is their own unless left-out rows are predicted better."
+            help="Scale of other targets: auto, for --kernel auto, changes it only if left-out rows gain by it."
         ),
     ] = None,
     scaled: Annotated[
@@ -160,7 +160,7 @@ def fit(
     ] = Together.auto,
     keep_outliers: Annotated[
         bool,
-        typer.Option("--keep-outliers", help="Give full weight to rows that the others do not explain. For --target."),
+        typer.Option("--keep-outliers", help="Give full weight to rows that others do not explain. For --target."),
     ] = False,
     one_regime: Annotated[
         bool,
@@ -175,9 +175,7 @@ def fit(
     ] = None,
     no_groups: Annotated[
         bool,
-        typer.Option(
-            "--no-groups", help="Do not use named groups of the meshes as inputs: for new meshes without them."
-        ),
+        typer.Option("--no-groups", help="Do not use named groups of meshes as inputs: for new meshes without them."),
     ] = False,
     time: Annotated[
         str | None,

@@ -113,7 +113,7 @@ def _show_curves(out: Output, file: Path, facts: Record) -> None:
 
 
 def _show_classifier(out: Output, file: Path, facts: Record) -> None:
-    out.say(f"{file}: classifier that tells {', '.join(map(str, facts['classes']))} apart")
+    out.say(f"{file}: classifier of {', '.join(map(str, facts['classes']))}")
     out.say(f"inputs    {', '.join(facts['inputs'])}")
     out.say(f"kernel    {facts['kernel']}")
 

@@ -437,7 +437,7 @@ def predict(
         else:
             _one_case(out, fitted, model, meshes, given, output, force)
     elif way is not None:
-        raise InputError("--line leads through the mesh of one case: --mesh FILE NAME=VALUE ….")
+        raise InputError("--line needs the mesh of one case: --mesh FILE NAME=VALUE ….")
     elif len(given) != 1:
         found = f"{len(given)} were given" if given else "none was given"
         raise InputError(f"One table is expected, but {found}; for one case: --mesh FILE NAME=VALUE ….")
@@ -477,7 +477,7 @@ def _predict_series(out: Output, fitted: Any, model: Path, asked: AskedOfSeries,
     if fitted.predicts != "series":
         raise InputError(f"{model}: --times is for models of fields over time.")
     if asked.others:
-        raise InputError(f"{model}: predicts fields over time; of the options of fields it takes --times.")
+        raise InputError(f"{model}: predicts fields over time; of the options for fields only --times applies.")
     given, mesh, output = asked[:3]
     at = None if asked.times is None else times_of_text(asked.times)
     if mesh:
@@ -516,11 +516,11 @@ def _refuse_others(model: Path, predicts: str, of_fields: bool, of_curves: Asked
     """Refuse options that ask for what a model does not predict."""
     if of_fields and predicts != "fields":
         raise InputError(
-            f"{model}: predicts {predicts}, but --probe, --force-on, --line and --whole-field ask for fields."
+            f"{model}: predicts {predicts}, but --probe, --force-on, --line and --whole-field are for fields."
         )
     if (of_curves.numbers or of_curves.whole) and predicts != "curves":
         raise InputError(
-            f"{model}: predicts {predicts}, but --whole-curve, --peak, --integral and --crossing ask for curves."
+            f"{model}: predicts {predicts}, but --whole-curve, --peak, --integral and --crossing are for curves."
         )
 
 

@@ -27,7 +27,7 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free one.")] = 8000,
     host: Annotated[
         str,
-        typer.Option(help="Address to listen on. Addresses other than this machine's own need the token of the link."),
+        typer.Option(help="Address to listen on. Any but this machine's own needs the token of the link."),
     ] = "127.0.0.1",
     meshes: Annotated[
         Path | None,
@@ -108,6 +108,6 @@ def model_of_study(folder: Path) -> Path:
     """Return the model in the folder of a study."""
     if not (folder / "model.swwl").is_file():
         page = folder / "study.html"
-        hint = f"there is none yet; open {page} meanwhile" if page.is_file() else "model files are expected"
+        hint = f"there is no model yet; open {page} in the meantime" if page.is_file() else "model files are expected"
         raise InputError(f"{folder}: is a folder without a model.swwl: {hint}.")
     return folder / "model.swwl"

@@ -146,7 +146,9 @@ def suggest(
     aim = Aim.read(model, goal, target, criterion, constraints)
     if costs is not None:
         if aim.criterion != "imse" or aim.bounds or at or pending is not None:
-            raise InputError("Costs of levels are weighed to learn: without constraints, conditions or pending cases.")
+            raise InputError(
+                "Costs of levels are for the goal learn, without constraints, conditions or pending cases."
+            )
         table = as_rows(candidates, model.feature_names_in_)
         return _with_costs(model, table, n, read_costs(model, costs), failed, random_state, progress, memory)
     conditions = check_conditions(model, at or {})
@@ -446,7 +448,7 @@ class _Variance:
         stds = np.sqrt(self.pool.variance[case, self.targets])
         names = [self.pool.model.target_names_[k] for k in self.targets]
         told = ", ".join(f"{name} ± {number(float(s))}" for name, s in zip(names, stds, strict=True))
-        return f"the prediction that is least sure, given those before: {told}"
+        return f"the least certain prediction, given those before: {told}"
 
 
 class _Integrated:
@@ -492,7 +494,7 @@ class _Integrated:
 
     def why(self, case: int, score: float) -> str:
         """Say in words why a candidate is chosen."""
-        return f"tells most about the pool: takes away {share(score)} of the variance that is left"
+        return f"most informative about the pool: removes {share(score)} of the remaining variance"
 
 
 class _Farthest:

@@ -501,7 +501,7 @@ class _Search:
         for name, (low, high), own in zip(self._surrogate.targets[1:], self._wish.bounds, state.told[1:], strict=True):
             if not low <= own.mean <= high:
                 said.append(f"{name} begins at {number(own.mean)}, and {number(low)} to {number(high)} is expected")
-        return "; ".join(said) or "bounds that the start does not keep are out of reach"
+        return "; ".join(said) or "the bounds that the start violates cannot be reached"
 
     def _on_volume(self, c: Array) -> Array:
         """Return numbers near c with which the volume is as it must be, by Newton's method along its gradient."""

@@ -104,7 +104,7 @@ def most_telling(rows: Array, n: int, known: Array, free: NDArray[np.intp], seed
         free = free[free != row]
         chosen.append(row)
         scores.append(float(gains[row]))
-        reasons.append(f"tells most about the pool: takes away {share(gains[row])} of what is open")
+        reasons.append(f"most informative about the pool: removes {share(gains[row])} of the open variance")
     found = chosen_table(chosen, scores, reasons)
     found.attrs["outlook"] = replace(outlook, after=float(np.sqrt(cover.left())))
     return found

@@ -404,7 +404,7 @@ def _verdict(inside: bool, words: list[str], beyond: list[str], unsure: float) -
         kind = "unlike any training case"
     else:
         kind = "unsure prediction"
-    return kind, "; ".join(told) or "several scores are high, though none by itself"
+    return kind, "; ".join(told) or "several scores are high, though none is on its own"
 
 
 def _in_other_units(words: list[str]) -> bool:

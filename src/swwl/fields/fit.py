@@ -324,7 +324,7 @@ def whole_field(errors: Sequence[Array], deviations: Sequence[Array]) -> WholeBa
     (0.0, 1.8)
     """
     known = [(e, sd) for e, sd in zip(errors, deviations, strict=True) if np.isfinite(e).any() and sd.any()]
-    return whole_band(*zip(*known, strict=True), relative=True) if known else None
+    return whole_band([e for e, _ in known], [sd for _, sd in known], relative=True) if known else None
 
 
 def _scores(scores: Sequence[MeshScore], errors: Sequence[Array], found: LeftOut) -> Record:

@@ -350,7 +350,7 @@ class TransientRegressor(BaseEstimator):
         for time in (found[0], found[-1]):
             if not self.times_[0] - room <= time <= self.times_[-1] + room:
                 raise InputError(
-                    f"Time {time:g} is asked for, but training cases have times from {self.times_[0]:g} to "
+                    f"Time {time:g} is requested, but training cases have times from {self.times_[0]:g} to "
                     f"{self.times_[-1]:g}."
                 )
         return np.clip(found, self.times_[0], self.times_[-1])

@@ -79,7 +79,7 @@ def warn_about_noise(problem: Problem, optimum: Optimum) -> None:
     if gain < _EVIDENCE:
         _warn(
             f"The targets cannot be told from noise (the log likelihood gains only {gain:.2g} over that of noise "
-            "alone), so predictions stay near the mean or trend. Check that the inputs belong to the targets, or "
+            "alone), so predictions stay near the mean or trend. Check that inputs and targets match, or "
             "add training points."
         )
 

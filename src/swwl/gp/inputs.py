@@ -290,7 +290,7 @@ def check_noise(noise: ArrayLike | None, trend: Array, solver: str) -> Array | N
     if not values.any():
         return None
     if solver != "exact":
-        raise InputError(f"noise is set, but solver={solver!r} takes none: take solver='exact'.")
+        raise InputError(f"noise is set, but solver={solver!r} does not support it: use solver='exact'.")
     counted = int((values == 0.0).sum())
     if counted < q + 2:
         raise InputError(f"{counted} of {n} rows have no noise, but a trend of {q} columns needs at least {q + 2}.")

@@ -258,7 +258,7 @@ class MeshColumn:
             advice = "it is learned as a plane mesh" if one else "they are learned as plane meshes"
         else:
             mixed = len(thick) < len(found)
-            text += ", beside others that are not" if mixed else ", of different thickness"
+            text += ", and others that are not" if mixed else ", of different thickness"
             advice = "all are learned as solids"
         return [Finding("one cell thick", text, advice, column=self.name)]
 
@@ -442,7 +442,9 @@ def _of_units(plan: FitPlan) -> list[Finding]:
         if laws:
             law = shlex.quote(f"{written(target, plan.targets)} ~ {laws[0]}")
             advice = f"try swwl fit --scaled {law}, which is used if left-out rows agree"
-            found.append(Finding("law", f"may go, by its unit, with {' or '.join(laws)}", advice, column=target))
+            found.append(
+                Finding("law", f"may be proportional, by its unit, to {' or '.join(laws)}", advice, column=target)
+            )
     every = dimensionless_groups(plan.inputs) if found else []
     groups = sorted(every, key=lambda group: len(group.powers) == 2)[:_MOST]  # ratios of two lengths come last
     if groups:
@@ -625,9 +627,7 @@ def _of_copies(plan: FitPlan, column: MeshColumn, keys: dict[int, str], told: se
     if copies:
         text = f"names {len(copies)} file{'s' * (len(copies) > 1)} that hold{'s' * (len(copies) == 1)} the same mesh "
         text += f"as another one ({pairs(plan.frame, plan.path, copies)})"
-        advice = (
-            "if that is meant, name one file in these rows, which is then read once; if not, look for the right one"
-        )
+        advice = "if intended, name one file in these rows, which is then read once; otherwise name the right files"
         found.append(Finding("copied meshes", text, advice, column=column.name))
     known = {keys[row] for row in map(int, plan.split.train) if row in keys}
     seen = [row for row in map(int, plan.split.test) if keys.get(row) in known and row not in told]

@@ -505,7 +505,7 @@ class FitRequest:
 
     def _check_curve(self) -> None:
         if self.targets or self.fields:
-            raise InputError("--target-curve makes a model of its own: fit --target and --target-field separately.")
+            raise InputError("--target-curve makes a separate model: fit --target and --target-field separately.")
         if self.embeddings is not None or self.target_scale is not None or self.scaled or self.rows.fidelity:
             raise InputError(
                 "--embeddings, --log, --target-scale, --scaled and --fidelity do not apply to --target-curve."

@@ -75,7 +75,7 @@ def make_deformation(way: MoveOptions, mesh: Mesh, model: RobustGPRegressor, pat
     }
     for name in sorted(set(MoveOptions._fields) - options[way.along]):
         if getattr(way, name) is not None:
-            raise InputError(f"--{name} does not go with --along {way.along}.")
+            raise InputError(f"--{name} cannot be combined with --along {way.along}.")
     reach: Mapping[str, float] = {} if way.reach is None else {"reach": way.reach}
     if way.along == "modes":
         return displacement_modes(training_meshes(model, path))

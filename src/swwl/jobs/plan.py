@@ -131,7 +131,7 @@ def split_rows(frame: pd.DataFrame, path: Path, how: HoldOut | None = None) -> R
     said = f"column {name!r}: {len(fitted)} rows say train, the other {len(held_out)} are held out"
     missing = np.flatnonzero([word is None for word in words])
     if len(missing):
-        said += f"; {len(missing)} left out that say nothing ({places(frame, path, missing)})"
+        said += f"; {len(missing)} left out without a value ({places(frame, path, missing)})"
     return RowSplit(fitted, held_out, said, name)
 
 
@@ -315,7 +315,7 @@ def plan_fit(
         require_column(frame, path, how.fidelity, "fidelity")
         if how.fidelity in columns.used or how.fidelity == split.column:
             raise InputError(
-                f"{path}: column {how.fidelity!r} cannot say the fidelity: it is a target, or holds meshes."
+                f"{path}: column {how.fidelity!r} cannot be the fidelity: it is a target, or holds meshes."
             )
         columns.ignored[how.fidelity] = "says how good an answer is (--fidelity)"
     columns.ignored |= dict.fromkeys(_results(frame, path, columns, results), RESULT)
@@ -532,7 +532,7 @@ class KernelOptions:
         if self.name == "auto" and given:
             wanted = "principal" if given[0] == "n_components" else "principal, swwl or aswwl"
             raise InputError(
-                f"{_NOT_FOR_AUTO[given[0]]} does not apply to --kernel auto; it goes with --kernel {wanted}."
+                f"{_NOT_FOR_AUTO[given[0]]} does not apply to --kernel auto; use it with --kernel {wanted}."
             )
         return self.name
 
@@ -576,7 +576,7 @@ def make_kernel(options: KernelOptions, plan: FitPlan, *, stored: bool = False) 
         ]
         if options.fields and not any(getattr(part, "fields", ()) for part in parts):
             raise InputError(
-                "--field does not apply to --kernel auto, which compares these meshes by their boundaries; it goes "
+                "--field does not apply to --kernel auto, which compares these meshes by their boundaries; use it "
                 "with --kernel principal, swwl or aswwl."
             )
         return kernels

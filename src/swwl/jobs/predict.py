@@ -762,7 +762,7 @@ def line_table(model: FieldRegressor, frame: pd.DataFrame, line: Line) -> pd.Dat
                 own = [name for name in found if str(name).split("_")[0] == part]
                 columns |= {f"{one.kind.name}_{name.replace(part, key, 1)}": found[name].to_numpy() for name in own}
     if not columns:
-        raise InputError("All fields of the model are fields of cells; lines lead through fields of nodes.")
+        raise InputError("All fields of the model are fields of cells; lines are for fields of nodes.")
     return pd.DataFrame(columns)
 
 

@@ -403,7 +403,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         from swwl.regression.curves.estimator import CurveRegressor  # which is made of this class
 
         if y is not None:
-            raise InputError("Targets (y) and a curve are models of their own: give one of them.")
+            raise InputError("Targets (y) and a curve need separate models: give one of them.")
         for name, value in others.items():
             if value is not None:
                 raise InputError(f"{name} does not apply to curves, whose models read all meshes.")

@@ -71,7 +71,7 @@ def choose_solver(solver: str, n_rows: int, range_uncertainty: bool = False) -> 
     """
     if solver not in SOLVERS:
         raise InputError(f"solver is {solver!r}, but 'auto', 'exact' or 'vecchia' is expected.")
-    asked = "as asked for"
+    asked = "as requested"
     if solver == "exact" or (solver == "auto" and n_rows <= MOST_EXACT_ROWS):
         why = f"{n_rows} rows, and up to {MOST_EXACT_ROWS} are fitted exactly"
         return SolverChoice("exact", asked if solver == "exact" else why)

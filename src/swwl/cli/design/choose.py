@@ -8,18 +8,18 @@ from typing import Annotated
 import typer
 
 from swwl.cli.console import (
-    AtLeast,
-    AtMost,
     AtTime,
     Force,
     InputColumns,
     KeepEmbeddings,
+    LowerBounds,
     MeshColumns,
     ModelFile,
     Output,
     PartOf,
     Quiet,
     Threads,
+    UpperBounds,
     given_time,
 )
 from swwl.cli.show import show_choices
@@ -34,7 +34,7 @@ def select(
     method: Annotated[
         str,
         typer.Option(
-            help="imse: most informative about all; support: distributed as all; k-median: near all; maximin: far apart."
+            help="imse: most informative; support: distributed as all; k-median: near all; maximin: far apart."
         ),
     ] = "imse",
     have: Annotated[Path | None, typer.Option(help="Table of cases that are simulated already.")] = None,
@@ -90,16 +90,16 @@ def suggest(
     goal: Annotated[
         str,
         typer.Option(
-            help="learn, maximize:TARGET or minimize:TARGET; learn:TARGET to learn one of several; two goals, separated "
-            "by a comma, for the best compromises."
+            help="learn, maximize:TARGET or minimize:TARGET; learn:TARGET to learn one of several; two goals, "
+            "separated by a comma, for the best compromises."
         ),
     ] = "learn",
     criterion: Annotated[
         str | None,
         typer.Option(help="To learn: imse, variance or maximin; for the best: ei (expected improvement) or ucb."),
     ] = None,
-    at_least: AtLeast = None,
-    at_most: AtMost = None,
+    at_least: LowerBounds = None,
+    at_most: UpperBounds = None,
     at: Annotated[
         list[str] | None,
         typer.Option(help="INPUT=VALUE to design for: the pool's own values are replaced; repeat it for several."),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import AtLeast, AtMost, AtTime, Force, ModelFile, Output, Quiet, given_time
+from swwl.cli.console import AtTime, Force, LowerBounds, ModelFile, Output, Quiet, UpperBounds, given_time
 from swwl.errors import InputError
 from swwl.formatting import number
 
@@ -34,13 +34,13 @@ def improve(
     ] = None,
     box: Annotated[
         str | None,
-        typer.Option(help="Put the lattice around this box: LOW:HIGH for every coordinate, separated by commas."),
+        typer.Option(help="Put the lattice around this box: LOW:HIGH per coordinate, separated by commas."),
     ] = None,
     axes: Annotated[str | None, typer.Option(help="Coordinates along which nodes may move, such as xy.")] = None,
     freeze: Annotated[str | None, typer.Option(help="Groups whose nodes stay in place, such as 'hub|shroud'.")] = None,
     reach: Annotated[float | None, typer.Option(help="How far control points may move, as a share of the box.")] = None,
-    at_least: AtLeast = None,
-    at_most: AtMost = None,
+    at_least: LowerBounds = None,
+    at_most: UpperBounds = None,
     volume: Annotated[str | None, typer.Option(help="keep, or LOW:HIGH relative to the start.")] = None,
     thickness: Annotated[
         float | None, typer.Option(help="Least share that must remain of every wall thickness, such as 0.9.")

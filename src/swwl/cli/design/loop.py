@@ -28,7 +28,7 @@ def loop(
     study: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study: candidates, solver, goal, budget.")],
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Check everything and show the commands of the first case, but run nothing."),
+        typer.Option("--dry-run", help="Check everything, show the commands of the first case, but run nothing."),
     ] = False,
     until: Annotated[int | None, typer.Option(min=1, help="Stop when this many cases are simulated.")] = None,
     scheduler: Annotated[
@@ -80,13 +80,13 @@ def loop(
             out.say(said)
         for words in commands:
             out.say(f"command   {shlex.join(words)}")
-        out.say("\nnothing was run" + ("; all programs are there" if scheduler is None else ""))
+        out.say("\nnothing was run" + ("; all programs were found" if scheduler is None else ""))
         out.result(facts | {"commands": commands})
         return
     best = facts["best"]
     out.say(f"\n{facts['done']} cases done, {facts['failed']} failed; {facts['stopped']}")
     if own.goal.target is not None:
-        said = "none keeps to all bounds" if best is None else f"case {best['case']}: " + _pairs(best, own.targets)
+        said = "none satisfies all bounds" if best is None else f"case {best['case']}: " + _pairs(best, own.targets)
         out.say(f"best      {said}")
     out.say(f"table     {facts['table']}\nmodel     {facts['model']}\npage      {work.folder / 'study.html'}")
     out.result(facts)
@@ -101,7 +101,7 @@ def plan_lines(work: Loop) -> list[str]:
     lines = [f"goal      {own.goal.said}; reads {', '.join(own.targets)} from {own.solver.results}"]
     lines += [f"cases     {source}"]
     lines += [f"budget    {budget.first} first, then {budget.batch} at a time, {budget.runs} in all{known}"]
-    time = f"{limit:g} s each" if limit else "no timeout, so that one that hangs holds up the study"
+    time = f"{limit:g} s each" if limit else "no timeout: a run that hangs stops the study"
     return [*lines, f"solver    {own.solver.jobs} at a time, {time}", f"folder    {work.folder}"]
 
 

@@ -443,7 +443,7 @@ def check_recipe(recipe: object, known: Sequence[str]) -> Recipe:
         if not isinstance(weight, (int, float)) or not 0 < weight < np.inf:
             raise InputError(f"descriptors gives {name!r} the weight {weight!r}, but a positive number is expected.")
     if set(recipe) == {FACTOR}:
-        raise InputError(f"descriptors names {FACTOR!r} alone, but that is a factor of functions of other blocks.")
+        raise InputError(f"descriptors names {FACTOR!r} only, but that is a factor of functions of other blocks.")
     return {str(name): float(weight) for name, weight in recipe.items()}
 
 

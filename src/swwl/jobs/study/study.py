@@ -181,7 +181,7 @@ def check_study(study: Study) -> None:
     if study.goal.minimize and study.goal.maximize:
         raise InputError("[goal] has minimize and maximize; one target can be improved, others have bounds.")
     if not study.targets:
-        raise InputError("[solver] targets names nothing to learn, nor does [goal]; name what results hold.")
+        raise InputError("neither [solver] targets nor [goal] names a target; name what the results hold.")
     if Path(study.solver.results).suffix.lower() not in (".csv", ".json") or Path(study.solver.results).is_absolute():
         raise InputError(f"[solver] results is {study.solver.results!r}; expected a .csv or .json file in {{out}}.")
     _check_names(study)
@@ -218,7 +218,7 @@ def _check_make(study: Study, make: Making) -> None:
     if study.study.pool is not None:
         raise InputError("[make] makes meshes of [parameters], but the candidates come from [study] pool.")
     if not READERS.serves(Path(f"mesh{make.ending}")):
-        raise InputError(f"[make] ending is {make.ending!r}, which is not the ending of a format of meshes.")
+        raise InputError(f"[make] ending is {make.ending!r}, which is not the extension of a mesh format.")
     if make.candidates < study.budget.batch:
         raise InputError(f"[make] candidates is {make.candidates}, less than a batch of {study.budget.batch}.")
 
@@ -234,7 +234,7 @@ def read_study(path: Path) -> Study:
     if not path.is_file():
         raise MissingFileError(f"{path}: there is no such file; a study is described in TOML.")
     if path.suffix.lower() != ".toml":
-        raise InputError(f"{path}: the file of a study ends in .toml; its results go into a folder without the ending.")
+        raise InputError(f"{path}: a study file ends in .toml; its results go into the folder without that ending.")
     try:
         said = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -163,7 +163,7 @@ class CurveRegressor(BaseEstimator):
         scores = _scores(coded.values[rows], errors, bands, coded.basis, std, rows)
         if scores["q2"] < _NOISE:
             words = f"Folds predict curve {curves.name!r} hardly better than its mean"
-            warnings.warn(f"{words}: check that the inputs belong to it.", GPWarning, stacklevel=2)
+            warnings.warn(f"{words}: check that the inputs match it.", GPWarning, stacklevel=2)
         self._adopt(FittedCurves(curves.name, curves.form, curves.columns, coded.basis, bands, regressor, scores, {}))
         return self
 

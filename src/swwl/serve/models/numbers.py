@@ -57,7 +57,7 @@ class ServedNumbers(Served):
     ) -> Judged:
         """Predict one case, and say whether it is like the training cases."""
         if asked:
-            raise InputError(f"Model {self.name!r} predicts numbers, but probe and force_on ask for fields.")
+            raise InputError(f"Model {self.name!r} predicts numbers, but probe and force_on are for fields.")
         one, place = self._prepare(meshes)
         prediction, domain = one.predict_with_domain(self.model, table)
         found, unsure = _told(prediction.columns(), level), str(domain["widened"][0]).split(", ")

@@ -188,8 +188,8 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[_Node]:
         magic = start.read(32)
     if _ADF in magic:
         raise UnsupportedError(
-            "it is a CGNS file in the old ADF container; swwl reads those in HDF5, which the tool adf2hdf makes of it, "
-            "and with pyvista installed (pip install 'swwl[vtk]') ADF as well"
+            "it is a CGNS file in the old ADF container; convert it to HDF5 with the tool adf2hdf, or install "
+            "pyvista (pip install 'swwl[vtk]'), which reads ADF"
         )
     if not h5py.is_hdf5(path):
         raise InputError("it is damaged or of another format: it is not an HDF5 file" if size else "the file is empty.")
