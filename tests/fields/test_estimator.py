@@ -358,7 +358,7 @@ def test_tables_that_make_no_sense_are_refused():
         smooth().fit(table[:3], "T")
     with pytest.raises(InputError, match="no column of meshes"):
         smooth().fit(table[["load"]], "T")
-    with pytest.raises(InputError, match="different names"):
+    with pytest.raises(InputError, match="distinct texts"):
         smooth().fit(table, ["T", "T"])
     table.at[4, "mesh"] = Mesh(table["mesh"][4].points, dict(table["mesh"][4].cells))
     with pytest.raises(InputError, match="Mesh 4 has no field 'T'"):

@@ -273,7 +273,7 @@ class Line(LinearNumber):
             object.__setattr__(self, key, _coordinates(getattr(self, key)))
         if len(self.start) != len(self.end):
             raise InputError(
-                f"A line has {len(self.start)} coordinates at one end and {len(self.end)} at the other; expected as many."
+                f"A line has {len(self.start)} coordinates at one end, {len(self.end)} at the other; expected as many."
             )
         if not isinstance(self.n, (int, np.integer)) or isinstance(self.n, bool) or self.n < 2:
             raise InputError(f"A line has {self.n!r} points, but a whole number of at least 2 is expected.")

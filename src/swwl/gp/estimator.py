@@ -564,7 +564,7 @@ class RobustGP(BaseEstimator):
         return Start(np.log(posterior.beta), log_nugget, getattr(self, "_box", None))
 
     def beginning(self) -> Start:
-        """Return where the best optimization run of `fit` began: it knows the inputs, but nothing of the targets.
+        """Return where the first optimization run of `fit` began, or one from short ranges if that was better: it knows the inputs, but nothing of the targets.
 
         Processes that are fitted to some of the rows begin there, and not at the maximum for all rows, if they are to
         tell what all rows cannot: from there they would hardly move away from what the rows left out have taught.

@@ -46,7 +46,7 @@ class Optimum:
         Zero where nothing is free.
     converged : bool
     began : ndarray of shape (p + 1,)
-        Where the run began.
+        Where the first run began, or the one from short ranges if that was the best.
     """
 
     log_beta: Array
@@ -302,8 +302,7 @@ def maximize(solver: Solver, search: Search, max_iter: int) -> Optimum:
         return found.fun if np.isfinite(descent.worst) else np.inf, full, found.status
 
     coarse = [run(x, ftol=1e-6, gtol=1e-3) for x in starts]
-    chosen = min(range(len(coarse)), key=lambda i: coarse[i][0])
-    (best_value, best, status), began = coarse[chosen], starts[chosen]
+    (best_value, best, status), began = min(coarse, key=lambda c: c[0]), starts[0]
     if search.short is not None and (not np.isfinite(best_value) or best[-1] > np.log(_SEEMS_NOISE)):
         short = np.clip(search.short, lower, upper)
         other = run(short, ftol=1e-6, gtol=1e-3)
