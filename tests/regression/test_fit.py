@@ -1,10 +1,13 @@
 """Folds, starts and pruning: what happens between the fit on all rows and the first prediction."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from swwl import Gaussian, Matern52, Prediction, RobustGP, RobustGPRegressor
+from swwl.errors import GPWarning
 from swwl.gp import Distances
 from swwl.gp.folds import shuffled_folds
 from swwl.regression import intervals
@@ -105,3 +108,17 @@ def test_a_stack_keeps_what_folds_said_and_one_kernel_does_not():
     assert one.stack_.left_out is None and one.left_out_by_ == "leave-one-out"
     assert two.stack_.left_out.mean.shape == (30, 1) and two.left_out_by_ == "cross-validation"
     assert one.members_ is one.stack_.members and one.calibration_ is one.stack_.widths
+
+
+def test_noise_is_what_the_stack_cannot_tell_not_a_member_that_does_not_count():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.uniform(-1, 1, (50, 2)), columns=["a", "b"])
+    table = table.assign(y=np.sin(2 * table["a"]), z=table["a"] ** 2, v=np.sin(2 * table["b"]))
+    kernels = {"a": Matern52("a"), "b": Matern52("b")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", GPWarning)
+        model = RobustGPRegressor(kernels).fit(table, ["y", "z", "v"])
+    assert model.weights_.loc["a", "v"] == 0.0 and model.weights_["y"].idxmax() == "a"
+    table["v"] = rng.normal(size=50)
+    with pytest.warns(GPWarning, match="cannot be told from noise"):
+        RobustGPRegressor(kernels).fit(table, ["y", "z", "v"])

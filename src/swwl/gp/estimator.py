@@ -369,7 +369,7 @@ class RobustGP(BaseEstimator):
         layouts = [layout_of(term.block) for term in terms]
         known = TrainingInputs(correlations, coordinates, layouts, n, self.trend, self.names)
         self._adopt(posterior, known, y.ndim == 1, solver)
-        diagnostics.warn_about_fit(problem, search, optimum, rcond, max_iter, self.names)
+        diagnostics.warn_about_fit(problem, search, optimum, rcond, max_iter, self.names, self.bounds)
         return self
 
     def predict(
