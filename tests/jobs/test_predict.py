@@ -204,6 +204,6 @@ def test_what_is_true_of_all_rows_is_not_repeated_in_each():
         | {"why": [few, f"{few}; the mesh is 10 times larger"]}
     )
     assert predict.domain_columns(found)["domain"] == ["cannot tell", "cannot tell: the mesh is 10 times larger"]
-    assert predict.domain_words(found.assign(outside="", meshing="", far=False), 32)[0].endswith(
+    assert predict.domain_words(found.assign(outside="", meshing="", far=False, tail=1.0), 32)[0].endswith(
         "at least 100 are needed"
     )

@@ -42,12 +42,13 @@ def predict_field_table(
         TABLE,
         WHOLE,
         check_field_names,
-        domain_words,
         fitted_rows,
         input_columns,
         mesh_names,
+        n_unlike,
         predict_fields,
         table_at_time,
+        told_of_cases,
     )
     from swwl.jobs.table import memory_beside, read_table
     from swwl.tables.read import write_table
@@ -89,7 +90,7 @@ def predict_field_table(
     if asked.numbers:
         _show_numbers(out, [[row["case"], row["words"], *_numbers(row)] for row in found.numbers], ["case", "number"])
     outside = int((result[OUTSIDE] != "").sum())
-    for line in domain_words(found.domain, fitted.n_train_):
+    for line in told_of_cases(fitted, found.domain):
         out.say(line)
     show_field_scores(out, found.scores, "against the fields that the meshes hold")
     _say_what_counts(out, found.scores)
@@ -101,8 +102,7 @@ def predict_field_table(
             among = "" if all(new) else " that it was not fitted to"
             out.say(f"{name}: the 95 % band holds the whole field on {int(sum(known))} of {len(known)} meshes{among}")
             facts |= {f"{name}_{WHOLE}": float(sum(known)) / len(known)}
-    inside = found.domain["inside"]
-    facts |= {"unlike": None if inside.isna().any() else int((~inside.astype(bool)).sum())}
+    facts |= {"unlike": n_unlike(found.domain)}
     facts |= {"widened": int((found.domain["widened"] != "").sum())}
     facts |= {"numbers": found.numbers} if asked.numbers else {}
     out.result(facts | {"scores": found.scores, "findings": [finding.facts() for finding in findings]})
@@ -216,7 +216,15 @@ def predict_curves(
     """Predict curves: of a table into a file of wide columns or a folder of CSV files, of one case into a CSV file."""
     from swwl.jobs.check import check_cases
     from swwl.jobs.outputs import check_folder, check_output, curves_of, table_files
-    from swwl.jobs.predict import OUTSIDE, TABLE, domain_words, fitted_rows, graph_columns, input_columns
+    from swwl.jobs.predict import (
+        OUTSIDE,
+        TABLE,
+        fitted_rows,
+        graph_columns,
+        input_columns,
+        n_unlike,
+        told_of_cases,
+    )
     from swwl.jobs.series import (
         CURVE_FILE,
         check_curve_names,
@@ -260,18 +268,17 @@ def predict_curves(
     _show_curve_numbers(out, fitted.curve_, result, asked)
     if one and output is None:
         out.say("the curve itself: -o case.csv")
-    for line in domain_words(found.domain, fitted.n_train_):
+    for line in told_of_cases(fitted, found.domain):
         out.say(line)
     show_curve_scores(out, found.scores, "against the curves that the table holds")
     _say_what_counts(out, found.scores)
-    inside = found.domain["inside"]
     facts = {
         "rows": len(frame),
         "output": output,
         "outside": int((result[OUTSIDE] != "").sum()),
         "scores": found.scores,
     }
-    facts |= {"unlike": None if inside.isna().any() else int((~inside.astype(bool)).sum())}
+    facts |= {"unlike": n_unlike(found.domain)}
     facts |= {"widened": int((found.domain["widened"] != "").sum())}
     facts |= {"curve": found.curves[0].to_dict("list")} if one else {}
     keys = [name for name in result if name not in frame.columns and name.startswith(f"{fitted.curve_}_")]
@@ -478,7 +485,7 @@ class AskedOfSeries(NamedTuple):
 def _predict_series(out: Output, fitted: Any, model: Path, asked: AskedOfSeries, force: bool) -> None:
     """Write a series of meshes for every row of a table, or for one case."""
     from swwl.jobs.outputs import check_output
-    from swwl.jobs.predict import FILE, TABLE, case_meshes, domain_words, one_case
+    from swwl.jobs.predict import FILE, TABLE, case_meshes, one_case, told_of_cases
     from swwl.jobs.table import read_table
     from swwl.jobs.transient import check_series_folder, predict_series, series_names, times_of_text
     from swwl.tables.read import write_table
@@ -514,7 +521,7 @@ def _predict_series(out: Output, fitted: Any, model: Path, asked: AskedOfSeries,
         result.insert(len(frame.columns), FILE, [file.name for file in files])
         write_table(output / TABLE, result, like=frame)
     out.say(f"{len(frame)} rows predicted, written to {output}: a .pvd file each, and its .vtu files in a folder")
-    for line in domain_words(found.domain, fitted.fields_.n_train_):
+    for line in told_of_cases(fitted, found.domain):
         out.say(line)
     show_field_scores(out, found.scores, "against the fields that the series hold")
     _say_what_counts(out, found.scores)
@@ -543,13 +550,14 @@ def _table(
         against_table,
         answers_agree,
         check_names,
-        domain_words,
         fitted_rows,
         graph_columns,
         input_columns,
+        n_unlike,
         predict_table,
         prediction_table,
         table_at_time,
+        told_of_cases,
     )
     from swwl.jobs.table import memory_beside, read_table
     from swwl.tables.read import write_table
@@ -567,7 +575,7 @@ def _table(
     write_table(output, result, like=frame)
     out.say(f"{len(frame)} rows predicted, written to {output}")
     outside = int((result[OUTSIDE] != "").sum())
-    for line in domain_words(domain, len(fitted.train_targets_)):
+    for line in told_of_cases(fitted, domain):
         out.say(line)
     known = fitted_rows(fitted, input_columns(fitted, frame, table), model)
     rows = against_table(fitted, frame, prediction, known)
@@ -577,10 +585,9 @@ def _table(
     _say_what_counts(out, rows)
     for one in answers:
         out.say(_agreement(one))
-    inside = domain["inside"]
     out.result(
         {"rows": len(frame), "output": output, "outside": outside, "scores": rows}
-        | {"unlike": None if inside.isna().any() else int((~inside.astype(bool)).sum())}
+        | {"unlike": n_unlike(domain)}
         | {"widened": int((domain["widened"] != "").sum()), "answers": answers}
         | {"findings": [finding.facts() for finding in findings]}
     )

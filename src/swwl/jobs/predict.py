@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from swwl.domain.notes import case_notes
+from swwl.domain.notes import case_notes, usual
 from swwl.domain.verdict import FEW_CASES, FEWEST, agreement, outside_ranges
 from swwl.errors import InputError, MissingFileError, located
 from swwl.evaluation import scores
@@ -375,21 +375,43 @@ def against_table(
     return rows
 
 
-def domain_words(domain: pd.DataFrame, n_train: int) -> list[str]:
-    """Say in a line or two what the comparison with the training cases found, and where the table says more."""
+def told_of_cases(model: Model, domain: pd.DataFrame) -> list[str]:
+    """Return :func:`domain_words` of cases of a model."""
+    own = model.fields_ if model.predicts == "series" else model
+    n_train = len(own.train_targets_) if own.predicts == "numbers" else own.n_train_
+    return domain_words(domain, n_train, sum(kind == "numbers" for kind in column_kinds(model).values()))
+
+
+def n_unlike(domain: pd.DataFrame) -> int | None:
+    """Return how many cases are known to be unlike the training cases; None where that cannot be told of any.
+
+    >>> n_unlike(pd.DataFrame({"inside": pd.array([False, pd.NA], dtype="boolean")}))
+    1
+    """
+    known = domain["inside"].dropna().astype(bool)
+    return int((~known).sum()) if len(known) else None
+
+
+def domain_words(domain: pd.DataFrame, n_train: int, n_inputs: int = 1) -> list[str]:
+    """Say in a line or two what the comparison with the training cases found, and where the table says more.
+
+    Of what chance brings, with ``n_train`` training cases and ``n_inputs`` columns of numbers, it says that.
+    """
     lines = []
-    if domain["inside"].isna().all():
-        lines.append(
-            f"whether cases are like the {n_train} training cases cannot be told: at least {FEWEST} are needed"
-        )
+    unknown = domain["inside"].isna()
+    if unknown.any():
+        few = f"like the {n_train} training cases cannot be told: at least {FEWEST} are needed"
+        others = "" if unknown.all() else f"the other {int(unknown.sum())} " if unknown.sum() > 1 else "the other "
+        lines.append(f"whether {others}{'case is' if others and unknown.sum() == 1 else 'cases are'} {few}")
     columns = {
         "outside": f"column {OUTSIDE}",
         "unlike": f"columns {INSIDE} and {DOMAIN}",
         "meshing": f"column {DOMAIN}",
         "widened": f"column {WIDENED}",
     }
-    notes = case_notes(domain)
-    return lines + [f"{text}: see {columns[kind]}" if kind in columns else text for kind, text in notes.items()]
+    notes = case_notes(domain, usual(domain, n_train, n_inputs))
+    told = [f"{text}: see {columns[kind]}" if kind in columns else text for kind, text in notes.items()]
+    return told + lines if unknown.any() and not unknown.all() else lines + told
 
 
 def _truth(model: RobustGPRegressor, frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
