@@ -188,7 +188,7 @@ def predict_field_case(
         out.say("all inputs lie inside the training range")
     _say_domain(out, str(row[DOMAIN]))
     if row[WIDENED]:
-        out.say(f"the model is less sure than of its training cases; the interval is doubled: {row[WIDENED]}")
+        out.say(f"the model is less sure than of its training cases; the interval is widened: {row[WIDENED]}")
     facts = dict(row) | {"output": output} | ({"numbers": found.numbers} if asked.numbers else {})
     if along is not None:
         _show_line(out, along, output)
@@ -397,7 +397,7 @@ def predict(
 
     The output has all columns of the table, then for each target TARGET_mean, TARGET_std, TARGET_lower95 and
     TARGET_upper95, and the inputs that leave the training range. It also says which cases are like the training cases
-    (inside_domain, domain), and where intervals are doubled because the model is less sure (widened). Where the table
+    (inside_domain, domain), and where intervals are widened because the model is less sure (widened). Where the table
     holds a target already, the predictions are scored against it, rows that the model was fitted to by themselves, and
     tested for whether the answers still agree.
     A model of fields fills a folder: one .vtu file per row, which ParaView opens, with FIELD, FIELD_std, FIELD_lower95,
@@ -654,7 +654,7 @@ def _one_case(
         out.say("all inputs lie inside the training range")
     _say_domain(out, str(row[DOMAIN]))
     if row[WIDENED]:
-        out.say(f"the model is less sure than of its training cases; the interval is doubled: {row[WIDENED]}")
+        out.say(f"the model is less sure than of its training cases; the interval is widened: {row[WIDENED]}")
     if output is not None:
         write_table(output, result)
     out.result(dict(row))

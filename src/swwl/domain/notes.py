@@ -22,7 +22,7 @@ _MANY_REPEATED = 0.05
 _MOST_MESHES = 10
 # Of so many the domain names the cause.
 _MOST_CAUSES = 100
-# How often cases like the training cases are called strange, or have their intervals doubled, about.
+# How often cases like the training cases are called strange, or have their intervals widened, about.
 _STRANGE, _UNSURE = 0.05, 0.05
 # What is less probable than this surprises; of one strange case alone, that it is strange.
 _RARE, _UNUSUAL = 0.01, 0.06
@@ -47,7 +47,7 @@ def case_notes(domain: pd.DataFrame, usual: Collection[str] = ()) -> dict[str, s
     dict of str to str
         ``outside``: cases that leave the training range; ``unlike``: those that are not like the training cases;
         ``meshing``: those whose mesh is much coarser or finer than the training meshes; ``widened``: those whose
-        interval is doubled; ``together``: that all of them differ a little from the training cases, too little to show
+        interval is widened; ``together``: that all of them differ a little from the training cases, too little to show
         in any one of them.
 
     Examples
@@ -81,7 +81,7 @@ def case_notes(domain: pd.DataFrame, usual: Collection[str] = ()) -> dict[str, s
     if wide:
         have, them = ("has", "it") if wide == 1 else ("have", "them")
         notes["widened"] = (
-            f"{wide} of {n} cases {have} an interval that is doubled, as the model is less sure of {them}"
+            f"{wide} of {n} cases {have} an interval that is widened, as the model is less sure of {them}"
         )
     together = _together(domain)
     if together:

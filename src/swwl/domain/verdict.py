@@ -33,7 +33,7 @@ Columns: TypeAlias = dict[str, Any]  # of a table, M values each
 LEVEL, FEWEST = 0.03, 100
 # How the reason begins that no p-value can tell.
 FEW_CASES = re.compile(r"^\d+ training cases are too few, at least \d+ are needed(; )?")
-# Where a prediction is less sure than this share of those of left-out training cases, its interval is doubled.
+# Where a prediction is less sure than this share of those of left-out training cases, its interval is widened.
 _SURE, WIDER = 0.95, 2.0
 # Numbers that leave the training range by more than this share of it lie outside by themselves.
 _MARGIN = 0.1

@@ -498,7 +498,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         include_nugget : bool
             Predict a new observation (default), or the function without its noise.
         widen : bool
-            Whether rows are compared with the training cases (default): intervals and standard deviations are doubled
+            Whether rows are compared with the training cases (default): intervals and standard deviations are widened
             where the model is less sure than of 95 % of left-out training cases, and a
             :class:`~swwl.errors.CaseWarning` says what ``swwl predict`` prints as notes, where more rows than by chance
             are unlike the training cases, or one is far from them. Without it, this is the plain process, and nothing
@@ -655,7 +655,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
             range; ``far``, whether one of them is well out of it, or a mesh several times farther away than any
             training mesh; ``tail``, how probable it is that a number that leaves its range goes so far, zero for such a
             mesh; ``widened``, the targets whose prediction is less sure than 95 % of those of left-out training cases:
-            their intervals are doubled; ``meshing``, why a mesh is too coarse or too fine, which is outside, too.
+            their intervals are widened; ``meshing``, why a mesh is too coarse or too fine, which is outside, too.
         """
         if self._curves is not None:
             return self._curves.domain(X, progress=progress, memory=memory)
