@@ -607,6 +607,8 @@ def _agreement(found: Record) -> str:
     """Say whether the answers in a table agree with a model."""
     p = f"by chance, {found['n']} errors would look like this with a probability of {found['p_value']:.2g}"
     answers = f"{found['target']}: the answers in the table"
+    if found["agree"] is None:
+        return f"{answers} lie as far from the predictions as intervals say ({p}), but {found['why']}"
     if found["agree"]:
         return f"{answers} agree with the model as well as its training cases do ({p})"
     return (

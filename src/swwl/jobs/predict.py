@@ -61,8 +61,9 @@ OUTSIDE = "outside_training_range"
 WHOLE = "whole"
 # Whether a case is like the training cases, and which targets have intervals twice as wide for being less sure.
 SCORE, INSIDE, DOMAIN, WIDENED = DOMAIN_COLUMNS = ("domain_score", "inside_domain", "domain", "widened")
-# Answers that are less probable than this disagree, if there are so many of them.
-_DISAGREE, _FEWEST_ANSWERS = 0.05, 3
+# Answers that are less probable than this disagree, over all targets of a table together, if there are so many of
+# them; intervals of which this share hold the mean of the training answers say nothing of agreement.
+_DISAGREE, _FEWEST_ANSWERS, _HOLD_ALL = 0.01, 3, 0.95
 # Inputs in training deviations that differ by less than this are the same.
 _SAME = 1e-9
 
@@ -430,7 +431,9 @@ def answers_agree(
 ) -> list[Record]:
     """Test, for every target that a table holds, whether its answers agree with the model as training cases do.
 
-    Rows that the model was ``fitted`` to, (M,), are passed over: it agrees with them by itself.
+    Rows that the model was ``fitted`` to, (M,), are passed over: it agrees with them by itself. ``agree`` is None where
+    nothing disagrees, but errors that small mean nothing, and ``why`` says the reason: predictions that are worse than
+    the mean of the answers, or intervals so wide that they hold the mean of the training answers, too.
     """
     rows = []
     apart = np.zeros(len(frame), dtype=bool) if fitted is None else fitted
@@ -442,8 +445,23 @@ def answers_agree(
             own = prediction.column(k).take(known)
             trained = np.isfinite(model.train_targets_[:, k])
             p = agreement(truth[known], own, model.train_targets_[trained, k], left_out.column(k).take(trained))
-            rows.append({"target": name, "n": len(known), "p_value": p, "agree": p > _DISAGREE})
+            why = _says_nothing(truth[known], own, float(model.train_targets_[trained, k].mean()))
+            rows.append({"target": name, "n": len(known), "p_value": p, "agree": None if why else True, "why": why})
+    for row in rows:
+        if row["p_value"] * len(rows) <= _DISAGREE:
+            row |= {"agree": False, "why": ""}
     return rows
+
+
+def _says_nothing(y: NDArray[np.float64], prediction: Prediction, usual: float) -> str:
+    """Say why answers that do not disagree with predictions do not agree with them either; nothing where they do."""
+    q2 = scores.score(y, prediction).q2
+    if q2 < 0:
+        return f"predictions are worse than the mean of these answers (Q² {q2:.2f})"
+    lower, upper = prediction.interval(0.95)
+    if ((lower <= usual) & (usual <= upper)).mean() >= _HOLD_ALL:
+        return "intervals are so wide that they hold the mean of the training answers as well"
+    return ""
 
 
 TABLE = "predictions.csv"  # beside the meshes
