@@ -35,6 +35,8 @@ def show_plan(out: Output, plan: FitPlan, kernel: str, fields: Sequence[str] = (
     for name, reason in plan.ignored.items():
         out.say(f"ignored   {name}: {reason}")
     out.say(f"kernel    {kernel}")
+    if kernel == "auto" and not plan.meshes:
+        out.say("          (no column of meshes was found: learned from the other inputs)")
 
 
 def show_findings(out: Output, findings: Sequence[Finding]) -> None:
@@ -62,7 +64,8 @@ def show_model(out: Output, facts: Record) -> None:
     _show_inputs(out, facts)
     for name in dict.fromkeys(row["target"] for row in facts["candidates"]):
         rows = [[r["candidate"], percent(r["weight"]), r["rmse"]] for r in facts["candidates"] if r["target"] == name]
-        out.table(f"what it is made of: {name}", ["compares meshes by", "weight", "RMSE alone, left out"], rows)
+        of = "cases" if all(str(row[0]).startswith("numbers") for row in rows) else "meshes"
+        out.table(f"what it is made of: {name}", [f"compares {of} by", "weight", "RMSE alone, left out"], rows)
     for column in dict.fromkeys(row["column"] for row in facts["components"]):
         tried = [row for row in facts["components"] if row["column"] == column]
         chosen = next(row["n_components"] for row in tried if row["chosen"])
