@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from swwl import Components, Elliptic, Matern52, Mesh, RobustGPRegressor, load_model
 from swwl.domain import clouds
 from swwl.domain.clouds import FLOOR, harmonic_mean, make_cloud, p_values
-from swwl.domain.verdict import agreement, far_from_others, make_reference, shown_factors
+from swwl.domain.verdict import agreement, far_from_others, judge, make_reference, shown_factors
 from swwl.errors import InputError
 from swwl.gp.prediction import Prediction
 from swwl.jobs.predict import domain_columns, domain_words, n_unlike
@@ -172,6 +172,20 @@ def test_models_without_meshes_and_with_several_targets():
     assert found["widened"].iloc[2] == "u, v"
     with pytest.raises(InputError, match="no rows"):
         model.domain(table[:0])
+
+
+def test_the_case_of_a_table_has_no_shape():
+    """Fifteen columns that hardly differ from each other, and a case in which they do."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({f"c{k}": 1e-3 * rng.uniform(size=200) for k in range(15)}).add(rng.uniform(size=200), axis=0)
+    new = pd.DataFrame([rng.choice([0.1, 0.9], 15)], columns=table.columns)
+    factors = [Matern52(name) for name in table]
+    rows = [factor.fit(table[factor.column]) for factor in factors]
+    flat = np.ones((200, 1))
+    reference = make_reference(factors, rows, Prediction(0 * flat, flat, np.inf), flat, table)
+    found = judge(reference, factors, [factor.represent(new[factor.column]) for factor in factors], flat[:1], new)
+    why = found["why"][0]
+    assert "the case combines its numbers as none of the training cases does" in why and "shape" not in why
 
 
 def test_the_skin_shows_a_mesh_best():

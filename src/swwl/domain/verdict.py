@@ -349,13 +349,14 @@ def _differences(cloud: TrainingCloud, scores: Array, p: Array, name: str) -> li
     """Say in words how each row differs from the rows of a cloud: what differs most first."""
     whose = f"the mesh in {name!r}" if name else "the case"
     things = "training meshes" if name else "training cases"
+    other = "the case combines its numbers as none of the training cases does"
     apart = np.sqrt(((cloud.rows - cloud.mean) ** 2).sum(axis=1) + cloud.left**2).max()
     off_reference = cloud.reference[:, 1].max()
     found = []
     for (_, off, near), own in zip(scores, p, strict=True):
         texts = {
             0: f"{whose} goes further along known variations than the {things}",
-            1: f"{whose} is unlike any of the {things}: another kind of shape",
+            1: f"{whose} is unlike any of the {things}: another kind of shape" if name else other,
             2: f"{whose} is far from every one of the {things}",
         }
         order = [int(k) for k in np.argsort(own, kind="stable") if own[k] <= LEVEL]
