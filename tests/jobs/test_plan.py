@@ -160,6 +160,11 @@ def test_results_are_doubtful_inputs_until_the_user_settles_it(tmp_path):
     (found,) = [one for one in check_table(path, ["max_disp"]) if one.kind == "results"]
     assert "columns vm99, energy and freq1 look like results" in found.message
     assert "--results vm99,energy,freq1 leaves them out, --inputs load,thickness settles it" in found.message
+    rng = np.random.default_rng(1)
+    notes = pd.read_csv(path).assign(dp=rng.normal(size=40), cpu_s=rng.gamma(2, size=40))
+    notes.to_csv(tmp_path / "notes.csv", index=False)
+    (found,) = [one for one in check_table(tmp_path / "notes.csv", ["max_disp"]) if one.kind == "results"]
+    assert "--inputs load,thickness settles it" in found.message  # nobody is told to learn from cpu_s
     left = plan_fit(path, ["max_disp"], kernel="scalars", results=["vm*", "energy", "freq?"])
     assert left.inputs == ["load", "thickness"] and not left.doubtful and left.ignored["vm99"] == RESULT
     assert not [
