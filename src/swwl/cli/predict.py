@@ -84,7 +84,7 @@ def predict_field_table(
     result = found.table
     result.insert(len(frame.columns), FILE, names)
     write_table(output / TABLE, result, like=frame)
-    out.say(f"{len(frame)} rows predicted, written to {output}: a .vtu file each, and {TABLE}")
+    out.say(f"{_rows(len(frame))} predicted, written to {output}: a .vtu file each, and {TABLE}")
     for note in found.notes:
         out.note(note)
     if asked.numbers:
@@ -119,6 +119,10 @@ def _show_numbers(out: Output, rows: list[list[str]], before: list[str]) -> None
     out.table("", [*before, "mean", "std", "95 % between", "and"], rows[:_MOST_PRINTED])
     if len(rows) > _MOST_PRINTED:
         out.say(f"… and {len(rows) - _MOST_PRINTED} more, in the file")
+
+
+def _rows(n: int) -> str:
+    return "1 row" if n == 1 else f"{n} rows"
 
 
 def _is_table_of_fields(path: Path) -> bool:
@@ -181,7 +185,8 @@ def predict_field_case(
         if f"{name}_{what}_mean" in row
     ]
     rows += [[one["words"], *_numbers(one)] for one in found.numbers]
-    out.table("", ["number", "mean", "std", "95 % between", "and"], rows)
+    if rows:  # models of vectors of nodes have none
+        out.table("", ["number", "mean", "std", "95 % between", "and"], rows)
     if row[OUTSIDE]:
         out.say(f"outside the training range, where nothing has been tested: {row[OUTSIDE]}")
     else:
@@ -520,7 +525,7 @@ def _predict_series(out: Output, fitted: Any, model: Path, asked: AskedOfSeries,
         result = found.table
         result.insert(len(frame.columns), FILE, [file.name for file in files])
         write_table(output / TABLE, result, like=frame)
-    out.say(f"{len(frame)} rows predicted, written to {output}: a .pvd file each, and its .vtu files in a folder")
+    out.say(f"{_rows(len(frame))} predicted, written to {output}: a .pvd file each, and its .vtu files in a folder")
     for line in told_of_cases(fitted, found.domain):
         out.say(line)
     show_field_scores(out, found.scores, "against the fields that the series hold")
@@ -573,7 +578,7 @@ def _table(
     prediction, domain = predict_table(fitted, frame, table, memory=memory, progress=out.progress("predictions"))
     result = prediction_table(fitted, frame, prediction, apart, domain)
     write_table(output, result, like=frame)
-    out.say(f"{len(frame)} rows predicted, written to {output}")
+    out.say(f"{_rows(len(frame))} predicted, written to {output}")
     outside = int((result[OUTSIDE] != "").sum())
     for line in told_of_cases(fitted, domain):
         out.say(line)

@@ -253,6 +253,9 @@ class MeshColumn:
             return []
         plane = same_thickness(found) if plane is None else plane
         one = len(thick) == 1
+        if len(self.files) == 1:  # a case, not a column
+            advice = "it is learned as a plane mesh" if plane else "it is learned as a solid"
+            return [self.finding("one cell thick", next(iter(self.files)), "is one cell thick", advice)]
         text = f"holds {'1 mesh' if one else f'{len(thick)} meshes'} one cell thick"
         if plane:
             advice = "it is learned as a plane mesh" if one else "they are learned as plane meshes"
