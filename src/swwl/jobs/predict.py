@@ -435,7 +435,7 @@ def answers_agree(
     nothing disagrees, but errors that small mean nothing, and ``why`` says the reason: predictions that are worse than
     the mean of the answers, or intervals so wide that they hold the mean of the training answers, too.
     """
-    rows = []
+    rows: list[Record] = []
     apart = np.zeros(len(frame), dtype=bool) if fitted is None else fitted
     left_out = widened(model.leave_one_out(), model.domain_reference()).columns()
     for k, name in enumerate(model.target_names_):
