@@ -613,7 +613,7 @@ def _agreement(found: Record) -> str:
     p = f"by chance, {found['n']} errors would look like this with a probability of {found['p_value']:.2g}"
     answers = f"{found['target']}: the answers in the table"
     if found["agree"] is None:
-        return f"{answers} lie as far from the predictions as intervals say ({p}), but {found['why']}"
+        return f"{answers} do not differ from the model beyond chance ({p}), but that says little: {found['why']}"
     if found["agree"]:
         return f"{answers} agree with the model as well as its training cases do ({p})"
     return (
