@@ -91,6 +91,20 @@ def test_plain_lines_elsewhere(monkeypatch):
     ]
 
 
+def test_the_end_is_told_once_and_what_was_not_needed(monkeypatch):
+    clock(monkeypatch, [0, 0, *[1] * 5, 2, 3])
+    log = io.StringIO()
+    meshes, processes = ProgressBar("meshes", log), ProgressBar("Gaussian processes", log)
+    for done in (40, 40, 40, 20, 40):
+        meshes(done, 40)
+    for done, total in ((5, 86), (70, 70)):
+        processes(done, total)
+    assert log.getvalue().splitlines() == [
+        "meshes: 40 of 40 in 0:00",
+        "Gaussian processes: 70, no more of 86 were needed, in 0:01, 65 per second",
+    ]
+
+
 def test_what_takes_no_time_has_no_rate(monkeypatch):
     clock(monkeypatch, [0, 0, 0.001])
     log = io.StringIO()

@@ -206,13 +206,20 @@ class ProgressBar:
         self._start: tuple[float, int] | None = None
         self._last_line = time.monotonic()
         self._bar: RichProgress | None = None
+        self._ended: int | None = None
+        self._most: int | None = None
 
     def __call__(self, done: int, total: int | None) -> None:
         """Show that `done` of `total` are done."""
         now = time.monotonic()
+        if done == total:
+            if total == self._ended:  # several passes over the same things are told once
+                return
+            self._ended = total
         if self._start is None:  # what an earlier run did must not count into the rate
             self._start = (now, done)
-        status = _status(done, total, now - self._start[0], done - self._start[1])
+        status = _status(done, total, now - self._start[0], done - self._start[1], self._most)
+        self._most = total
         if self._stream.isatty():
             self._draw(done, total, status)
         elif done == total or now - self._last_line > _LINE_EVERY:
@@ -250,14 +257,18 @@ class ProgressBar:
             self._bar.stop()
 
 
-def _status(done: int, total: int | None, elapsed: float, made: int) -> str:
-    """Say how far a run is that made so many in so many seconds.
+def _status(done: int, total: int | None, elapsed: float, made: int, expected: int | None = None) -> str:
+    """Say how far a run is that made so many in so many seconds; ``expected`` is how many were to come at first.
 
     >>> _status(100, 200, 10.0, 50)
     '100 of 200, 5 per second, 0:20 left'
+    >>> _status(70, 70, 35.0, 70, expected=86)
+    '70, no more of 86 were needed, in 0:35, 2 per second'
     """
     rate = made / elapsed if elapsed >= _LEAST and made else 0.0
     status = f"{done} so far" if total is None else f"{done} of {total}"
+    if done == total and expected is not None and expected > total:
+        status = f"{done}, no more of {expected} were needed,"
     if done == total:
         return f"{status} in {_clock(elapsed)}" + (f", {rate:.3g} per second" if rate else "")
     if not rate:

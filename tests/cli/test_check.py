@@ -281,6 +281,10 @@ def test_meshes_one_cell_thick_are_told_and_learned_as_plane_ones(plates, tmp_pa
     fit(plates / "table.csv")
     results = [swwl("predict", d / "m.swwl", d / "table.csv", "-o", d / "p.csv") for d in (plates, thick)]
     assert f"note: {note}" in results[1].stderr
+    pd.read_csv(thick / "table.csv").iloc[:1].to_csv(thick / "one.csv", index=False)
+    one = swwl("predict", thick / "m.swwl", thick / "one.csv", "-o", tmp_path / "one.csv")
+    assert "0.vtu is one cell thick: it is learned as a plane mesh." in one.stderr
+    assert one.stdout.startswith("1 row predicted, written to ")
     plane, same = (pd.read_csv(d / "p.csv").select_dtypes(float) for d in (plates, thick))
     np.testing.assert_allclose(same, plane, rtol=1e-6)
     for k in range(14):

@@ -117,7 +117,7 @@ def test_strange_cases_are_said_and_intervals_doubled(large, tmp_path):
     frame["efficiency"] += 0.1
     frame.to_csv(folder / "new.csv", index=False)
     result = swwl("predict", large / "m.swwl", folder / "new.csv", "-o", tmp_path / "p.csv")
-    assert "unlike the training cases" in result.output and "interval that is doubled" in result.output
+    assert "unlike the training cases" in result.output and "interval that is widened" in result.output
     assert "efficiency: the answers in the table disagree with the model" in result.output
     found = pd.read_csv(tmp_path / "p.csv", keep_default_na=False)
     assert str(found["inside_domain"][0]) == "False" and found["domain"][0].startswith("other units, frame or kind")

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from swwl import Gaussian, Matern52, Prediction, RobustGP, RobustGPRegressor
+from swwl.errors import GPWarning
 from swwl.gp import Distances
 from swwl.gp.folds import shuffled_folds
 from swwl.regression import intervals
@@ -130,3 +131,17 @@ def test_rows_with_the_same_inputs_are_left_out_together():
 def test_rows_that_differ_have_no_labels():
     table = pd.DataFrame({"a": np.linspace(0, 1, 20)})
     assert same_rows(RobustGPRegressor().fit(table, np.sin(4 * table["a"]).rename("y")).stack_.members) is None
+
+
+def test_noise_is_what_the_stack_cannot_tell_not_a_member_that_does_not_count():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.uniform(-1, 1, (50, 2)), columns=["a", "b"])
+    table = table.assign(y=np.sin(2 * table["a"]), z=table["a"] ** 2, v=np.sin(2 * table["b"]))
+    kernels = {"a": Matern52("a"), "b": Matern52("b")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", GPWarning)
+        model = RobustGPRegressor(kernels).fit(table, ["y", "z", "v"])
+    assert model.weights_.loc["a", "v"] == 0.0 and model.weights_["y"].idxmax() == "a"
+    table["v"] = rng.normal(size=50)
+    with pytest.warns(GPWarning, match="cannot be told from noise"):
+        RobustGPRegressor(kernels).fit(table, ["y", "z", "v"])

@@ -42,12 +42,13 @@ def predict_field_table(
         TABLE,
         WHOLE,
         check_field_names,
-        domain_words,
         fitted_rows,
         input_columns,
         mesh_names,
+        n_unlike,
         predict_fields,
         table_at_time,
+        told_of_cases,
     )
     from swwl.jobs.table import memory_beside, read_table
     from swwl.tables.read import write_table
@@ -83,13 +84,13 @@ def predict_field_table(
     result = found.table
     result.insert(len(frame.columns), FILE, names)
     write_table(output / TABLE, result, like=frame)
-    out.say(f"{len(frame)} rows predicted, written to {output}: a .vtu file each, and {TABLE}")
+    out.say(f"{_rows(len(frame))} predicted, written to {output}: a .vtu file each, and {TABLE}")
     for note in found.notes:
         out.note(note)
     if asked.numbers:
         _show_numbers(out, [[row["case"], row["words"], *_numbers(row)] for row in found.numbers], ["case", "number"])
     outside = int((result[OUTSIDE] != "").sum())
-    for line in domain_words(found.domain, fitted.n_train_):
+    for line in told_of_cases(fitted, found.domain):
         out.say(line)
     show_field_scores(out, found.scores, "against the fields that the meshes hold")
     _say_what_counts(out, found.scores)
@@ -101,8 +102,7 @@ def predict_field_table(
             among = "" if all(new) else " that it was not fitted to"
             out.say(f"{name}: the 95 % band holds the whole field on {int(sum(known))} of {len(known)} meshes{among}")
             facts |= {f"{name}_{WHOLE}": float(sum(known)) / len(known)}
-    inside = found.domain["inside"]
-    facts |= {"unlike": None if inside.isna().any() else int((~inside.astype(bool)).sum())}
+    facts |= {"unlike": n_unlike(found.domain)}
     facts |= {"widened": int((found.domain["widened"] != "").sum())}
     facts |= {"numbers": found.numbers} if asked.numbers else {}
     out.result(facts | {"scores": found.scores, "findings": [finding.facts() for finding in findings]})
@@ -119,6 +119,10 @@ def _show_numbers(out: Output, rows: list[list[str]], before: list[str]) -> None
     out.table("", [*before, "mean", "std", "95 % between", "and"], rows[:_MOST_PRINTED])
     if len(rows) > _MOST_PRINTED:
         out.say(f"… and {len(rows) - _MOST_PRINTED} more, in the file")
+
+
+def _rows(n: int) -> str:
+    return "1 row" if n == 1 else f"{n} rows"
 
 
 def _is_table_of_fields(path: Path) -> bool:
@@ -178,7 +182,8 @@ def predict_field_case(
         if f"{name}_{what}_mean" in row
     ]
     rows += [[one["words"], *_numbers(one)] for one in found.numbers]
-    out.table("", ["number", "mean", "std", "95 % between", "and"], rows)
+    if rows:  # models of vectors of nodes have none
+        out.table("", ["number", "mean", "std", "95 % between", "and"], rows)
     _say_trust(out, row)
     facts = dict(row) | {"output": output} | ({"numbers": found.numbers} if asked.numbers else {})
     if along is not None:
@@ -207,7 +212,15 @@ def predict_curves(
     """Predict curves: of a table into a file of wide columns or a folder of CSV files, of one case into a CSV file."""
     from swwl.jobs.check import check_cases
     from swwl.jobs.outputs import check_folder, check_output, curves_of, table_files
-    from swwl.jobs.predict import OUTSIDE, TABLE, domain_words, fitted_rows, graph_columns, input_columns
+    from swwl.jobs.predict import (
+        OUTSIDE,
+        TABLE,
+        fitted_rows,
+        graph_columns,
+        input_columns,
+        n_unlike,
+        told_of_cases,
+    )
     from swwl.jobs.series import (
         CURVE_FILE,
         check_curve_names,
@@ -251,18 +264,17 @@ def predict_curves(
     _show_curve_numbers(out, fitted.curve_, result, asked)
     if one and output is None:
         out.say("to save the curve: -o case.csv")
-    for line in domain_words(found.domain, fitted.n_train_):
+    for line in told_of_cases(fitted, found.domain):
         out.say(line)
     show_curve_scores(out, found.scores, "against the curves that the table holds")
     _say_what_counts(out, found.scores)
-    inside = found.domain["inside"]
     facts = {
         "rows": len(frame),
         "output": output,
         "outside": int((result[OUTSIDE] != "").sum()),
         "scores": found.scores,
     }
-    facts |= {"unlike": None if inside.isna().any() else int((~inside.astype(bool)).sum())}
+    facts |= {"unlike": n_unlike(found.domain)}
     facts |= {"widened": int((found.domain["widened"] != "").sum())}
     facts |= {"curve": found.curves[0].to_dict("list")} if one else {}
     keys = [name for name in result if name not in frame.columns and name.startswith(f"{fitted.curve_}_")]
@@ -381,7 +393,7 @@ def predict(
 
     The output has all columns of the table, then for each target TARGET_mean, TARGET_std, TARGET_lower95 and
     TARGET_upper95, and the inputs outside the training range. It also says which cases are like the training cases
-    (inside_domain, domain), and where intervals are doubled because the model is less sure (widened). Where the table
+    (inside_domain, domain), and where intervals are widened because the model is less sure (widened). Where the table
     already holds a target, the predictions are scored against it, separately for rows that the model was fitted to, and
     a test says whether the answers still agree.
     A model of fields fills a folder: one .vtu file per row, for ParaView, with FIELD, FIELD_std, FIELD_lower95,
@@ -469,7 +481,7 @@ class AskedOfSeries(NamedTuple):
 def _predict_series(out: Output, fitted: Any, model: Path, asked: AskedOfSeries, force: bool) -> None:
     """Write a series of meshes for every row of a table, or for one case."""
     from swwl.jobs.outputs import check_output
-    from swwl.jobs.predict import FILE, TABLE, case_meshes, domain_words, one_case
+    from swwl.jobs.predict import FILE, TABLE, case_meshes, one_case, told_of_cases
     from swwl.jobs.table import read_table
     from swwl.jobs.transient import check_series_folder, predict_series, series_names, times_of_text
     from swwl.tables.read import write_table
@@ -504,8 +516,8 @@ def _predict_series(out: Output, fitted: Any, model: Path, asked: AskedOfSeries,
         result = found.table
         result.insert(len(frame.columns), FILE, [file.name for file in files])
         write_table(output / TABLE, result, like=frame)
-    out.say(f"{len(frame)} rows predicted, written to {output}: a .pvd file each, and its .vtu files in a folder")
-    for line in domain_words(found.domain, fitted.fields_.n_train_):
+    out.say(f"{_rows(len(frame))} predicted, written to {output}: a .pvd file each, and its .vtu files in a folder")
+    for line in told_of_cases(fitted, found.domain):
         out.say(line)
     show_field_scores(out, found.scores, "against the fields that the series hold")
     _say_what_counts(out, found.scores)
@@ -534,13 +546,14 @@ def _table(
         against_table,
         answers_agree,
         check_names,
-        domain_words,
         fitted_rows,
         graph_columns,
         input_columns,
+        n_unlike,
         predict_table,
         prediction_table,
         table_at_time,
+        told_of_cases,
     )
     from swwl.jobs.table import memory_beside, read_table
     from swwl.tables.read import write_table
@@ -556,9 +569,9 @@ def _table(
     prediction, domain = predict_table(fitted, frame, table, memory=memory, progress=out.progress("predictions"))
     result = prediction_table(fitted, frame, prediction, apart, domain)
     write_table(output, result, like=frame)
-    out.say(f"{len(frame)} rows predicted, written to {output}")
+    out.say(f"{_rows(len(frame))} predicted, written to {output}")
     outside = int((result[OUTSIDE] != "").sum())
-    for line in domain_words(domain, len(fitted.train_targets_)):
+    for line in told_of_cases(fitted, domain):
         out.say(line)
     known = fitted_rows(fitted, input_columns(fitted, frame, table), model)
     rows = against_table(fitted, frame, prediction, known)
@@ -568,10 +581,9 @@ def _table(
     _say_what_counts(out, rows)
     for one in answers:
         out.say(_agreement(one))
-    inside = domain["inside"]
     out.result(
         {"rows": len(frame), "output": output, "outside": outside, "scores": rows}
-        | {"unlike": None if inside.isna().any() else int((~inside.astype(bool)).sum())}
+        | {"unlike": n_unlike(domain)}
         | {"widened": int((domain["widened"] != "").sum()), "answers": answers}
         | {"findings": [finding.facts() for finding in findings]}
     )
@@ -591,6 +603,8 @@ def _agreement(found: Record) -> str:
     """Say whether the answers in a table agree with a model."""
     p = f"by chance, {found['n']} errors would look like this with a probability of {found['p_value']:.2g}"
     answers = f"{found['target']}: the answers in the table"
+    if found["agree"] is None:
+        return f"{answers} do not differ from the model beyond chance ({p}), but that says little: {found['why']}"
     if found["agree"]:
         return f"{answers} agree with the model as well as its training cases do ({p})"
     return (
@@ -652,4 +666,4 @@ def _say_trust(out: Output, row: Any) -> None:
     told += f": at least {FEWEST} of them are needed" if told == "cannot tell" else ""
     out.say(f"compared with the training cases: {told}")
     if row[WIDENED]:
-        out.say(f"the model is less sure than of its training cases; the interval is doubled: {row[WIDENED]}")
+        out.say(f"the model is less sure than of its training cases; the interval is widened: {row[WIDENED]}")

@@ -35,6 +35,8 @@ def show_plan(out: Output, plan: FitPlan, kernel: str, fields: Sequence[str] = (
     for name, reason in plan.ignored.items():
         out.say(f"ignored   {name}: {reason}")
     out.say(f"kernel    {kernel}")
+    if kernel == "auto" and not plan.meshes:
+        out.say("          (no column of meshes was found: learned from the other inputs)")
 
 
 def show_findings(out: Output, findings: Sequence[Finding]) -> None:

@@ -61,7 +61,7 @@ class Improvement:
         Predicted for it by the plain process; the standard deviation also counts what the model does not see of the
         motion, see :func:`improve`.
     interval : tuple of two floats
-        Central, of 95 %, as ``model.predict_interval`` states it: doubled where the model is unsure. Wider by as much
+        Central, of 95 %, as ``model.predict_interval`` states it: widened where the model is unsure. Wider by as much
         as the standard deviation is.
     start_mean, start_std, start_interval
         Predicted for the mesh that was given.

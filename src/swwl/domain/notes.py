@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binom
+from scipy.stats import betabinom
 
 from swwl.domain.clouds import SCORES
-from swwl.domain.verdict import FRAME, LEVEL, Columns
+from swwl.domain.verdict import FEW_CASES, FRAME, GROUPS, LEVEL, RANGE, Columns
 from swwl.errors import CaseWarning, InputError
 from swwl.formatting import percent
 from swwl.mesh.io import as_mesh
@@ -22,29 +22,32 @@ _MANY_REPEATED = 0.05
 _MOST_MESHES = 10
 # Of so many the domain names the cause.
 _MOST_CAUSES = 100
-# How often cases like the training cases are called strange, or have their intervals doubled, about.
+# How often cases like the training cases are called strange, or have their intervals widened, about.
 _STRANGE, _UNSURE = 0.05, 0.05
 # What is less probable than this surprises; of one strange case alone, that it is strange.
 _RARE, _UNUSUAL = 0.01, 0.06
+_CHANCE = ", no more than chance brings"
 # So many cases together differ from the training cases where the mean of their p-values is lower than this, and by so
 # many of its standard errors lower than that of cases like the training cases.
 _SEVERAL, _LOW, _ERRORS = 10, 0.35, 4.0
 
 
-def case_notes(domain: pd.DataFrame) -> dict[str, str]:
+def case_notes(domain: pd.DataFrame, usual: Collection[str] = ()) -> dict[str, str]:
     """Say in a line each what is odd about cases; nothing where all is well.
 
     Parameters
     ----------
     domain : DataFrame
         What :meth:`swwl.RobustGPRegressor.domain` says of them.
+    usual : collection of str
+        Kinds of notes of which cases like the training cases give rise to as many.
 
     Returns
     -------
     dict of str to str
         ``outside``: cases that leave the training range; ``unlike``: those that are not like the training cases;
         ``meshing``: those whose mesh is much coarser or finer than the training meshes; ``widened``: those whose
-        interval is doubled; ``together``: that all of them differ a little from the training cases, too little to show
+        interval is widened; ``together``: that all of them differ a little from the training cases, too little to show
         in any one of them.
 
     Examples
@@ -62,14 +65,13 @@ def case_notes(domain: pd.DataFrame) -> dict[str, str]:
         names = ", ".join(dict.fromkeys(name for text in outside for name in text.split(", ")))
         notes["outside"] = (
             f"{len(outside)} of {n} cases {are} outside the training range, where nothing has been tested ({names})"
-        )
+        ) + _CHANCE * ("outside" in usual)
     kinds = _unlike(domain)
     if len(kinds):
         told = ", ".join(f"{kind}: {count}" for kind, count in kinds.value_counts().items())
         are = "is" if len(kinds) == 1 else "are"
-        notes["unlike"] = (
-            f"{len(kinds)} of {n} cases {are} unlike the training cases, so that predictions may be wrong ({told})"
-        )
+        wrong = _CHANCE if "unlike" in usual else ", so that predictions may be wrong"
+        notes["unlike"] = f"{len(kinds)} of {n} cases {are} unlike the training cases{wrong} ({told})"
     coarse = [text for text in domain.get("meshing", ()) if text]
     if coarse:
         are, meshes = ("is", "a mesh") if len(coarse) == 1 else ("are", "meshes")
@@ -79,7 +81,7 @@ def case_notes(domain: pd.DataFrame) -> dict[str, str]:
     if wide:
         have, them = ("has", "it") if wide == 1 else ("have", "them")
         notes["widened"] = (
-            f"{wide} of {n} cases {have} an interval that is doubled, as the model is less sure of {them}"
+            f"{wide} of {n} cases {have} an interval that is widened, as the model is less sure of {them}"
         )
     together = _together(domain)
     if together:
@@ -108,10 +110,16 @@ def _together(domain: pd.DataFrame) -> str:
 
 
 def surprising_notes(domain: pd.DataFrame, n_train: int, n_inputs: int) -> list[str]:
-    """Return those of the notes that cases like the training cases would hardly ever give rise to.
+    """Return those of the notes that are not :func:`usual`, which Python warns of."""
+    chance = usual(domain, n_train, n_inputs)
+    return [note for kind, note in case_notes(domain).items() if kind not in chance]
 
-    Of these, one in twenty has its interval doubled, and a new number leaves the range of N others with probability
-    2 / (N + 1). Python warns where there are more of them than by chance, and wherever a case is far away.
+
+def usual(domain: pd.DataFrame, n_train: int, n_inputs: int) -> set[str]:
+    """Return the kinds of notes that cases like the training cases would give rise to, too.
+
+    Of these, one in twenty looks strange or has its interval widened, and a new case leaves one of d ranges of N others
+    with probability 2 d / (N + 1) or a little less; how far it goes then, the domain's ``tail`` says.
 
     Parameters
     ----------
@@ -121,30 +129,42 @@ def surprising_notes(domain: pd.DataFrame, n_train: int, n_inputs: int) -> list[
         Number of training cases.
     n_inputs : int
         Number of columns of numbers.
+
+    Returns
+    -------
+    set of str
+        Keys of what :func:`case_notes` returns.
     """
-    n, far = len(domain), bool(domain["far"].any())
+    n, tail = len(domain), float(domain["tail"].min())
     leave = 1.0 - (1.0 - 2.0 / (n_train + 1)) ** n_inputs
+    far = tail < 1.0 and 1.0 - (1.0 - leave * tail) ** n < _RARE
+    kinds = _unlike(domain)
+    outside = far or _chance(int((domain["outside"] != "").sum()), n, leave, n_train) < _RARE
+    strange = _chance(int((kinds != RANGE).sum()), n, _STRANGE, n_train) < _UNUSUAL
     surprises = {
-        "outside": far or _chance(int((domain["outside"] != "").sum()), n, leave) < _RARE,
-        "unlike": far or _chance(len(_unlike(domain)), n, _STRANGE) < _UNUSUAL,
-        "meshing": True,
-        "widened": _chance(int((domain["widened"] != "").sum()), n, _UNSURE) < _RARE,
-        "together": True,
+        "outside": outside,
+        "unlike": far
+        or strange
+        or bool(kinds.isin([FRAME, GROUPS]).any())
+        or (outside and bool((kinds == RANGE).any())),
+        "widened": _chance(int((domain["widened"] != "").sum()), n, _UNSURE, n_train) < _RARE,
     }
-    return [note for kind, note in case_notes(domain).items() if surprises[kind]]
+    return {kind for kind, surprising in surprises.items() if not surprising}
 
 
 def _unlike(domain: pd.DataFrame) -> pd.Series:
-    """Return the kinds of cases that are unlike the training cases; of few of these, only what is far away tells."""
-    if domain["inside"].isna().any():
-        ranges = domain.loc[domain["far"], "outside"] != ""
-        return ranges.map({True: "input out of range", False: FRAME})
-    return domain.loc[~domain["inside"].astype(bool), "kind"]
+    """Return the kinds of cases that are known to be unlike the training cases."""
+    return domain.loc[~domain["inside"].astype("boolean").fillna(True).astype(bool), "kind"]
 
 
-def _chance(count: int, n: int, rate: float) -> float:
-    """Return the probability of so many or more of n cases, each with a probability of ``rate``."""
-    return float(binom.sf(count - 1, n, min(rate, 1.0)))
+def _chance(count: int, n: int, rate: float, n_train: int) -> float:
+    """Return the probability of so many or more of n cases, each with a probability of ``rate``.
+
+    All meet the same limit, which training cases set too wide or too narrow by chance: of N numbers drawn alike, the
+    share of new ones beyond the m-th is Beta(m, N + 1 - m).
+    """
+    share = min(rate, 1.0 - 1e-9) * (n_train + 1)
+    return float(betabinom.sf(count - 1, n, share, n_train + 1 - share))
 
 
 def repeated_nodes(facts: MeshFacts) -> str:
@@ -198,16 +218,24 @@ def with_causes(
     """
     if not any(Typical.from_plain(kept) is not None for kept in typical.values()):
         return domain
-    kinds, reasons = list(domain["kind"]), list(domain["why"])
+    kinds, reasons, inside = list(domain["kind"]), list(domain["why"]), list(domain["inside"])
     for name, row, facts in _strange_meshes(domain, n_train, meshes, _MOST_CAUSES):
-        causes = [one.found for one in _placed_otherwise(facts, typical.get(name)) if one.kind != "node count"]
-        if not causes or kinds[row] in ("inside", "input out of range"):
+        found, moved = _placed_otherwise(facts, typical.get(name))
+        odd = [one for one in found if one.kind != "node count"]
+        causes = [one.found for one in ([] if moved is None else [moved]) + odd]
+        if not causes or kinds[row] in ("inside", RANGE):
             continue
+        if kinds[row] != "cannot tell":
+            kinds[row] = FRAME
+        elif any(one.kind != "shape" for one in odd):  # sizes, places and large turns need no statistics
+            kinds[row], inside[row], reasons[row] = FRAME, False, FEW_CASES.sub("", reasons[row])
         of_mesh = f"the mesh in {name!r} "
         others = [text for text in reasons[row].split("; ") if text and not text.startswith(of_mesh)]
         reasons[row] = "; ".join([of_mesh + " and ".join(causes), *others])
-        kinds[row] = kinds[row] if kinds[row] == "cannot tell" else FRAME
-    return {**domain, "kind": kinds, "why": reasons}
+    told = {"kind": kinds, "why": reasons}
+    if any(value is pd.NA for value in domain["inside"]):
+        told["inside"] = pd.array(inside, dtype="boolean")
+    return {**domain, **told}
 
 
 def typical_in(metadata: Mapping[str, object]) -> dict[str, object]:
@@ -240,18 +268,19 @@ def _strange_meshes(
                 continue  # a graph
 
 
-def _placed_otherwise(facts: MeshFacts, typical: object) -> list[Apart]:
-    """Say what tells a strange mesh from the training meshes: its size, place or orientation."""
+def _placed_otherwise(facts: MeshFacts, typical: object) -> tuple[list[Apart], Apart | None]:
+    """Say what tells a strange mesh from the training meshes: its size, place or orientation, or how it was moved."""
     known = Typical.from_plain(typical)
     if known is None:
-        return []
+        return [], None
     found = apart(facts, known, "the training meshes")
-    moved = None if any(one.kind != "node count" for one in found) else motion(facts, known, "the training meshes")
-    return found if moved is None else [moved, *found]
+    placed = all(one.kind == "node count" for one in found)
+    return found, motion(facts, known, "the training meshes") if placed else None
 
 
 def _odd(facts: MeshFacts, typical: object) -> list[str]:
-    found = _placed_otherwise(facts, typical)
+    found, moved = _placed_otherwise(facts, typical)
+    found = found if moved is None else [moved, *found]
     repeated = repeated_nodes(facts)
     if repeated:
         found.append(Apart("repeated nodes", repeated, "Mesh.merged() makes one of them, which joins the cells"))

@@ -616,13 +616,14 @@ class FieldCases:
             table = table.set_axis(self.table.index)
         else:
             unknown = {"score": np.nan, "inside": pd.NA, "kind": "cannot tell", "why": "all fields are constant"}
-            unknown |= {"outside": "", "far": False}
+            unknown |= {"outside": "", "far": False, "tail": 1.0}
             table = pd.DataFrame(unknown, self.table.index).astype({"inside": "boolean"})
         pairs = zip(self.models, self.sizes, strict=True)
         wide = {model.kind.name: model.widening(std) > 1 for model, (_, std) in pairs}
         n_train = max((one.reference.n_cases for one in self.models if one.reference is not None), default=0)
         named = with_causes(listed_columns(table), n_train, listed_columns(self.table), self.typical)
-        table = table.assign(kind=named["kind"], why=named["why"])
+        inside = named["inside"] if table["inside"].isna().any() else table["inside"]
+        table = table.assign(kind=named["kind"], why=named["why"], inside=inside)
         return table.assign(widened=[", ".join(n for n, w in wide.items() if w[row]) for row in range(len(self))])
 
     def notes(self) -> list[str]:

@@ -376,7 +376,7 @@ class RobustGP(BaseEstimator):
         layouts = [layout_of(term.block) for term in terms]
         known = TrainingInputs(correlations, coordinates, layouts, n, self.trend, self.names, kept)
         self._adopt(posterior, known, y.ndim == 1, solver)
-        diagnostics.warn_about_fit(problem, search, optimum, rcond, max_iter, self.names)
+        diagnostics.warn_about_fit(problem, search, optimum, rcond, max_iter, self.names, self.bounds)
         return self
 
     def predict(
@@ -564,7 +564,9 @@ class RobustGP(BaseEstimator):
         return Start(np.log(posterior.beta), log_nugget, getattr(self, "_box", None))
 
     def beginning(self) -> Start:
-        """Return where the first optimization run of `fit` began, or one from short ranges if that was better: it knows the inputs, but nothing of the targets.
+        """Return where the first run of `fit` began, or the one from short ranges if that was better.
+
+        It knows the inputs, but nothing of the targets.
 
         Processes that are fitted to some of the rows begin there, and not at the maximum for all rows, if they are to
         tell what all rows cannot: from there they would hardly move away from what the rows left out have taught.

@@ -41,7 +41,7 @@ from swwl.tables.places import (
     rows_named,
     where,
 )
-from swwl.tables.results import results_words
+from swwl.tables.results import may_be_input, results_words
 from swwl.tables.series import table_curves
 from swwl.tables.units import dimensionless_groups, likely_laws
 
@@ -253,6 +253,9 @@ class MeshColumn:
             return []
         plane = same_thickness(found) if plane is None else plane
         one = len(thick) == 1
+        if len(self.files) == 1:  # a case, not a column
+            advice = "it is learned as a plane mesh" if plane else "it is learned as a solid"
+            return [self.finding("one cell thick", next(iter(self.files)), "is one cell thick", advice)]
         text = f"holds {'1 mesh' if one else f'{len(thick)} meshes'} one cell thick"
         if plane:
             advice = "it is learned as a plane mesh" if one else "they are learned as plane meshes"
@@ -681,9 +684,9 @@ def _of_results(plan: FitPlan) -> list[Finding]:
     if not names:
         return []
     why = "; ".join(f"{name}: {reason}" for name, reason in plan.doubtful.items())
-    others = ",".join(name for name in [*plan.inputs, *plan.categories] if name not in names)
+    others = [name for name in [*plan.inputs, *plan.categories] if name not in names and may_be_input(name)]
     them = "them" if len(names) > 1 else "it"
-    advice = f"--results {','.join(names)} leaves {them} out, --inputs {others or chr(39) * 2} settles it"
+    advice = f"--results {','.join(names)} leaves {them} out, --inputs {shlex.quote(','.join(others))} settles it"
     return [Finding("results", f"{results_words(names)} ({why})", advice)]
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from swwl.domain.notes import case_notes
+from swwl.domain.notes import case_notes, usual
 from swwl.domain.verdict import FEW_CASES, FEWEST, agreement, outside_ranges
 from swwl.errors import InputError, MissingFileError, located
 from swwl.evaluation import scores
@@ -60,8 +60,9 @@ OUTSIDE = "outside_training_range"
 WHOLE = "whole"
 # Whether a case is like the training cases, and which targets have intervals twice as wide for being less sure.
 SCORE, INSIDE, DOMAIN, WIDENED = DOMAIN_COLUMNS = ("domain_score", "inside_domain", "domain", "widened")
-# Answers that are less probable than this disagree, if there are so many of them.
-_DISAGREE, _FEWEST_ANSWERS = 0.05, 3
+# Answers that are less probable than this disagree, over all targets of a table together, if there are so many of
+# them; intervals of which this share hold the mean of the training answers say nothing of agreement.
+_DISAGREE, _FEWEST_ANSWERS, _HOLD_ALL = 0.01, 3, 0.95
 # Inputs in training deviations that differ by less than this are the same.
 _SAME = 1e-9
 
@@ -373,21 +374,43 @@ def against_table(
     return rows
 
 
-def domain_words(domain: pd.DataFrame, n_train: int) -> list[str]:
-    """Say in a line or two what the comparison with the training cases found, and where the table says more."""
+def told_of_cases(model: Model, domain: pd.DataFrame) -> list[str]:
+    """Return :func:`domain_words` of cases of a model."""
+    own = model.fields_ if model.predicts == "series" else model
+    n_train = len(own.train_targets_) if own.predicts == "numbers" else own.n_train_
+    return domain_words(domain, n_train, sum(kind == "numbers" for kind in column_kinds(model).values()))
+
+
+def n_unlike(domain: pd.DataFrame) -> int | None:
+    """Return how many cases are known to be unlike the training cases; None where that cannot be told of any.
+
+    >>> n_unlike(pd.DataFrame({"inside": pd.array([False, pd.NA], dtype="boolean")}))
+    1
+    """
+    known = domain["inside"].dropna().astype(bool)
+    return int((~known).sum()) if len(known) else None
+
+
+def domain_words(domain: pd.DataFrame, n_train: int, n_inputs: int = 1) -> list[str]:
+    """Say in a line or two what the comparison with the training cases found, and where the table says more.
+
+    Of what chance brings, with ``n_train`` training cases and ``n_inputs`` columns of numbers, it says that.
+    """
     lines = []
-    if domain["inside"].isna().all():
-        lines.append(
-            f"whether cases are like the {n_train} training cases cannot be told: at least {FEWEST} are needed"
-        )
+    unknown = domain["inside"].isna()
+    if unknown.any():
+        few = f"like the {n_train} training cases cannot be told: at least {FEWEST} are needed"
+        others = "" if unknown.all() else f"the other {int(unknown.sum())} " if unknown.sum() > 1 else "the other "
+        lines.append(f"whether {others}{'case is' if others and unknown.sum() == 1 else 'cases are'} {few}")
     columns = {
         "outside": f"column {OUTSIDE}",
         "unlike": f"columns {INSIDE} and {DOMAIN}",
         "meshing": f"column {DOMAIN}",
         "widened": f"column {WIDENED}",
     }
-    notes = case_notes(domain)
-    return lines + [f"{text}: see {columns[kind]}" if kind in columns else text for kind, text in notes.items()]
+    notes = case_notes(domain, usual(domain, n_train, n_inputs))
+    told = [f"{text}: see {columns[kind]}" if kind in columns else text for kind, text in notes.items()]
+    return told + lines if unknown.any() and not unknown.all() else lines + told
 
 
 def _truth(model: RobustGPRegressor, frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
@@ -406,9 +429,11 @@ def answers_agree(
 ) -> list[Record]:
     """Test, for every target that a table holds, whether its answers agree with the model as training cases do.
 
-    Rows that the model was ``fitted`` to, (M,), are passed over: it agrees with them by itself.
+    Rows that the model was ``fitted`` to, (M,), are passed over: it agrees with them by itself. ``agree`` is None where
+    nothing disagrees, but errors that small mean nothing, and ``why`` says the reason: predictions that are worse than
+    the mean of the answers, or intervals so wide that they hold the mean of the training answers, too.
     """
-    rows = []
+    rows: list[Record] = []
     apart = np.zeros(len(frame), dtype=bool) if fitted is None else fitted
     left_out = widened(model.leave_one_out(), model.domain_reference()).columns()
     for k, name in enumerate(model.target_names_):
@@ -418,8 +443,23 @@ def answers_agree(
             own = prediction.column(k).take(known)
             trained = np.isfinite(model.train_targets_[:, k])
             p = agreement(truth[known], own, model.train_targets_[trained, k], left_out.column(k).take(trained))
-            rows.append({"target": name, "n": len(known), "p_value": p, "agree": p > _DISAGREE})
+            why = _says_nothing(truth[known], own, float(model.train_targets_[trained, k].mean()))
+            rows.append({"target": name, "n": len(known), "p_value": p, "agree": None if why else True, "why": why})
+    for row in rows:
+        if row["p_value"] * len(rows) <= _DISAGREE:
+            row |= {"agree": False, "why": ""}
     return rows
+
+
+def _says_nothing(y: NDArray[np.float64], prediction: Prediction, usual: float) -> str:
+    """Say why answers that do not disagree with predictions do not agree with them either; nothing where they do."""
+    q2 = scores.score(y, prediction).q2
+    if q2 < 0:
+        return f"predictions are worse than the mean of these answers (Q² {q2:.2f})"
+    lower, upper = prediction.interval(0.95)
+    if ((lower <= usual) & (usual <= upper)).mean() >= _HOLD_ALL:
+        return "intervals are so wide that they hold the mean of the training answers as well"
+    return ""
 
 
 TABLE = "predictions.csv"  # beside the meshes

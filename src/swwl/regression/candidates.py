@@ -234,13 +234,23 @@ def _sorted_columns(table: pd.DataFrame) -> tuple[list[str], list[str], list[str
         else:
             odd = next((value for value in values if isinstance(value, str)), values.iloc[0])
             raise InputError(
-                f"Column {name!r} holds {odd!r}, neither numbers nor meshes, and has no kernel; drop it, or name the "
-                f"columns to use: kernel=SWWL('mesh') * Matern52('speed') or, for texts of a few kinds, "
-                f"kernel=SWWL('mesh') * Categories({name!r})."
+                f"Column {name!r} holds {odd!r}, neither numbers nor meshes, and has no kernel; for texts of a few "
+                f"kinds t[{name!r}] = t[{name!r}].astype('category') makes categories of them; otherwise drop it, or "
+                f"name the columns to use by a kernel, such as kernel={_example(table, name)}."
             )
     if not (numbers or graphs or categories):
         raise InputError("The table has no columns to learn from.")
     return numbers, graphs, categories
+
+
+def _example(table: pd.DataFrame, name: str) -> str:
+    """Return a kernel on the columns of a table that have one, and another on a column of texts, as it is written."""
+    kinds = {str(other): kind_of(column(table, other)) for other in table.columns if other != name}
+    written = {"meshes": "SWWL", "numbers": "Matern52"}
+    return " * ".join(
+        [*(f"{written[kind]}({other!r})" for other, kind in kinds.items() if kind in written)][:2]
+        + [f"Categories({name!r})"]
+    )
 
 
 def _with_skin(values: pd.Series, name: str, group: str | None = None) -> Mesh | None:

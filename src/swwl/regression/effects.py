@@ -41,8 +41,8 @@ def variance_shares(stack: Stack, n: int, seed: int = 0) -> pd.DataFrame | None:
     Returns
     -------
     DataFrame or None
-        ``target``, ``input``, ``share`` and ``error``, its standard error; None where training rows of a column of the
-        trend are not known, as in files of earlier versions.
+        ``target``, ``input``, ``share``, one at most, and ``error``, its standard error; None where training rows of a
+        column of the trend are not known, as in files of earlier versions.
     """
     rng = np.random.default_rng(seed)
     chosen = np.sort(rng.permutation(n)[:_MOST_ROWS])
@@ -62,7 +62,7 @@ def variance_shares(stack: Stack, n: int, seed: int = 0) -> pd.DataFrame | None:
         for k, target in enumerate(stack.layout.names):
             found = np.array(draws)[:, k]
             error = float(found.std(ddof=1) / np.sqrt(_DRAWS))
-            rows.append({"target": target, "input": name, "share": float(found.mean()), "error": error})
+            rows.append({"target": target, "input": name, "share": min(float(found.mean()), 1.0), "error": error})
     return pd.DataFrame(rows, columns=["target", "input", "share", "error"])
 
 

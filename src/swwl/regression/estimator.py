@@ -520,7 +520,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         include_nugget : bool
             Predict a new observation (default), or the function without its noise.
         widen : bool
-            Whether rows are compared with the training cases (default): intervals and standard deviations are doubled
+            Whether rows are compared with the training cases (default): intervals and standard deviations are widened
             where the model is less sure than of 95 % of left-out training cases, and a
             :class:`~swwl.errors.CaseWarning` says what ``swwl predict`` prints as notes, where more rows than by chance
             are unlike the training cases, or one is far from them. Without it, this is the plain process, and nothing
@@ -672,11 +672,13 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         DataFrame
             One row per case, with the index of ``X`` where it has one: ``score``, the harmonic mean of the p-values;
             ``inside``, whether it exceeds 0.03 and no number is well out of its range (missing where fewer than 100
-            training cases cannot tell); ``kind`` and ``why`` in words; the p-values ``along``, ``off`` and ``nearest``
-            of every mesh column and ``std``; ``outside``, the numbers that leave the training range; ``far``, whether
-            one of them is well out of it, or a mesh several times farther away than any training mesh; ``widened``,
-            the targets whose prediction is less sure than 95 % of those of left-out training cases: their intervals
-            are doubled; ``meshing``, why a mesh is too coarse or too fine, which is outside, too.
+            training cases cannot tell, but false where no statistics are needed: numbers well out of their range,
+            other units, a turned mesh, other bodies or groups); ``kind`` and ``why`` in words; the p-values ``along``,
+            ``off`` and ``nearest`` of every mesh column and ``std``; ``outside``, the numbers that leave the training
+            range; ``far``, whether one of them is well out of it, or a mesh several times farther away than any
+            training mesh; ``tail``, how probable it is that a number that leaves its range goes so far, zero for such a
+            mesh; ``widened``, the targets whose prediction is less sure than 95 % of those of left-out training cases:
+            their intervals are widened; ``meshing``, why a mesh is too coarse or too fine, which is outside, too.
         """
         if self._curves is not None:
             return self._curves.domain(X, progress=progress, memory=memory)

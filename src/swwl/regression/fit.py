@@ -22,6 +22,7 @@ from swwl.errors import GPWarning
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.carried import carried
+from swwl.gp.diagnostics import NOISE
 from swwl.gp.folds import drawn_rows
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor, HasComponents, Product
@@ -48,6 +49,8 @@ _MOST_ROWS = 400
 _MOST_PAIRS = 2048
 # Beyond so many rows, only members that count are fitted to a fine tolerance, and only for the targets they count for.
 _MANY = 100
+# Predictions of rows left out that explain this share of the variance tell a target from noise.
+_SOME = 0.1
 
 _COLUMNS = ["column", "n_components", "log_posterior", "chosen"]
 
@@ -401,10 +404,7 @@ def fit_members(members: Sequence[Member], task: Task, way: Way, progress: Progr
     if branches is not None:
         together = branches[1]
     candidates = candidate_table(members, task, way.judged, weights, found.left_out) if stacked else pd.DataFrame()
-    for note in members[int(weights.sum(axis=1).argmax())].notes:  # the heaviest one speaks for all
-        # Nobody who fits this model sets max_iter.
-        text = str(note.message).replace("max_iter=", "").replace("raise max_iter.", "scores already allow for that.")
-        warnings.warn(text, note.category, stacklevel=4)
+    _say(members[int(weights.sum(axis=1).argmax())], task, way, together)  # the heaviest one speaks for all
     widths = np.ones(len(names))
     if task.calibrate:
         widths = np.array([_width(members, task, way, weights, together, k) for k in range(len(names))])
@@ -469,6 +469,27 @@ def _fit_and_weigh(
 
 def _among(counted: Mask | None, rows: Positions) -> Mask | None:
     return None if counted is None else counted[rows]
+
+
+def _say(member: Member, task: Task, way: Way, together: Prediction | None) -> None:
+    """Warn of what there was to say of a member's fit, but of noise only where all members together see no more."""
+    explains = together is not None and _explains(task, way, together)
+    for note in member.notes:
+        if explains and str(note.message).startswith(NOISE):
+            continue
+        # Nobody who fits this model sets max_iter.
+        text = str(note.message).replace("max_iter=", "").replace("raise max_iter.", "scores already allow for that.")
+        warnings.warn(text, note.category, stacklevel=5)
+
+
+def _explains(task: Task, way: Way, together: Prediction) -> bool:
+    """Whether predictions of rows left out, (J, k), explain some of every target."""
+    found = []
+    for k, y in enumerate(task.targets[way.judged].T):
+        counted = _among(task.counted(k), way.judged)
+        own = slice(None) if counted is None else counted
+        found.append(float(((y - together.mean[:, k])[own] ** 2).mean()) < (1 - _SOME) * float(y[own].var()))
+    return all(found)
 
 
 def _width(

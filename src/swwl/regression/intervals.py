@@ -3,9 +3,9 @@ r"""How wide intervals have to be: calibration by folds, and the one rule that w
 Student-t intervals take the estimated ranges for true ones. With many ranges and few rows they come out too narrow, and
 leave-one-out, which uses those same ranges, does not show it. Folds that estimate their own ranges do
 (:func:`interval_factor`; with fewer than 30 rows :func:`few_rows_factor`). Where a model is less sure of a case than of
-nearly all training cases that were left out, nothing has tested even that, and the interval is doubled
-(:func:`widened`). Where a mesh is coarser or finer than the training meshes, what that is expected to do to the
-prediction (``influence.py``) adds to its variance.
+nearly all training cases that were left out, nothing has tested even that, and the interval is made twice as wide, on
+the scale of the fit (:func:`widened`). Where a mesh is coarser or finer than the training meshes, what that is expected
+to do to the prediction (``influence.py``) adds to its variance.
 
 Bands that hold whole answers, curves or fields, at all their places at once (:class:`WholeBand`) are conformal: of
 every answer that folds left out, the largest error over its deviation is known, and a band of a new one has as many

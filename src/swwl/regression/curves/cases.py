@@ -31,7 +31,7 @@ class CurveCases:
     mean, std : ndarray of shape (M, k)
         Of coefficients, by the plain process.
     widen : bool
-        Whether intervals are doubled where the model is less sure than of 95 % of left-out training curves.
+        Whether intervals are widened where the model is less sure than of 95 % of left-out training curves.
     domain : DataFrame of M rows
         Whether cases are like the training cases.
     grid : ndarray of shape (p,), optional

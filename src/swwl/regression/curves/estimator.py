@@ -265,7 +265,7 @@ class CurveRegressor(BaseEstimator):
         grid : array-like of shape (p,), optional
             Places to predict at, in the range of the training curves; by default ``grid_``.
         widen : bool
-            Whether rows are compared with the training cases (default): standard deviations and intervals are doubled
+            Whether rows are compared with the training cases (default): standard deviations and intervals are widened
             where the model is less sure than of 95 % of left-out training cases, and a
             :class:`~swwl.errors.CaseWarning` tells of rows that are unlike the training cases.
         progress, memory

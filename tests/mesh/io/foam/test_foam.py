@@ -131,6 +131,15 @@ def test_a_folder_is_known_by_the_files_that_count(tmp_path):
     assert "0/p" in [file.relative_to(case).as_posix() for file in files_of(case)]
 
 
+def test_copies_of_fields_are_no_fields(tmp_path):
+    case = write_case(tmp_path / "case", foam())
+    known = [*read_mesh(case).fields, *read_mesh(case).cell_fields]
+    for name in ("p.bak", "p~", "p.orig"):
+        shutil.copy(case / "0.5/p", case / "0.5" / name)
+    mesh = read_mesh(case)
+    assert [*mesh.fields, *mesh.cell_fields] == known
+
+
 def test_a_polyhedron_is_cut_from_its_center():
     """A cube with one face cut in two: its volume, and faces that its neighbor shares."""
     cube = np.array([[x, y, z] for z in (0.0, 1) for y in (0.0, 1) for x in (0.0, 1)])

@@ -129,11 +129,17 @@ def _instance(root: Path, name: str, time: float | None) -> Path | None:
     return next((file for place in (*at, root / "constant") if (file := found(place / "polyMesh" / name))), None)
 
 
+# What people and editors put behind the names of copies of fields; cases come with U.orig, too.
+_COPIES = (".bak", ".old", ".orig", ".save", ".tmp", "~")
+
+
 def _field_files(at: Path, wanted: Collection[str] | None) -> Iterator[tuple[str, Path, str, str]]:
     """Yield the fields of a time: name, file without ".gz", "vol" or "point", kind of value."""
     for file in sorted(at.iterdir()):
         name = file.name.removesuffix(".gz")
         if name.startswith(".") or not file.is_file() or (wanted is not None and name not in wanted):
+            continue
+        if wanted is None and name.endswith(_COPIES):
             continue
         plain = at / name
         if file.name != name and plain.is_file():
