@@ -155,7 +155,7 @@ def test_few_training_cases_tell_what_needs_no_statistics():
     assert found["kind"].iloc[:3].tolist() == ["cannot tell", "input out of range", "other units, frame or kind"]
     assert "too few" not in "".join(found["why"].iloc[1:3])
     told = domain_words(found, 40, 1)
-    assert told[0].startswith("1 of 4 cases leaves the training range") and told[1].startswith(
+    assert told[0].startswith("1 of 4 cases is outside the training range") and told[1].startswith(
         "2 of 4 cases are unlike"
     )
     assert told[-1].startswith("whether the other 2 cases are like the 40 training cases cannot be told")
