@@ -7,7 +7,8 @@ deviation are those of a fixed number of equally likely values, which are always
 .. math:: \bar y = \frac{1}{Q} \sum_q g(m + S z_q), \qquad s^2 = \frac{1}{Q} \sum_q (g(m + S z_q) - \bar y)^2,
 
 with m and S the mean and the standard deviation of the process, and :math:`z_q` the quantiles of its distribution at
-:math:`(q - \frac12) / Q`, scaled to a mean square of one. For the identity they are m and S.
+:math:`(q - \frac12) / Q`, scaled to a mean square of one. For the identity they are m and S. The mean of an exponential
+takes S for at most two: far from all training cases, where it is more, the tail alone would say what is likely.
 
 A target that is learned over a law (``tables/laws.py``) is g times the law's value in the case: all that is said of it
 is multiplied by that.
@@ -49,6 +50,10 @@ class Monotone(Protocol):
 
     def inverse_slope(self, x: Array) -> Array:
         """Return the derivative of :meth:`inverse`."""
+
+    @property
+    def most_spread(self) -> float:
+        """The largest standard deviation of the process that means take; where more is unknown, tails would rule."""
 
 
 @dataclass(frozen=True)
@@ -254,6 +259,10 @@ def moments(
         part = slice(start, start + _MOST_ROWS)
         values = scale.inverse(location[part, None] + spread[part, None] * nodes(df))
         means[part] = values.mean(axis=1) if mean is None else mean[part]
+        wide = np.flatnonzero(spread[part] > scale.most_spread) if mean is None else ()
+        if len(wide):
+            within = location[part][wide, None] + scale.most_spread * nodes(df)
+            means[start + wide] = scale.inverse(within).mean(axis=1)
         deviations[part] = np.sqrt(((values - means[part, None]) ** 2).mean(axis=1))
     return means, deviations
 
@@ -277,11 +286,12 @@ def moment_slopes(scale: Monotone, location: float, spread: float, df: float, wi
     True
     """
     z = nodes(df)
-    near, wide = location + spread / width * z, location + spread * z
+    within = spread / width <= scale.most_spread
+    near, wide = location + min(spread / width, scale.most_spread) * z, location + spread * z
     slope, steep = scale.inverse_slope(near), scale.inverse_slope(wide)
     apart = scale.inverse(wide) - scale.inverse(near).mean()
     std = max(float(np.sqrt(np.mean(apart**2))), np.finfo(float).tiny)
-    of_mean = np.array([np.mean(slope), np.mean(slope * z) / width])
+    of_mean = np.array([np.mean(slope), np.mean(slope * z) / width * within])
     of_std = [np.mean(apart * (steep - of_mean[0])) / std, np.mean(apart * (steep * z - of_mean[1])) / std]
     return np.array([of_mean, of_std])
 
@@ -354,6 +364,7 @@ def carried_covariance(
 
 class _Unchanged:
     is_identity = True
+    most_spread = np.inf
 
     def forward(self, y: Array) -> Array:
         return y

@@ -57,6 +57,8 @@ _LEAST_RATIO = 1.5
 _UNITS, _EXPONENTS = (0.1, 0.3, 1.0), (0.0, 0.5, 1.5, 2.0)
 _BAD_SHARE = 0.02
 _HUGE = 1e300  # stands for errors that no number holds
+# Means of exponentials take no larger deviations of the process, which are those of cases like none of training.
+_MOST_SPREAD = 2.0
 _LIMIT = 345.0  # exponents beyond this leave no room for squares
 _WORDS = {
     "identity": "own scale",
@@ -120,6 +122,11 @@ class TargetScale:
     def positive(self) -> bool:
         """Whether it is for positive targets alone, and all it carries back is positive."""
         return self.kind in ("log", "softplus")
+
+    @property
+    def most_spread(self) -> float:
+        """The largest standard deviation on the scale of the process that means take: of exponentials two."""
+        return _MOST_SPREAD if self.kind in ("log", "asinh") else np.inf
 
     @property
     def words(self) -> str:
