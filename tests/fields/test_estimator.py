@@ -273,6 +273,31 @@ def test_fields_of_cells_come_back_on_cells():
     assert np.abs(found.cell_fields["q"] - meshes[12].cell_fields["q"]).max() < 0.6
 
 
+@pytest.mark.filterwarnings("ignore::swwl.errors.CaseWarning")
+def test_scores_and_deviations_of_cell_fields_are_those_of_what_is_delivered(tmp_path):
+    table = plates(16)
+    rng = np.random.default_rng(0)
+    meshes = []
+    for mesh in table["mesh"]:
+        field = mesh.fields["T"][mesh.cells["triangle"]].mean(axis=1)
+        rough = 0.1 * rng.choice([-1.0, 1.0], len(field))  # no values at nodes have such means
+        meshes.append(Mesh(mesh.points, dict(mesh.cells), cell_fields={"q": field + rough}))
+    table["mesh"] = meshes
+    model = smooth().fit(table[:14], "q")
+    lost = model.models_["q"].lost
+    assert 0.05 < lost[0] < 0.1
+    _, (std, *_) = model.predict(table[14:], return_std=True)
+    assert (std["q"] >= model.models_["q"].factor * lost[0]).all()
+    inside = [((lower["q"] <= mesh.cell_fields["q"]) & (mesh.cell_fields["q"] <= upper["q"])).mean()
+              for mesh, lower, upper in zip(meshes[14:], *model.predict_interval(table[14:]), strict=True)]  # fmt: skip
+    assert np.mean(inside) > 0.8
+    rmse = model.cross_validated()["rrmse"][0] * max(np.abs(mesh.cell_fields["q"]).max() for mesh in meshes)
+    assert rmse > 0.9 * lost[0]
+    model.save(tmp_path / "m.swwl")
+    again = load_model(tmp_path / "m.swwl").predict(table[14:], return_std=True)[1]
+    np.testing.assert_array_equal(again[0]["q"], std["q"])
+
+
 def rings(n=24, seed=0):
     """Ellipses of lines, with the pressure of a potential flow."""
     rng = np.random.default_rng(seed)

@@ -126,6 +126,8 @@ class FieldModel:
         Values that all training fields have on named groups; NaN where they vary.
     whole : WholeField or None
         How wide bands of whole fields are; None without calibration.
+    lost : ndarray of shape (c,) or None
+        Of fields of cells, the root mean square of what training fields lost on the way to nodes and back.
     """
 
     kind: FieldKind
@@ -141,6 +143,7 @@ class FieldModel:
     power: float = 0.0
     held: dict[str, Array] = field(default_factory=dict)
     whole: WholeField | None = None
+    lost: Array | None = None
 
     @property
     def factor(self) -> float:
@@ -267,9 +270,40 @@ class FieldModel:
         With ``whole``, bounds of the whole field as well, (6, n) or (6, n, c).
         """
         found = self.answer(case)
-        parts = [found.mean(), found.std(), *found.interval(level)]
-        parts += found.interval(level, whole=True) if whole else ()
-        return self.kind.shaped(case.mesh, np.stack(parts))
+        parts = [self.kind.shaped(case.mesh, found.mean()), self.std_of(case, found)]
+        parts += self.interval_of(case, found, level)
+        parts += self.interval_of(case, found, level, whole=True) if whole else ()
+        return np.stack(parts)
+
+    def std_of(self, case: Case, found: NodeAnswer) -> Array:
+        """Return calibrated standard deviations in the shape of the field, (n,) or (n, c) of nodes or cells."""
+        if self.lost is None:
+            return self.kind.shaped(case.mesh, found.std())
+        return self.factor * self._of_cells(case, found)
+
+    def interval_of(self, case: Case, found: NodeAnswer, level: float, whole: bool = False) -> tuple[Array, Array]:
+        """Return bounds in the shape of the field, of nodes or cells; see :meth:`NodeAnswer.interval`."""
+        if self.lost is None:
+            lower, upper = found.interval(level, whole)
+            return self.kind.shaped(case.mesh, lower), self.kind.shaped(case.mesh, upper)
+        mean = self.kind.shaped(case.mesh, found.mean())
+        if whole and self.whole is not None:
+            half = self.whole.half(self._of_cells(case, found), level)
+            ends = mean - half, mean + half
+        else:
+            lower, upper = (self.kind.shaped(case.mesh, end) for end in found.interval(level))
+            more = self.width(level) * self._lost()
+            ends = mean - np.hypot(mean - lower, more), mean + np.hypot(upper - mean, more)
+        limits = (self.warp.least, self.warp.most)
+        return np.clip(ends[0], *limits), np.clip(ends[1], *limits)
+
+    def _of_cells(self, case: Case, found: NodeAnswer) -> Array:
+        """Return standard deviations of cells before calibration, with what is lost on the way from nodes."""
+        return np.hypot(self.kind.shaped(case.mesh, found.deviations()), self._lost())
+
+    def _lost(self) -> Array:
+        assert self.lost is not None
+        return self.lost[0] if self.kind.flat else self.lost
 
     def number(self, name: Number, drawn: Array, level: float, wide: Array) -> dict[str, Array]:
         """Return ``mean``, ``std``, ``lower`` and ``upper`` of a derived number, (m,) or (m, k) each.
@@ -346,12 +380,12 @@ class NodeAnswer:
 
     def std(self) -> Array:
         """Return calibrated standard deviations, (n, c)."""
-        return np.where(np.isnan(self.held), self.model.factor * self._deviations(), 0.0)
+        return np.where(np.isnan(self.held), self.model.factor * self.deviations(), 0.0)
 
     def interval(self, level: float, whole: bool = False) -> tuple[Array, Array]:
         """Return bounds at every node by itself, or of a band of the whole field, (n, c) each."""
         if whole and self.model.whole is not None:
-            half, mean = self.model.whole.half(self._deviations(), level), self.mean()
+            half, mean = self.model.whole.half(self.deviations(), level), self.mean()
             limits = self.model.warp.least, self.model.warp.most
             lower, upper = np.clip(mean - half, *limits), np.clip(mean + half, *limits)
         else:
@@ -359,7 +393,7 @@ class NodeAnswer:
             lower, upper = (self.factor * end for end in ends)
         return self._with_held(lower), self._with_held(upper)
 
-    def _deviations(self) -> Array:
+    def deviations(self) -> Array:
         """Return standard deviations in units of the field, before calibration, (n, c)."""
         return np.asarray(self.factor * self.sd * self.model.warp.slope(self.y))
 
@@ -473,7 +507,7 @@ class FieldCases:
 
         def answer(model: FieldModel, case: Case) -> tuple[Array, Array]:
             found = model.answer(case)
-            return model.kind.shaped(case.mesh, found.mean()), model.kind.shaped(case.mesh, found.std())
+            return model.kind.shaped(case.mesh, found.mean()), model.std_of(case, found)
 
         return _apart(self._ask(answer, widen))
 
@@ -484,8 +518,7 @@ class FieldCases:
         self._check_bands(simultaneous)
 
         def answer(model: FieldModel, case: Case) -> tuple[Array, Array]:
-            lower, upper = model.answer(case).interval(level, simultaneous)
-            return model.kind.shaped(case.mesh, lower), model.kind.shaped(case.mesh, upper)
+            return model.interval_of(case, model.answer(case), level, simultaneous)
 
         return _apart(self._ask(answer, widen))
 

@@ -75,6 +75,7 @@ class FieldState(msgspec.Struct):
     power: NotNegative = 0.0
     held: dict[str, list[float | None]] = {}
     whole: WholeField | None = None
+    lost: Annotated[Array, Shape("c", least=0)] | None = None
 
 
 class _Choice(msgspec.Struct):
@@ -157,6 +158,7 @@ def _one_state(field: FieldModel) -> FieldState:
         power=field.power,
         held={name: [None if np.isnan(one) else float(one) for one in own] for name, own in field.held.items()},
         whole=field.whole,
+        lost=field.lost,
     )
 
 
@@ -227,6 +229,7 @@ def _one_from_state(state: FieldState, describer: Describer) -> FieldModel:
         state.power,
         held,
         state.whole,
+        state.lost,
     )
     _try(model)
     return model

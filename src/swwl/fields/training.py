@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError, MeshWarning, PlaneMeshWarning
 from swwl.fields.candidates import Settings
-from swwl.fields.coding import MOST_SCORED, FieldData, scored_nodes
+from swwl.fields.coding import MOST_SCORED, FieldData, JudgedCells, scored_nodes
 from swwl.fields.geometry.descriptors import Blocks, Describer, check_recipe, has_normals
 from swwl.fields.geometry.groups import common_groups, group_gaps, inner_bodies
 from swwl.fields.geometry.walls import inner_loops, loop_features
@@ -347,9 +347,13 @@ def load_training(
         values, weights = [look.values[j] for look in looks], [look.weights[j] for look in looks]
         constant = held_values([look.ends[j] for look in looks])
         known = [_held_nodes(look, constant, kind.components) for look in looks]
-        limits = kept_limits(values)
+        judged = [cells for cells in (look.cells[j] for look in looks) if cells is not None]
+        limits = kept_limits([cells.truth for cells in judged] or values)
+        if judged:  # nodes reach farther than means over cells
+            values = [np.clip(own, *limits) for own in values]
         forces = [look.forces[j] for look in looks]
-        fields.append(FieldData(kind, values, weights, blocks, scored, shares, known, constant, limits, forces=forces))
+        own = kind, values, weights, blocks, scored, shares, known, constant, limits
+        fields.append(FieldData(*own, forces=forces, cells=judged or None))
         sizes.append(np.array([look.sizes[j] for look in looks]))
     return Training(Geometry(describer, common, cells, meshes.plane), fields, sizes)
 
@@ -426,6 +430,7 @@ class _Look:
     ends: list[dict[str, tuple[Array, Array]]]
     sizes: list[tuple[float, float]]
     forces: list[dict[str, NodalWeights]]
+    cells: list[JudgedCells | None]
 
 
 def _look(number: int, mesh: Mesh, kinds: Sequence[FieldKind], model: FieldRegressor, cells: Codes) -> _Look:
@@ -457,6 +462,10 @@ def _look(number: int, mesh: Mesh, kinds: Sequence[FieldKind], model: FieldRegre
         [_ends(kind, field, groups) for kind, field in zip(kinds, values, strict=True)],
         [field_sizes(mesh, field) for field in values],
         [group_forces(mesh, kind.components, MOST_SCORED, model.random_state + number) for kind in kinds],
+        [
+            JudgedCells.of(mesh, kind, field, model.random_state + number) if kind.on_cells else None
+            for kind, field in zip(kinds, values, strict=True)
+        ],
     )
 
 
