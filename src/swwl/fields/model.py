@@ -700,7 +700,7 @@ class FieldCases:
         wide = {model.kind.name: model.widening(std) > 1 for model, (_, std) in pairs}
         n_train = max((one.reference.n_cases for one in self.models if one.reference is not None), default=0)
         named = with_causes(listed_columns(table), n_train, listed_columns(self.table), self.typical)
-        table = table.assign(kind=named["kind"], why=named["why"])
+        table = table.assign(**{key: named[key] for key in ("inside", "kind", "why", "far")})
         return table.assign(widened=[", ".join(n for n, w in wide.items() if w[row]) for row in range(len(self))])
 
     def notes(self) -> list[str]:
