@@ -238,10 +238,28 @@ def test_progress_is_told():
 def test_a_constant_field_has_no_modes():
     table = plates(12)
     table["mesh"] = [mesh.with_fields({"T": np.full(mesh.n_nodes, 7.0)}) for mesh in table["mesh"]]
-    model = smooth().fit(table[:10], "T")
+    with pytest.warns(MeshWarning, match="Field 'T' is 7 everywhere on all 10 meshes: there is nothing to learn"):
+        model = smooth().fit(table[:10], "T")
     assert model.modes_["number"].tolist() == [0]
     assert np.allclose(model.predict(table[10:])[0]["T"], 7.0)
     assert np.allclose(model.sample(table[10:], 2)[0]["T"], 7.0)
+
+
+def test_cells_that_are_not_finite_and_meshes_that_were_not_solved_are_named():
+    table = plates(8)
+    meshes = []
+    for number, mesh in enumerate(table["mesh"]):
+        field = mesh.fields["T"][mesh.cells["triangle"]].mean(axis=1)
+        field[:3] = np.inf if number == 2 else field[:3]
+        meshes.append(Mesh(mesh.points, dict(mesh.cells), cell_fields={"q": 0 * field if number == 5 else field}))
+    table["mesh"] = meshes
+    with pytest.warns(MeshWarning) as told:
+        smooth(calibrate=False).fit(table, "q")
+    texts = [str(one.message) for one in told if one.category is MeshWarning]
+    assert texts == [
+        "Field 'q' is not finite at 3 cells of mesh 2; they do not count.",
+        "Field 'q' is 0 everywhere on mesh 5: was it solved there?",
+    ]
 
 
 @pytest.mark.slow

@@ -321,7 +321,8 @@ def load_training(
             raise error.of_item(0, _title(0, first), continues=True) from None
     cells = cell_codes(first)
     looks = meshes.each_learned(lambda number, mesh: _look(number, mesh, kinds, model, cells))
-    _warn_about_missing(looks, names)
+    _warn_about_missing(looks, kinds)
+    _warn_about_constants(looks, names)
     common = all(look.corresponds for look in looks) and model.descriptors in (None, "nodes")
     if model.descriptors == "nodes" and not common:
         odd = next(k for k, look in enumerate(looks) if not look.corresponds)
@@ -431,6 +432,7 @@ class _Look:
     sizes: list[tuple[float, float]]
     forces: list[dict[str, NodalWeights]]
     cells: list[JudgedCells | None]
+    missing: list[int]
 
 
 def _look(number: int, mesh: Mesh, kinds: Sequence[FieldKind], model: FieldRegressor, cells: Codes) -> _Look:
@@ -466,6 +468,7 @@ def _look(number: int, mesh: Mesh, kinds: Sequence[FieldKind], model: FieldRegre
             JudgedCells.of(mesh, kind, field, model.random_state + number) if kind.on_cells else None
             for kind, field in zip(kinds, values, strict=True)
         ],
+        [kind.n_missing(mesh) for kind in kinds],
     )
 
 
@@ -496,14 +499,29 @@ def _title(number: int, mesh: Mesh) -> str:
     return f"Mesh {number}" + (f" ({mesh.name})" if mesh.name else "")
 
 
-def _warn_about_missing(looks: Sequence[_Look], names: Sequence[str]) -> None:
-    for j, name in enumerate(names):
-        counts = [int(np.isnan(look.values[j][:, 0]).sum()) for look in looks]
+def _warn_about_missing(looks: Sequence[_Look], kinds: Sequence[FieldKind]) -> None:
+    for j, kind in enumerate(kinds):
+        counts = [look.missing[j] for look in looks]
         odd = [number for number, count in enumerate(counts) if count]
         if odd:
             some = ", ".join(map(str, odd[:5])) + (", …" if len(odd) > 5 else "")
-            nodes = f"{sum(counts)} node{'s' * (sum(counts) > 1)}"
-            text = f"Field {name!r} is not finite at {nodes} of mesh {some}; they do not count."
+            nodes = f"{sum(counts)} {'cell' if kind.on_cells else 'node'}{'s' * (sum(counts) > 1)}"
+            text = f"Field {kind.name!r} is not finite at {nodes} of mesh {some}; they do not count."
+            warnings.warn(text, MeshWarning, stacklevel=4)
+
+
+def _warn_about_constants(looks: Sequence[_Look], names: Sequence[str]) -> None:
+    """Warn of fields that are the same in all meshes, and of single meshes on which one does not vary."""
+    for j, name in enumerate(names):
+        least, most = (np.array([look.ends[j][""][k] for look in looks]) for k in (0, 1))
+        flat = [number for number, same in enumerate((least == most).all(axis=1)) if same]
+        value = ", ".join(f"{one:g}" for one in least[flat[0]]) if flat else ""
+        if (least.min(axis=0) == most.max(axis=0)).all():
+            text = f"Field {name!r} is {value} everywhere on all {len(looks)} meshes: there is nothing to learn."
+            warnings.warn(text, MeshWarning, stacklevel=4)
+        elif flat and 2 * len(flat) <= len(looks):
+            some = ", ".join(map(str, flat[:5])) + (", …" if len(flat) > 5 else "")
+            text = f"Field {name!r} is {value} everywhere on mesh {some}: was it solved there?"
             warnings.warn(text, MeshWarning, stacklevel=4)
 
 

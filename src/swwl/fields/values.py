@@ -85,6 +85,11 @@ class FieldKind:
             raise InputError(f"has no finite value in field {self.name!r}.")
         return array
 
+    def n_missing(self, mesh: Mesh) -> int:
+        """Return at how many nodes, or cells, the field of a mesh is not finite."""
+        values = np.asarray((mesh.cell_fields if self.on_cells else mesh.fields)[self.name], dtype=float)
+        return int((~np.isfinite(values.reshape(len(values), -1)).all(axis=1)).sum())
+
     def shaped(self, mesh: Mesh, values: Array) -> Array:
         """Return nodal values (..., n, c) in the shape that the mesh had them: on cells, without an axis for one."""
         if self.on_cells:

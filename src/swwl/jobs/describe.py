@@ -27,6 +27,7 @@ from swwl.fields.transient import TransientRegressor
 from swwl.formatting import Record, number, place
 from swwl.jobs.table import CACHE_FOLDER, case_files, read_table, summary
 from swwl.mesh import Graph
+from swwl.mesh.arrays import AnyArray
 from swwl.mesh.io import read
 from swwl.mesh.io.foam.case import is_case, is_set_up, why_no_case
 from swwl.mesh.io.formats import is_mesh, times_of
@@ -94,10 +95,19 @@ def mesh_file_facts(path: Path) -> Record:
         }
         for key, fields in (("node_fields", content.fields), ("cell_fields", content.cell_fields)):
             facts[key] = {
-                name: summary(values) | {"components": 1 if values.ndim == 1 else values.shape[1]}
+                name: _finite_summary(values) | {"components": 1 if values.ndim == 1 else values.shape[1]}
                 for name, values in fields.items()
             }
     return facts
+
+
+def _finite_summary(values: AnyArray) -> Record:
+    """Return least, median and largest value, and how many are not finite, where some are."""
+    known = np.isfinite(values)
+    missing = int(values.size - np.count_nonzero(known))
+    if missing == values.size:
+        return {"least": np.nan, "median": np.nan, "largest": np.nan, "not_finite": missing}
+    return summary(values[known]) | ({"not_finite": missing} if missing else {})
 
 
 def table_facts(path: Path) -> Record:
