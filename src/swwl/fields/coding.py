@@ -11,7 +11,7 @@ from scipy import sparse
 
 from swwl.fields.geometry.descriptors import Blocks, Describer, Recipe, n_factors
 from swwl.fields.modes import Encoded, FieldModes, Nodal, Smooth, SmoothBasis, choose_centers, gram, gram_of, pack
-from swwl.fields.numbers import NodalWeights
+from swwl.fields.numbers import NodalWeights, cell_shares
 from swwl.fields.sizes import CaseSizes, OneSize
 from swwl.fields.values import FieldKind, Warp, cell_means
 from swwl.mesh.mesh import Mesh
@@ -29,13 +29,15 @@ _MOST_BYTES = 2_000_000_000
 class JudgedCells(NamedTuple):
     """Some cells of a mesh, or all: at which nodes (q,) they are, means over their nodes (m, q), the field (m, c).
 
-    ``lost`` are the mean squares (c,) of what the field loses on the way to nodes and back.
+    ``lost`` are the mean squares (c,) of what the field loses on the way to nodes and back, ``shares`` (m, 1) the sizes
+    of the cells.
     """
 
     nodes: Rows
     means: sparse.csr_array
     truth: Array
     lost: Array
+    shares: Array
 
     @classmethod
     def of(cls, mesh: Mesh, kind: FieldKind, nodal: Array, seed: int) -> JudgedCells:
@@ -60,11 +62,14 @@ class JudgedCells(NamedTuple):
         nodes = np.unique(means[cells].indices)
         among = means[cells][:, nodes]
         left = among @ nodal[nodes] - given[cells]
-        return cls(nodes, among, given[cells], (left**2).mean(axis=0) if len(left) else np.zeros(given.shape[1]))
+        lost = (left**2).mean(axis=0) if len(left) else np.zeros(given.shape[1])
+        return cls(nodes, among, given[cells], lost, cell_shares(mesh)[cells] * (known.sum() / max(len(cells), 1)))
 
     def of_nodes(self, values: Array) -> Array:
-        """Return values at the cells, (m, c), of those at their nodes, (q, c)."""
-        return np.asarray(self.means @ values)
+        """Return values at the cells, (..., m, c), of those at their nodes, (..., q, c)."""
+        flat = np.moveaxis(values, -2, 0)
+        found = (self.means @ flat.reshape(len(flat), -1)).reshape(-1, *flat.shape[1:])
+        return np.moveaxis(found, 0, -2)
 
 
 @dataclass(frozen=True)

@@ -83,26 +83,30 @@ def judge_numbers(
     seed : int
     """
     normals = data.kind.components == 1 and all(shares.shape[1] > 1 for shares in data.shares)
+    normals = normals and data.cells is None
     found: dict[str, list[tuple[Array, Array, Array]]] = {name: [] for name in NAMES if name != "force" or normals}
     truths = data.truth()
     for fold in folds:
         own = replace(model, modes=fold.modes)
         for row, mean, std in zip(fold.rows, fold.mean, fold.std, strict=True):
-            nodes, truth = data.scored[row], truths[row]
+            nodes, truth, shares = data.scored[row], truths[row], data.shares[row]
+            nodes = nodes if data.cells is None else data.cells[row].nodes
             n = len(data.values[row]) if coded.basis is None else len(nodes)
             rng = np.random.default_rng([seed, int(row)])
             seen = MeshNodes(n, coded.basis, coded.descriptors(data, row, nodes))
             free = np.full((n, data.kind.components), np.nan)
             drawn = own.samples(OneField(seen, mean, std, data.size(row)), free, _DRAWS, rng)
             drawn = drawn[:, nodes] if coded.basis is None else drawn
-            drawn = np.where(data.held[row][nodes], truth, drawn)
+            if data.cells is not None:
+                truth, shares = data.cells[row].truth, data.cells[row].shares
+                drawn = data.cells[row].of_nodes(drawn)
+            else:
+                drawn = np.where(data.held[row][nodes], truth, drawn)
             known = np.isfinite(truth).all(axis=1)
             if not known.any():
                 continue
             for name, judged in found.items():
-                true, some = (
-                    numbers_of(name, part[:, known], data.shares[row][known]) for part in (truth[None], drawn)
-                )
+                true, some = (numbers_of(name, part[:, known], shares[known]) for part in (truth[None], drawn))
                 judged.append((true[0], some.mean(axis=0), some.std(axis=0)))
     return {name: NumberErrors.of(*map(np.array, zip(*judged, strict=True))) for name, judged in found.items()}
 
@@ -185,9 +189,8 @@ def fit_field(data: FieldData, kernels: Sequence[ModeKernel], settings: Settings
     if left_out is None:
         return Fitted(model, choice.rows, {})
     model = replace(model, power=left_out.power, whole=left_out.whole)
-    if not data.kind.on_cells:
-        judged = data, coded, model, left_out.folds, settings.seed
-        model = replace(model, numbers=judge_numbers(*judged) | judge_forces(*judged))
+    judged = data, coded, model, left_out.folds, settings.seed
+    model = replace(model, numbers=judge_numbers(*judged) | judge_forces(*judged))
     return Fitted(model, choice.rows, left_out.scores)
 
 

@@ -24,15 +24,26 @@ from swwl.domain.verdict import Reference, Representation, look, make_reference,
 from swwl.errors import InputError, MeshWarning
 from swwl.fields.geometry.descriptors import Recipe
 from swwl.fields.modes import FieldModes, SmoothBasis, chunks
-from swwl.fields.numbers import ForceOn, Line, LinearNumber, NumberErrors, derived_number, missing_notes
+from swwl.fields.numbers import (
+    ForceOn,
+    Line,
+    LinearNumber,
+    NumberErrors,
+    cell_shares,
+    check_name,
+    derived_number,
+    holding_cells,
+    missing_notes,
+    numbers_of,
+)
 from swwl.fields.sizes import CaseSizes, OneSize, stretch
 from swwl.fields.values import FieldKind, Warp
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.prediction import Prediction, check_samples, to_std
 from swwl.mesh.arrays import AnyArray
-from swwl.mesh.mesh import Mesh
-from swwl.mesh.remesh.plane import flattened
+from swwl.mesh.mesh import Mesh, trusted_mesh
+from swwl.mesh.remesh.plane import flattened, thin_layer
 from swwl.regression.intervals import widening
 from swwl.regression.stack import Member
 from swwl.storage.checks import NotNegative, Shape
@@ -554,7 +565,8 @@ class FieldCases:
 
     def sample(self, n_samples: int = 1, random_state: int | None = None) -> Fields:
         """Draw whole fields of the processes as they are; see :meth:`swwl.FieldRegressor.sample`."""
-        return self._ask(_drawer(n_samples, random_state), widen=False)
+        draw = _drawer(n_samples, random_state)
+        return self._ask(lambda model, case: model.kind.shaped(case.mesh, draw(model, case)), widen=False)
 
     def modes(self, n_modes: int = 4) -> Fields:
         """Return what the leading modes do to the mean field, in the units of the field.
@@ -620,21 +632,8 @@ class FieldCases:
         def answer(one: FieldModel, case: Case) -> list[Array | InputError]:
             if one is not model:
                 return []
-            if one.kind.on_cells:
-                raise InputError(f"Field {name!r} is one of cells; numbers are derived from fields of nodes.")
-            samples, nodal = cache(lambda: draw(one, case)), cache(lambda: one.parts(case, level))
-
-            def found(number: Number) -> Array | InputError:
-                if not isinstance(number, LinearNumber):
-                    return derived_number(number, *_asked(case, number, name, samples()))
-                try:
-                    weights = number.weights(case.mesh, one.kind.components, case.nodes.copies is not None)
-                except InputError as error:
-                    return error
-                values = weights.of(nodal() if number.pointwise else samples())
-                return values[:, 0] if values.shape[1] == 1 else values
-
-            return [found(number) for number in numbers]
+            samples, parts = cache(lambda: draw(one, case)), cache(lambda: one.parts(case, level))
+            return [_number_of(one, case, number, samples, parts) for number in numbers]
 
         rows = [row[name] for row in self._ask(answer, widen)]
         wide = model.widening(std) if widen else np.ones(len(std))
@@ -772,16 +771,49 @@ def _asked(case: Case, number: Number, name: str, drawn: Array) -> tuple[Mesh, s
 
 
 def _drawer(n_samples: int, random_state: int | None) -> Callable[[FieldModel, Case], Array]:
-    """Return what draws fields of a model on a mesh, (n_samples, n) or (n_samples, n, c)."""
+    """Return what draws fields of a model at the nodes of a mesh, (n_samples, n, c)."""
     check_samples(n_samples, 1)
     entropy = int(np.random.default_rng(np.random.SeedSequence(random_state)).integers(2**62))
 
     def draw(model: FieldModel, case: Case) -> Array:
         # Seeded by the mesh and not by its place: a row draws the same in any table, in any number of threads.
         rng = np.random.default_rng([entropy, int(fingerprint(model.kind.name, case.mesh.points), 16)])
-        return model.kind.shaped(case.mesh, model.samples(case.field, model.held_at(case.mesh), int(n_samples), rng))
+        return model.samples(case.field, model.held_at(case.mesh), int(n_samples), rng)
 
     return draw
+
+
+def _number_of(
+    model: FieldModel, case: Case, number: Number, samples: Callable[[], Array], parts: Callable[[], Array]
+) -> Array | InputError:
+    """Return a number of samples at nodes, or of :meth:`FieldModel.parts` where it is one at places."""
+    kind = model.kind
+    if not isinstance(number, LinearNumber):
+        if kind.on_cells and number != "force":
+            return _of_cells(case, number, kind.name, kind.shaped(case.mesh, samples()))
+        return derived_number(number, *_asked(case, number, kind.name, kind.flattened(samples())))
+    try:
+        weights = number.weights(case.mesh, kind.components, case.nodes.copies is not None)
+    except InputError as error:
+        return error
+    if kind.on_cells and number.pointwise:
+        weights = holding_cells(case.mesh, weights)
+    values = weights.of(parts() if number.pointwise else samples())
+    return values[:, 0] if values.shape[1] == 1 else values
+
+
+def _of_cells(case: Case, number: Number, name: str, drawn: Array) -> Array:
+    """Return a number with a name, or a function, of samples of a field of cells, (S, m) or (S, m, c)."""
+    mesh, layer = case.mesh, thin_layer(case.mesh) if case.nodes.copies is not None else None
+    if callable(number):
+        given = (mesh.points, mesh.cells, mesh.fields, mesh.name)
+        meshes = (trusted_mesh(*given, {**mesh.cell_fields, name: one}, mesh.groups) for one in drawn)
+        return np.array([np.asarray(number(one), dtype=float) for one in meshes])
+    check_name(number)
+    if layer is not None:
+        mesh, drawn = flattened(mesh), drawn[:, layer.rows]
+    found = numbers_of(str(number), drawn if drawn.ndim == 3 else drawn[:, :, None], cell_shares(mesh))
+    return found[:, 0] if number in ("largest", "mean_size") or drawn.ndim == 2 else found
 
 
 def _of_whole_field(std: Array) -> Prediction:

@@ -85,6 +85,10 @@ class FieldKind:
             raise InputError(f"has no finite value in field {self.name!r}.")
         return array
 
+    def flattened(self, values: Array) -> Array:
+        """Return nodal values (..., n, c) without an axis for one component, where the mesh has none."""
+        return values[..., 0] if self.flat else values
+
     def n_missing(self, mesh: Mesh) -> int:
         """Return at how many nodes, or cells, the field of a mesh is not finite."""
         values = np.asarray((mesh.cell_fields if self.on_cells else mesh.fields)[self.name], dtype=float)
