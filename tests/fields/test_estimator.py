@@ -1,6 +1,7 @@
 """FieldRegressor: what it learns, what it refuses, what it keeps."""
 
 import warnings
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 
 from swwl import Elliptic, FieldRegressor, InputError, Matern52, Mesh, load_model
 from swwl.errors import MeshWarning, PlaneMeshWarning
+from swwl.fields import candidates
 from swwl.fields.kernels import NodePositions, WallShapes
 from swwl.fields.one_mesh import PreparedFields
 from swwl.kernels import Components
@@ -475,3 +477,19 @@ def test_notebooks_show_a_table_of_fields(fitted):
     text = fitted[0]._repr_html_()
     assert "FieldRegressor, fitted to 20 meshes" in text and "<td" in text and ">T<" in text and ">v<" in text
     assert "sk-" in smooth()._repr_html_()
+
+
+def test_only_the_best_candidate_is_kept_with_its_basis(monkeypatch):
+    seen, alive = [], []
+    error_of = candidates.fold_error
+
+    def fold_error(data, coded, *others):
+        seen.append(weakref.ref(coded))
+        alive.append(sum(one() is not None for one in seen))
+        return error_of(data, coded, *others)
+
+    monkeypatch.setattr(candidates, "fold_error", fold_error)
+    model = FieldRegressor(KERNEL, basis_size=30, n_modes=4, calibrate=False).fit(plates(14), "T")
+    assert len(alive) == len(model.choices_) > 5 and max(alive) <= 3
+    best = model.choices_["rrmse"].where(~model.choices_["amplitude"]).idxmin()
+    assert model.choices_["chosen"].sum() == 1 and model.choices_["chosen"][best]
