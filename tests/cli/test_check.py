@@ -265,6 +265,13 @@ def test_odd_cells_change_no_prediction(plates, tmp_path):
     assert "left out  1 cell without area or volume and 5 repeated cells" in swwl("info", plates / "5.vtu").stdout
 
 
+def test_values_that_are_not_finite_are_counted(tmp_path):
+    mesh = Mesh([[0, 0], [1, 0], [0, 1]], [[0, 1, 2]], {"T": [1.0, np.nan, 3.0], "u": [np.inf] * 3})
+    mesh.write(tmp_path / "m.vtu")
+    said = swwl("info", tmp_path / "m.vtu").stdout
+    assert "T: 1 to 3, 1 values not finite" in said and "3 values not finite" in said
+
+
 def test_meshes_one_cell_thick_are_told_and_learned_as_plane_ones(plates, tmp_path):
     """The same predictions as from plane meshes, and one note by check, fit and predict each."""
     from swwl import read_mesh

@@ -13,6 +13,7 @@ from swwl.errors import CaseWarning
 from swwl.gp.prediction import Prediction
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.screening import facts_of, typical_of
+from tests.mesh.shapes import extruded
 
 
 def cases(n, outside=0, unlike=0, widened=0, far=0):
@@ -159,3 +160,21 @@ def test_a_mesh_in_other_units_is_outside_whatever_the_number_of_training_cases(
     assert found["inside"].isna().tolist() == [True, False] and not found["inside"][1]
     assert found["kind"] == ["cannot tell", "other units, frame or kind"]
     assert found["why"][1].startswith("the mesh in 'geo' is about 1000 times larger")
+
+
+def test_a_layer_of_another_thickness_is_not_like_the_training_meshes():
+    square = np.stack(np.meshgrid([0.0, 1, 2], [0.0, 1, 2]), axis=-1).reshape(-1, 2)
+    cells = {"quad": np.array([[0, 1, 4, 3]]) + np.array([[0], [1], [3], [4]])}
+    plates = [Mesh(square * [width, 1], cells) for width in np.linspace(2, 2.2, 9)]
+    kept = {"geo": typical_of([facts_of(extruded(mesh, 0.1)) for mesh in plates]).plain()}
+    meshes = {"geo": [extruded(plates[3], 0.1), extruded(plates[3], 0.2), plates[3]]}
+    domain = {"kind": ["inside"] * 3, "why": [""] * 3, "inside": [True] * 3, "far": [False] * 3}
+    domain |= {f"{score} geo": np.full(3, 0.5) for score in SCORES}
+    found = with_causes(domain, 100, meshes, kept)
+    assert list(found["inside"]) == [True, False, True] and found["far"] == [False, True, False]
+    text = "the mesh in 'geo' is a layer 0.2 thick, where the training meshes are a layer 0.1 thick"
+    assert found["why"] == ["", text, ""] and found["kind"][1] == "other units, frame or kind"
+    unknown = with_causes(domain | {"inside": pd.array([pd.NA] * 3, dtype="boolean")}, 100, meshes, kept)
+    assert pd.isna(unknown["inside"]).all() and unknown["far"][1]
+    both = typical_of([facts_of(extruded(mesh, 0.1 * (1 + number % 2))) for number, mesh in enumerate(plates)])
+    assert both.thickness == 0 and with_causes(domain, 100, meshes, {"geo": both.plain()})["why"] == [""] * 3

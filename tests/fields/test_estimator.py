@@ -1,6 +1,7 @@
 """FieldRegressor: what it learns, what it refuses, what it keeps."""
 
 import warnings
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 
 from swwl import Elliptic, FieldRegressor, InputError, Matern52, Mesh, load_model
 from swwl.errors import MeshWarning, PlaneMeshWarning
+from swwl.fields import candidates
 from swwl.fields.kernels import NodePositions, WallShapes
 from swwl.fields.one_mesh import PreparedFields
 from swwl.kernels import Components
@@ -238,7 +240,8 @@ def test_progress_is_told():
 def test_a_constant_field_has_no_modes():
     table = plates(12)
     table["mesh"] = [mesh.with_fields({"T": np.full(mesh.n_nodes, 7.0)}) for mesh in table["mesh"]]
-    model = smooth().fit(table[:10], "T")
+    with pytest.warns(MeshWarning, match="Field 'T' is 7 everywhere on all 10 meshes: there is nothing to learn"):
+        model = smooth().fit(table[:10], "T")
     assert model.modes_["number"].tolist() == [0]
     assert np.allclose(model.predict(table[10:])[0]["T"], 7.0)
     assert np.allclose(model.sample(table[10:], 2)[0]["T"], 7.0)
@@ -275,6 +278,23 @@ def test_a_field_may_differ_in_one_mesh(amplitude):
         assert np.abs(found["x"] - x).max() < 0.2 and np.isfinite(high["x"] - low["x"]).all()
 
 
+def test_cells_that_are_not_finite_and_meshes_that_were_not_solved_are_named():
+    table = plates(8)
+    meshes = []
+    for number, mesh in enumerate(table["mesh"]):
+        field = mesh.fields["T"][mesh.cells["triangle"]].mean(axis=1)
+        field[:3] = np.inf if number == 2 else field[:3]
+        meshes.append(Mesh(mesh.points, dict(mesh.cells), cell_fields={"q": 0 * field if number == 5 else field}))
+    table["mesh"] = meshes
+    with pytest.warns(MeshWarning) as told:
+        smooth(calibrate=False).fit(table, "q")
+    texts = [str(one.message) for one in told if one.category is MeshWarning]
+    assert texts == [
+        "Field 'q' is not finite at 3 cells of mesh 2; they do not count.",
+        "Field 'q' is 0 everywhere on mesh 5: was it solved there?",
+    ]
+
+
 @pytest.mark.slow
 def test_a_missing_value_does_not_count():
     table = plates(16)
@@ -302,6 +322,31 @@ def test_fields_of_cells_come_back_on_cells():
     found = model.predict_meshes(table[12:])[0]
     assert found.cell_fields["q"].shape == (found.n_cells,)
     assert np.abs(found.cell_fields["q"] - meshes[12].cell_fields["q"]).max() < 0.6
+
+
+@pytest.mark.filterwarnings("ignore::swwl.errors.CaseWarning")
+def test_scores_and_deviations_of_cell_fields_are_those_of_what_is_delivered(tmp_path):
+    table = plates(16)
+    rng = np.random.default_rng(0)
+    meshes = []
+    for mesh in table["mesh"]:
+        field = mesh.fields["T"][mesh.cells["triangle"]].mean(axis=1)
+        rough = 0.1 * rng.choice([-1.0, 1.0], len(field))  # no values at nodes have such means
+        meshes.append(Mesh(mesh.points, dict(mesh.cells), cell_fields={"q": field + rough}))
+    table["mesh"] = meshes
+    model = smooth().fit(table[:14], "q")
+    lost = model.models_["q"].lost
+    assert 0.05 < lost[0] < 0.1
+    _, (std, *_) = model.predict(table[14:], return_std=True)
+    assert (std["q"] >= model.models_["q"].factor * lost[0]).all()
+    inside = [((lower["q"] <= mesh.cell_fields["q"]) & (mesh.cell_fields["q"] <= upper["q"])).mean()
+              for mesh, lower, upper in zip(meshes[14:], *model.predict_interval(table[14:]), strict=True)]  # fmt: skip
+    assert np.mean(inside) > 0.8
+    rmse = model.cross_validated()["rrmse"][0] * max(np.abs(mesh.cell_fields["q"]).max() for mesh in meshes)
+    assert rmse > 0.9 * lost[0]
+    model.save(tmp_path / "m.swwl")
+    again = load_model(tmp_path / "m.swwl").predict(table[14:], return_std=True)[1]
+    np.testing.assert_array_equal(again[0]["q"], std["q"])
 
 
 def rings(n=24, seed=0):
@@ -463,3 +508,19 @@ def test_notebooks_show_a_table_of_fields(fitted):
     text = fitted[0]._repr_html_()
     assert "FieldRegressor, fitted to 20 meshes" in text and "<td" in text and ">T<" in text and ">v<" in text
     assert "sk-" in smooth()._repr_html_()
+
+
+def test_only_the_best_candidate_is_kept_with_its_basis(monkeypatch):
+    seen, alive = [], []
+    error_of = candidates.fold_error
+
+    def fold_error(data, coded, *others):
+        seen.append(weakref.ref(coded))
+        alive.append(sum(one() is not None for one in seen))
+        return error_of(data, coded, *others)
+
+    monkeypatch.setattr(candidates, "fold_error", fold_error)
+    model = FieldRegressor(KERNEL, basis_size=30, n_modes=4, calibrate=False).fit(plates(14), "T")
+    assert len(alive) == len(model.choices_) > 5 and max(alive) <= 3
+    best = model.choices_["rrmse"].where(~model.choices_["amplitude"]).idxmin()
+    assert model.choices_["chosen"].sum() == 1 and model.choices_["chosen"][best]

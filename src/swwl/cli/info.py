@@ -51,7 +51,8 @@ def _show_mesh(out: Output, file: Path, facts: Record) -> None:
         for key, on in (("node_fields", ""), ("cell_fields", "on cells, ")):
             for name, field in facts[key].items():
                 size = "" if field["components"] == 1 else f"{field['components']} components, "
-                out.say(f"field     {name}: {on}{size}{number(field['least'])} to {number(field['largest'])}")
+                missing = f", {field['not_finite']} values not finite" if field.get("not_finite") else ""
+                out.say(f"field     {name}: {on}{size}{number(field['least'])} to {number(field['largest'])}{missing}")
         for name, group in facts["groups"].items():
             nodes = "" if group["kind"] == "nodes" else f" with {group['nodes']} nodes"
             out.say(f"group     {name}: {group['size']} {group['kind']}{nodes}")

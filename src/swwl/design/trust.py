@@ -129,7 +129,12 @@ def familiar_motions(model: RobustGPRegressor, column: str, mesh: Mesh, base: De
     spread, vectors = np.sqrt(values[kept]), vectors[:, kept]
     whole = spread * (vectors if basis is None else basis @ vectors)  # (K, m), in rows
     at_rest, slopes = _row_slopes(factor, mesh, base)
-    ridge = _RIDGE * np.linalg.norm(slopes, 2) ** 2 * np.eye(slopes.shape[1])
+    size = float(np.linalg.norm(slopes, 2))
+    if not size > 0:
+        raise InputError(
+            "The deformation moves nothing that the model sees of the mesh: try another lattice, box, group or axes."
+        )
+    ridge = _RIDGE * size**2 * np.eye(slopes.shape[1])
     numbers = np.linalg.solve(slopes.T @ slopes + ridge, slopes.T @ whole)
     left = ((whole - slopes @ numbers) ** 2).sum(axis=0) / (whole**2).sum(axis=0)
     good = left <= 1 - _REPRODUCED

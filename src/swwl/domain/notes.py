@@ -14,7 +14,8 @@ from swwl.domain.verdict import FEW_CASES, FRAME, GROUPS, LEVEL, RANGE, Columns
 from swwl.errors import CaseWarning, InputError
 from swwl.formatting import percent
 from swwl.mesh.io import as_mesh
-from swwl.mesh.shape.screening import Apart, MeshFacts, Typical, apart, facts_of, motion
+from swwl.mesh.remesh.plane import thickness_of
+from swwl.mesh.shape.screening import Apart, MeshFacts, Typical, apart, facts_of, motion, other_layer
 
 # From this share of repeated nodes on, they are more than a seam.
 _MANY_REPEATED = 0.05
@@ -218,6 +219,7 @@ def with_causes(
     """
     if not any(Typical.from_plain(kept) is not None for kept in typical.values()):
         return domain
+    domain = _with_other_layers(domain, meshes, typical)
     kinds, reasons, inside = list(domain["kind"]), list(domain["why"]), list(domain["inside"])
     for name, row, facts in _strange_meshes(domain, n_train, meshes, _MOST_CAUSES):
         found, moved = _placed_otherwise(facts, typical.get(name))
@@ -236,6 +238,46 @@ def with_causes(
     if any(value is pd.NA for value in domain["inside"]):
         told["inside"] = pd.array(inside, dtype="boolean")
     return {**domain, **told}
+
+
+def _with_other_layers(
+    domain: Columns, meshes: Mapping[str, Sequence[object]], typical: Mapping[str, object]
+) -> Columns:
+    """Say of layers of another thickness than that of the training meshes that they are not like these.
+
+    In the plane, where they are learned, nothing tells them apart.
+    """
+    found: dict[int, str] = {}
+    for name, items in meshes.items():
+        usual = Typical.from_plain(typical.get(name))
+        if usual is not None and usual.thickness:
+            found |= dict(_other_layers(name, items, usual))
+    if not found:
+        return domain
+    changed: dict[str, list[object]] = {key: list(domain[key]) for key in ("inside", "kind", "why", "far")}
+    for row, text in found.items():
+        if not pd.isna(changed["inside"][row]):
+            changed["inside"][row] = False
+        others = [changed["why"][row]] if changed["why"][row] else []
+        changed["far"][row], changed["why"][row] = True, "; ".join([text, *map(str, others)])
+        if changed["kind"][row] in ("inside", "cannot tell"):
+            changed["kind"][row] = FRAME
+    inside = pd.array(changed.pop("inside"), dtype="boolean")
+    return {**domain, **changed, "inside": inside}
+
+
+def _other_layers(name: str, items: Sequence[object], usual: Typical) -> Iterator[tuple[int, str]]:
+    """Yield rows whose mesh is a layer of another thickness, and what is said of it; of at most so many meshes."""
+    known: dict[int, str] = {}
+    for row, item in enumerate(items):
+        if id(item) not in known and len(known) < _MOST_CAUSES:
+            try:
+                texts = [one.found for one in other_layer(thickness_of(as_mesh(item)), usual, "the training meshes")]
+            except InputError:
+                continue  # a graph
+            known[id(item)] = f"the mesh in {name!r} {texts[0]}" if texts else ""
+        if known.get(id(item)):
+            yield row, known[id(item)]
 
 
 def typical_in(metadata: Mapping[str, object]) -> dict[str, object]:

@@ -18,7 +18,7 @@ from swwl.fields.candidates import (
     groups_of,
     pair_of_groups,
 )
-from swwl.fields.coding import Coded, FieldData, code_smooth, judged_nodes
+from swwl.fields.coding import Coded, FieldData, JudgedCells, code_smooth, judged_nodes
 from swwl.fields.model import (
     FieldModel,
     MeshNodes,
@@ -81,26 +81,30 @@ def judge_numbers(
     seed : int
     """
     normals = data.kind.components == 1 and all(shares.shape[1] > 1 for shares in data.shares)
+    normals = normals and data.cells is None
     found: dict[str, list[tuple[Array, Array, Array]]] = {name: [] for name in NAMES if name != "force" or normals}
     truths = data.truth()
     for fold in folds:
         own = replace(model, modes=fold.modes)
         for row, mean, std in zip(fold.rows, fold.mean, fold.std, strict=True):
-            nodes, truth = data.scored[row], truths[row]
+            nodes, truth, shares = data.scored[row], truths[row], data.shares[row]
+            nodes = nodes if data.cells is None else data.cells[row].nodes
             n = len(data.values[row]) if coded.basis is None else len(nodes)
             rng = np.random.default_rng([seed, int(row)])
             seen = MeshNodes(n, coded.basis, coded.descriptors(data, row, nodes))
             free = np.full((n, data.kind.components), np.nan)
             drawn = own.samples(OneField(seen, mean, std, data.size(row)), free, _DRAWS, rng)
             drawn = drawn[:, nodes] if coded.basis is None else drawn
-            drawn = np.where(data.held[row][nodes], truth, drawn)
+            if data.cells is not None:
+                truth, shares = data.cells[row].truth, data.cells[row].shares
+                drawn = data.cells[row].of_nodes(drawn)
+            else:
+                drawn = np.where(data.held[row][nodes], truth, drawn)
             known = np.isfinite(truth).all(axis=1)
             if not known.any():
                 continue
             for name, judged in found.items():
-                true, some = (
-                    numbers_of(name, part[:, known], data.shares[row][known]) for part in (truth[None], drawn)
-                )
+                true, some = (numbers_of(name, part[:, known], shares[known]) for part in (truth[None], drawn))
                 judged.append((true[0], some.mean(axis=0), some.std(axis=0)))
     return {name: NumberErrors.of(*map(np.array, zip(*judged, strict=True))) for name, judged in found.items()}
 
@@ -176,12 +180,13 @@ def fit_field(data: FieldData, kernels: Sequence[ModeKernel], settings: Settings
     recipe = coded.candidate.recipe
     model = FieldModel(data.kind, coded.warp, recipe, coded.basis, modes, member, truncation, widths)
     model = replace(model, amplitude=coded.candidate.amplitude, held=data.held_values)
+    if data.cells is not None:
+        model = replace(model, lost=lost_on_cells(data.cells))
     if left_out is None:
         return Fitted(model, choice.rows, {})
     model = replace(model, power=left_out.power, whole=left_out.whole)
-    if not data.kind.on_cells:
-        judged = data, coded, model, left_out.folds, settings.seed
-        model = replace(model, numbers=judge_numbers(*judged) | judge_forces(*judged))
+    judged = data, coded, model, left_out.folds, settings.seed
+    model = replace(model, numbers=judge_numbers(*judged) | judge_forces(*judged))
     return Fitted(model, choice.rows, left_out.scores)
 
 
@@ -199,6 +204,11 @@ def _fit_rows(
         modes, sizes = coded.encoded.modes(rows, settings.n_modes, modes.coefficients(others))
     groups = groups_of(modes.number, OWN_OF_NODES) if coded.basis is None else groups_of(modes.number)
     return modes, inputs.fit(sizes, rows, groups, starts, steps, settings.on_fit)
+
+
+def lost_on_cells(cells: Sequence[JudgedCells]) -> Array:
+    """Return the root mean square (c,) of what fields of cells lose on the way to nodes and back, over all meshes."""
+    return np.asarray(np.sqrt(np.mean([own.lost for own in cells], axis=0)))
 
 
 class _Row(NamedTuple):
@@ -250,6 +260,7 @@ def _leave_out(
             missed, seen = np.zeros((modes.mean.shape[1], c)), np.zeros(modes.mean.shape[1])
         for k, row in enumerate(out):
             nodes = judged_nodes(len(data.values[row]), settings.seed + int(row))
+            nodes = nodes if data.cells is None else data.cells[row].nodes
             base, shapes, at = coded.modes_at(data, row, modes, nodes)
             y, sd = field_at((base, shapes), mean[k], std[k], np.zeros((len(base), c)))
             rows[int(row)] = _Row(nodes, y, sd**2, at)
@@ -267,6 +278,12 @@ def _leave_out(
         size, truth, free = data.size(row), data.given(row)[nodes], ~data.held[row][nodes]
         sd = with_amplitude(warp, y, np.sqrt(variance + truncation[places]), size.std)
         times = multiplier(warp, y, size, power)
+        if data.cells is not None:
+            cells, lost = data.cells[row], lost_on_cells(data.cells)
+            errors.append(np.abs(cells.truth - cells.of_nodes(times * warp.inverse(y))))
+            deviations.append(np.hypot(cells.of_nodes(times * sd * warp.slope(y)), lost))
+            scaled.append(errors[-1] / np.maximum(deviations[-1], np.finfo(float).tiny))
+            continue
         scaled.append(np.where(free, np.abs(warp(truth / times) - y) / sd, np.nan))
         errors.append(np.where(free, np.abs(truth - times * warp.inverse(y)), np.nan))
         deviations.append(times * sd * warp.slope(y))
@@ -302,7 +319,10 @@ def _stretched_scores(data: FieldData, warp: Warp, rows: dict[int, _Row], power:
         truth = data.given(row)[nodes]
         if np.isfinite(truth).any():
             values = multiplier(warp, y, data.size(row), power) * warp.inverse(y)
-            scores.append(mesh_score(truth, data.finished(row, nodes, values), name=str(row)))
+            values = data.finished(row, nodes, values)
+            if data.cells is not None:
+                truth, values = data.cells[row].truth, data.cells[row].of_nodes(values)
+            scores.append(mesh_score(truth, values, name=str(row)))
     return scores
 
 

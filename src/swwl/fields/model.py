@@ -24,15 +24,26 @@ from swwl.domain.verdict import Reference, Representation, look, make_reference,
 from swwl.errors import InputError, MeshWarning
 from swwl.fields.geometry.descriptors import Recipe
 from swwl.fields.modes import FieldModes, SmoothBasis, chunks
-from swwl.fields.numbers import ForceOn, Line, LinearNumber, NumberErrors, derived_number, missing_notes
+from swwl.fields.numbers import (
+    ForceOn,
+    Line,
+    LinearNumber,
+    NumberErrors,
+    cell_shares,
+    check_name,
+    derived_number,
+    holding_cells,
+    missing_notes,
+    numbers_of,
+)
 from swwl.fields.sizes import CaseSizes, OneSize, stretch
 from swwl.fields.values import FieldKind, Warp
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.prediction import Prediction, check_samples, to_std
 from swwl.mesh.arrays import AnyArray
-from swwl.mesh.mesh import Mesh
-from swwl.mesh.remesh.plane import flattened
+from swwl.mesh.mesh import Mesh, trusted_mesh
+from swwl.mesh.remesh.plane import flattened, thin_layer
 from swwl.regression.intervals import LEVELS, WholeBand, widening
 from swwl.regression.stack import Member
 from swwl.storage.memory import fingerprint
@@ -123,6 +134,8 @@ class FieldModel:
         Values that all training fields have on named groups; NaN where they vary.
     whole : WholeBand or None
         How wide bands of whole fields are; None without calibration.
+    lost : ndarray of shape (c,) or None
+        Of fields of cells, the root mean square of what training fields lost on the way to nodes and back.
     """
 
     kind: FieldKind
@@ -138,6 +151,7 @@ class FieldModel:
     power: float = 0.0
     held: dict[str, Array] = field(default_factory=dict)
     whole: WholeBand | None = None
+    lost: Array | None = None
 
     @property
     def factor(self) -> float:
@@ -264,9 +278,40 @@ class FieldModel:
         With ``whole``, bounds of the whole field as well, (6, n) or (6, n, c).
         """
         found = self.answer(case)
-        parts = [found.mean(), found.std(), *found.interval(level)]
-        parts += found.interval(level, whole=True) if whole else ()
-        return self.kind.shaped(case.mesh, np.stack(parts))
+        parts = [self.kind.shaped(case.mesh, found.mean()), self.std_of(case, found)]
+        parts += self.interval_of(case, found, level)
+        parts += self.interval_of(case, found, level, whole=True) if whole else ()
+        return np.stack(parts)
+
+    def std_of(self, case: Case, found: NodeAnswer) -> Array:
+        """Return calibrated standard deviations in the shape of the field, (n,) or (n, c) of nodes or cells."""
+        if self.lost is None:
+            return self.kind.shaped(case.mesh, found.std())
+        return self.factor * self._of_cells(case, found)
+
+    def interval_of(self, case: Case, found: NodeAnswer, level: float, whole: bool = False) -> tuple[Array, Array]:
+        """Return bounds in the shape of the field, of nodes or cells; see :meth:`NodeAnswer.interval`."""
+        if self.lost is None:
+            lower, upper = found.interval(level, whole)
+            return self.kind.shaped(case.mesh, lower), self.kind.shaped(case.mesh, upper)
+        mean = self.kind.shaped(case.mesh, found.mean())
+        if whole and self.whole is not None:
+            half = self.whole.half(self._of_cells(case, found), level)
+            ends = mean - half, mean + half
+        else:
+            lower, upper = (self.kind.shaped(case.mesh, end) for end in found.interval(level))
+            more = self.width(level) * self._lost()
+            ends = mean - np.hypot(mean - lower, more), mean + np.hypot(upper - mean, more)
+        limits = (self.warp.least, self.warp.most)
+        return np.clip(ends[0], *limits), np.clip(ends[1], *limits)
+
+    def _of_cells(self, case: Case, found: NodeAnswer) -> Array:
+        """Return standard deviations of cells before calibration, with what is lost on the way from nodes."""
+        return np.hypot(self.kind.shaped(case.mesh, found.deviations()), self._lost())
+
+    def _lost(self) -> Array:
+        assert self.lost is not None
+        return self.lost[0] if self.kind.flat else self.lost
 
     def number(self, name: Number, drawn: Array, level: float, wide: Array) -> dict[str, Array]:
         """Return ``mean``, ``std``, ``lower`` and ``upper`` of a derived number, (m,) or (m, k) each.
@@ -343,12 +388,12 @@ class NodeAnswer:
 
     def std(self) -> Array:
         """Return calibrated standard deviations, (n, c)."""
-        return np.where(np.isnan(self.held), self.model.factor * self._deviations(), 0.0)
+        return np.where(np.isnan(self.held), self.model.factor * self.deviations(), 0.0)
 
     def interval(self, level: float, whole: bool = False) -> tuple[Array, Array]:
         """Return bounds at every node by itself, or of a band of the whole field, (n, c) each."""
         if whole and self.model.whole is not None:
-            half, mean = self.model.whole.half(self._deviations(), level), self.mean()
+            half, mean = self.model.whole.half(self.deviations(), level), self.mean()
             limits = self.model.warp.least, self.model.warp.most
             lower, upper = np.clip(mean - half, *limits), np.clip(mean + half, *limits)
         else:
@@ -356,7 +401,7 @@ class NodeAnswer:
             lower, upper = (self.factor * end for end in ends)
         return self._with_held(lower), self._with_held(upper)
 
-    def _deviations(self) -> Array:
+    def deviations(self) -> Array:
         """Return standard deviations in units of the field, before calibration, (n, c)."""
         return np.asarray(self.factor * self.sd * self.model.warp.slope(self.y))
 
@@ -428,7 +473,7 @@ class FieldCases:
 
         def answer(model: FieldModel, case: Case) -> tuple[Array, Array]:
             found = model.answer(case)
-            return model.kind.shaped(case.mesh, found.mean()), model.kind.shaped(case.mesh, found.std())
+            return model.kind.shaped(case.mesh, found.mean()), model.std_of(case, found)
 
         return _apart(self._ask(answer, widen))
 
@@ -439,8 +484,7 @@ class FieldCases:
         self._check_bands(simultaneous)
 
         def answer(model: FieldModel, case: Case) -> tuple[Array, Array]:
-            lower, upper = model.answer(case).interval(level, simultaneous)
-            return model.kind.shaped(case.mesh, lower), model.kind.shaped(case.mesh, upper)
+            return model.interval_of(case, model.answer(case), level, simultaneous)
 
         return _apart(self._ask(answer, widen))
 
@@ -476,7 +520,8 @@ class FieldCases:
 
     def sample(self, n_samples: int = 1, random_state: int | None = None) -> Fields:
         """Draw whole fields of the processes as they are; see :meth:`swwl.FieldRegressor.sample`."""
-        return self._ask(_drawer(n_samples, random_state), widen=False)
+        draw = _drawer(n_samples, random_state)
+        return self._ask(lambda model, case: model.kind.shaped(case.mesh, draw(model, case)), widen=False)
 
     def modes(self, n_modes: int = 4) -> Fields:
         """Return what the leading modes do to the mean field, in the units of the field.
@@ -542,21 +587,8 @@ class FieldCases:
         def answer(one: FieldModel, case: Case) -> list[Array | InputError]:
             if one is not model:
                 return []
-            if one.kind.on_cells:
-                raise InputError(f"Field {name!r} is one of cells; numbers are derived from fields of nodes.")
-            samples, nodal = cache(lambda: draw(one, case)), cache(lambda: one.parts(case, level))
-
-            def found(number: Number) -> Array | InputError:
-                if not isinstance(number, LinearNumber):
-                    return derived_number(number, *_asked(case, number, name, samples()))
-                try:
-                    weights = number.weights(case.mesh, one.kind.components, case.nodes.copies is not None)
-                except InputError as error:
-                    return error
-                values = weights.of(nodal() if number.pointwise else samples())
-                return values[:, 0] if values.shape[1] == 1 else values
-
-            return [found(number) for number in numbers]
+            samples, parts = cache(lambda: draw(one, case)), cache(lambda: one.parts(case, level))
+            return [_number_of(one, case, number, samples, parts) for number in numbers]
 
         rows = [row[name] for row in self._ask(answer, widen)]
         wide = model.widening(std) if widen else np.ones(len(std))
@@ -622,8 +654,7 @@ class FieldCases:
         wide = {model.kind.name: model.widening(std) > 1 for model, (_, std) in pairs}
         n_train = max((one.reference.n_cases for one in self.models if one.reference is not None), default=0)
         named = with_causes(listed_columns(table), n_train, listed_columns(self.table), self.typical)
-        inside = named["inside"] if table["inside"].isna().any() else table["inside"]
-        table = table.assign(kind=named["kind"], why=named["why"], inside=inside)
+        table = table.assign(**{key: named[key] for key in ("inside", "kind", "why", "far")})
         return table.assign(widened=[", ".join(n for n, w in wide.items() if w[row]) for row in range(len(self))])
 
     def notes(self) -> list[str]:
@@ -695,16 +726,49 @@ def _asked(case: Case, number: Number, name: str, drawn: Array) -> tuple[Mesh, s
 
 
 def _drawer(n_samples: int, random_state: int | None) -> Callable[[FieldModel, Case], Array]:
-    """Return what draws fields of a model on a mesh, (n_samples, n) or (n_samples, n, c)."""
+    """Return what draws fields of a model at the nodes of a mesh, (n_samples, n, c)."""
     check_samples(n_samples, 1)
     entropy = int(np.random.default_rng(np.random.SeedSequence(random_state)).integers(2**62))
 
     def draw(model: FieldModel, case: Case) -> Array:
         # Seeded by the mesh and not by its place: a row draws the same in any table, in any number of threads.
         rng = np.random.default_rng([entropy, int(fingerprint(model.kind.name, case.mesh.points), 16)])
-        return model.kind.shaped(case.mesh, model.samples(case.field, model.held_at(case.mesh), int(n_samples), rng))
+        return model.samples(case.field, model.held_at(case.mesh), int(n_samples), rng)
 
     return draw
+
+
+def _number_of(
+    model: FieldModel, case: Case, number: Number, samples: Callable[[], Array], parts: Callable[[], Array]
+) -> Array | InputError:
+    """Return a number of samples at nodes, or of :meth:`FieldModel.parts` where it is one at places."""
+    kind = model.kind
+    if not isinstance(number, LinearNumber):
+        if kind.on_cells and number != "force":
+            return _of_cells(case, number, kind.name, kind.shaped(case.mesh, samples()))
+        return derived_number(number, *_asked(case, number, kind.name, kind.flattened(samples())))
+    try:
+        weights = number.weights(case.mesh, kind.components, case.nodes.copies is not None)
+    except InputError as error:
+        return error
+    if kind.on_cells and number.pointwise:
+        weights = holding_cells(case.mesh, weights)
+    values = weights.of(parts() if number.pointwise else samples())
+    return values[:, 0] if values.shape[1] == 1 else values
+
+
+def _of_cells(case: Case, number: Number, name: str, drawn: Array) -> Array:
+    """Return a number with a name, or a function, of samples of a field of cells, (S, m) or (S, m, c)."""
+    mesh, layer = case.mesh, thin_layer(case.mesh) if case.nodes.copies is not None else None
+    if callable(number):
+        given = (mesh.points, mesh.cells, mesh.fields, mesh.name)
+        meshes = (trusted_mesh(*given, {**mesh.cell_fields, name: one}, mesh.groups) for one in drawn)
+        return np.array([np.asarray(number(one), dtype=float) for one in meshes])
+    check_name(number)
+    if layer is not None:
+        mesh, drawn = flattened(mesh), drawn[:, layer.rows]
+    found = numbers_of(str(number), drawn if drawn.ndim == 3 else drawn[:, :, None], cell_shares(mesh))
+    return found[:, 0] if number in ("largest", "mean_size") or drawn.ndim == 2 else found
 
 
 def _of_whole_field(std: Array) -> Prediction:

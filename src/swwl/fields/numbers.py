@@ -20,9 +20,10 @@ from scipy.stats import norm
 
 from swwl.errors import InputError
 from swwl.fields.geometry.descriptors import normal_shares
+from swwl.fields.values import cell_means
 from swwl.mesh.arrays import first_at_place
 from swwl.mesh.boundary import piece_normals
-from swwl.mesh.cells import cell_corners, cell_dimension, lumped_measures, top_cells
+from swwl.mesh.cells import cell_corners, cell_dimension, cell_measures, lumped_measures, top_cells
 from swwl.mesh.groups import chosen_groups, matching
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.remesh.plane import flattened, thin_layer
@@ -81,6 +82,36 @@ def check_name(what: object) -> None:
     """Refuse a number that has no name here."""
     if what not in NAMES:
         raise InputError(f"The derived number is {what!r}, but a function or one of {', '.join(NAMES)} is expected.")
+
+
+def cell_shares(mesh: Mesh) -> Array:
+    """Return the length, area or volume of every cell, (m, 1); zero of cells of a lower dimension than others.
+
+    Examples
+    --------
+    >>> cell_shares(Mesh([[0.0], [1.0], [3.0]], {"line": [[0, 1], [1, 2]], "vertex": [[0]]})).ravel().tolist()
+    [1.0, 2.0, 0.0]
+    """
+    top = top_cells(mesh.cells)
+    parts = [
+        cell_measures(mesh.points, kind, block) if kind in top else np.zeros(len(block))
+        for kind, block in mesh.cells.items()
+    ]
+    return np.concatenate(parts)[:, None]
+
+
+def holding_cells(mesh: Mesh, weights: NodalWeights) -> NodalWeights:
+    """Return weights of cells, each the one that holds a place, given those of the nodes of a part of it, (q, r)."""
+    around = cell_means(mesh)[:, weights.nodes]
+    known = ~np.isnan(weights.matrix).any(axis=0)
+    corners = np.nan_to_num(weights.matrix) > 0
+    among = (around > 0).astype(float) @ corners
+    cells = np.asarray(among.argmax(axis=0))
+    chosen, place = np.unique(cells, return_inverse=True)
+    matrix = np.zeros((len(chosen), len(cells)))
+    matrix[place.reshape(-1), np.arange(len(cells))] = np.where(known, 1.0, np.nan)
+    matrix[:, ~known] = np.nan
+    return NodalWeights(chosen.astype(np.intp), matrix)
 
 
 def node_shares(mesh: Mesh) -> Array:

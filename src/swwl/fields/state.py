@@ -76,6 +76,7 @@ class FieldState(msgspec.Struct):
     power: NotNegative = 0.0
     held: dict[str, list[float | None]] = {}
     whole: WholeBand | None = None
+    lost: Annotated[Array, Shape("c", least=0)] | None = None
 
 
 class _Choice(msgspec.Struct):
@@ -158,6 +159,7 @@ def _one_state(field: FieldModel) -> FieldState:
         power=field.power,
         held={name: [None if np.isnan(one) else float(one) for one in own] for name, own in field.held.items()},
         whole=field.whole,
+        lost=field.lost,
     )
 
 
@@ -228,6 +230,7 @@ def _one_from_state(state: FieldState, describer: Describer) -> FieldModel:
         state.power,
         held,
         state.whole,
+        state.lost,
     )
     _try(model)
     return model

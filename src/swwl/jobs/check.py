@@ -7,6 +7,7 @@ of them, a :class:`MeshColumn` compares the meshes of a column with each other.
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from swwl.formatting import Record, number
 from swwl.jobs.plan import RESULT, FitPlan, HoldOut, RowSplit, Whole, known_rows, plan_fit, split_rows
 from swwl.jobs.predict import Model, factors_of
 from swwl.jobs.table import known_outputs, read_table
+from swwl.mesh.io.foam.case import is_case, times_of
 from swwl.mesh.io.formats import read_file
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.remesh.plane import same_thickness
@@ -51,6 +53,8 @@ _FEW_ROWS = 10
 _SKEWED, _ORDERS = 20.0, 1e3
 # A column varies too little to learn from where its values differ by less than this share of their size.
 _ALMOST = 1e-6
+# A last time that so many cases share is the usual one.
+_NEARLY_ALL = 0.75
 # So many findings of one kind are told one by one; more are told together.
 _MOST = 3
 
@@ -264,6 +268,20 @@ class MeshColumn:
             text += ", and others that are not" if mixed else ", of different thickness"
             advice = "all are learned as solids"
         return [Finding("one cell thick", text, advice, column=self.name)]
+
+    def stopped_early(self) -> list[Finding]:
+        """Find cases of OpenFOAM, read at their last time, that end elsewhere than most do."""
+        times = {row: times_of(file) for file, row in self.first_rows.items() if file in self.facts and is_case(file)}
+        last = {row: own[-1] for row, own in times.items() if own}
+        usual, count = Counter(last.values()).most_common(1)[0] if last else (0.0, 0)
+        if count == len(last) or count < _NEARLY_ALL * len(last):
+            return []
+        advice = "did it stop early? Its fields are read at that time; --time names one for all"
+        return [
+            self.finding("last time", row, f"has the last time {own:g}, others {usual:g}", advice)
+            for row, own in sorted(last.items())
+            if own != usual
+        ]
 
     def standing_apart(self, typical: Typical | None, others: str = "the others") -> list[tuple[int, Finding]]:
         """Find meshes of another size, place, orientation or number of nodes; with their rows."""
@@ -588,6 +606,7 @@ def _of_meshes(columns: Sequence[MeshColumn], merge_nodes: bool = False) -> tupl
         findings += [finding for _, finding in column.standing_apart(usual)]
         findings += column.odd_nodes(merge_nodes)
         findings += column.one_cell_thick()
+        findings += column.stopped_early()
     return findings, typical
 
 

@@ -523,7 +523,7 @@ class Predicted(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What is asked of predicted fields besides: numbers of all fields of nodes, and bands of whole fields.
+    """What is asked of predicted fields besides: numbers of all fields, and bands of whole fields.
 
     With ``whole``, meshes get NAME_lower95_whole and NAME_upper95_whole, too, the bounds of bands that hold whole
     fields; and the table NAME_whole, 1 where the band holds the true field and 0 where it does not.
@@ -675,11 +675,9 @@ def score_mesh(mesh: Mesh, name: str, truth: NDArray[np.float64]) -> MeshScore |
 
 
 def derived_numbers(cases: FieldCases, level: float = 0.95) -> dict[str, NDArray[np.float64]]:
-    """Return numbers derived from the fields of nodes, with their uncertainty, from samples of the fields."""
+    """Return numbers derived from the fields, with their uncertainty, from samples of the fields."""
     columns = {}
     for one in cases.models:
-        if one.kind.on_cells:
-            continue
         name, names = one.kind.name, DERIVED if one.kind.flat else ("largest", "mean_size")
         found = cases.derived(names, level, field=name)
         for what, number in zip(DERIVED, names, strict=True):
@@ -691,7 +689,7 @@ def derived_numbers(cases: FieldCases, level: float = 0.95) -> dict[str, NDArray
 def asked_numbers(
     cases: FieldCases, asked: Sequence[LinearNumber], level: float = 0.95
 ) -> tuple[list[Record], dict[str, dict[int, str]]]:
-    """Return values at places and forces on groups, of all fields of nodes, and which rows have none, and why.
+    """Return values at places and forces on groups, of all fields, and which rows have none, and why.
 
     Returns
     -------
@@ -702,10 +700,7 @@ def asked_numbers(
         As :meth:`swwl.fields.model.FieldCases.numbers` returns it.
     """
     rows, lacks = list[Record](), dict[str, dict[int, str]]()
-    models = [one for one in cases.models if not one.kind.on_cells]
-    if not models:
-        raise InputError("All fields of the model are fields of cells; numbers are derived from fields of nodes.")
-    for one in models:
+    for one in cases.models:
         name = one.kind.name
         found, own = cases.numbers(list(asked), level, field=name)
         lacks |= own
@@ -783,7 +778,7 @@ def _place(text: str) -> tuple[float, ...]:
 
 
 def line_table(model: FieldRegressor, frame: pd.DataFrame, line: Line) -> pd.DataFrame:
-    """Return all fields of nodes along a line through the mesh of one case: x, y, z, distance, and NAME_mean, ….
+    """Return all fields along a line through the mesh of one case: x, y, z, distance, and NAME_mean, ….
 
     Parameters
     ----------
@@ -795,14 +790,11 @@ def line_table(model: FieldRegressor, frame: pd.DataFrame, line: Line) -> pd.Dat
     cases = model.cases(input_columns(model, frame, Path("case")))
     columns: dict[str, NDArray[np.float64]] = {}
     for one in cases.models:
-        if not one.kind.on_cells:
-            found = cases.along_line(line, field=one.kind.name)
-            columns |= {str(name): found[name].to_numpy() for name in found if name in ("distance", "x", "y", "z")}
-            for key, part in zip(PREDICTED, ("mean", "std", "lower", "upper"), strict=True):
-                own = [name for name in found if str(name).split("_")[0] == part]
-                columns |= {f"{one.kind.name}_{name.replace(part, key, 1)}": found[name].to_numpy() for name in own}
-    if not columns:
-        raise InputError("All fields of the model are fields of cells; lines are for fields of nodes.")
+        found = cases.along_line(line, field=one.kind.name)
+        columns |= {str(name): found[name].to_numpy() for name in found if name in ("distance", "x", "y", "z")}
+        for key, part in zip(PREDICTED, ("mean", "std", "lower", "upper"), strict=True):
+            own = [name for name in found if str(name).split("_")[0] == part]
+            columns |= {f"{one.kind.name}_{name.replace(part, key, 1)}": found[name].to_numpy() for name in own}
     return pd.DataFrame(columns)
 
 

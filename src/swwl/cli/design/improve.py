@@ -56,7 +56,8 @@ def improve(
 
     The mesh moves with the control points of a lattice, within the variation that the training meshes show; meshes need
     no common topology. No cell is inverted, and the result is inside the domain of the model if the start is. Simulate
-    it before you believe it. The mesh that is written has a field, displacement.
+    it before you believe it. The mesh that is written has a field, displacement. A mesh one cell
+    thick, learned in the plane, moves in the plane: boxes, lattices and axes have two coordinates.
 
     \b
     Example:
@@ -67,7 +68,15 @@ def improve(
     """
     from swwl.design.ascent import improve as ascend
     from swwl.jobs.design import read_bounds, read_conditions
-    from swwl.jobs.improve import MoveOptions, facts_of, is_improved, make_deformation, mesh_with_motion, read_volume
+    from swwl.jobs.improve import (
+        MoveOptions,
+        facts_of,
+        is_improved,
+        make_deformation,
+        mesh_to_move,
+        mesh_with_motion,
+        read_volume,
+    )
     from swwl.jobs.outputs import check_output
     from swwl.jobs.predict import case_meshes, graph_columns, load_regressor
     from swwl.mesh.io import as_mesh
@@ -79,7 +88,8 @@ def improve(
     (file,) = case_meshes(fitted, [mesh], given_time(time)).values()
     check_output(output, endings=(".vtu",), inputs=[model, file], ours=is_improved, force=force)
     conditions = read_conditions(fitted, at or [])
-    start = as_mesh(file)
+    given = as_mesh(file)
+    start = mesh_to_move(fitted, given)
     deformation = make_deformation(MoveOptions(along, lattice, group, freeze, box, axes, reach), start, fitted, model)
     found = ascend(
         fitted,
@@ -93,7 +103,7 @@ def improve(
         volume=read_volume(volume),
         thickness=thickness,
     )
-    mesh_with_motion(found, start).write(output)
+    mesh_with_motion(found, given).write(output)
     target = goal.partition(":")[2] or fitted.target_names_[0]
     out.table(
         target,
