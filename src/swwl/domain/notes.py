@@ -219,7 +219,7 @@ def _with_other_layers(
 
     In the plane, where they are learned, nothing tells them apart.
     """
-    found = {}
+    found: dict[int, str] = {}
     for name, items in meshes.items():
         usual = Typical.from_plain(typical.get(name))
         if usual is not None and usual.thickness:

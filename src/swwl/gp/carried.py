@@ -259,8 +259,8 @@ def moments(
         part = slice(start, start + _MOST_ROWS)
         values = scale.inverse(location[part, None] + spread[part, None] * nodes(df))
         means[part] = values.mean(axis=1) if mean is None else mean[part]
-        wide = np.flatnonzero(spread[part] > scale.most_spread) if mean is None else ()
-        if len(wide):
+        wide = np.flatnonzero(spread[part] > scale.most_spread)
+        if mean is None and len(wide):
             within = location[part][wide, None] + scale.most_spread * nodes(df)
             means[start + wide] = scale.inverse(within).mean(axis=1)
         deviations[part] = np.sqrt(((values - means[part, None]) ** 2).mean(axis=1))
