@@ -12,6 +12,7 @@ import pandas as pd
 from scipy.spatial import cKDTree
 
 from swwl.errors import InputError
+from swwl.mesh.cells import cell_dimension, top_cells
 from swwl.mesh.groups import chosen_groups, matching, united
 from swwl.mesh.io import as_mesh, prepared
 from swwl.mesh.mesh import Mesh
@@ -130,6 +131,8 @@ def _far_apart(patterns: Sequence[str], meshes: Sequence[Mesh]) -> list[tuple[st
     best = max(gaps, key=lambda pair: gaps[pair], default=None)
     if best is None or gaps[best] < _LEAST_GAP or meshes[0].dimension < 2:
         return []
+    if any(cell_dimension(kind) == 3 for mesh in meshes for kind in top_cells(mesh.cells)):
+        return []  # linear elements would let the mesh in, and brackets gained nothing
     spread = float(np.std([resistance(mesh, *best) for mesh in meshes]))
     return [best] if spread > _LEAST_RESISTANCE else []
 
