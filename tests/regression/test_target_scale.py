@@ -301,3 +301,13 @@ def test_means_stay_finite_where_a_process_knows_nothing():
                 ),
                 atol=1e-8,
             )
+
+
+def test_three_bad_rows_of_sixty_are_found():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd"))
+    y = pd.Series(X.to_numpy() @ [1.0, 2.0, 3.0, 4.0], name="y")
+    y[[7, 20, 41]] += np.array([-8, 6, 9]) * y.std()
+    with pytest.warns(OutlierWarning):
+        model = RobustGPRegressor().fit(X, y)
+    assert sorted(model.outliers_["position"]) == [7, 20, 41]

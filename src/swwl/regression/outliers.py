@@ -40,7 +40,7 @@ _EXTREME = 6.0
 _LEAST_PRECISION = 1e-9
 _MOST_SCORE = 1e6  # beyond which it does not matter
 # At most so large a share of the rows, but a pair in any case; the first guess may be larger, and is looked through.
-_SHARE, _FIRST_SHARE, _AT_LEAST = 0.03, 0.06, 2
+_SHARE, _FIRST_SHARE, _AT_LEAST = 0.06, 0.12, 2
 # What is off by less than this share of the range of all sound rows is not called bad, however exact these are: the top
 # of a peak and the rows at a step are off by less, and are what a model has to know.
 _SMALL = 0.7
