@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.stats import binom
 
 from swwl.domain.clouds import SCORES
-from swwl.domain.verdict import FRAME, LEVEL, Columns
+from swwl.domain.verdict import FEW_CASES, FRAME, LEVEL, Columns
 from swwl.errors import CaseWarning, InputError
 from swwl.formatting import percent
 from swwl.mesh.io import as_mesh
@@ -22,6 +22,8 @@ _MANY_REPEATED = 0.05
 _MOST_MESHES = 10
 # Of so many the domain names the cause.
 _MOST_CAUSES = 100
+# Causes that need no p-values: a mesh turned, moved or in other units is no case like those of training.
+_CERTAIN = ("size", "position", "orientation")
 # How often cases like the training cases are called strange, or have their intervals doubled, about.
 _STRANGE, _UNSURE = 0.05, 0.05
 # What is less probable than this surprises; of one strange case alone, that it is strange.
@@ -135,11 +137,9 @@ def surprising_notes(domain: pd.DataFrame, n_train: int, n_inputs: int) -> list[
 
 
 def _unlike(domain: pd.DataFrame) -> pd.Series:
-    """Return the kinds of cases that are unlike the training cases; of few of these, only what is far away tells."""
-    if domain["inside"].isna().any():
-        ranges = domain.loc[domain["far"], "outside"] != ""
-        return ranges.map({True: "input out of range", False: FRAME})
-    return domain.loc[~domain["inside"].astype(bool), "kind"]
+    """Return the kinds of cases that are unlike the training cases; of few of these, only what is certain tells."""
+    outside = [not (pd.isna(inside) or inside) for inside in domain["inside"]]
+    return domain.loc[outside, "kind"]
 
 
 def _chance(count: int, n: int, rate: float) -> float:
@@ -198,16 +198,21 @@ def with_causes(
     """
     if not any(Typical.from_plain(kept) is not None for kept in typical.values()):
         return domain
-    kinds, reasons = list(domain["kind"]), list(domain["why"])
+    kinds, reasons, inside = list(domain["kind"]), list(domain["why"]), list(domain["inside"])
     for name, row, facts in _strange_meshes(domain, n_train, meshes, _MOST_CAUSES):
-        causes = [one.found for one in _placed_otherwise(facts, typical.get(name)) if one.kind != "node count"]
+        others = _placed_otherwise(facts, typical.get(name))
+        causes = [one.found for one in others if one.kind != "node count"]
         if not causes or kinds[row] in ("inside", "input out of range"):
             continue
         of_mesh = f"the mesh in {name!r} "
-        others = [text for text in reasons[row].split("; ") if text and not text.startswith(of_mesh)]
-        reasons[row] = "; ".join([of_mesh + " and ".join(causes), *others])
-        kinds[row] = kinds[row] if kinds[row] == "cannot tell" else FRAME
-    return {**domain, "kind": kinds, "why": reasons}
+        if kinds[row] == "cannot tell" and any(one.kind in _CERTAIN for one in others):
+            inside[row], reasons[row] = False, FEW_CASES.sub("", reasons[row])
+        rest = [text for text in reasons[row].split("; ") if text and not text.startswith(of_mesh)]
+        reasons[row] = "; ".join([of_mesh + " and ".join(causes), *rest])
+        kinds[row] = "cannot tell" if pd.isna(inside[row]) else FRAME
+    told = {"inside": pd.array(inside, dtype="boolean")} if kinds != list(domain["kind"]) else {}
+    told = told if any(pd.isna(one) for one in domain["inside"]) else {}
+    return {**domain, **told, "kind": kinds, "why": reasons}
 
 
 def typical_in(metadata: Mapping[str, object]) -> dict[str, object]:

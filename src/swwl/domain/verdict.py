@@ -200,6 +200,11 @@ class Looks(NamedTuple):
         parts = {name: np.repeat(p[:1], n) for name, p in self.parts.items()}
         return Looks(parts, self.words[:1] * n, self.groups[:1] * n)
 
+    def with_groups(self, groups: Sequence[Sequence[str]]) -> Looks:
+        """Return the same with what else is said of the groups of every case."""
+        pairs = zip(self.groups, groups, strict=True)
+        return self._replace(groups=[list(dict.fromkeys([*own, *more])) for own, more in pairs])
+
 
 def look(reference: Reference, factors: Sequence[Factor], rows: Sequence[Representation], n: int) -> Looks:
     """Compare the meshes of n new cases with those of the training cases; see :func:`judge`."""
@@ -213,11 +218,16 @@ def look(reference: Reference, factors: Sequence[Factor], rows: Sequence[Represe
         parts |= {f"{score} {name}".strip(): p[:, k] for k, score in enumerate(SCORES)}
         for row, text in enumerate(_differences(cloud, scores, p, name)):
             words[row] += text
+    return Looks(parts, words, unlike_groups(factors, rows, n))
+
+
+def unlike_groups(factors: Sequence[Factor], rows: Sequence[Representation], n: int) -> list[list[str]]:
+    """Return what is said of the named groups and bodies of n new cases, a list for every case; empty for most."""
     groups: list[list[str]] = [[] for _ in range(n)]
     for factor, own in zip(factors, rows, strict=True):
         for row, said in enumerate(factor.unlike(own)):
             groups[row] += [text for text in said if text not in groups[row]]
-    return Looks(parts, words, groups)
+    return groups
 
 
 def judge(
@@ -265,7 +275,8 @@ def verdicts(
     parts, words = looks.parts | {"std": reference.unsure(shape_std)}, looks.words
     score = harmonic_mean(np.column_stack(list(parts.values())))
     beyond = _beyond(reference.bounds, numbers, n)
-    odd = zip(beyond, coarse, looks.groups, strict=True)
+    units = [_in_other_units(own) for own in words]
+    odd = zip(beyond, coarse, looks.groups, units, strict=True)
     inside = (score > LEVEL) & np.array([not any(said) for said in odd], dtype=bool)
     kinds, reasons = [], []
     for row in range(n):
@@ -280,12 +291,15 @@ def verdicts(
     found: Columns = {"score": score, "inside": inside, "kind": kinds, "why": reasons} | parts
     found["outside"] = outside_ranges(reference.bounds, numbers, n)
     found["meshing"] = coarse
-    found["far"] = [bool(far) or _in_other_units(text) for far, text in zip(beyond, words, strict=True)]
-    if reference.n_cases < FEWEST:
+    found["far"] = [bool(far) or other for far, other in zip(beyond, units, strict=True)]
+    if reference.n_cases < FEWEST:  # what is certain needs no p-values
         few = f"{reference.n_cases} training cases are too few, at least {FEWEST} are needed"
-        found["inside"] = pd.array([pd.NA] * n, dtype="boolean")
-        found["kind"] = ["cannot tell"] * n
-        found["why"] = [f"{few}; {why}" if why else few for why in reasons]
+        certain = [far or bool(said) for far, said in zip(found["far"], looks.groups, strict=True)]
+        found["inside"] = pd.array([False if sure else pd.NA for sure in certain], dtype="boolean")
+        found["kind"] = [kind if sure else "cannot tell" for kind, sure in zip(kinds, certain, strict=True)]
+        found["why"] = [
+            why if sure else f"{few}; {why}" if why else few for why, sure in zip(reasons, certain, strict=True)
+        ]
     return found
 
 

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
 from swwl.domain.notes import listed_columns, mesh_notes, surprising_notes, with_causes
-from swwl.domain.verdict import Reference, Representation, look, make_reference, number_columns, verdicts
+from swwl.domain.verdict import GROUPS, Reference, Representation, look, make_reference, number_columns, verdicts
 from swwl.errors import InputError, MeshWarning
 from swwl.fields.geometry.descriptors import Recipe
 from swwl.fields.modes import FieldModes, SmoothBasis, chunks
@@ -455,6 +455,9 @@ class FieldCases:
         What is typical of the training meshes of a column, as far as it is known.
     case_sizes : mapping of str to CaseSizes
         How large the fields of the rows are as a whole, of those models that are told.
+    groups : sequence of list of str
+        What is said of the groups of every row that are elsewhere than in training meshes, beside what the kernels of
+        the fields say; empty where nothing else knows groups.
     """
 
     models: list[FieldModel]
@@ -464,6 +467,7 @@ class FieldCases:
     meshes: RowMeshes
     typical: Mapping[str, object] = field(default_factory=dict)
     case_sizes: Mapping[str, CaseSizes] = field(default_factory=dict)
+    groups: Sequence[list[str]] = ()
 
     def __len__(self) -> int:
         return len(self.table)
@@ -649,25 +653,31 @@ class FieldCases:
         """Whether the rows are like the training cases; see :meth:`swwl.FieldRegressor.domain`."""
         if not len(self):
             raise InputError("There are no rows to compare with the training cases.")
-        found = []
+        found, groups = [], list(self.groups) or [[] for _ in range(len(self))]
         for model, own, (_, std) in zip(self.models, self.rows, self.sizes, strict=True):
             if model.reference is not None:
                 factors = model.member.kernel.factors
-                looks = look(model.reference, factors, own, len(self))
+                looks = look(model.reference, factors, own, len(self)).with_groups(groups)
                 found.append(pd.DataFrame(verdicts(model.reference, looks, std, number_columns(factors, own))))
-        if found:
-            worst = np.argmin([part["score"] for part in found], axis=0)
+        if found:  # of several fields that which puts a case outside, if one does
+            ranks = [np.where(part["inside"].fillna(True), 1.0, 0.0) for part in found]
+            scores = [part["score"] + rank for part, rank in zip(found, ranks, strict=True)]
+            worst = np.argmin(scores, axis=0)
             table = pd.concat(found, ignore_index=True).iloc[worst * len(self) + np.arange(len(self))]
             table = table.set_axis(self.table.index)
         else:
             unknown = {"score": np.nan, "inside": pd.NA, "kind": "cannot tell", "why": "all fields are constant"}
             unknown |= {"outside": "", "far": False}
             table = pd.DataFrame(unknown, self.table.index).astype({"inside": "boolean"})
+            elsewhere = [bool(said) for said in groups]
+            table.loc[elsewhere, "inside"], table.loc[elsewhere, "kind"] = False, GROUPS
+            table["why"] = ["; ".join(said) or why for said, why in zip(groups, table["why"], strict=True)]
         pairs = zip(self.models, self.sizes, strict=True)
         wide = {model.kind.name: model.widening(std) > 1 for model, (_, std) in pairs}
         n_train = max((one.reference.n_cases for one in self.models if one.reference is not None), default=0)
         named = with_causes(listed_columns(table), n_train, listed_columns(self.table), self.typical)
-        table = table.assign(kind=named["kind"], why=named["why"])
+        inside = pd.Series(named["inside"], table.index, table["inside"].dtype)
+        table = table.assign(kind=named["kind"], why=named["why"], inside=inside)
         return table.assign(widened=[", ".join(n for n, w in wide.items() if w[row]) for row in range(len(self))])
 
     def notes(self) -> list[str]:

@@ -115,6 +115,10 @@ class SizeModel(NamedTuple):
     numbers: RobustGPRegressor
     laws: dict[str, Law]
 
+    def kernels(self) -> list[Product]:
+        """Return all kernels that have to see new cases."""
+        return self.numbers.stack_.kernels()
+
     def sizes(self, found: Prediction, table: pd.DataFrame, fields: Sequence[str]) -> dict[str, CaseSizes]:
         """Return what a prediction of the rows of a table says of fields, by name; nothing of those it does not know.
 

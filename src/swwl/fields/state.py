@@ -20,6 +20,7 @@ from swwl.fields.sizes import SizeModel
 from swwl.fields.training import Geometry
 from swwl.fields.values import FieldKind, Warp
 from swwl.formatting import Record
+from swwl.kernels.base import Factor, Product
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.state import MemberState, check_member, member_from_state, member_state
 from swwl.regression.target_scale import JudgedLaw
@@ -56,6 +57,7 @@ class FittedFields(NamedTuple):
     metadata: Record
     sizes: SizeModel | None = None
     laws: list[JudgedLaw] = []
+    groups: list[Product] = []  # what compares groups of meshes, where no other kernel does
 
 
 class FieldState(msgspec.Struct):
@@ -117,6 +119,7 @@ class FieldRegressorState(msgspec.Struct):
     sizes: Record | None = None  # a RegressorState
     size_laws: dict[str, Law] = {}
     judged_laws: list[JudgedLaw] = []
+    groups: list[list[Factor]] = []
 
 
 def field_state(params: Record, fitted: FittedFields) -> FieldRegressorState:
@@ -137,6 +140,7 @@ def field_state(params: Record, fitted: FittedFields) -> FieldRegressorState:
         sizes=None if fitted.sizes is None else msgspec.structs.asdict(fitted.sizes.numbers.get_state()),
         size_laws={} if fitted.sizes is None else fitted.sizes.laws,
         judged_laws=fitted.laws,
+        groups=[kernel.factors for kernel in fitted.groups],
     )
 
 
@@ -181,6 +185,7 @@ def fields_from_state(kind: type[FieldRegressor], values: Record) -> tuple[Recor
         state.metadata,
         None if state.sizes is None else SizeModel(RobustGPRegressor.from_state(state.sizes), _laws(state, models)),
         state.judged_laws,
+        [Product(*factors) for factors in state.groups],
     )
 
 

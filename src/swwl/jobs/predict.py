@@ -378,7 +378,7 @@ def against_table(
 def domain_words(domain: pd.DataFrame, n_train: int) -> list[str]:
     """Say in a line or two what the comparison with the training cases found, and where the table says more."""
     lines = []
-    if domain["inside"].isna().all():
+    if domain["inside"].isna().any():
         lines.append(
             f"whether cases are like the {n_train} training cases cannot be told: at least {FEWEST} are needed"
         )
