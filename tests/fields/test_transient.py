@@ -6,6 +6,8 @@ import pytest
 
 from swwl import FieldRegressor, InputError, Mesh, MeshSeries, TransientRegressor, load_model
 from swwl.datasets import make_heating
+from swwl.fields.scores import mesh_score
+from swwl.fields.sizes import field_sizes, stretch
 from swwl.fields.transient import common_times, time_weights
 from swwl.mesh.series import MOTION
 
@@ -177,3 +179,23 @@ def test_meshes_that_move():
         table["mesh"][11].mesh.points + np.c_[np.zeros(9), loads[11] * 1.5 * np.linspace(0, 1, 9) ** 2],
         atol=0.01,
     )
+
+
+def test_the_largest_value_of_a_history_is_that_over_nodes_and_times(fitted, rods):
+    """Not that of the norm of a node over all times: by scores, stretched fields and derived numbers alike."""
+    mesh = rods["mesh"][0].mesh
+    values = np.arange(6.0).reshape(-1, 3)[:, [0, 2, 1]]  # two nodes, three times
+    line = Mesh([[0.0], [1.0]], {"line": [[0, 1]]})
+    assert field_sizes(line, values, 3)[1] == 5 and field_sizes(line, values)[1] > 7
+    assert stretch(values, 10.0, 2.0, 3).shape == (2, 3) and (values * stretch(values, 10.0, 2.0, 3)).max() == 10
+    score = mesh_score(values, values + 1, times=3)
+    assert (score.largest, score.largest_predicted, score.n) == (5, 6, 6)
+    cases = fitted._cases(rods[:8][["mesh", "rate"]], False)
+    truth = np.array([one.fields["u"].max() for one in rods["mesh"][:8]])
+    found = cases.derived(["max", "mean"], field="u")
+    assert list(found) == [f"{what}_{key}" for what in ("max", "mean") for key in ("mean", "std", "lower", "upper")]
+    np.testing.assert_allclose(found["max_mean"], truth, rtol=0.05)
+    ((name, own),) = [pair for pair in fitted.fields_.models_.items() if pair[0] == "u"]
+    assert own.kind.single and own.numbers["max"].scores.shape[1] == 1 and mesh.n_nodes > 1
+    lengths = np.array([np.linalg.norm(one.fields["v"], axis=2).max() for one in rods["mesh"][:8]])
+    np.testing.assert_allclose(cases.derived("largest", field="v")["mean"], lengths, rtol=0.05)

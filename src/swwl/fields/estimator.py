@@ -157,6 +157,8 @@ class FieldRegressor(NotebookTable, BaseEstimator):
         self.n_jobs = n_jobs
         self.scaled = scaled
 
+    n_times = 1  # at how many times fields are given, side by side; see TransientRegressor
+
     def fit(
         self,
         X: Table,

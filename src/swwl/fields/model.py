@@ -206,7 +206,7 @@ class FieldModel:
         """Return what is said of the field at all nodes of a case."""
         nodes, mean, std, size, wide = case.field
         y, sd = self.at_nodes(nodes, mean, std, size.std)
-        return NodeAnswer(self, y, wide * sd, multiplier(self.warp, y, size, self.power), self.held_at(case.mesh))
+        return NodeAnswer(self, y, wide * sd, self._times(y, size), self.held_at(case.mesh))
 
     def held_at(self, mesh: Mesh) -> Array:
         """Return the values that are known beforehand, on named groups, (n, c); NaN elsewhere."""
@@ -254,7 +254,10 @@ class FieldModel:
             grown = np.exp(self.factor * case.size.std * rng.standard_normal(n_samples))
             drawn = drawn * grown[:, None, None]
         y = self.at_nodes(case.nodes, case.mean, case.std)[0] if self.power else np.zeros((drawn.shape[1], 1))
-        return np.where(np.isnan(held), multiplier(self.warp, y, case.size, self.power) * drawn, held)
+        return np.where(np.isnan(held), self._times(y, case.size) * drawn, held)
+
+    def _times(self, y: Array, size: OneSize) -> Array:
+        return multiplier(self.warp, y, size, self.power, self.kind.times)
 
     def bounds(self, y: Array, half: Array) -> tuple[Array, Array]:
         """Return the bounds of intervals of so many standardized values to both sides, of the shape of ``y``."""
@@ -328,7 +331,7 @@ class NodeAnswer:
     model : FieldModel
     y, sd : ndarray of shape (n, c)
         Standardized, before calibration.
-    factor : ndarray of shape (n, 1)
+    factor : ndarray of shape (n, 1) or (n, c)
         What values are multiplied by.
     held : ndarray of shape (n, c)
         What is known beforehand; NaN elsewhere.
@@ -414,12 +417,12 @@ def with_amplitude(warp: Warp, y: Array, sd: Array, unsure: float) -> Array:
     return np.sqrt(sd**2 + (unsure * warp.relative(y)) ** 2) if unsure > 0 else sd
 
 
-def multiplier(warp: Warp, y: Array, size: OneSize, power: float) -> Array:
-    """Return what values of a standardized field (n, c) are multiplied by, (n, 1)."""
+def multiplier(warp: Warp, y: Array, size: OneSize, power: float, times: int = 1) -> Array:
+    """Return what values of a standardized field (n, c) are multiplied by, (n, 1), or (n, c) at several times."""
     amplitude = np.exp(size.mean)
     if not power:
         return np.full((len(y), 1), amplitude)
-    return np.asarray(amplitude * stretch(amplitude * warp.inverse(y), float(np.exp(size.largest)), power))
+    return np.asarray(amplitude * stretch(amplitude * warp.inverse(y), float(np.exp(size.largest)), power, times))
 
 
 class RowMeshes(Protocol):
@@ -597,7 +600,7 @@ class FieldCases:
 
             def found(number: Number) -> Array | InputError:
                 if not isinstance(number, LinearNumber):
-                    return derived_number(number, *_asked(case, number, name, samples()))
+                    return derived_number(number, *_asked(case, number, name, samples()), one.kind.times)
                 try:
                     weights = number.weights(case.mesh, one.kind.components, case.nodes.copies is not None)
                 except InputError as error:
@@ -640,7 +643,7 @@ class FieldCases:
 
     def _largest(self, model: FieldModel, number: Number, level: float, wide: Array) -> dict[str, Array] | None:
         """Return the largest size of fields that are stretched to it; None for other numbers and fields."""
-        positive = model.warp.least >= 0 and model.kind.components == 1
+        positive = model.warp.least >= 0 and (model.kind.components == 1 or model.kind.single)
         if not model.power or not (number == "largest" or (number == "max" and positive)):
             return None
         sizes = self._case_sizes[model.kind.name]

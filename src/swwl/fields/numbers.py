@@ -32,10 +32,11 @@ from swwl.storage.checks import Shape
 
 Array = NDArray[np.float64]
 NAMES = ("max", "min", "mean", "integral", "force", "largest", "mean_size")
+_OVER_TIME = ("max", "min", "mean", "largest", "mean_size")
 
 
 def derived_number(
-    what: str | Callable[[Mesh], ArrayLike] | LinearNumber, mesh: Mesh, name: str, samples: Array
+    what: str | Callable[[Mesh], ArrayLike] | LinearNumber, mesh: Mesh, name: str, samples: Array, times: int = 1
 ) -> Array:
     r"""Return one number, or a few, of every sample of a field.
 
@@ -50,6 +51,8 @@ def derived_number(
     name : str
         Of the field.
     samples : ndarray of shape (n_samples, n) or (n_samples, n, c)
+    times : int
+        At how many times components are given, side by side: extremes and means are over nodes and times.
 
     Returns
     -------
@@ -72,8 +75,9 @@ def derived_number(
     shares = lumped_measures(mesh.points, mesh.cells)[:, None]
     if what == "force":
         shares = np.hstack([shares, normal_shares(mesh)])
-    found = numbers_of(what, samples if samples.ndim == 3 else samples[:, :, None], shares)
+    found = numbers_of(what, samples if samples.ndim == 3 else samples[:, :, None], shares, times)
     single = what in ("largest", "mean_size") or (what != "force" and samples.ndim == 2)
+    single = single or (what in _OVER_TIME and samples.shape[2:] == (times,))
     return found[:, 0] if single else found
 
 
@@ -98,7 +102,7 @@ def node_shares(mesh: Mesh) -> Array:
         return cells
 
 
-def numbers_of(what: str, samples: Array, shares: Array) -> Array:
+def numbers_of(what: str, samples: Array, shares: Array, times: int = 1) -> Array:
     """Return a number of every sample of a field, or one for each component or direction, (n_samples, k).
 
     Parameters
@@ -108,12 +112,19 @@ def numbers_of(what: str, samples: Array, shares: Array) -> Array:
     samples : ndarray of shape (n_samples, n, c)
     shares : ndarray of shape (n, 1) or (n, 1 + d)
         Of :func:`node_shares`.
+    times : int
+        At how many times components are given, side by side.
 
     Examples
     --------
     >>> numbers_of("largest", np.array([[[3.0, 4.0], [0.0, 1.0]]]), np.ones((2, 1))).tolist()
     [[5.0]]
+    >>> numbers_of("largest", np.array([[[3.0, 4.0], [0.0, 1.0]]]), np.ones((2, 1)), times=2).tolist()
+    [[4.0]]
     """
+    if times > 1 and what in _OVER_TIME:
+        samples = samples.reshape(len(samples), samples.shape[1] * times, -1)
+        shares = np.repeat(shares, times, axis=0)
     if what in ("max", "min"):
         return np.asarray(getattr(samples, what)(axis=1))
     if what == "largest":

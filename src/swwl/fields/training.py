@@ -316,7 +316,7 @@ def load_training(
     kinds = []
     for name in names:
         try:
-            kinds.append(FieldKind.of(first, name))
+            kinds.append(FieldKind.of(first, name, model.n_times))
         except InputError as error:
             raise error.of_item(0, _title(0, first), continues=True) from None
     cells = cell_codes(first)
@@ -455,7 +455,7 @@ def _look(number: int, mesh: Mesh, kinds: Sequence[FieldKind], model: FieldRegre
         mesh.n_nodes,
         groups,
         [_ends(kind, field, groups) for kind, field in zip(kinds, values, strict=True)],
-        [field_sizes(mesh, field) for field in values],
+        [field_sizes(mesh, field, kind.times) for kind, field in zip(kinds, values, strict=True)],
         [group_forces(mesh, kind.components, MOST_SCORED, model.random_state + number) for kind in kinds],
     )
 

@@ -628,12 +628,12 @@ def predicted_parts(mesh: Mesh, name: str) -> list[NDArray[np.float64]]:
     return [home[name + ending] for ending in ("", "_std", "_lower95", "_upper95")]
 
 
-def score_mesh(mesh: Mesh, name: str, truth: NDArray[np.float64]) -> MeshScore | None:
+def score_mesh(mesh: Mesh, name: str, truth: NDArray[np.float64], times: int = 1) -> MeshScore | None:
     """Compare a predicted mesh with the truth; None where that has another number of components."""
     mean, _, lower, upper = predicted_parts(mesh, name)
     if truth.shape != mean.shape:
         return None
-    return mesh_score(truth, mean, lower, upper, name=mesh.name or "")
+    return mesh_score(truth, mean, lower, upper, name=mesh.name or "", times=times)
 
 
 def derived_numbers(cases: FieldCases, level: float = 0.95) -> dict[str, NDArray[np.float64]]:
@@ -642,7 +642,7 @@ def derived_numbers(cases: FieldCases, level: float = 0.95) -> dict[str, NDArray
     for one in cases.models:
         if one.kind.on_cells:
             continue
-        name, names = one.kind.name, DERIVED if one.kind.flat else ("largest", "mean_size")
+        name, names = one.kind.name, DERIVED if one.kind.single else ("largest", "mean_size")
         found = cases.derived(names, level, field=name)
         for what, number in zip(DERIVED, names, strict=True):
             for key, part in zip(PREDICTED, ("mean", "std", "lower", "upper"), strict=True):

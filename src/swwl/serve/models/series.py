@@ -45,6 +45,9 @@ class ServedSeries(ServedFields):
         return super().judge(meshes, table, level)
 
     def _told(self, cases: FieldCases, level: float) -> Told:
+        if all(one.kind.times > 1 for one in cases.models):
+            return super()._told(cases, level)
+        # models of older versions take the values at all times for a vector
         found: dict[str, list[NDArray[np.float64]]] = {key: [] for key in _PARTS}
         for one in cases.models:
             if one.kind.on_cells:
