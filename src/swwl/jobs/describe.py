@@ -31,7 +31,7 @@ from swwl.jobs.table import CACHE_FOLDER, read_table, summary
 from swwl.mesh import Graph
 from swwl.mesh.io import read
 from swwl.mesh.io.foam.case import is_case
-from swwl.mesh.io.formats import is_mesh, times_of
+from swwl.mesh.io.formats import is_mesh, modes_of, times_of
 from swwl.mesh.io.series import Time, at_time, split_time
 from swwl.mesh.remesh.clean import odd_cells
 from swwl.mesh.remesh.plane import thin_layer
@@ -79,9 +79,11 @@ def mesh_file_facts(path: Path) -> Record:
         "largest": graph.features.max(axis=0),
         "isolated_nodes": content.n_nodes - int(np.count_nonzero(np.diff(graph.adjacency.indptr))),
     }
-    times = times_of(path)
+    times, modes = times_of(path), modes_of(path)
     if times:
         facts["times"] = times
+    if modes:
+        facts["modes"] = modes
     if not isinstance(content, Graph):
         facts["cells"] = {kind: len(cells) for kind, cells in content.cells.items()}
         odd = odd_cells(content)
