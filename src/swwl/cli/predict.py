@@ -349,7 +349,8 @@ def predict(
         list[str] | None,
         typer.Option(
             help="Of fields: also the force on a group of faces, as 'body*': of a pressure p, minus the integral of p "
-            "times the normals away from the body; of a vector field, its integral. May be repeated."
+            "times the normals away from the body; of a traction, its integral; of a stress, that of its product with "
+            "the normals out of the part. 'pressure:body*' takes any scalar for a pressure. May be repeated."
         ),
     ] = None,
     whole_field: Annotated[

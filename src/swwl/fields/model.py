@@ -289,7 +289,7 @@ class FieldModel:
         if isinstance(name, LinearNumber) and name.pointwise:
             return {key: drawn[:, j] for j, key in enumerate(("mean", "std", "lower", "upper"))}
         errors = self.numbers.get(name.learned(self.numbers) if isinstance(name, ForceOn) else str(name))
-        if errors is not None and len(drawn):
+        if errors is not None and len(drawn) and errors.scores.shape[1] == drawn[0, 0].size:
             found = errors.interval(drawn.reshape(*drawn.shape[:2], -1), level)
             mean, std, *ends = [part[:, 0] if drawn.ndim == 2 else part for part in found]
         else:
@@ -602,7 +602,10 @@ class FieldCases:
                 if not isinstance(number, LinearNumber):
                     return derived_number(number, *_asked(case, number, name, samples()), one.kind.times)
                 try:
-                    weights = number.weights(case.mesh, one.kind.components, case.nodes.copies is not None)
+                    known = number
+                    if isinstance(number, ForceOn):
+                        known = number.for_field(name, one.kind.components)
+                    weights = known.weights(case.mesh, one.kind.components, case.nodes.copies is not None)
                 except InputError as error:
                     return error
                 values = weights.of(nodal() if number.pointwise else samples())

@@ -23,7 +23,7 @@ from swwl.fields.coding import MOST_SCORED, FieldData, scored_nodes
 from swwl.fields.geometry.descriptors import Blocks, Describer, check_recipe, has_normals
 from swwl.fields.geometry.groups import common_groups, group_gaps, inner_bodies
 from swwl.fields.geometry.walls import inner_loops, loop_features
-from swwl.fields.numbers import NodalWeights, group_forces, node_shares
+from swwl.fields.numbers import NodalWeights, force_kind, group_forces, node_shares
 from swwl.fields.sizes import field_sizes
 from swwl.fields.values import WARPS, FieldKind, kept_limits, node_weights
 from swwl.mesh.io import as_mesh
@@ -456,8 +456,17 @@ def _look(number: int, mesh: Mesh, kinds: Sequence[FieldKind], model: FieldRegre
         groups,
         [_ends(kind, field, groups) for kind, field in zip(kinds, values, strict=True)],
         [field_sizes(mesh, field, kind.times) for kind, field in zip(kinds, values, strict=True)],
-        [group_forces(mesh, kind.components, MOST_SCORED, model.random_state + number) for kind in kinds],
+        [_forces(mesh, kind, model.random_state + number) for kind in kinds],
     )
+
+
+def _forces(mesh: Mesh, kind: FieldKind, seed: int) -> dict[str, NodalWeights]:
+    """Return the weights of forces on groups, of fields that may have any: scalars may be asked to be pressures."""
+    of = force_kind(kind.name, kind.components)
+    known = of in ("pressure", "traction", "stress")
+    if kind.times > 1 or (not known and kind.components > 1):
+        return {}
+    return group_forces(mesh, kind.components, MOST_SCORED, seed, of if known else "pressure")
 
 
 def _ends(kind: FieldKind, values: Array, groups: dict[str, NDArray[np.int32]]) -> dict[str, tuple[Array, Array]]:

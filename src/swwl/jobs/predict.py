@@ -25,6 +25,7 @@ from swwl.fields.model import FieldCases
 from swwl.fields.numbers import ForceOn, Line, LinearNumber, Probe, missing_notes
 from swwl.fields.scores import MeshScore, mesh_score, pooled
 from swwl.fields.transient import TransientRegressor
+from swwl.fields.values import FieldKind
 from swwl.formatting import Record
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor
@@ -667,14 +668,20 @@ def asked_numbers(
     models = [one for one in cases.models if not one.kind.on_cells]
     if not models:
         raise InputError("All fields of the model are fields of cells; numbers are derived from fields of nodes.")
+    numbers = {one.kind.name: [number for number in asked if _applies(number, one.kind)] for one in models}
+    for number in asked:  # a force that no field has is refused, with what the first of them lacks
+        if isinstance(number, ForceOn) and not any(number in own for own in numbers.values()):
+            number.for_field(models[0].kind.name, models[0].kind.components)
     for one in models:
         name = one.kind.name
-        found, own = cases.numbers(list(asked), level, field=name)
+        if not numbers[name]:
+            continue
+        found, own = cases.numbers(numbers[name], level, field=name)
         lacks |= own
-        for number in asked:
+        for number in numbers[name]:
             ends = [key.removeprefix(f"{number}_mean") for key in found if key.startswith(f"{number}_mean")]
             for k, end in enumerate(ends):
-                axis = "" if len(ends) == 1 else "xyz"[k] if len(ends) <= 3 else str(k)
+                axis = component_names(len(ends))[k]
                 label = f"{name}_{number}" + (f"_{axis}" if axis else "")
                 words = f"{name} {number.words}" if number.pointwise else f"{number.words}, {name}"
                 words += f", {axis}" if axis else ""
@@ -686,6 +693,28 @@ def asked_numbers(
                     if row not in own[number.words]
                 ]
     return rows, lacks
+
+
+def _applies(number: LinearNumber, kind: FieldKind) -> bool:
+    """Whether a field has a number: a displacement has no force."""
+    if not isinstance(number, ForceOn):
+        return True
+    try:
+        number.for_field(kind.name, kind.components)
+    except InputError:
+        return False
+    return True
+
+
+def component_names(n: int) -> list[str]:
+    """Name the n components of a number: of a vector x, y, z, of a symmetric tensor xx, yy, zz, xy, yz, zx.
+
+    >>> component_names(1), component_names(3), component_names(4)
+    ([''], ['x', 'y', 'z'], ['xx', 'yy', 'zz', 'xy'])
+    """
+    if n <= 3:
+        return [""] if n == 1 else list("xyz"[:n])
+    return ["xx", "yy", "zz", "xy", "yz", "zx"][:n] if n in (4, 6) else [str(k) for k in range(n)]
 
 
 def _wide(told: Sequence[Record], index: pd.Index) -> pd.DataFrame:
@@ -720,9 +749,9 @@ def numbers_of_texts(probes: Sequence[str], forces: Sequence[str]) -> list[Linea
     """Read places "x,y,z" and names of groups, each once.
 
     >>> numbers_of_texts(["0.5,1", "0.5, 1.0"], ["body*"])
-    [Probe(point=(0.5, 1.0)), ForceOn(pattern='body*')]
+    [Probe(point=(0.5, 1.0)), ForceOn(pattern='body*', of=None)]
     """
-    return list(dict.fromkeys([*(Probe(_place(text)) for text in probes), *(ForceOn(text) for text in forces)]))
+    return list(dict.fromkeys([*(Probe(_place(text)) for text in probes), *map(ForceOn.of_text, forces)]))
 
 
 def line_of_text(text: str) -> Line:

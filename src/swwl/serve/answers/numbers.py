@@ -35,7 +35,7 @@ def predict(served: Served, meshes: Mapping[str, Known], question: PredictQuesti
     question : PredictQuestion
     """
     table = served.case(question.inputs)
-    asked = [*(Probe(tuple(place)) for place in question.probe), *map(ForceOn, question.force_on)]
+    asked = [*(Probe(tuple(place)) for place in question.probe), *map(ForceOn.of_text, question.force_on)]
     judged = served.judge(meshes, table, question.level, list(dict.fromkeys(asked)))
     domain = domain_of(served, meshes, table, judged)
     targets = {name: one | {"trust": trust(domain["inside"], one["unsure"])} for name, one in judged.targets.items()}
