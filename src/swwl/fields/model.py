@@ -297,7 +297,14 @@ class FieldModel:
             ends = list(np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2], axis=1) if len(drawn) else [mean] * 2)
         wide = wide.reshape(-1, *[1] * (mean.ndim - 1))
         lower, upper = (np.where(wide > 1, mean + wide * (end - mean), end) for end in ends)
+        mean, lower, upper = (np.clip(part, *self._limits_of(name)) for part in (mean, lower, upper))
         return {"mean": mean, "std": wide * std, "lower": lower, "upper": upper}
+
+    def _limits_of(self, name: Number) -> tuple[float, float]:
+        """Return what a derived number keeps for certain: what the field keeps, and that sizes are not negative."""
+        if name in ("largest", "mean_size"):
+            return 0.0, np.inf
+        return (self.warp.least, self.warp.most) if name in ("max", "min", "mean") else (-np.inf, np.inf)
 
 
 class OneField(NamedTuple):
