@@ -13,6 +13,7 @@ from swwl.jobs import predict
 from swwl.jobs.fit import FitJob, FitRequest
 from swwl.jobs.plan import HoldOut, KernelOptions
 from swwl.jobs.table import read_table
+from swwl.tables.places import ONE_CASE, rows_named
 from tests.helpers import plates
 
 
@@ -207,3 +208,10 @@ def test_what_is_true_of_all_rows_is_not_repeated_in_each():
     assert predict.domain_words(found.assign(outside="", meshing="", far=False), 32)[0].endswith(
         "at least 100 are needed"
     )
+
+
+def test_mistakes_about_one_case_name_its_mesh():
+    frame = pd.DataFrame({"mesh": ["part.inp"]})
+    frame.attrs[ONE_CASE] = "part.inp"
+    with pytest.raises(InputError, match=r"^part.inp has no group"), rows_named(frame, Path("case"), [0]):
+        raise InputError("has no group 'fixed'").of_item(0, "Graph 0", continues=True)

@@ -43,6 +43,7 @@ from swwl.storage.memory import Memory
 from swwl.storage.modelfile import load_model
 from swwl.tables.inputs import LARGEST
 from swwl.tables.places import (
+    ONE_CASE,
     at_times,
     case_names,
     mesh_paths,
@@ -289,7 +290,9 @@ def one_case(model: Model, meshes: Mapping[str, Path], values: Sequence[str]) ->
     if missing:
         given = "--mesh FILE" if missing == graph_columns(model) else f"{missing[0]}=VALUE"
         raise InputError(f"The model also needs {', '.join(missing)}: give {given}.")
-    return pd.DataFrame({name: [value] for name, value in case.items()})
+    frame = pd.DataFrame({name: [value] for name, value in case.items()})
+    frame.attrs[ONE_CASE] = ", ".join(map(str, meshes.values())) or "the case"
+    return frame
 
 
 def fitted_rows(model: Model, inputs: pd.DataFrame, model_path: Path) -> NDArray[np.bool_]:
