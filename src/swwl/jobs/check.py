@@ -293,8 +293,8 @@ class MeshColumn:
         known = self.known()
         counts = Counter(name for _, facts in known for name in facts.groups)
         families = {_NUMBERED.sub("", name) for name in counts if counts[name] < len(known) and _NUMBERED.search(name)}
-        usual = [name for name, count in counts.items()
-                 if _NEARLY_ALL * len(known) <= count < len(known) and _NUMBERED.sub("", name) not in families]  # fmt: skip
+        most = [name for name, count in counts.items() if _NEARLY_ALL * len(known) <= count < len(known)]
+        usual = [name for name in most if _NUMBERED.sub("", name) not in families]
         found = []
         for row, facts in known:
             lacks = [name for name in usual if name not in facts.groups]

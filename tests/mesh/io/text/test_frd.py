@@ -112,3 +112,18 @@ def test_of_modes_alone_the_first_is_read(tmp_path):
     assert describe(path)["modes"] == [1, 2] and "times" not in describe(path)
     with pytest.raises(InputError, match="it holds 2 eigenmodes, but modes are no times"):
         read_series(path)
+
+
+def test_surfaces_come_from_the_input_beside_it(tmp_path):
+    """As those of the input file do; a deck whose nodes are others has none."""
+    (tmp_path / "bar.frd").write_bytes(frd())
+    nodes = "".join(f"{10 * k + 7}, {x}, {y}, {z}\n" for k, (x, y, z) in enumerate(POINTS.tolist()))
+    rest = FRD_SETS.split("*ELEMENT", 1)[1].replace("*ELSET, ELSET=ROOF\n3\n", "")
+    deck = f"*NODE\n{nodes}*ELEMENT{rest}*SURFACE, NAME=SIDE\nBLOCKS, S1\n*SURFACE, NAME=ONE\n1, S3\n"
+    (tmp_path / "bar.inp").write_text(deck)
+    results, given = read_mesh(tmp_path / "bar.frd").groups, read_mesh(tmp_path / "bar.inp").groups
+    for name in ("SIDE", "ONE"):
+        assert results[name].kind == "faces"
+        np.testing.assert_array_equal(results[name].faces["quad"], given[name].faces["quad"])
+    (tmp_path / "bar.inp").write_text(deck.replace("7, ", "1007, "))
+    assert "SIDE" not in read_mesh(tmp_path / "bar.frd").groups

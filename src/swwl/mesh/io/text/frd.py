@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from swwl.errors import InputError, MeshWarning
 from swwl.mesh.arrays import AnyArray, release
 from swwl.mesh.io.shared import Budget, Fields, Groups, Parts, groups_of_cells, mesh_with_groups, refuse_empty
-from swwl.mesh.io.text.abaqus import keyword_of, middle_last
+from swwl.mesh.io.text.abaqus import keyword_of, middle_last, surfaces_of
 from swwl.mesh.io.text.lines import included, places, text_of
 from swwl.mesh.io.vtk.cells import UPRIGHT_FIRST
 from swwl.mesh.mesh import Mesh
@@ -360,7 +360,22 @@ def _groups(path: Path, number: NDArray[np.int64], cells: dict[str, AnyArray], l
         inside = np.flatnonzero(members.hold(labels))
         if len(inside):
             groups.setdefault(name, groups_of_cells(cells, inside))
+    for name, faces in _surfaces(path).items():
+        there = {kind: block[np.isin(block, number).all(axis=1)] for kind, block in faces.items()}
+        known = {kind: places(number, block) for kind, block in there.items() if len(block)}
+        if known:  # not of shells, which results have as solids with nodes of their own
+            groups.setdefault(name, known)
     return groups
+
+
+def _surfaces(path: Path) -> dict[str, dict[str, NDArray[np.int64]]]:
+    """Return the faces of the surfaces of an input file, as numbers of nodes; none of a deck that cannot be read."""
+    if "*SURFACE" not in text_of(path).upper():
+        return {}
+    try:
+        return surfaces_of(path)
+    except InputError:
+        return {}
 
 
 @dataclass
