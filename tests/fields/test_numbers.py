@@ -11,7 +11,7 @@ from scipy.spatial import Delaunay
 from swwl import Elliptic, FieldRegressor, InputError, Mesh, load_model
 from swwl.datasets import make_channel
 from swwl.errors import MeshWarning
-from swwl.fields.numbers import ForceOn, Line, NumberErrors, Probe, derived_number, group_forces
+from swwl.fields.numbers import ForceOn, Line, NumberErrors, Probe, derived_number, group_forces, missing_notes
 from swwl.kernels import Components
 from swwl.mesh.boundary import boundary
 from tests.mesh.shapes import FILLINGS, extruded, joined, pixels, ring, shuffled, solid, sphere
@@ -453,3 +453,12 @@ def test_what_has_no_force_is_refused():
     assert found == ["pressure", "pressure", "pressure", "stress", "traction", "stress"]
     with pytest.raises(InputError, match="of is 'load', but one of pressure, traction, stress"):
         ForceOn("end", "load")
+
+
+def test_a_place_outside_does_not_end_what_is_known_of_another():
+    out = {"a.vtu": "the point 9, 9 lies 8 outside of the mesh"}
+    assert missing_notes({"at 1, 1": {}, "at 9, 9": out}, 1) == [
+        "at 9, 9: no value: the point 9, 9 lies 8 outside of the mesh"
+    ]
+    with pytest.raises(InputError, match="at 9, 9: the point"):
+        missing_notes({"at 9, 9": out, "at 8, 8": out}, 1)

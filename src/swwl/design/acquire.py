@@ -39,6 +39,7 @@ from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.together.joint import probability_inside
 from swwl.storage.memory import MemoryLike
 from swwl.tables.inputs import as_rows
+from swwl.tables.laws import full_name
 
 Array = NDArray[np.float64]
 
@@ -655,6 +656,7 @@ def _coverage(pool: Pool, seed: int) -> Coverage | None:
 
 
 def _place(model: RobustGPRegressor, name: str) -> int:
+    name = full_name(name, model.target_names_)
     if name not in model.target_names_:
         raise InputError(f"The model has no target {name!r}; it has {', '.join(model.target_names_)}.")
     return model.target_names_.index(name)

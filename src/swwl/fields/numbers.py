@@ -628,7 +628,7 @@ def _among(pieces: NDArray[np.int32], faces: Sequence[NDArray[np.int32]], n: int
 
 
 def missing_notes(lacks: dict[str, dict[str, str]], n: int) -> list[str]:
-    """Say in a line each which numbers some of n cases lack, and why; refuse those that all of them lack.
+    """Say in a line each which numbers some of n cases lack, and why; refuse them where no case has any of them.
 
     Parameters
     ----------
@@ -642,13 +642,17 @@ def missing_notes(lacks: dict[str, dict[str, str]], n: int) -> list[str]:
     ['at 1, 2: no value for 1 of 3 cases: a.vtu (the point 1, 2 lies 0.5 outside of the mesh)']
     """
     lines = []
+    nowhere = all(len(why) == n for why in lacks.values())
     for words, why in lacks.items():
         if not why:
             continue
         told = [(case, reason.rstrip(".")) for case, reason in why.items()]
         if len(why) == n:
             first = f"none of {n} cases has it; {told[0][0]}: " if n > 1 else ""
-            raise InputError(f"{words}: {first}{told[0][1]}.")
+            if nowhere:
+                raise InputError(f"{words}: {first}{told[0][1]}.")
+            lines.append(f"{words}: no value: {first}{told[0][1]}")
+            continue
         some = ", ".join(f"{case} ({reason})" for case, reason in told[:_MOST_NAMED])
         some += ", …" if len(told) > _MOST_NAMED else ""
         lines.append(f"{words}: no value for {len(why)} of {n} cases: {some}")

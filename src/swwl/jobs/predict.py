@@ -42,6 +42,7 @@ from swwl.storage.atomic import refuse_special
 from swwl.storage.memory import Memory
 from swwl.storage.modelfile import load_model
 from swwl.tables.inputs import LARGEST
+from swwl.tables.laws import matched_column
 from swwl.tables.places import (
     ONE_CASE,
     at_times,
@@ -278,18 +279,20 @@ def one_case(model: Model, meshes: Mapping[str, Path], values: Sequence[str]) ->
     for text in values:
         # A column may have "=" in its name: the longest one that fits is meant.
         name = max((n for n in wanted if text.startswith(f"{n}=")), key=len, default=None)
+        given = text.partition("=")[0] if name is None else name
+        name = matched_column(given, wanted) if name is None else name  # without its unit
         if name is None:
             raise InputError(f"{text!r} is not understood; expected NAME=VALUE for {', '.join(wanted)}.")
         if name in case:
             raise InputError(f"{name!r} is given twice.")
-        case[name] = text[len(name) + 1 :]
+        case[name] = text[len(given) + 1 :]
         is_number = abs(pd.to_numeric(case[name], errors="coerce")) <= LARGEST
         if kinds.get(name) in ("numbers", "trend") and not is_number:
             raise InputError(f"{name} must be a number, not {case[name]!r}; it is given in the unit of the table.")
     missing = [name for name in wanted if name not in case]
     if missing:
-        given = "--mesh FILE" if missing == graph_columns(model) else f"{missing[0]}=VALUE"
-        raise InputError(f"The model also needs {', '.join(missing)}: give {given}.")
+        needed = "--mesh FILE" if missing == graph_columns(model) else f"{missing[0]}=VALUE"
+        raise InputError(f"The model also needs {', '.join(missing)}: give {needed}.")
     frame = pd.DataFrame({name: [value] for name, value in case.items()})
     frame.attrs[ONE_CASE] = ", ".join(map(str, meshes.values())) or "the case"
     return frame
@@ -734,7 +737,8 @@ def _wide(told: Sequence[Record], index: pd.Index) -> pd.DataFrame:
 def _require_somewhere(
     model: FieldRegressor, inputs: pd.DataFrame, names: Sequence[str], asked: Sequence[LinearNumber]
 ) -> None:
-    """Refuse numbers that no mesh of a table has; most often a look at the first mesh is enough."""
+    """Refuse numbers of which no mesh of a table has any; most often a look at the first mesh is enough."""
+    lacks: dict[str, dict[str, str]] = {}
     for number in asked:
         why: dict[str, str] = {}
         for item, name in zip(inputs[model.mesh_column_], names, strict=True):
@@ -745,7 +749,11 @@ def _require_somewhere(
             except InputError as error:
                 why[name] = str(error)
         else:
-            missing_notes({number.words: why}, len(why))
+            lacks[number.words] = why
+            continue
+        return
+    if lacks:
+        missing_notes(lacks, len(names))
 
 
 def numbers_of_texts(probes: Sequence[str], forces: Sequence[str]) -> list[LinearNumber]:
