@@ -20,7 +20,9 @@ from tests.helpers import plates
 def test_a_model_file_of_another_kind_is_refused(made, models, tmp_path):
     assert predict.load_any(made / "m.swwl").predicts == "fields"
     assert predict.load_regressor(made / "m-scalars.swwl").predicts == "numbers"
-    with pytest.raises(InputError, match="holds a FieldRegressor, but a RobustGPRegressor is expected"):
+    with pytest.raises(
+        InputError, match="but a RobustGPRegressor is expected. Models of whole fields are for swwl predict"
+    ):
         predict.load_regressor(made / "m.swwl")
     table = plates(8)
     kernel = Swwl("mesh", n_iterations=0, n_projections=2, n_quantiles=3)

@@ -142,7 +142,8 @@ def fit(
         typer.Option(
             metavar="COLUMN",
             help="Column of levels, such as coarse and fine, or 1 and 2: many cheap rows help a few good ones, where "
-            "left-out rows gain; answers are those of the best: the larger number, or the text with fewer rows.",
+            "left-out rows gain; answers are those of the best: the larger number, or the text with fewer rows. "
+            "For one target.",
         ),
     ] = None,
     targets_together: Annotated[

@@ -398,6 +398,8 @@ def predict(
     FIELD_upper95 and, where the row's mesh has the field, FIELD_true and FIELD_error, and none of its other simulated
     fields; and predictions.csv with the largest value and the mean of every field, and what --probe and --force-on ask
     for. Of one case it writes one file, -o case.vtu.
+    A model of fields over time writes a .pvd file per row with its .vtu files, and predictions.csv, which says whether
+    rows are like the training cases; of one case a file, -o case.pvd. It needs -o in any case.
     A model of curves writes them as they came: wide columns cp_mean_000, …, cp_std_000, …, cp_lower95_000, … into one
     table; otherwise a folder with a .csv file per row, and predictions.csv beside them.
 

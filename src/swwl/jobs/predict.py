@@ -77,7 +77,13 @@ def load_regressor(path: Path) -> RobustGPRegressor:
     """Read a model file that can predict numbers; refuse models of other kinds."""
     model = load_any(path)
     if model.predicts != "numbers":
-        raise InputError(f"{path}: holds a {type(model).__name__}, but a RobustGPRegressor is expected.")
+        what = {"fields": "of whole fields", "series": "of fields over time", "curves": "of curves"}
+        kind = what.get(getattr(model, "predicts", ""))
+        hint = "" if kind is None else (
+            f" Models {kind} are for swwl predict, report, info and serve; for this command fit numbers "
+            "(swwl fit --target)."
+        )  # fmt: skip
+        raise InputError(f"{path}: holds a {type(model).__name__}, but a RobustGPRegressor is expected.{hint}")
     return model
 
 
