@@ -14,6 +14,7 @@ from swwl.fields.one_mesh import PreparedFields
 from swwl.fields.sizes import CaseSizes, field_sizes, stretch, worth_a_model
 from swwl.fields.training import held_values
 from swwl.fields.values import Warp, kept_limits
+from swwl.fields.words import held_words
 from swwl.mesh.remesh.refine import subdivided
 
 N_TRAIN, N_TEST = 48, 24
@@ -242,3 +243,8 @@ def test_derived_numbers_keep_the_limits_of_their_field():
         found = model.number(name, drawn, 0.95, wide)
         assert found["lower"][0] == ends[0] and (ends[1] is None or found["upper"][0] == ends[1])
     assert model.number("integral", drawn, 0.95, wide)["lower"][0] < 0
+
+
+def test_what_a_history_is_held_at_is_said_in_a_few_words():
+    assert held_words(np.array([20.0] * 9 + [np.nan] * 11), times=20) == "20 at 9 of 20 times, free at the others"
+    assert held_words(np.zeros(3)) == "0"

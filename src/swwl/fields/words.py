@@ -21,7 +21,7 @@ def kept_words(model: FieldRegressor) -> list[str]:
         if ends:
             lines.append(f"{name} stays {' and '.join(ends)}, as in all training fields")
         for group, values in one.held.items():
-            lines.append(f"{name} is {_held_words(values, one.kind.times)} on {group!r}, as in all training fields")
+            lines.append(f"{name} is {held_words(values, one.kind.times)} on {group!r}, as in all training fields")
         if one.amplitude:
             lines.append(f"{name} is an amplitude, predicted as a number, times a shape")
         if one.power:
@@ -29,10 +29,10 @@ def kept_words(model: FieldRegressor) -> list[str]:
     return lines
 
 
-def _held_words(values: NDArray[np.float64], times: int = 1) -> str:
+def held_words(values: NDArray[np.float64], times: int = 1) -> str:
     """Say what a field is held at, by component; of one at several times, at how many of them.
 
-    >>> _held_words(np.array([0.0, np.nan, 2.0])), _held_words(np.array([20.0, 20.0, np.nan, np.nan]), times=4)
+    >>> held_words(np.array([0.0, np.nan, 2.0])), held_words(np.array([20.0, 20.0, np.nan, np.nan]), times=4)
     ('0, free, 2', '20 at 2 of 4 times, free at the others')
     """
     told = ["free" if np.isnan(value) else number(float(value)) for value in values]
